@@ -8,7 +8,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { FirehoseClient } from '@aws-sdk/client-firehose';
 import { KMSClient } from '@aws-sdk/client-kms';
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { LambdaClient } from '@aws-sdk/client-lambda';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { SFNClient } from '@aws-sdk/client-sfn';
@@ -16,11 +16,11 @@ import type { EventBridgeEvent } from 'aws-lambda';
 import { v7 } from 'uuid';
 import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
 import { BACKGROUND_MS, pooledAnswerer, WAITED_MS } from '../../lib/insights/answering/pooled-answerer.ts';
-import { queryRunner as runnerOf, type StartOrder, stageAnswers } from '../../lib/insights/answering/stage-answers.ts';
-import { orTransient } from '../../lib/ports/aws-failures.ts';
+import { queryRunner as runnerOf, stageAnswers } from '../../lib/insights/answering/stage-answers.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { eventBridgeEvents } from '../../lib/ports/events/eventbridge.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
+import { lambdaFunction } from '../../lib/ports/functions/lambda.ts';
 import { firehoseInbox } from '../../lib/ports/inbox/firehose.ts';
 import { isLevel, jsonLines, type LogSink, logTo } from '../../lib/ports/log.ts';
 import { sesMail } from '../../lib/ports/mail/ses.ts';
@@ -126,11 +126,14 @@ export const pictures = () => null;
 const TURNS = { waited: 8, read: 4, background: 8 };
 
 /** Nothing is sent twice: what was lost may have been done. */
-const lambda = (ms: number): LambdaClient =>
-  new LambdaClient({
-    maxAttempts: 1,
-    requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: ms, throwOnRequestTimeout: true },
-  });
+const functionOf = (name: 'LAKE_WORKER' | 'QUERY_RUNNER', ms: number) =>
+  lambdaFunction(
+    new LambdaClient({
+      maxAttempts: 1,
+      requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: ms, throwOnRequestTimeout: true },
+    }),
+    variable(name),
+  );
 const CONNECT_TIMEOUT_MS = 3 * SECOND_MS;
 /** An order is taken in this time, or not at all. */
 const ORDER_TIMEOUT_MS = 5 * SECOND_MS;
@@ -147,8 +150,7 @@ const backgroundTurns = (context: Turning) => turnsOf(context, 'background', 0);
 export const reader = (context: Turning) =>
   pooledReader(
     functionPool({
-      client: lambda(READING_MS),
-      functionName: variable('LAKE_WORKER'),
+      worker: functionOf('LAKE_WORKER', READING_MS),
       turns: turnsOf(context, 'read'),
       ms: READING_MS,
       clock: context.clock,
@@ -161,28 +163,21 @@ export const reader = (context: Turning) =>
  */
 export const answers = (context: Pick<Context, 'table' | 'clock' | 'newId' | 'log'>) => {
   const waited = functionPool({
-    client: lambda(WAITED_MS),
-    functionName: variable('LAKE_WORKER'),
+    worker: functionOf('LAKE_WORKER', WAITED_MS),
     turns: turnsOf(context, 'waited'),
     ms: WAITED_MS,
     clock: context.clock,
   });
   const background = functionPool({
-    client: lambda(BACKGROUND_MS),
-    functionName: variable('LAKE_WORKER'),
+    worker: functionOf('LAKE_WORKER', BACKGROUND_MS),
     turns: turnsOf(context, 'background'),
     ms: BACKGROUND_MS,
     clock: context.clock,
   });
-  const client = lambda(ORDER_TIMEOUT_MS);
-  const FunctionName = variable('QUERY_RUNNER');
-  const start: StartOrder = async (order) => {
-    const Payload = Buffer.from(JSON.stringify(order));
-    await orTransient('Lambda', client.send(new InvokeCommand({ FunctionName, InvocationType: 'Event', Payload })));
-  };
+  const runner = functionOf('QUERY_RUNNER', ORDER_TIMEOUT_MS);
   return stageAnswers(context, {
     answerer: pooledAnswerer({ waited, background }),
-    start,
+    start: (order) => runner.order(order),
     background: backgroundTurns(context),
   });
 };
@@ -190,8 +185,7 @@ export const answers = (context: Pick<Context, 'table' | 'clock' | 'newId' | 'lo
 /** In the one function that carries out orders. */
 export const queryRunner = (context: Pick<Context, 'table' | 'clock' | 'newId' | 'log' | 'settings'>) => {
   const background = functionPool({
-    client: lambda(BACKGROUND_MS),
-    functionName: variable('LAKE_WORKER'),
+    worker: functionOf('LAKE_WORKER', BACKGROUND_MS),
     ms: BACKGROUND_MS,
     clock: context.clock,
   });

@@ -1,6 +1,5 @@
 /** Tasks that a Lambda function does, where there are no worker processes beside the one that asks. */
-import { InvokeCommand, type LambdaClient, TooManyRequestsException } from '@aws-sdk/client-lambda';
-import { orTransient } from '../ports/aws-failures.ts';
+import { FunctionBusy, type LambdaFunction } from '../ports/functions/lambda.ts';
 import { SECOND_MS } from '../ports/units.ts';
 import { receivedError, type SentError } from './errors.ts';
 import { type Loss, type Task, WorkerLost, type WorkerPool } from './pool.ts';
@@ -36,9 +35,8 @@ export interface SharedTurns {
 }
 
 interface FunctionPoolOptions {
-  /** It waits for the answer as long as a task may take, and tries nothing twice. */
-  readonly client: Pick<LambdaClient, 'send'>;
-  readonly functionName: string;
+  /** The function that does the tasks. */
+  readonly worker: Pick<LambdaFunction, 'call'>;
   /** Absent: whoever asks has a turn. */
   readonly turns?: SharedTurns;
   /** A task takes at most so long. */
@@ -61,14 +59,14 @@ const LOSSES: ReadonlyMap<string, Loss> = new Map([
  * function runs as often as it may; `WorkerLost` when it ran out of memory or time. Who leaves does not stop the
  * function: it ends its task in its own time.
  */
-export function functionPool({ client, functionName, turns, ms, clock }: FunctionPoolOptions): Pick<WorkerPool, 'run'> {
+export function functionPool({ worker, turns, ms, clock }: FunctionPoolOptions): Pick<WorkerPool, 'run'> {
   return {
     run: async ({ name, input, owner, signal }) => {
       const until = clock() + ms - RETURN_MS;
       const turn = await turns?.take(owner, ms, signal);
       try {
         const task: FunctionTask = { name, input, owner, until };
-        return resultOf(await invoked(client, functionName, task, signal));
+        return resultOf(await outcomeOf(worker, task, signal));
       } finally {
         // Who has left leaves the function at work: their turn ends when it does.
         if (turn !== undefined && signal?.aborted !== true) await turns?.giveBack(turn);
@@ -77,29 +75,20 @@ export function functionPool({ client, functionName, turns, ms, clock }: Functio
   };
 }
 
-async function invoked(
-  client: Pick<LambdaClient, 'send'>,
-  FunctionName: string,
+async function outcomeOf(
+  worker: Pick<LambdaFunction, 'call'>,
   task: FunctionTask,
   signal: AbortSignal | undefined,
 ): Promise<FunctionOutcome> {
-  signal?.throwIfAborted();
-  const command = new InvokeCommand({ FunctionName, Payload: Buffer.from(JSON.stringify(task)) });
-  const call = client.send(command, signal === undefined ? {} : { abortSignal: signal });
-  const { FunctionError, Payload } = await orTransient('Lambda', call).catch((error: unknown) => {
-    signal?.throwIfAborted();
-    const cause = error instanceof Error ? error.cause : undefined;
-    if ([error, cause].some((one) => one instanceof TooManyRequestsException))
-      throw new LineFull('the function runs as often as it may');
-    throw error;
+  const called = await worker.call(task, signal).catch((error: unknown) => {
+    throw error instanceof FunctionBusy ? new LineFull('the function runs as often as it may') : error;
   });
-  const said = JSON.parse(Buffer.from(Payload ?? []).toString());
-  if (FunctionError === undefined) return said as FunctionOutcome;
-  const { errorType = '', errorMessage = '' } = said as { errorType?: string; errorMessage?: string };
+  if ('returned' in called) return called.returned as FunctionOutcome;
+  const { name, message } = called.ended;
   // Where time ends, Lambda tells it in the message alone.
-  const lost = /Task timed out/.test(errorMessage) ? 'silence' : LOSSES.get(errorType);
-  if (lost !== undefined) return { lost, message: errorMessage };
-  throw new Error(`the function ${FunctionName} failed: ${errorType} ${errorMessage}`);
+  const lost = /Task timed out/.test(message) ? 'silence' : LOSSES.get(name);
+  if (lost !== undefined) return { lost, message };
+  throw new Error(`the function failed: ${name} ${message}`);
 }
 
 function resultOf(outcome: FunctionOutcome): unknown {

@@ -12,6 +12,7 @@ import { worldDatabase } from '../../lib/insights/answering/world.ts';
 import { lakeCopies } from '../../lib/lake/copies.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
+import { lambdaFunction } from '../../lib/ports/functions/lambda.ts';
 import { duckdbReader } from '../../lib/warehouse/duckdb-reader.ts';
 import { pooledReader } from '../../lib/warehouse/pooled-reader.ts';
 import type { Reading } from '../../lib/warehouse/reader.ts';
@@ -108,8 +109,7 @@ export async function stageContext({ turns = 8 }: { readonly turns?: number } = 
     });
   const pool = (kind: string | null, ms: number) =>
     functionPool({
-      client: { send } as unknown as Parameters<typeof functionPool>[0]['client'],
-      functionName: 'lake-worker',
+      worker: lambdaFunction({ send } as unknown as Parameters<typeof lambdaFunction>[0], 'lake-worker'),
       ...(kind === null ? {} : { turns: shared(kind) }),
       ms,
       clock: base.clock,

@@ -294,7 +294,13 @@ describe('to the end', () => {
     await walkToTheEnd(input, clock, shortLife(context, input, state, 4));
     const after = await state();
 
-    const ids = [...world.goes.exports, `#${project.id}#`, `P#${project.id}"`, `W#${project.id}"`];
+    const ids = [
+      ...world.goes.exports,
+      `#${project.id}#`,
+      `P#${project.id}"`,
+      `W#${project.id}"`,
+      `ANSWERS#${project.id}"`,
+    ];
     const isNamed = (item: Item): boolean => ids.some((id) => JSON.stringify(item).includes(id));
     const isLog = ({ pk }: Item): boolean => pk.startsWith('A#');
     expect(Object.values(after.items).filter((item) => !isLog(item) && isNamed(item))).toEqual([]);

@@ -1,0 +1,46 @@
+/** A function of Lambda that other functions call. */
+import { InvokeCommand, type LambdaClient, TooManyRequestsException } from '@aws-sdk/client-lambda';
+import { orTransient } from '../aws-failures.ts';
+
+/** What a call came to: the JSON that was returned, or how the function ended without. */
+export type Called =
+  | { readonly returned: unknown }
+  | { readonly ended: { readonly name: string; readonly message: string } };
+
+export interface LambdaFunction {
+  /** Calls it and waits. Throws `FunctionBusy`, `Transient`, and the signal's reason; the function goes on on abort. */
+  call(input: unknown, signal?: AbortSignal): Promise<Called>;
+  /** Has it called, once, and does not wait: resolves when that is sure. */
+  order(input: unknown): Promise<void>;
+}
+
+/** The function runs as often as it may. */
+export class FunctionBusy extends Error {
+  override readonly name = 'FunctionBusy';
+}
+
+const payloadOf = (input: unknown): Buffer => Buffer.from(JSON.stringify(input));
+
+/** Returns the function of this name. The client waits as long as the function may take, and tries nothing twice. */
+export function lambdaFunction(client: Pick<LambdaClient, 'send'>, FunctionName: string): LambdaFunction {
+  return {
+    call: async (input, signal) => {
+      signal?.throwIfAborted();
+      const command = new InvokeCommand({ FunctionName, Payload: payloadOf(input) });
+      const options = signal === undefined ? {} : { abortSignal: signal };
+      const { FunctionError, Payload } = await client.send(command, options).catch((error: unknown) => {
+        signal?.throwIfAborted();
+        if (error instanceof TooManyRequestsException) throw new FunctionBusy(error.message, { cause: error });
+        return orTransient('Lambda', Promise.reject(error));
+      });
+      const said = JSON.parse(Buffer.from(Payload ?? []).toString());
+      if (FunctionError === undefined) return { returned: said };
+      const { errorType = '', errorMessage = '' } = said as { errorType?: string; errorMessage?: string };
+      return { ended: { name: errorType, message: errorMessage } };
+    },
+    order: async (input) => {
+      const command = new InvokeCommand({ FunctionName, InvocationType: 'Event', Payload: payloadOf(input) });
+      await orTransient('Lambda', client.send(command));
+    },
+  };
+}
