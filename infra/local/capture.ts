@@ -72,8 +72,13 @@ export async function openCapture(
     }),
     land: async () => {
       let events = 0;
-      do events += await lander.pass().finally(() => counts.tellNowAndThen());
-      while (lander.left > 0);
+      do {
+        try {
+          events += await lander.pass();
+        } finally {
+          await counts.tellNowAndThen();
+        }
+      } while (lander.left > 0);
       return events;
     },
     close: async () => {

@@ -54,12 +54,11 @@ interface Walking {
   readonly rest?: number;
 }
 
+/** The choice of a state by what a walk has answered. */
+const when = (answer: string, Next: string) => ({ Condition: `{% $states.input.do = '${answer}' %}`, Next });
+
 /** Returns the machine that repeats a step until nothing is left. A walk that fails for good fails the execution. */
 export function walks({ comment, timeout, step, input, rest }: Walking): Definition {
-  const again = (answer: string, state: string) => ({
-    Condition: `{% $states.input.do = '${answer}' %}`,
-    Next: state,
-  });
   return {
     Comment: comment,
     QueryLanguage: 'JSONata',
@@ -73,7 +72,7 @@ export function walks({ comment, timeout, step, input, rest }: Walking): Definit
       },
       More: {
         Type: 'Choice',
-        Choices: [again('more', 'Walk'), ...(rest === undefined ? [] : [again('rest', 'Rest')])],
+        Choices: [when('more', 'Walk'), ...(rest === undefined ? [] : [when('rest', 'Rest')])],
         Default: 'Done',
       },
       ...(rest === undefined ? {} : { Rest: { Type: 'Wait', Seconds: rest, Next: 'Walk' } as const }),
