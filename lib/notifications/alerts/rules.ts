@@ -37,6 +37,7 @@ interface Evaluated {
 
 /** So many breaches are known at a time; a breakdown may have more values. */
 const MAX_BREACHES = 50;
+const MAX_LABEL_LENGTH = 200;
 
 /** Why there is no number; the message says what to do. */
 export class NoNumber extends Error {
@@ -105,12 +106,14 @@ function breachOf(result: TrendsResult, { value, now, before, interval }: Looked
         : undefined;
   if (bound === undefined) return undefined;
   const when = interval === null ? '' : ` of ${interval.label}`;
-  const what = `'${result.label}'${when}`;
+  // A value of a breakdown may be of any length.
+  const label = result.label.slice(0, MAX_LABEL_LENGTH).toWellFormed();
+  const what = `'${label}'${when}`;
   const sentence =
     watch.condition === 'absolute_value'
       ? `${what} is ${plain(now)}, ${bound}.`
       : `${what} is ${plain(now)} after ${plain(before)}: ${change(value, watch)}, ${bound}.`;
-  return { key: `${interval?.day ?? ''} ${result.label}`, sentence, value: finite(value) };
+  return { key: `${interval?.day ?? ''} ${label}`, sentence, value: finite(value) };
 }
 
 function change(value: number, { condition, threshold }: Watch): string {

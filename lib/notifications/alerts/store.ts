@@ -213,7 +213,8 @@ export async function changeAlert(
       ...(isAnew || isBack || patch.snoozed_until === null ? { next_check_at: now } : {}),
     };
     const after = { ...item, ...set } as AlertItem;
-    checkWatch(after, insight);
+    // Of what cannot be watched any more, the alert can still be disabled.
+    if (isAnew || isBack) checkWatch(after, insight);
     const due = Math.max(after.next_check_at, after.snoozed_until ?? 0);
     await table.write([
       { change: keys.alert(project.id, item.id), set, add: { ver: 1 }, if: { is: { id: item.id, ver: item.ver } } },

@@ -131,8 +131,14 @@ export const belongingOf = ({ organization, by: { kind, id } }: Pick<Message, 'o
   kind === 'alert' ? { organization, alert: String(id) } : { organization, subscription: String(id) };
 
 /** Returns the body of a webhook. `text` is for people: chat services show it as it is. */
-function webhookBody(id: string, { type, at, title, lines, data }: Message) {
-  return { type, timestamp: wireInstant(at), text: [title, ...lines].join('\n'), data: { id, ...data } };
+function webhookBody(id: string, { type, at, title, lines, data, insights }: Message) {
+  const numbers = insights.map(({ table, moreRows, ...rest }) => ({ ...rest, ...table, more_rows: moreRows }));
+  return {
+    type,
+    timestamp: wireInstant(at),
+    text: [title, ...lines].join('\n'),
+    data: { id, ...data, ...(type === 'subscription.due' ? { insights: numbers } : {}) },
+  };
 }
 
 const sentenceOf = (failure: Error, isOver: boolean): string =>

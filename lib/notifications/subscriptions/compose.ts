@@ -90,8 +90,12 @@ async function outcome(
   if (found === 'unseen') return { set: paused(UNSEEN), messages: [] };
   try {
     const shown: ShownInsight[] = [];
+    let bytes = 0;
     for (const insight of found.insights.slice(0, MAX_INSIGHTS)) {
-      shown.push(await shownInsight(context, insight, found, place, signal));
+      const one = await shownInsight(context, insight, found, place, signal);
+      bytes += Buffer.byteLength(JSON.stringify(one));
+      if (bytes > MAX_BYTES) break;
+      shown.push(one);
     }
     const made = messageOf(item, found, shown, now);
     return { set: {}, messages: targetsOf(item).map((target) => ({ ...made, target })) };
@@ -103,6 +107,8 @@ async function outcome(
 
 /** So many insights of a dashboard are sent. */
 const MAX_INSIGHTS = 25;
+/** They are stored once for each of 20 targets, in one transaction of at most 4 MB. */
+const MAX_BYTES = 150_000;
 
 /** What a subscription sends. */
 interface Subject {
@@ -152,7 +158,9 @@ const MAX_COLUMNS = 8;
 const MAX_CELL_LENGTH = 60;
 const MAX_TEXT_LENGTH = 300;
 
-const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+const cut = (text: string, length: number): string =>
+  // A pair of surrogates may be cut in two.
+  (text.length > length ? `${text.slice(0, length - 1)}…` : text).toWellFormed();
 
 /** Returns an insight with its numbers, or why there are none. Throws `Transient` for what may pass. */
 async function shownInsight(
@@ -237,7 +245,6 @@ function messageOf(
       name,
       computed_at: wireInstant(now),
       link,
-      insights: shown.map(({ table, moreRows, ...rest }) => ({ ...rest, ...table, more_rows: moreRows })),
     },
   };
 }

@@ -6,7 +6,7 @@ import {
   SendEmailCommand,
 } from '@aws-sdk/client-sesv2';
 import { orTransient } from '../aws-failures.ts';
-import { Permanent } from '../errors.ts';
+import { Permanent, Transient } from '../errors.ts';
 import { ID_HEADER, type Mail } from './mail.ts';
 
 interface SesOptions {
@@ -33,9 +33,9 @@ export function sesMail({ client, from }: SesOptions): Mail {
         },
       });
       await orTransient('SES', client.send(command)).catch((error: unknown) => {
-        throw REFUSALS.some((kind) => error instanceof kind)
-          ? new Permanent(`SES refused the mail (${(error as Error).name}).`, { cause: error })
-          : error;
+        if (error instanceof Transient || !(error instanceof Error)) throw error;
+        const isForGood = REFUSALS.some((kind) => error instanceof kind);
+        throw new (isForGood ? Permanent : Transient)(`SES did not take the mail (${error.name}).`, { cause: error });
       });
     },
   };

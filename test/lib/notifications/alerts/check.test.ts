@@ -225,6 +225,10 @@ test('an insight that cannot be answered any more is said, and tried again; it t
     latest_error: 'Ensure this field has at least 1 elements.',
     checks: [{ state: 'Errored', calculated_value: null }],
   });
+  await call('PATCH', `/insights/${insight}/`, { query: { kind: 'FunnelsQuery', series: [] } });
+  const path = `/alerts/${String(id)}/`;
+  expect(await call('PATCH', path, { enabled: false })).toMatchObject({ enabled: false });
+  await expect(call('PATCH', path, { enabled: true })).rejects.toThrow('FunnelsQuery is not supported');
 });
 
 test('it tells what whoever made it may see then: after they have left, it is paused', async () => {

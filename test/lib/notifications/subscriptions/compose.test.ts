@@ -119,6 +119,31 @@ test('a dashboard is sent each day at seven, with its numbers and links, once', 
   expect(await read(id)).toMatchObject({ next_delivery_date: '2026-01-06T07:00:00Z' });
 });
 
+test('what is longer than a message can hold is left out, and counted', async () => {
+  const { subscribe, call, run, clock, pay } = await subscribing();
+  await pay(NOON, 20);
+  const wide = Array.from({ length: 8 }, (_, n) => `'${'😀'.repeat(100)}' AS column_${n}`);
+  const tiles: object[] = [];
+  for (let n = 0; n < 20; n++) {
+    const query = { kind: 'HogQLQuery', query: `SELECT ${wide.join(', ')} FROM events` };
+    const { id } = await call('POST', '/insights/', { name: `Wide ${n}`, query });
+    tiles.push({ insight: id });
+  }
+  const { id: board } = await call('POST', '/dashboards/', { name: 'Wide', tiles });
+  await subscribe({ dashboard: board });
+  clock.advance(DAY_MS);
+  await run();
+  expect(receiver.received).toHaveLength(1);
+  expect(Buffer.byteLength(receiver.received[0]?.body ?? '')).toBeLessThan(170_000);
+  const [{ text, data } = { text: '', data: {} }] = bodies();
+  const { insights } = data as { insights: { rows: string[][]; more_rows: number }[] };
+  expect(insights[0]).toMatchObject({ more_rows: 10 });
+  expect(insights[0]?.rows[0]?.[0]?.isWellFormed()).toBe(true);
+  expect(insights.length).toBeGreaterThan(10);
+  expect(insights.length).toBeLessThan(20);
+  expect(text).toContain(`${20 - insights.length} more insights are on the dashboard.`);
+});
+
 test("Slack's form shows the numbers as a table, and names as they are", async () => {
   const { subscribe, insightOf, weekly, pay, run, clock } = await subscribing();
   await pay(NOON, 12);
