@@ -30,6 +30,7 @@ export const ENVIRONMENT = {
   reader: [],
   personRemoval: [],
   answers: [],
+  imports: [],
   pictures: [],
   events: ['EVENT_BUS'],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],

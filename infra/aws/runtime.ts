@@ -109,6 +109,8 @@ export const compiler = () =>
 export const reader = () => null;
 export const personRemoval = () => null;
 export const answers = () => null;
+/** Not offered: a file is larger than what a function may be sent, and its import takes longer than one may run. */
+export const imports = () => null;
 /** Not offered: a browser is larger than all of a function may be. */
 export const pictures = () => null;
 
@@ -143,6 +145,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   reader: true,
   personRemoval: true,
   answers: true,
+  imports: true,
   pictures: true,
   events: true,
   compactor: true,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
 import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
+import { pooledImports } from '../../lib/imports/pooled-imports.ts';
 import type { AnswerWorkerOptions } from '../../lib/insights/answering/answer-worker.ts';
 import { answersOf } from '../../lib/insights/answering/answers.ts';
 import { BACKGROUND_MS, pooledAnswerer, WAITED_MS } from '../../lib/insights/answering/pooled-answerer.ts';
@@ -30,13 +31,15 @@ import { checkDataDirectory, databaseIn, UnusableDataDirectory, upgradeDataDirec
 
 const lakeIn = (folder: string): string => join(folder, 'lake');
 const runFilesIn = (folder: string): string => join(folder, 'runs');
+/** Files that are uploaded to be imported, and copies of what was rejected of them. */
+export const importsIn = (folder: string): string => join(folder, 'imports');
 /** Where captured requests wait until they are in the lake. */
 export const inboxIn = (folder: string): string => join(folder, 'inbox');
 
 /** Removes what processes left unfinished that are not there any more. Only whoever has claimed the directory may. */
 export async function removeUnfinished(folder: string): Promise<void> {
   rmSync(temporaryIn(folder), { recursive: true, force: true });
-  await Promise.all([lakeIn(folder), runFilesIn(folder)].map(removeLeftovers));
+  await Promise.all([lakeIn(folder), runFilesIn(folder), importsIn(folder)].map(removeLeftovers));
 }
 
 /** Where exports spill to and make files, while they run; only the service runs any. */
@@ -69,6 +72,9 @@ const REMOVAL_TURNS = { atOnce: 1, each: 1, waiting: { each: 8, all: 32 } };
 /** Of one project after the other; a walk begins nothing more after ten minutes. */
 const COMPACTION_TURNS = { atOnce: 1, each: 1 };
 const COMPACTION_SILENCE_MS = 20 * MINUTE_MS;
+/** Those that wait are requests; each reads a part of a file, or a Parquet file. */
+const PREVIEW_TURNS = { atOnce: 2, each: 1, waiting: { each: 8, all: 32 } };
+const PREVIEW_MEMORY_MB = { each: 450, all: 600 };
 const REMOVAL_MEMORY_MB = { each: 700, all: 700 };
 
 /** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
@@ -137,6 +143,14 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     memory: REMOVAL_MEMORY_MB,
     silenceMs: COMPACTION_SILENCE_MS,
   });
+  const previews = pool({
+    program: join(import.meta.dirname, 'import-worker.ts'),
+    options: { home: folder },
+    what: 'Reading the first records',
+    turns: PREVIEW_TURNS,
+    memory: PREVIEW_MEMORY_MB,
+    silenceMs: READING_MS,
+  });
   const queries = pool({
     program: join(import.meta.dirname, '../../lib/exports/query/query-worker.ts'),
     options: null,
@@ -154,6 +168,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     reader: pooledReader(readers),
     personRemoval: pooledPersonRemoval(removals),
     answers: answersOf({ table, clock, newId: v7, log }, pooledAnswerer({ waited, background })),
+    imports: pooledImports(folderFiles(importsIn(folder)), previews),
     pictures:
       settings.chromium === null
         ? null
@@ -182,7 +197,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     close: async () => {
       table.close();
       await Promise.all(
-        [rows, readers, removals, compactions, queries, waited, background].map((pool) => pool.close()),
+        [rows, readers, removals, compactions, previews, queries, waited, background].map((pool) => pool.close()),
       );
     },
   };

@@ -124,6 +124,10 @@ export const VARIABLES = {
     fallback: 'any',
     about: 'captured events of one project that are taken in a day (UTC), about; more are dropped and counted',
   }),
+  IMPORT_BYTES: variable(numberOr('any', 1_000_000, 1e15 - 1), {
+    fallback: String(LOCAL_SETTINGS.importBytes),
+    about: 'bytes that a file which is uploaded to be imported has at most',
+  }),
   FOLDER_ROOTS: variable(folders, {
     fallback: 'any',
     guarded: 'none',
@@ -232,6 +236,7 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
       publicUrl: values.PUBLIC_URL,
       chromium: values.CHROMIUM,
       eventsPerDay: values.EVENTS_PER_DAY,
+      importBytes: values.IMPORT_BYTES,
       folderRoots: values.FOLDER_ROOTS,
       privateAddresses: values.PRIVATE_ADDRESSES,
       destinations: values.DESTINATIONS,

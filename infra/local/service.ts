@@ -9,6 +9,7 @@ import { SECOND_MS } from '../../lib/ports/units.ts';
 import { openCapture } from './capture.ts';
 import { claimDataDirectory, openDataDirectory, removeUnfinished } from './data-directory.ts';
 import { startGateway } from './gateway.ts';
+import { openImports } from './imports.ts';
 import { probesOf } from './probes.ts';
 import { runtimeOf } from './runtime.ts';
 import { SDK_LIMITS } from './sdk-endpoint.ts';
@@ -18,6 +19,8 @@ import type { RateLimit } from './token-bucket.ts';
 const TICK_INTERVAL_MS = 500;
 /** How often captured events are landed, if there are any. */
 const LANDING_INTERVAL_MS = SECOND_MS;
+/** How often it is looked for imports that were started. */
+const IMPORT_INTERVAL_MS = SECOND_MS;
 
 interface ServiceOptions {
   readonly folder: string;
@@ -64,6 +67,7 @@ export async function startService({
     const probes = probesOf({ ...context, pauseReason: () => pauseReason, numbers: hasMetrics ? numbers : null });
     const limits = listen.rateLimit === null ? { ...SDK_LIMITS, ofAddress: null, ofProject: null } : SDK_LIMITS;
     const capture = await openCapture(context, { folder, limits, proxies });
+    const imports = openImports(context, folder);
     const gateway = await startGateway({
       context,
       probes,
@@ -79,6 +83,7 @@ export async function startService({
     pauseReason = null;
     const timer = again(tick(context), TICK_INTERVAL_MS, 'the tick failed', log);
     const landing = again(() => capture.land(), LANDING_INTERVAL_MS, 'captured events could not land', log);
+    const importing = again(() => imports.pass(), IMPORT_INTERVAL_MS, 'imports could not begin', log);
     return {
       context,
       address: gateway.address,
@@ -86,7 +91,7 @@ export async function startService({
         pauseReason = 'stopping';
         // At once: who waits for a slow answer must not keep the tasks from hearing that they are to end.
         await Promise.all([timer.stop(), gateway.close().then(() => capture.close()), engine.close()]);
-        await landing.stop();
+        await Promise.all([landing.stop(), importing.stop().then(() => imports.close())]);
         await directory.close();
         claim.release();
       },

@@ -4,7 +4,7 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaCont
 import { activityOpsOf } from '../accounts/activity/ops.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { Answer, BytesAnswer, declaredBody, EmptyAnswer, reply, TextAnswer } from '../http/answer.ts';
-import { bodyOf, fields } from '../http/body.ts';
+import { bodyOf, bytesOf, fields } from '../http/body.ts';
 import { type Credentials, type CredentialsText, fromContext } from '../http/credentials.ts';
 import { etagOf, namesVersion, versionsIn } from '../http/etag.ts';
 import { failureFrom } from '../http/failures.ts';
@@ -272,6 +272,7 @@ function requestParsing(row: Route): Middleware {
       const complete: AnyRequest = {
         ...early,
         body: parsedBody(row, event),
+        bytes: () => bytesOf(event),
         get caller() {
           return admitted?.caller ?? mistake(`${row.handler} is public and has no caller`);
         },

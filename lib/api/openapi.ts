@@ -161,6 +161,7 @@ function operation(row: Route, path: string, { schemas, versioned }: Shared): Js
       ...(versioned.has(path) && !isRefused(row) ? [row.method === 'GET' ? IF_NONE_MATCH : IF_MATCH] : []),
     ],
     ...(row.body === undefined ? {} : { requestBody: requestBody(row, row.body, schemas) }),
+    ...(row.maxBytes === undefined ? {} : { requestBody: BYTES }),
     responses: {
       [row.status]: success(row, hasVersion, schemas),
       ...(row.orAccepted === true ? { 202: { ...success(row, false, schemas), description: 'It is under way.' } } : {}),
@@ -230,6 +231,11 @@ function pagingParameters(rule: PagingRule): [string, Property][] {
   ];
 }
 
+const BYTES: JsonObject = {
+  required: true,
+  content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
+};
+
 function requestBody(row: Route, body: z.ZodType, schemas: Map<string, JsonObject>): JsonObject {
   const schema = component(body, 'input', `${pascal(row.handler)}Request`, schemas);
   const required = (schemas.get(String(schema['$ref']).slice(REF.length))?.['required'] ?? []) as string[];
@@ -275,6 +281,7 @@ function failures(row: Route, path: string, versioned: ReadonlySet<string>): Jso
   if (path.includes('{')) kinds.push('not_found');
   if (row.query !== undefined || row.paging?.kind === 'cursor') kinds.push('validation');
   if (row.body !== undefined) kinds.push('validation', 'request_too_large', 'unsupported_media_type');
+  if (row.maxBytes !== undefined) kinds.push('request_too_large');
   if (row.idempotent === true) kinds.push('conflict');
   if (versioned.has(path) && row.method !== 'GET' && !isRefused(row)) kinds.push('conflict', 'precondition_failed');
   const statuses = [...new Set(kinds.map((kind) => FAILURES[kind].status))].toSorted((a, b) => a - b);

@@ -25,6 +25,8 @@ export interface Request<R extends Route = Route, Read = undefined> {
   readonly params: Parsed<R['params']>;
   readonly query: Parsed<R['query']>;
   readonly body: Parsed<R['body']>;
+  /** Returns the body as it was sent. */
+  readonly bytes: () => Buffer;
   readonly caller: Caller;
   /** Throws when the path names neither an organization nor a project (a mistake of ours). */
   readonly tenant: Tenant;

@@ -12,6 +12,7 @@ import * as dashboards from '../dashboards/routes.ts';
 import * as sharing from '../dashboards/sharing/routes.ts';
 import * as batchExports from '../exports/resource/routes.ts';
 import type { Route } from '../http/route.ts';
+import * as imports from '../imports/routes.ts';
 import * as queries from '../insights/queries/routes.ts';
 import * as insights from '../insights/routes.ts';
 import * as definitions from '../reading/definitions/routes.ts';
@@ -51,6 +52,7 @@ export const routes: readonly Route[] = [
   persons,
   definitions,
   ingestion,
+  imports,
   batchExports,
   activity,
   consoleRows,

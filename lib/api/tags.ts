@@ -17,6 +17,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   Persons: 'Who did it. Read on one machine; not offered on AWS yet.',
   Definitions: 'The names that events and properties had lately. Read on one machine; not offered on AWS yet.',
   Ingestion: 'What became of the events that SDKs sent.',
+  Imports: 'Files that become events. Taken on one machine; not offered on AWS yet.',
   'Batch exports': 'Schedules that deliver the rows of every interval to a destination.',
   'Batch export runs': 'Single deliveries: how each ended, its log; retry and cancel.',
   'Batch export backfills': 'Deliveries of past intervals.',

@@ -2,7 +2,7 @@
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { type Paging, readPage } from '../http/page.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
-import { ranges } from '../ports/table/keys.ts';
+import { isSameKind, keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Table } from '../ports/table/table.ts';
 import type { DashboardFilter, DashboardItem } from './model.ts';
@@ -24,6 +24,10 @@ export async function readListing(
   filter: DashboardFilter,
   paging: Paging,
 ): Promise<DashboardPage | DashboardItem[]> {
+  if (filter.deleted === true) {
+    const deleted = await listAll(table, ranges.deletedOf(project));
+    return deleted.filter(isSameKind(keys.dashboard(project, 0))).toReversed();
+  }
   const range = ranges.dashboardsOf(project);
   return hasFilter(filter) ? listAll(table, range) : readPage(table, range, paging);
 }

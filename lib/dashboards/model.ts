@@ -196,6 +196,7 @@ export const DashboardQuery = z.object({
   creation_mode: choice(CREATION_MODES).optional(),
   pinned: boolean().optional(),
   created_by: uuid().optional().describe("The creator's uuid."),
+  deleted: boolean().optional().describe('True: those that were deleted and can be brought back, the last one first.'),
   ordering: choice(ORDERINGS).optional().describe('Default: pinned first, then by name.'),
 });
 export type DashboardFilter = z.output<typeof DashboardQuery>;

@@ -35,7 +35,8 @@ export const listDashboards = route({
   ...all,
   handler: 'dashboards/list',
   summary: 'List dashboards',
-  description: 'Those that the caller may see and that are not deleted; pinned ones first, then by name.',
+  description:
+    'Those that the caller may see, pinned ones first, then by name. With `deleted: true` those that are deleted instead.',
   query: DashboardQuery,
   response: pageOf(Dashboard),
   paging: { kind: 'offset' },

@@ -1,3 +1,5 @@
+import type { Syntax } from './syntax.ts';
+
 /** A query or filter that is not supported, and the text that its author reads. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
@@ -30,6 +32,17 @@ function placeOf(part: object): Place | undefined {
   const [from, to] = [start?.offset, end?.offset];
   return from === undefined || to === undefined ? undefined : { start: Math.min(from, to), end: Math.max(from, to) };
 }
+
+/** Returns where a place of a text begins, as people count: `line 2, column 5`. */
+export function lineAndColumn(text: string, { start }: Place): string {
+  const before = Array.from(text).slice(0, start);
+  const lines = before.filter((character) => character === '\n').length;
+  return `line ${lines + 1}, column ${before.length - before.lastIndexOf('\n')}`;
+}
+
+/** Returns what the parser made without its places: it is to stand in another text. */
+export const withoutPlaces = (syntax: Syntax): Syntax =>
+  JSON.parse(JSON.stringify(syntax, (key, value) => (key === 'start' || key === 'end' ? undefined : value)));
 
 interface Position {
   readonly offset: number;

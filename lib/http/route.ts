@@ -16,6 +16,7 @@ export type Need =
   | 'reader'
   | 'personRemoval'
   | 'answers'
+  | 'imports'
   | 'pictures';
 
 /** How a list is paged; `page.ts` reads it. */
@@ -64,6 +65,8 @@ export interface Route<
   readonly params: Params;
   readonly query?: Query;
   readonly body?: Body;
+  /** The body is bytes of any type, as `bytes` of the request; such a row has no `body`. At most so many. */
+  readonly maxBytes?: number;
   /** Fields that PostHog's body has and this one has not. */
   readonly unsupported?: Unsupported;
   /** Absent: an answer without a body, or one that is text. */

@@ -1,5 +1,6 @@
 import type { Landing } from '../capture/landing.ts';
 import type { Compiler } from '../exports/query/compiler.ts';
+import type { Imports } from '../imports/imports.ts';
 import type { Answers } from '../insights/answering/answers.ts';
 import type { Compactor } from '../lake/compactor.ts';
 import type { PersonRemoval } from '../lake/import/person-removal.ts';
@@ -33,6 +34,8 @@ export interface Context {
   readonly pictures: Pictures | null;
   /** Who deletes persons of the lake; null where there is no reader. */
   readonly personRemoval: PersonRemoval | null;
+  /** What keeps files that are uploaded to be imported; null where that is not offered. */
+  readonly imports: Imports | null;
   /** What was captured and is not in the lake yet; null on one machine, where the service has it to itself. */
   readonly inbox: Inbox | null;
   /** Who lands it when a job says so; null on one machine, where the service lands by itself. */

@@ -38,6 +38,8 @@ export interface Settings {
   readonly requestsPerKey: number | null;
   /** Captured events of one project that are taken in a day (UTC), about; more are dropped, and counted. Null: any number. */
   readonly eventsPerDay: number | null;
+  /** A file that is uploaded to be imported has at most so many bytes. Null: any number, as the disk has room. */
+  readonly importBytes: number | null;
   /** The path of the Chromium that makes pictures of pages; null: none are made. */
   readonly chromium: string | null;
   /** An answer that does not fit its row is a 500 (tests), not a line in the log. */
@@ -64,6 +66,7 @@ export const LOCAL_SETTINGS: Settings = {
   publicUrl: null,
   requestsPerKey: null,
   eventsPerDay: null,
+  importBytes: 10e9,
   chromium: null,
   strictAnswers: false,
   destinations: ['Folder', 'HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],

@@ -14,6 +14,7 @@ import type { BatchExportItem } from '../exports/records/model.ts';
 import { destroyBatchExport } from '../exports/resource/store.ts';
 import { stopExport } from '../exports/runs/cancel.ts';
 import { exportWithPlan } from '../exports/runs/store.ts';
+import { importsOf } from '../imports/spool.ts';
 import { jobOps } from '../jobs/job.ts';
 import { projectFolders } from '../lake/catalog.ts';
 import { compactionJob } from '../lake/compaction-job.ts';
@@ -185,7 +186,7 @@ async function* removeProject(context: Context, id: number, isSettled: boolean):
 }
 
 async function* removeProjectContent(context: Context, id: number): Removals {
-  const { table, lake } = context;
+  const { table, lake, imports } = context;
   for (const range of [ranges.dashboardsOf(id), ranges.insightsOf(id), ranges.deletedOf(id)]) {
     for await (const items of pagesOf(table, range)) {
       for (const item of items) {
@@ -195,6 +196,7 @@ async function* removeProjectContent(context: Context, id: number): Removals {
   }
   yield* removeRange(table, ranges.lakeOf(id));
   for (const folder of projectFolders(id)) yield* removeFiles(lake, folder);
+  if (imports !== null) yield* removeFiles(imports.files, importsOf(id));
   yield* forgetExecutions(context, `${id}-`);
   yield* forgetExecutions(context, `${compactionJob(id)}-`);
 }

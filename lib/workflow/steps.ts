@@ -64,7 +64,7 @@ export const STEPS = {
   purge: {
     timeout: 720,
     memory: 512,
-    needs: ['workflow', 'runFiles', 'lake'],
+    needs: ['workflow', 'runFiles', 'lake', 'imports'],
     uses: { workflow: ['stop'], runFiles: ['read', 'remove'], lake: ['read', 'remove'] },
   },
   // It joins files for 10 minutes, and the last of them may take some more. Most is DuckDB's and the files' copies.

@@ -254,6 +254,34 @@ async function ofPerson(world: World): Promise<Example> {
   return { params: { ...params, id: String(person?.id) } };
 }
 
+const IMPORTED = Buffer.from(JSON.stringify(EVENT));
+
+async function newImport(world: World): Promise<Example> {
+  const params = place(world);
+  const sent = { name: 'events.jsonl', bytes: IMPORTED.length };
+  const path = `/api/projects/${params.project_id}/imports/`;
+  // An organization has ten at most that have not ended: the older ones of earlier requests make room.
+  const { body: page } = await world.service.call('GET', path);
+  const all = (page?.['results'] ?? []) as { id: string; state: string }[];
+  for (const { id } of all.filter(({ state }) => state === 'uploading' || state === 'queued').slice(5))
+    await world.service.call('POST', `${path}${id}/cancel/`);
+  const { body } = await world.service.call('POST', path, { body: sent });
+  return { params: { ...params, id: String(body?.['id']) } };
+}
+
+async function uploaded(world: World): Promise<Example> {
+  const { params } = await newImport(world);
+  const path = `/api/projects/${params['project_id']}/imports/${params['id']}/content/`;
+  await world.service.call('PUT', path, { body: IMPORTED.toString() });
+  return { params };
+}
+
+async function withRejected(world: World): Promise<Example> {
+  const { params } = await newImport(world);
+  await world.context.imports?.files.write(`team_id=${params['project_id']}/${params['id']}/rejected`, 'no event\n');
+  return { params };
+}
+
 export const fixtures: Readonly<Record<string, Fixture>> = {
   schema: async () => ({ params: {} }),
   'console/page': async () => ({ params: {} }),
@@ -325,6 +353,17 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'events/retrieve': ofEvent,
   'ingestion/warnings': inPlace,
   'ingestion/numbers': inPlace,
+  'imports/list': inPlace,
+  'imports/create': async (world) => {
+    const { params } = await newImport(world);
+    return { params, body: { name: 'events.jsonl', bytes: 5 } };
+  },
+  'imports/retrieve': newImport,
+  'imports/upload': async (world) => ({ ...(await newImport(world)), body: EVENT }),
+  'imports/preview': async (world) => ({ ...(await uploaded(world)), body: { format: 'jsonl' } }),
+  'imports/start': async (world) => ({ ...(await uploaded(world)), body: { format: 'jsonl' } }),
+  'imports/cancel': newImport,
+  'imports/rejected': withRejected,
   'persons/list': inPlace,
   'persons/retrieve': ofPerson,
   'persons/destroy': ofOwnPerson,

@@ -13,6 +13,7 @@ const FLOORS = [
   'dashboards',
   'insights',
   'reading',
+  'imports',
   'exports/resource',
   'exports/runs',
   'exports/notices',

@@ -10,6 +10,8 @@ interface Called {
 }
 
 export interface ConsoleService extends LocalService {
+  /** Its data directory. */
+  readonly home: string;
   /** The first key, which may do everything. */
   readonly key: string;
   /** The first project's number and token. */
@@ -56,7 +58,8 @@ async function opened(
 }
 
 async function startedService(): Promise<ConsoleService> {
-  const service = await startLocally(temporaryFolder());
+  const home = temporaryFolder();
+  const service = await startLocally(home);
   const { key, project } = await service.welcome();
   const call: ConsoleService['call'] = async (method, path, sent, used = key) => {
     const answer = await fetch(`${service.address}${path}`, {
@@ -71,6 +74,7 @@ async function startedService(): Promise<ConsoleService> {
   const token = String(body['api_token']);
   return {
     ...service,
+    home,
     key,
     project,
     token,

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Compiler, directCompiler } from '../../lib/exports/query/compiler.ts';
 import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
+import { previewOf } from '../../lib/imports/preview.ts';
 import { computed } from '../../lib/insights/answering/answerer.ts';
 import { answersOf } from '../../lib/insights/answering/answers.ts';
 import { worldDatabase } from '../../lib/insights/answering/world.ts';
@@ -156,6 +157,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     table = own;
   }
   const lake = overrides.lake ?? folderFiles(join(path, 'lake'));
+  const importFiles = folderFiles(join(path, 'imports'));
   const reader = duckdbReader({ lake });
   onEnd(() => reader.close());
   const worlds = worldDatabase({ lake, parser });
@@ -168,6 +170,11 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     runFiles: folderFiles(join(path, 'runs')),
     lake,
     reader,
+    imports: {
+      files: importFiles,
+      freeBytes: () => Promise.resolve(Number.MAX_SAFE_INTEGER),
+      preview: async (asked) => previewOf(importFiles, asked, made.folder),
+    },
     inbox: null,
     landing: null,
     compactor: { compact: (project) => compact(made, project) },

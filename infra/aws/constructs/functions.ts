@@ -223,6 +223,7 @@ function statementsOf(
     reader: [],
     personRemoval: [],
     answers: [],
+    imports: [],
     pictures: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     warehouse: [],

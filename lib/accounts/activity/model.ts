@@ -24,6 +24,7 @@ export const ACTIVITY_SCOPES = [
   'BatchExport',
   'BatchExportBackfill',
   'BatchExportRun',
+  'Import',
 ] as const;
 type ActivityScope = (typeof ACTIVITY_SCOPES)[number];
 
@@ -35,6 +36,7 @@ export type ActivityVerb =
   | 'restored'
   | 'cancelled'
   | 'retried'
+  | 'started'
   | 'sharing enabled'
   | 'sharing disabled'
   | 'access token refreshed';

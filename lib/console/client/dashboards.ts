@@ -12,15 +12,21 @@ interface DashboardFilter {
   readonly search: string;
   readonly tag: string | undefined;
   readonly pinned: boolean;
+  /** Those that were deleted, instead of the others. */
+  readonly deleted: boolean;
 }
 
-export function useDashboards(project: string, page: number, { search, tag, pinned }: DashboardFilter) {
+/** Dashboards of which nothing is asked. */
+export const ALL_DASHBOARDS: DashboardFilter = { search: '', tag: undefined, pinned: false, deleted: false };
+
+export function useDashboards(project: string, page: number, { search, tag, pinned, deleted }: DashboardFilter) {
   const query = {
     limit: DASHBOARDS_PAGE,
     offset: (page - 1) * DASHBOARDS_PAGE,
     ...(search === '' ? {} : { search }),
     ...(tag === undefined ? {} : { tags: [tag] }),
     ...(pinned ? { pinned: true } : {}),
+    ...(deleted ? { deleted: true } : {}),
   };
   return useQuery({
     queryKey: ['dashboards', project, query],
@@ -46,6 +52,15 @@ export function useDashboard(project: string, id: string) {
 
 /** Returns the dashboard as it is now. */
 export const readDashboard = (project: string, id: string) => versioned(dashboardAt(project, id));
+
+/** Brings a deleted dashboard back, with its tiles. */
+export const restoreDashboard = (project: string, id: number): Promise<Dashboard> =>
+  answered(
+    api.PATCH('/api/projects/{project_id}/dashboards/{id}/', {
+      params: { path: { project_id: project, id } },
+      body: { deleted: false },
+    }),
+  );
 
 /** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
 export const writeDashboard = (

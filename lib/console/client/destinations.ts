@@ -9,6 +9,8 @@ export interface Field {
   readonly choices?: readonly string[];
   readonly initial?: string | number | boolean;
   readonly isRequired?: boolean;
+  /** What says that there is none; default: null. */
+  readonly empty?: '';
 }
 
 export interface DestinationForm {
@@ -75,7 +77,7 @@ export const DESTINATIONS: readonly DestinationForm[] = [
     about: 'Files in a folder of the machine that runs the service.',
     fields: [
       { key: 'path', label: 'Folder', help: 'A whole path, such as /srv/exports', kind: 'text', isRequired: true },
-      { key: 'prefix', label: 'Prefix', help: 'Such as {table}', kind: 'text', initial: '{table}' },
+      { key: 'prefix', label: 'Prefix', help: 'Such as {table}', kind: 'text', initial: '{table}', empty: '' },
       ...FILES,
     ],
   },
@@ -105,10 +107,28 @@ export const DESTINATIONS: readonly DestinationForm[] = [
 
 export type Values = Readonly<Record<string, string | number | boolean>>;
 
-/** Returns what a form begins with. */
+/** Returns what the form of a new destination begins with. */
 export const initialValues = ({ fields }: DestinationForm): Values =>
   Object.fromEntries(fields.map(({ key, kind, initial }) => [key, initial ?? (kind === 'switch' ? false : '')]));
+
+/** Returns what the form of a destination begins with that there is: secrets are never told, and stay while left empty. */
+export const storedValues = ({ fields }: DestinationForm, config: Readonly<Record<string, unknown>>): Values =>
+  Object.fromEntries(
+    fields.map(({ key, kind }) => {
+      const value = config[key];
+      if (kind === 'switch') return [key, value === true];
+      return [key, typeof value === 'string' || typeof value === 'number' ? String(value) : ''];
+    }),
+  );
 
 /** Returns the config that the values say; what is left empty is not sent. */
 export const configOf = ({ fields }: DestinationForm, values: Values): Record<string, unknown> =>
   Object.fromEntries(fields.flatMap(({ key }) => (values[key] === '' ? [] : [[key, values[key]]])));
+
+/** Returns what of the config has changed; what was emptied is null, or the empty text that it may be. */
+export const changedConfig = ({ fields }: DestinationForm, values: Values, before: Values): Record<string, unknown> =>
+  Object.fromEntries(
+    fields.flatMap(({ key, empty = null }) =>
+      values[key] === before[key] ? [] : [[key, values[key] === '' ? empty : values[key]]],
+    ),
+  );

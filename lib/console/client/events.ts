@@ -42,6 +42,30 @@ export function useEvents(project: string, filter: EventFilter, follow: boolean)
   });
 }
 
+const MINUTE_MS = 60_000;
+const HOUR_MINUTES = 60;
+const DAY_HOURS = 24;
+
+/** Returns how many events have arrived in each hour of the last 24, the latest last; asked again each minute. */
+export function useHourlyArrivals(project: string) {
+  return useQuery({
+    queryKey: ['hourly-arrivals', project],
+    retry: false,
+    refetchInterval: MINUTE_MS,
+    queryFn: async (): Promise<readonly number[]> => {
+      const { results } = await answered(
+        api.GET('/api/projects/{project_id}/ingestion_numbers/', {
+          params: { path: { project_id: project }, query: { minutes: DAY_HOURS * HOUR_MINUTES } },
+        }),
+      );
+      const arrivals = results.toReversed().map(({ accepted }) => accepted);
+      return Array.from({ length: DAY_HOURS }, (_, hour) =>
+        arrivals.slice(hour * HOUR_MINUTES, (hour + 1) * HOUR_MINUTES).reduce((sum, one) => sum + one, 0),
+      );
+    },
+  });
+}
+
 /** Returns the names of events that were seen lately. */
 export function useEventNames(project: string) {
   return useQuery({

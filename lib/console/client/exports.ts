@@ -1,6 +1,6 @@
 /** Batch exports of a project, their runs, logs and backfills. */
-import { useQuery } from '@tanstack/react-query';
-import { answered, api, type Schemas, versioned } from './api.ts';
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { usePaged } from './paged.ts';
 import { polled } from './polling.ts';
 
@@ -33,15 +33,54 @@ export function useExports(project: string, page: number) {
 
 export const exportKey = (project: string, id: string) => ['export', project, id];
 
+/** Returns the export as it is now. */
+export const readExport = (project: string, id: string): Promise<Versioned<BatchExport>> =>
+  versioned(
+    api.GET('/api/projects/{project_id}/batch_exports/{id}/', { params: { path: { project_id: project, id } } }),
+  );
+
 export function useExport(project: string, id: string) {
   return useQuery({
     queryKey: exportKey(project, id),
     refetchInterval: live,
-    queryFn: () =>
-      versioned(
-        api.GET('/api/projects/{project_id}/batch_exports/{id}/', { params: { path: { project_id: project, id } } }),
-      ),
+    queryFn: () => readExport(project, id),
   });
+}
+
+/** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
+export const writeExport = (
+  project: string,
+  seen: Versioned<BatchExport>,
+  change: Schemas['BatchExportPatch'],
+): Promise<Versioned<BatchExport>> =>
+  versioned(
+    api.PATCH('/api/projects/{project_id}/batch_exports/{id}/', {
+      params: { path: { project_id: project, id: seen.value.id }, header: ifMatch(seen) },
+      body: change,
+    }),
+  );
+
+const HOUR_MS = 3_600_000;
+
+/** Returns the steps by which destinations of these types are tested; undefined: this service has none of the type. */
+export function useDestinationTests(project: string, types: readonly string[]) {
+  const found = useQueries({
+    queries: types.map((type) => ({
+      queryKey: ['destination', project, type],
+      staleTime: HOUR_MS,
+      retry: false,
+      queryFn: () =>
+        answered(
+          api.GET('/api/projects/{project_id}/batch_exports/test/', {
+            params: { path: { project_id: project }, query: { destination: type } },
+          }),
+        ),
+    })),
+  });
+  return {
+    isPending: found.some(({ isPending }) => isPending),
+    steps: (type: string) => found[types.indexOf(type)]?.data?.steps,
+  };
 }
 
 interface RunFilter {

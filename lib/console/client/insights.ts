@@ -1,6 +1,7 @@
 /** Saved questions of a project, and what they answer. */
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { answered, api, type Schemas, versioned } from './api.ts';
+import type { SentFilter } from './property-filters.ts';
 import type { DateRange } from './ranges.ts';
 
 export type Insight = Schemas['Insight'];
@@ -75,17 +76,28 @@ export interface BoardView {
   readonly filters: Readonly<Record<string, unknown>>;
   /** Dates that the reader has chosen; undefined: those of the dashboard. */
   readonly range: DateRange | undefined;
+  /** Filters that the reader has chosen; undefined: those of the dashboard. */
+  readonly properties: readonly SentFilter[] | undefined;
+}
+
+/** Returns what is said of all insights instead of what the dashboard keeps; undefined: nothing. */
+export function overrideOf({ filters, range, properties }: BoardView): Readonly<Record<string, unknown>> | undefined {
+  if (range === undefined && properties === undefined) return undefined;
+  return { ...filters, ...range, ...(properties === undefined ? {} : { properties }) };
 }
 
 /** Returns how it is asked what an insight answers on its dashboard. */
-export function tileAnswer({ project, id, filters, range }: BoardView, insight: Schemas['TileInsight']) {
+export function tileAnswer(board: BoardView, insight: Schemas['TileInsight']) {
+  const { project, id, filters } = board;
+  const override = overrideOf(board);
   return queryOptions({
-    queryKey: ['tile-answer', project, id, filters, range, insight.id, insight.query],
+    queryKey: ['tile-answer', project, id, filters, override, insight.id, insight.query],
     enabled: insight.query !== null,
     retry: false,
     staleTime: 60_000,
+    // What the dashboard came with is from the cache, and may be true no longer.
+    placeholderData: override === undefined && insight.result != null ? answerOf(insight.result, insight) : undefined,
     queryFn: async () => {
-      if (range === undefined && insight.result != null) return answerOf(insight.result, insight);
       const found = await answered(
         api.GET('/api/projects/{project_id}/insights/{id}/', {
           params: {
@@ -93,7 +105,7 @@ export function tileAnswer({ project, id, filters, range }: BoardView, insight: 
             query: {
               refresh: 'blocking',
               from_dashboard: id,
-              ...(range === undefined ? {} : { filters_override: JSON.stringify(range) }),
+              ...(override === undefined ? {} : { filters_override: JSON.stringify(override) }),
             },
           },
         }),

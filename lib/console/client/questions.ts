@@ -1,4 +1,6 @@
 /** What somebody asks with the builder, as a form has it and as the API takes it. */
+import { covers, type Json, list, object, text } from './json.ts';
+import { type Filter, filtersIn, sentFilters } from './property-filters.ts';
 
 export const KINDS = [
   { value: 'TrendsQuery', label: 'Trend', about: 'how often, over time' },
@@ -27,20 +29,6 @@ export const MATHS = [
 
 /** Maths that are of a property's numbers. */
 export const OF_PROPERTY: readonly string[] = ['sum', 'avg', 'min', 'max', 'median'];
-
-export const OPERATORS = [
-  { value: 'exact', label: 'is' },
-  { value: 'is_not', label: 'is not' },
-  { value: 'icontains', label: 'contains' },
-  { value: 'not_icontains', label: 'does not contain' },
-  { value: 'gt', label: 'is more than' },
-  { value: 'lt', label: 'is less than' },
-  { value: 'is_set', label: 'is there' },
-  { value: 'is_not_set', label: 'is not there' },
-] as const;
-
-/** Operators that need no value. */
-export const BARE: readonly string[] = ['is_set', 'is_not_set'];
 
 export const RANGES = [
   { value: '-24h', label: 'the last 24 hours' },
@@ -73,13 +61,6 @@ export interface Series {
   readonly property: string;
 }
 
-export interface Filter {
-  readonly key: number;
-  readonly property: string;
-  readonly operator: string;
-  readonly value: string;
-}
-
 export interface Question {
   readonly kind: QuestionKind;
   readonly series: readonly Series[];
@@ -102,8 +83,6 @@ export const FIRST_QUESTION: Question = {
   hogql: 'SELECT event, count() AS times\nFROM events\nGROUP BY event\nORDER BY times DESC\nLIMIT 100',
 };
 
-type Json = Readonly<Record<string, unknown>>;
-
 const DAYS = 7;
 
 /** Returns the query of a question, in what says how it is shown. */
@@ -111,7 +90,7 @@ export function queryOf(question: Question): Json {
   const { kind, range, interval, display, breakdown } = question;
   if (kind === 'HogQLQuery') return { kind: 'DataVisualizationNode', source: { kind, query: question.hogql }, display };
   const series = question.series.map((one) => nodeOf(one, kind));
-  const properties = question.filters.flatMap(filterOf);
+  const properties = sentFilters(question.filters);
   const shared = {
     kind,
     dateRange: { date_from: range },
@@ -151,24 +130,6 @@ function nodeOf({ event, math, property }: Series, kind: QuestionKind): Json {
   return { ...node, math, ...(OF_PROPERTY.includes(math) ? { math_property: property } : {}) };
 }
 
-function filterOf({ property, operator, value }: Filter): Json[] {
-  if (property === '' || (value === '' && !BARE.includes(operator))) return [];
-  const isNumber = operator === 'gt' || operator === 'lt';
-  return [
-    {
-      key: property,
-      operator,
-      type: 'event',
-      ...(BARE.includes(operator) ? {} : { value: isNumber ? value : [value] }),
-    },
-  ];
-}
-
-const object = (value: unknown): Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
-const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.map(object) : []);
-const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
-
 /**
  * Returns the question that a query asks. Undefined: the form cannot say all that it says, so that a change with the
  * form would lose some of it.
@@ -205,12 +166,7 @@ export function questionOf(query: unknown): Question | undefined {
       math: text(one['math'], 'total'),
       property: text(one['math_property'], ''),
     })),
-    filters: list(source['properties']).map((one, key) => ({
-      key,
-      property: text(one['key'], ''),
-      operator: text(one['operator'], 'exact'),
-      value: String(Array.isArray(one['value']) ? (one['value'][0] ?? '') : (one['value'] ?? '')),
-    })),
+    filters: filtersIn(source['properties']),
     range: text(object(source['dateRange'])['date_from'], '-7d'),
     interval: text(source['interval'], 'day'),
     display: text(object(source['trendsFilter'])['display'], 'ActionsLineGraph'),
@@ -218,19 +174,3 @@ export function questionOf(query: unknown): Question | undefined {
   };
   return covers(object(queryOf(question)['source']), source) ? question : undefined;
 }
-
-/** Says one value all that another one says? Names of series say nothing. */
-function covers(made: unknown, known: unknown): boolean {
-  if (Array.isArray(known))
-    return Array.isArray(made) && made.length === known.length && known.every((one, at) => covers(made[at], one));
-  if (typeof known === 'object' && known !== null) {
-    return Object.entries(known).every(
-      ([name, value]) =>
-        IDLE.includes(name) || value === null || value === undefined || covers(object(made)[name], value),
-    );
-  }
-  return made === known;
-}
-
-/** Members that change no number. */
-const IDLE: readonly string[] = ['name', 'custom_name', 'version'];

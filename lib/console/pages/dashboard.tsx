@@ -1,8 +1,8 @@
-import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Group, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Refusal, type Schemas, type Versioned } from '../client/api.ts';
 import {
   type Dashboard as Board,
@@ -14,17 +14,20 @@ import {
 import type { Place } from '../client/layout.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { ConflictNotice } from '../parts/conflict-notice.tsx';
 import { BoardDates, useChosenRange } from '../parts/dashboards/board-dates.tsx';
+import { useChosenFilters } from '../parts/dashboards/board-filters.tsx';
 import { Collaborators } from '../parts/dashboards/collaborators.tsx';
 import { Duplicate } from '../parts/dashboards/duplicate.tsx';
 import { Sharing } from '../parts/dashboards/sharing.tsx';
 import { TextTileForm } from '../parts/dashboards/text-tile-form.tsx';
 import { TileGrid } from '../parts/dashboards/tile-grid.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { Label } from '../parts/label.tsx';
 import { Empty } from '../parts/listing.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
-import { faultOf, Problem, tell, tellProblem } from '../parts/problem.tsx';
+import { Problem, tell, tellProblem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 
 type Change = Schemas['DashboardsUpdateRequest'];
@@ -39,6 +42,15 @@ interface Conflict {
 /** Returns the dashboard as a change makes it, but for its tiles, which the answer brings. */
 function withChange(value: Board, { tiles: _tiles, ...change }: Change): Board {
   return { ...value, ...(change as Partial<Board>) };
+}
+
+const versionOf = (value: Board, field: keyof Board): unknown =>
+  field === 'tiles' ? `${value.tiles.length} tiles` : value[field];
+
+/** Returns the fields of a change in both versions; of tiles how many there are. */
+function disputedOf({ change, mine, theirs: { value: theirs } }: Conflict) {
+  const fields = Object.keys(change) as (keyof Change & keyof Board)[];
+  return fields.map((field) => ({ field, theirs: versionOf(theirs, field), mine: versionOf(mine, field) }));
 }
 
 export default function DashboardPage() {
@@ -66,7 +78,13 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const key = dashboardKey(project, id);
   const { value } = data;
-  const board = { project, id: value.id, filters: value.filters, range: useChosenRange() };
+  const board = {
+    project,
+    id: value.id,
+    filters: value.filters,
+    range: useChosenRange(),
+    properties: useChosenFilters(),
+  };
 
   /** Shows a change at once, writes it, and takes it back when it is refused. */
   async function write(change: Change, shown: Board = withChange(value, change)): Promise<void> {
@@ -120,7 +138,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
             {isEditing ? 'Done' : 'Edit layout'}
           </ScopedButton>
           <ConfirmButton label="Delete" scope="dashboard:write" act={remove}>
-            The dashboard goes from all lists; its insights stay. The API can bring it back.
+            The dashboard goes from all lists; its insights stay. The list of deleted ones can bring it back.
           </ConfirmButton>
         </>
       }
@@ -148,7 +166,8 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
       </Stack>
       {conflict !== null && (
         <ConflictNotice
-          conflict={conflict}
+          what="the dashboard"
+          disputed={disputedOf(conflict)}
           keep={() => {
             queries.setQueryData(key, conflict.theirs);
             setConflict(null);
@@ -164,125 +183,30 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
   );
 }
 
-interface ConflictNoticeProps {
-  readonly conflict: Conflict;
-  readonly keep: () => void;
-  readonly replace: () => void;
-}
-
-/** Both versions, where somebody else has changed the dashboard meanwhile. */
-function ConflictNotice({ conflict: { change, mine, theirs }, keep, replace }: ConflictNoticeProps) {
-  const fields = Object.keys(change) as (keyof Change & keyof Board)[];
-  return (
-    <Modal
-      opened
-      onClose={keep}
-      title="Somebody else has changed it"
-      size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
-      <Stack>
-        <Alert color="orange" variant="outline">
-          Your change was not written, because the dashboard has changed since you opened it.
-        </Alert>
-        {fields.map((field) => (
-          <Group key={field} grow align="start">
-            <Version name={`${field}, as it is now`} value={theirs.value[field]} />
-            <Version name={`${field}, as you wanted it`} value={mine[field]} />
-          </Group>
-        ))}
-        <Group justify="end">
-          <Button variant="default" onClick={keep}>
-            Keep theirs
-          </Button>
-          <Button onClick={replace}>Write mine</Button>
-        </Group>
-      </Stack>
-    </Modal>
-  );
-}
-
-function Version({ name, value }: { readonly name: string; readonly value: unknown }) {
-  const shown = Array.isArray(value)
-    ? `${value.length} tiles`
-    : typeof value === 'string'
-      ? value
-      : JSON.stringify(value);
-  return (
-    <div>
-      <Text size="xs" c="dimmed">
-        {name}
-      </Text>
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {shown}
-      </Text>
-    </div>
-  );
-}
-
 interface RenameProps {
   readonly value: Board;
   readonly write: (change: Change) => Promise<void>;
 }
 
 function Rename({ value, write }: RenameProps) {
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [name, setName] = useState('');
-  const [description, setDescription] = useState('');
-  const [tags, setTags] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const begin = (): void => {
-    setName(value.name);
-    setDescription(value.description);
-    setTags(value.tags.join(', '));
-    setError(null);
-    open();
-  };
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault();
-    const named = tags.split(',').map((tag) => tag.trim());
-    try {
-      await write({ name, description, tags: named.filter((tag) => tag !== '') });
-      close();
-    } catch (problem) {
-      setError(problem);
-    }
-  }
   return (
-    <>
-      <ScopedButton scope="dashboard:write" variant="default" size="xs" onClick={begin}>
-        Rename
-      </ScopedButton>
-      <Modal opened={isOpen} onClose={close} title="Rename" closeButtonProps={{ 'aria-label': 'Close' }}>
-        <form onSubmit={(event) => void submit(event)}>
-          <Stack>
-            <TextInput
-              label="Name"
-              data-autofocus
-              value={name}
-              error={faultOf(error, 'name')}
-              onChange={(event) => setName(event.currentTarget.value)}
-            />
-            <TextInput
-              label="Description"
-              value={description}
-              error={faultOf(error, 'description')}
-              onChange={(event) => setDescription(event.currentTarget.value)}
-            />
-            <TextInput
-              label="Tags"
-              description="With commas between them"
-              value={tags}
-              error={faultOf(error, 'tags')}
-              onChange={(event) => setTags(event.currentTarget.value)}
-            />
-            <Problem error={error} fields={['name', 'description', 'tags']} />
-            <Group justify="end">
-              <Button type="submit">Save</Button>
-            </Group>
-          </Stack>
-        </form>
-      </Modal>
-    </>
+    <FormDialog
+      label="Rename"
+      scope="dashboard:write"
+      initial={{ name: value.name, description: value.description, tags: value.tags.join(', ') }}
+      does="Save"
+      submit={({ tags, ...rest }) => {
+        const named = tags.split(',').map((tag) => tag.trim());
+        return write({ ...rest, tags: named.filter((tag) => tag !== '') });
+      }}
+    >
+      {(form) => (
+        <>
+          <TextInput label="Name" data-autofocus {...form.text('name')} />
+          <TextInput label="Description" {...form.text('description')} />
+          <TextInput label="Tags" description="With commas between them" {...form.text('tags')} />
+        </>
+      )}
+    </FormDialog>
   );
 }

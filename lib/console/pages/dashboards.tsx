@@ -1,16 +1,24 @@
-import { Button, Group, Modal, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useDebouncedCallback, useDisclosure } from '@mantine/hooks';
+import { Button, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { answered, api } from '../client/api.ts';
-import { DASHBOARDS_PAGE, useDashboards } from '../client/dashboards.ts';
+import {
+  DASHBOARDS_PAGE,
+  type Dashboard,
+  dashboardKey,
+  restoreDashboard,
+  useDashboards,
+} from '../client/dashboards.ts';
 import { useParam, useView } from '../parts/address.ts';
+import { useSubmission } from '../parts/form.ts';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
-import { faultOf, Problem } from '../parts/problem.tsx';
+import { tell, tellProblem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { To } from '../parts/to.tsx';
 
@@ -22,9 +30,14 @@ export default function Dashboards() {
   const page = Number(view['page'] ?? 1);
   const [search, setSearch] = useState(view['search'] ?? '');
   const settle = useDebouncedCallback((text: string) => setView({ search: text, page: undefined }), TYPING_MS);
-  const filter = { search: view['search'] ?? '', tag: view['tag'], pinned: view['pinned'] === 'true' };
+  const filter = {
+    search: view['search'] ?? '',
+    tag: view['tag'],
+    pinned: view['pinned'] === 'true',
+    deleted: view['deleted'] === 'true',
+  };
   const { data, error, refetch } = useDashboards(project, page, filter);
-  const isFiltered = filter.search !== '' || filter.tag !== undefined || filter.pinned;
+  const isFiltered = filter.search !== '' || filter.tag !== undefined || filter.pinned || filter.deleted;
   return (
     <Page title="Dashboards" actions={<NewDashboard project={project} />}>
       <Stack>
@@ -41,6 +54,14 @@ export default function Dashboards() {
             label="Pinned only"
             checked={filter.pinned}
             onChange={(event) => setView({ pinned: event.currentTarget.checked ? 'true' : undefined, page: undefined })}
+            mb={8}
+          />
+          <Switch
+            label="Deleted"
+            checked={filter.deleted}
+            onChange={(event) =>
+              setView({ deleted: event.currentTarget.checked ? 'true' : undefined, page: undefined })
+            }
             mb={8}
           />
           {filter.tag !== undefined && (
@@ -66,9 +87,13 @@ export default function Dashboards() {
           columns={[
             {
               name: 'Name',
-              cell: ({ id, name, pinned }) => (
+              cell: ({ id, name, pinned, deleted }) => (
                 <Group gap="xs">
-                  <To to={`/projects/${project}/dashboards/${id}`}>{name === '' ? 'Untitled' : name}</To>
+                  {deleted ? (
+                    <Text size="sm">{name === '' ? 'Untitled' : name}</Text>
+                  ) : (
+                    <To to={`/projects/${project}/dashboards/${id}`}>{name === '' ? 'Untitled' : name}</To>
+                  )}
                   {pinned && <Label color="indigo">Pinned</Label>}
                 </Group>
               ),
@@ -98,10 +123,36 @@ export default function Dashboards() {
               from: 'md',
             },
             { name: 'Made', cell: ({ created_at }) => <Instant at={created_at} />, from: 'xs' },
+            ...(filter.deleted
+              ? [{ name: 'Action', cell: (one: Deleted) => <Restore project={project} one={one} /> }]
+              : []),
           ]}
         />
       </Stack>
     </Page>
+  );
+}
+
+type Deleted = Pick<Dashboard, 'id' | 'name'>;
+
+function Restore({ project, one: { id, name } }: { readonly project: string; readonly one: Deleted }) {
+  const queries = useQueryClient();
+  const { isBusy, attempt } = useSubmission();
+  const restore = async (): Promise<void> => {
+    await restoreDashboard(project, id).then(() => tell(`${name} is back.`), tellProblem);
+    await queries.invalidateQueries({ queryKey: dashboardKey(project, String(id)) });
+    await queries.invalidateQueries({ queryKey: ['dashboards', project] });
+  };
+  return (
+    <ScopedButton
+      scope="dashboard:write"
+      variant="default"
+      size="compact-xs"
+      loading={isBusy}
+      onClick={() => void attempt(restore)}
+    >
+      Restore
+    </ScopedButton>
   );
 }
 
@@ -115,62 +166,31 @@ const TEMPLATES = [
 function NewDashboard({ project }: { readonly project: string }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [name, setName] = useState('');
-  const [template, setTemplate] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const made = await answered(
-        api.POST('/api/projects/{project_id}/dashboards/', {
-          params: { path: { project_id: project } },
-          body: { name, ...(template === '' ? {} : { use_template: template }) },
-        }),
-      );
-      await queries.invalidateQueries({ queryKey: ['dashboards', project] });
-      void navigate({ to: `/projects/${project}/dashboards/${made.id}` });
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
-  }
   return (
-    <>
-      <ScopedButton scope="dashboard:write" onClick={open}>
-        New dashboard
-      </ScopedButton>
-      <Modal opened={isOpen} onClose={close} title="New dashboard" closeButtonProps={{ 'aria-label': 'Close' }}>
-        <form onSubmit={(event) => void submit(event)}>
-          <Stack>
-            <TextInput
-              label="Name"
-              required
-              data-autofocus
-              value={name}
-              error={faultOf(error, 'name')}
-              onChange={(event) => setName(event.currentTarget.value)}
-            />
-            <Select
-              label="Begin with"
-              data={TEMPLATES}
-              value={template}
-              allowDeselect={false}
-              onChange={(value) => setTemplate(value ?? '')}
-            />
-            <Problem error={error} fields={['name']} />
-            <Group justify="end">
-              <Button type="submit" loading={isBusy}>
-                Create
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Modal>
-    </>
+    <FormDialog
+      label="New dashboard"
+      scope="dashboard:write"
+      variant="filled"
+      size="sm"
+      initial={{ name: '', use_template: '' }}
+      does="Create"
+      submit={async ({ name, use_template }) => {
+        const made = await answered(
+          api.POST('/api/projects/{project_id}/dashboards/', {
+            params: { path: { project_id: project } },
+            body: { name, ...(use_template === '' ? {} : { use_template }) },
+          }),
+        );
+        await queries.invalidateQueries({ queryKey: ['dashboards', project] });
+        void navigate({ to: `/projects/${project}/dashboards/${made.id}` });
+      }}
+    >
+      {(form) => (
+        <>
+          <TextInput label="Name" required data-autofocus {...form.text('name')} />
+          <Select label="Begin with" data={TEMPLATES} {...form.choice('use_template')} />
+        </>
+      )}
+    </FormDialog>
   );
 }

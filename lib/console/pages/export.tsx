@@ -1,20 +1,21 @@
-import { Button, Card, Code, Group, Modal, Stack, Switch, Tabs, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Card, Code, Group, Stack, Switch, Tabs, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import { answered, api } from '../client/api.ts';
 import { type BatchExport, exportKey, useExport } from '../client/exports.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Backfills } from '../parts/exports/backfills.tsx';
+import { ExportSettings } from '../parts/exports/export-settings.tsx';
 import { Logs } from '../parts/exports/logs.tsx';
 import { Runs } from '../parts/exports/runs.tsx';
+import { useSubmission } from '../parts/form.ts';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
-import { Problem, tell } from '../parts/problem.tsx';
+import { Problem, tell, tellProblem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 
 export default function Export() {
@@ -60,6 +61,7 @@ export default function Export() {
             <Tabs.Tab value="runs">Runs</Tabs.Tab>
             <Tabs.Tab value="backfills">Backfills</Tabs.Tab>
             <Tabs.Tab value="logs">Logs</Tabs.Tab>
+            <Tabs.Tab value="settings">Settings</Tabs.Tab>
           </Tabs.List>
           <Tabs.Panel value="runs" pt="md">
             <Runs project={project} id={id} />
@@ -69,6 +71,9 @@ export default function Export() {
           </Tabs.Panel>
           <Tabs.Panel value="logs" pt="md">
             <Logs project={project} id={id} run={view['run']} />
+          </Tabs.Panel>
+          <Tabs.Panel value="settings" pt="md">
+            <ExportSettings project={project} now={data} />
           </Tabs.Panel>
         </Tabs>
       </Stack>
@@ -111,81 +116,54 @@ function About({ one }: { readonly one: BatchExport }) {
 /** Pauses at once, and takes it back with one click; going on asks whether the pause shall be made up for. */
 function PauseButton({ project, one }: { readonly project: string; readonly one: BatchExport }) {
   const queries = useQueryClient();
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [backfill, setBackfill] = useState(true);
-  const [error, setError] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
-  const path = { project_id: project, id: one.id };
-  async function act(request: () => Promise<unknown>, done: string): Promise<void> {
-    setBusy(true);
-    setError(null);
-    try {
-      await request();
-      await queries.invalidateQueries({ queryKey: exportKey(project, one.id) });
-      await queries.invalidateQueries({ queryKey: ['backfills', project, one.id] });
-      tell(done);
-      close();
-    } catch (problem) {
-      setError(problem);
-      open();
-    } finally {
-      setBusy(false);
-    }
-  }
-  const pause = (): void =>
-    void act(
-      () => answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/pause/', { params: { path } })),
-      `${one.name} is paused.`,
-    );
-  const unpause = (): void =>
-    void act(
-      () =>
-        answered(
-          api.POST('/api/projects/{project_id}/batch_exports/{id}/unpause/', { params: { path }, body: { backfill } }),
-        ),
-      `${one.name} goes on.`,
-    );
-  return (
-    <>
+  const { isBusy, attempt } = useSubmission();
+  const params = { path: { project_id: project, id: one.id } };
+  const changed = async (request: Promise<unknown>, done: string): Promise<void> => {
+    await request;
+    await queries.invalidateQueries({ queryKey: exportKey(project, one.id) });
+    await queries.invalidateQueries({ queryKey: ['backfills', project, one.id] });
+    tell(done);
+  };
+  if (!one.paused) {
+    const pause = (): Promise<void> =>
+      changed(
+        answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/pause/', { params })),
+        `${one.name} is paused.`,
+      ).catch(tellProblem);
+    return (
       <ScopedButton
         scope="batch_export:write"
         variant="default"
         size="xs"
         loading={isBusy}
-        onClick={one.paused ? open : pause}
+        onClick={() => void attempt(pause)}
       >
-        {one.paused ? 'Unpause' : 'Pause'}
+        Pause
       </ScopedButton>
-      <Modal
-        opened={isOpen}
-        onClose={close}
-        title={one.paused ? 'Unpause' : 'Pause'}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
-        <Stack>
-          {one.paused && (
-            <>
-              <Text size="sm">
-                It was paused <Instant at={one.last_paused_at} />. The intervals since then were passed over.
-              </Text>
-              <Switch
-                label="Deliver what the pause left out"
-                checked={backfill}
-                onChange={(event) => setBackfill(event.currentTarget.checked)}
-              />
-            </>
-          )}
-          <Problem error={error} />
-          <Group justify="end">
-            <Button variant="default" onClick={close}>
-              Cancel
-            </Button>
-            <Button loading={isBusy} onClick={one.paused ? unpause : pause}>
-              {one.paused ? 'Go on' : 'Pause'}
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
-    </>
+    );
+  }
+  return (
+    <FormDialog
+      label="Unpause"
+      scope="batch_export:write"
+      initial={{ backfill: true }}
+      does="Go on"
+      cancel="Cancel"
+      submit={(body) =>
+        changed(
+          answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/unpause/', { params, body })),
+          `${one.name} goes on.`,
+        )
+      }
+    >
+      {(form) => (
+        <>
+          <Text size="sm">
+            It was paused <Instant at={one.last_paused_at} />. The intervals since then were passed over.
+          </Text>
+          <Switch label="Deliver what the pause left out" {...form.tick('backfill')} />
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -1,12 +1,13 @@
 import { Card, Group, SimpleGrid, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useProject } from '../client/access.ts';
 import { ADDRESS } from '../client/api.ts';
-import { useDashboards } from '../client/dashboards.ts';
+import { ALL_DASHBOARDS, useDashboards } from '../client/dashboards.ts';
 import { useEvents } from '../client/events.ts';
 import { useExports } from '../client/exports.ts';
 import { useParam } from '../parts/address.ts';
 import { Copied } from '../parts/copied.tsx';
 import { EventList } from '../parts/events/event-list.tsx';
+import { LastDay } from '../parts/events/last-day.tsx';
 import { Page } from '../parts/page.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { isFailed, StatusBadge } from '../parts/status.tsx';
@@ -32,6 +33,7 @@ export default function Home() {
           </Title>
           <To to={`/projects/${project}/events`}>All events</To>
         </Group>
+        <LastDay project={project} />
         <EventList
           project={project}
           filter={{}}
@@ -135,7 +137,7 @@ function FailedExports({ project }: { readonly project: string }) {
 }
 
 function PinnedDashboards({ project }: { readonly project: string }) {
-  const { data, error } = useDashboards(project, 1, { search: '', tag: undefined, pinned: true });
+  const { data, error } = useDashboards(project, 1, { ...ALL_DASHBOARDS, pinned: true });
   return (
     <Card withBorder>
       <Title order={2} size="h4" mb="xs">

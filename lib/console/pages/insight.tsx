@@ -4,11 +4,12 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { answered, api, ifMatch, Refusal, type Versioned, versioned } from '../client/api.ts';
-import { useDashboards } from '../client/dashboards.ts';
+import { ALL_DASHBOARDS, useDashboards } from '../client/dashboards.ts';
 import { type Insight, insightKey, useAnswer, useInsight } from '../client/insights.ts';
 import { FIRST_QUESTION, type Question, queryOf, questionOf } from '../client/questions.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { useSubmission } from '../parts/form.ts';
 import { Builder } from '../parts/insights/builder.tsx';
 import { LazyChart } from '../parts/insights/lazy-chart.tsx';
 import { Loading } from '../parts/loading.tsx';
@@ -44,42 +45,33 @@ function InsightEditor({ project, seen }: InsightEditorProps) {
   const [isTouched, setTouched] = useState(false);
   const [name, setName] = useState(kept?.name ?? '');
   const [boards, setBoards] = useState((kept?.dashboards ?? []).map(String));
-  const [problem, setProblem] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
+  const saving = useSubmission();
   const [settled] = useDebouncedValue(question, TYPING_MS);
   // What the form cannot say is asked as it was kept, until somebody begins anew.
   const isForm = begun !== undefined || isTouched;
   const query = useMemo(() => (isForm ? queryOf(settled) : (kept?.query ?? {})), [isForm, settled, kept]);
   const answer = useAnswer(project, query);
-  const dashboards = useDashboards(project, 1, { search: '', tag: undefined, pinned: false });
+  const dashboards = useDashboards(project, 1, ALL_DASHBOARDS);
   const fault = answer.error instanceof Refusal ? answer.error.message : undefined;
 
   async function save(): Promise<void> {
-    setBusy(true);
-    setProblem(null);
     const body = { name, query: isForm ? queryOf(question) : (kept?.query ?? {}), dashboards: boards.map(Number) };
-    try {
-      const path = { project_id: project };
-      const { value } = await (seen === undefined
-        ? versioned(api.POST('/api/projects/{project_id}/insights/', { params: { path }, body }))
-        : versioned(
-            api.PATCH('/api/projects/{project_id}/insights/{id}/', {
-              params: { path: { ...path, id: seen.value.id }, header: ifMatch(seen) },
-              body,
-            }),
-          ));
-      await Promise.all(
-        [['insights', project], ['dashboard', project], insightKey(project, String(value.id))].map((queryKey) =>
-          queries.invalidateQueries({ queryKey }),
-        ),
-      );
-      tell(`${name === '' ? 'The insight' : name} is kept.`);
-      if (seen === undefined) void navigate({ to: `/projects/${project}/insights/${value.id}` });
-    } catch (refused) {
-      setProblem(refused);
-    } finally {
-      setBusy(false);
-    }
+    const path = { project_id: project };
+    const { value } = await (seen === undefined
+      ? versioned(api.POST('/api/projects/{project_id}/insights/', { params: { path }, body }))
+      : versioned(
+          api.PATCH('/api/projects/{project_id}/insights/{id}/', {
+            params: { path: { ...path, id: seen.value.id }, header: ifMatch(seen) },
+            body,
+          }),
+        ));
+    await Promise.all(
+      [['insights', project], ['dashboard', project], insightKey(project, String(value.id))].map((queryKey) =>
+        queries.invalidateQueries({ queryKey }),
+      ),
+    );
+    tell(`${name === '' ? 'The insight' : name} is kept.`);
+    if (seen === undefined) void navigate({ to: `/projects/${project}/insights/${value.id}` });
   }
 
   const remove = async (): Promise<void> => {
@@ -139,9 +131,9 @@ function InsightEditor({ project, seen }: InsightEditorProps) {
             onChange={setBoards}
             clearButtonProps={{ 'aria-label': 'On none' }}
           />
-          <Problem error={problem} />
+          <Problem error={saving.error} />
           <Group>
-            <ScopedButton scope="insight:write" loading={isBusy} onClick={() => void save()}>
+            <ScopedButton scope="insight:write" loading={saving.isBusy} onClick={() => void saving.attempt(save)}>
               Save
             </ScopedButton>
           </Group>

@@ -1,17 +1,15 @@
-import { Alert, Button, Checkbox, Group, Modal, Stack, Table, Text, TextInput } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Alert, Checkbox, Group, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useOwnKey } from '../client/access.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Copied } from '../parts/copied.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
-import { faultOf, Problem } from '../parts/problem.tsx';
-import { ScopedButton } from '../parts/scoped-button.tsx';
 
 type Key = Schemas['PersonalApiKey'];
 
@@ -22,6 +20,7 @@ const RESOURCES = [
   'sharing_configuration',
   'access_control',
   'batch_export',
+  'batch_import',
   'query',
   'event_definition',
   'property_definition',
@@ -121,122 +120,102 @@ interface NewKeyProps {
 }
 
 function NewKey({ project, made }: NewKeyProps) {
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [label, setLabel] = useState('');
-  const [scopes, setScopes] = useState<readonly string[]>([]);
-  const [isLimited, setLimited] = useState(false);
-  const [expires, setExpires] = useState('');
-  const [error, setError] = useState<unknown>(null);
+  return (
+    <FormDialog
+      label="New key"
+      scope="personal_api_key:write"
+      variant="filled"
+      size="sm"
+      dialogSize="lg"
+      initial={{ label: '', scopes: [] as readonly string[], isLimited: false, expires_at: '' }}
+      fields={['label', 'expires_at']}
+      does="Make the key"
+      isReady={({ scopes }) => scopes.length > 0}
+      submit={async ({ label, scopes, isLimited, expires_at }) =>
+        made(
+          await answered(
+            api.POST('/api/personal_api_keys/', {
+              body: {
+                label,
+                scopes: scopes.includes('*') ? ['*'] : [...scopes],
+                ...(isLimited ? { scoped_teams: [Number(project)] } : {}),
+                ...(expires_at === '' ? {} : { expires_at: new Date(expires_at).toISOString() }),
+              },
+            }),
+          ),
+        )
+      }
+    >
+      {(form) => (
+        <>
+          <TextInput label="Label" description="What it is for" required data-autofocus {...form.text('label')} />
+          <Scopes scopes={form.values.scopes} change={(scopes) => form.set({ scopes })} />
+          <Checkbox label="Only in this project" {...form.tick('isLimited')} />
+          <TextInput
+            label="Expires"
+            type="datetime-local"
+            description="Left empty: never"
+            {...form.text('expires_at')}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+interface ScopesProps {
+  readonly scopes: readonly string[];
+  readonly change: (scopes: readonly string[]) => void;
+}
+
+/** What a key may do: everything, or what is ticked by resource. */
+function Scopes({ scopes, change }: ScopesProps) {
   const isAll = scopes.includes('*');
-  const set = (scope: string, on: boolean): void =>
-    setScopes((all) => (on ? [...all, scope] : all.filter((one) => one !== scope)));
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault();
-    setError(null);
-    try {
-      await made(
-        await answered(
-          api.POST('/api/personal_api_keys/', {
-            body: {
-              label,
-              scopes: isAll ? ['*'] : [...scopes],
-              ...(isLimited ? { scoped_teams: [Number(project)] } : {}),
-              ...(expires === '' ? {} : { expires_at: new Date(expires).toISOString() }),
-            },
-          }),
-        ),
-      );
-      close();
-    } catch (problem) {
-      setError(problem);
-    }
-  }
   return (
     <>
-      <ScopedButton
-        scope="personal_api_key:write"
-        onClick={() => {
-          setLabel('');
-          setScopes([]);
-          setError(null);
-          open();
-        }}
-      >
-        New key
-      </ScopedButton>
-      <Modal opened={isOpen} onClose={close} title="New key" size="lg" closeButtonProps={{ 'aria-label': 'Close' }}>
-        <form onSubmit={(event) => void submit(event)}>
-          <Stack>
-            <TextInput
-              label="Label"
-              description="What it is for"
-              required
-              data-autofocus
-              value={label}
-              error={faultOf(error, 'label')}
-              onChange={(event) => setLabel(event.currentTarget.value)}
-            />
-            <Checkbox
-              label="May do everything that you may"
-              checked={isAll}
-              onChange={(event) => setScopes(event.currentTarget.checked ? ['*'] : [])}
-            />
-            {!isAll && (
-              <Table aria-label="Scopes" verticalSpacing={4}>
-                <Table.Thead>
-                  <Table.Tr>
-                    <Table.Th>What</Table.Th>
-                    <Table.Th>Read</Table.Th>
-                    <Table.Th>Write</Table.Th>
-                  </Table.Tr>
-                </Table.Thead>
-                <Table.Tbody>
-                  {RESOURCES.map((resource) => (
-                    <Table.Tr key={resource}>
-                      <Table.Th scope="row" fw={400}>
-                        {resource.replaceAll('_', ' ')}
-                      </Table.Th>
-                      {(['read', 'write'] as const).map((verb) => {
-                        const scope = `${resource}:${verb}`;
-                        return (
-                          <Table.Td key={verb}>
-                            {(verb === 'read' || !READ_ONLY.includes(resource)) && (
-                              <Checkbox
-                                aria-label={scope}
-                                checked={scopes.includes(scope)}
-                                onChange={(event) => set(scope, event.currentTarget.checked)}
-                              />
-                            )}
-                          </Table.Td>
-                        );
-                      })}
-                    </Table.Tr>
-                  ))}
-                </Table.Tbody>
-              </Table>
-            )}
-            <Checkbox
-              label="Only in this project"
-              checked={isLimited}
-              onChange={(event) => setLimited(event.currentTarget.checked)}
-            />
-            <TextInput
-              label="Expires"
-              type="datetime-local"
-              description="Left empty: never"
-              value={expires}
-              error={faultOf(error, 'expires_at')}
-              onChange={(event) => setExpires(event.currentTarget.value)}
-            />
-            <Problem error={error} fields={['label', 'expires_at']} />
-            <Group justify="end">
-              <Button type="submit" disabled={scopes.length === 0}>
-                Make the key
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Modal>
+      <Checkbox
+        label="May do everything that you may"
+        checked={isAll}
+        onChange={(event) => change(event.currentTarget.checked ? ['*'] : [])}
+      />
+      {!isAll && (
+        <Table aria-label="Scopes" verticalSpacing={4}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>What</Table.Th>
+              <Table.Th>Read</Table.Th>
+              <Table.Th>Write</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {RESOURCES.map((resource) => (
+              <Table.Tr key={resource}>
+                <Table.Th scope="row" fw={400}>
+                  {resource.replaceAll('_', ' ')}
+                </Table.Th>
+                {(['read', 'write'] as const).map((verb) => {
+                  const scope = `${resource}:${verb}`;
+                  return (
+                    <Table.Td key={verb}>
+                      {(verb === 'read' || !READ_ONLY.includes(resource)) && (
+                        <Checkbox
+                          aria-label={scope}
+                          checked={scopes.includes(scope)}
+                          onChange={(event) =>
+                            change(
+                              event.currentTarget.checked ? [...scopes, scope] : scopes.filter((one) => one !== scope),
+                            )
+                          }
+                        />
+                      )}
+                    </Table.Td>
+                  );
+                })}
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
     </>
   );
 }

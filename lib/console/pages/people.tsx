@@ -14,10 +14,11 @@ import {
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Copied } from '../parts/copied.tsx';
+import { useForm } from '../parts/form.ts';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
-import { faultOf, Problem, tell, tellProblem } from '../parts/problem.tsx';
+import { Problem, tell, tellProblem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 
 type Level = Schemas['Member']['level'];
@@ -145,53 +146,36 @@ function Members({ organization, isAdmin }: OfOrganization & { readonly isAdmin:
 
 function NewInvite({ organization }: OfOrganization) {
   const queries = useQueryClient();
-  const [email, setEmail] = useState('');
-  const [level, setLevel] = useState('1');
+  const form = useForm({ target_email: '', level: '1' });
   const [made, setMade] = useState<Schemas['Invite'] | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  async function submit(event: FormEvent): Promise<void> {
+  const invite = async (): Promise<void> => {
+    const { target_email, level } = form.values;
+    setMade(
+      await answered(
+        api.POST('/api/organizations/{organization_id}/invites/', {
+          params: { path: { organization_id: organization ?? '' } },
+          body: { target_email, level: Number(level) as Level },
+        }),
+      ),
+    );
+    form.set({ target_email: '' });
+    await queries.invalidateQueries({ queryKey: ['invites', organization] });
+  };
+  const submit = (event: FormEvent): void => {
     event.preventDefault();
-    setError(null);
-    try {
-      setMade(
-        await answered(
-          api.POST('/api/organizations/{organization_id}/invites/', {
-            params: { path: { organization_id: organization ?? '' } },
-            body: { target_email: email, level: Number(level) as Level },
-          }),
-        ),
-      );
-      setEmail('');
-      await queries.invalidateQueries({ queryKey: ['invites', organization] });
-    } catch (problem) {
-      setError(problem);
-    }
-  }
-  const fault = faultOf(error, 'target_email') ?? faultOf(error, 'email');
+    void form.attempt(invite);
+  };
   return (
     <Card withBorder>
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={submit}>
         <Group align="end">
-          <TextInput
-            label="Email"
-            type="email"
-            required
-            value={email}
-            error={fault}
-            onChange={(event) => setEmail(event.currentTarget.value)}
-          />
-          <Select
-            label="Level"
-            data={LEVELS.map(({ value, label }) => ({ value, label }))}
-            value={level}
-            allowDeselect={false}
-            onChange={(value) => setLevel(value ?? '1')}
-          />
+          <TextInput label="Email" type="email" required {...form.text('target_email')} />
+          <Select label="Level" data={LEVELS.map(({ value, label }) => ({ value, label }))} {...form.choice('level')} />
           <ScopedButton scope="organization_member:write" type="submit">
             Invite
           </ScopedButton>
         </Group>
-        <Problem error={error} fields={['target_email', 'email']} />
+        <Problem error={form.error} fields={['target_email', 'level']} />
       </form>
       {made !== null && (
         <Stack gap="xs" mt="md">

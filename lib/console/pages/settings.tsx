@@ -1,5 +1,4 @@
-import { Button, Card, Group, Modal, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Card, Group, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
@@ -9,9 +8,11 @@ import { useOrganization } from '../client/organization.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Copied } from '../parts/copied.tsx';
+import { useForm } from '../parts/form.ts';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
-import { faultOf, Problem, tell } from '../parts/problem.tsx';
+import { Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 
 export default function Settings() {
@@ -44,33 +45,20 @@ interface NameFormProps {
 }
 
 function NameForm({ label, scope, initial, save }: NameFormProps) {
-  const [name, setName] = useState(initial);
-  const [error, setError] = useState<unknown>(null);
-  async function submit(event: FormEvent): Promise<void> {
+  const form = useForm({ name: initial });
+  const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    setError(null);
-    try {
-      await save(name);
-      tell('The name is changed.');
-    } catch (problem) {
-      setError(problem);
-    }
-  }
+    if (await form.attempt(() => save(form.values.name))) tell('The name is changed.');
+  };
   return (
     <form onSubmit={(event) => void submit(event)}>
       <Group align="end">
-        <TextInput
-          label={label}
-          required
-          value={name}
-          error={faultOf(error, 'name')}
-          onChange={(event) => setName(event.currentTarget.value)}
-        />
+        <TextInput label={label} required {...form.text('name')} />
         <ScopedButton scope={scope} type="submit" variant="default">
           Save
         </ScopedButton>
       </Group>
-      <Problem error={error} fields={['name']} />
+      <Problem error={form.error} fields={['name']} />
     </form>
   );
 }
@@ -111,50 +99,25 @@ function ProjectSettings({ project }: { readonly project: Schemas['Project'] }) 
 function NewProject({ organization }: { readonly organization: string }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [name, setName] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault();
-    setError(null);
-    try {
-      const made = await answered(
-        api.POST('/api/organizations/{organization_id}/projects/', {
-          params: { path: { organization_id: organization } },
-          body: { name },
-        }),
-      );
-      await queries.invalidateQueries();
-      close();
-      void navigate({ to: `/projects/${made.id}/home` });
-    } catch (problem) {
-      setError(problem);
-    }
-  }
   return (
-    <>
-      <ScopedButton scope="project:write" variant="default" size="xs" onClick={open}>
-        New project
-      </ScopedButton>
-      <Modal opened={isOpen} onClose={close} title="New project" closeButtonProps={{ 'aria-label': 'Close' }}>
-        <form onSubmit={(event) => void submit(event)}>
-          <Stack>
-            <TextInput
-              label="Name"
-              required
-              data-autofocus
-              value={name}
-              error={faultOf(error, 'name')}
-              onChange={(event) => setName(event.currentTarget.value)}
-            />
-            <Problem error={error} fields={['name']} />
-            <Group justify="end">
-              <Button type="submit">Create</Button>
-            </Group>
-          </Stack>
-        </form>
-      </Modal>
-    </>
+    <FormDialog
+      label="New project"
+      scope="project:write"
+      initial={{ name: '' }}
+      does="Create"
+      submit={async (body) => {
+        const made = await answered(
+          api.POST('/api/organizations/{organization_id}/projects/', {
+            params: { path: { organization_id: organization } },
+            body,
+          }),
+        );
+        await queries.invalidateQueries();
+        void navigate({ to: `/projects/${made.id}/home` });
+      }}
+    >
+      {(form) => <TextInput label="Name" required data-autofocus {...form.text('name')} />}
+    </FormDialog>
   );
 }
 

@@ -6,11 +6,13 @@ interface DestinationFieldsProps {
   readonly form: DestinationForm;
   readonly values: Values;
   readonly error: unknown;
+  /** Whether secrets are known already, and stay while nothing is written. */
+  readonly isStored: boolean;
   readonly change: (key: string, value: string | number | boolean) => void;
 }
 
 /** The fields of a destination's config. */
-export function DestinationFields({ form, values, error, change }: DestinationFieldsProps) {
+export function DestinationFields({ form, values, error, isStored, change }: DestinationFieldsProps) {
   return (
     <Stack gap="sm">
       {form.fields.map((field) => (
@@ -19,6 +21,7 @@ export function DestinationFields({ form, values, error, change }: DestinationFi
           field={field}
           value={values[field.key] ?? ''}
           fault={faultOf(error, field.key)}
+          isStored={isStored}
           change={(value) => change(field.key, value)}
         />
       ))}
@@ -30,10 +33,11 @@ interface DestinationFieldProps {
   readonly field: Field;
   readonly value: string | number | boolean;
   readonly fault: string | undefined;
+  readonly isStored: boolean;
   readonly change: (value: string | number | boolean) => void;
 }
 
-function DestinationField({ field, value, fault, change }: DestinationFieldProps) {
+function DestinationField({ field, value, fault, isStored, change }: DestinationFieldProps) {
   const { label, help, kind, choices = [], isRequired = false } = field;
   const about = { label, description: help, error: fault, required: isRequired };
   switch (kind) {
@@ -55,6 +59,8 @@ function DestinationField({ field, value, fault, change }: DestinationFieldProps
       return (
         <PasswordInput
           {...about}
+          required={isRequired && !isStored}
+          {...(isStored ? { placeholder: 'stays as it is' } : {})}
           value={String(value)}
           autoComplete="new-password"
           onChange={(event) => change(event.currentTarget.value)}

@@ -6,7 +6,7 @@ import { type DatabaseLimits, openDatabase, ownFolder, parquet } from '../../duc
 import { duckdbSelect } from '../../hogql/duckdb-select.ts';
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { filled } from '../../hogql/placeholders.ts';
-import { Refusal } from '../../hogql/refusal.ts';
+import { lineAndColumn, Refusal, withoutPlaces } from '../../hogql/refusal.ts';
 import { checkedSelect } from '../../hogql/select.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { hogqlText } from '../../hogql/text.ts';
@@ -148,7 +148,7 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
           const given = limit === undefined ? undefined : Math.min(ownLimit(syntax) ?? limit.otherwise, limit.most);
           const asked = given === undefined ? syntax : { ...syntax, limit: constant(given + 1) };
           return { syntax, given, checked: checkedSelect(asked, { tables: INSIGHT_TABLES, zone, weekStartDay }) };
-        });
+        }, limit && question.hogql);
         hogql ??= hogqlText(syntax);
         isNow ||= JSON.stringify(checked.query).includes('"now":true');
         const at = BigInt(Math.floor(now * 1000));
@@ -191,8 +191,8 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
         expression: (text) =>
           understood(async () => {
             const [syntax] = await parser.expressions([text]);
-            return syntax as Syntax;
-          }),
+            return withoutPlaces(syntax as Syntax);
+          }, text),
         looked: () => ({ events: looks, persons, now: isNow, hogql }),
       };
     },
@@ -232,13 +232,14 @@ function personsOf(rows: string): string {
     ) WHERE NOT is_deleted GROUP BY person_id)`;
 }
 
-/** Throws the 400 of what a caller wrote and is not supported. */
-async function understood<T>(work: () => Promise<T>): Promise<T> {
+/** Throws the 400 of what a caller wrote and is not supported: with the place in `text`, if that is theirs. */
+async function understood<T>(work: () => Promise<T>, text?: string): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Refusal) return invalid('query', error.message);
-    throw error;
+    if (!(error instanceof Refusal)) throw error;
+    const { message, place } = error;
+    return invalid('query', text && place ? `${message} (${lineAndColumn(text, place)})` : message);
   }
 }
 

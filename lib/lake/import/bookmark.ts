@@ -13,8 +13,8 @@ import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
+import type { ImportFormat } from '../sources/formats.ts';
 import type { LinePlace } from '../sources/lines.ts';
-import type { ImportFormat } from '../sources/open.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {

@@ -19,10 +19,10 @@ import { allFiles, type LakeFile } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
 import { type Lease, type Publishing, underLease } from '../lease.ts';
 import type { Model } from '../schema.ts';
-import type { PageViews } from '../sources/access-log.ts';
 import { contentUuid } from '../sources/event.ts';
+import type { ImportFormat, PageViews } from '../sources/formats.ts';
 import type { LinesOptions } from '../sources/lines.ts';
-import { type ImportFormat, openSource } from '../sources/open.ts';
+import { openSource } from '../sources/open.ts';
 import type { SourceRecord } from '../sources/record.ts';
 import { checkMapping, type TableMapping } from '../sources/table-rows.ts';
 import { adding } from './adding.ts';
@@ -61,7 +61,7 @@ export class ImportStopped extends Error {
   }
 }
 
-interface ImportProgress {
+export interface ImportProgress {
   /** Of the files as they lie, read so far, and in all. */
   readonly bytes: number;
   readonly totalBytes: number;

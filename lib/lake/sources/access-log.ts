@@ -20,6 +20,7 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { isoMicroseconds, type LineReader, microsecondsOf, storable, YEARS } from './event.ts';
+import type { PageViews } from './formats.ts';
 import { agentProperties, isAsset, referringDomain, targetProperties } from './web-request.ts';
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
@@ -33,10 +34,6 @@ const PROTOCOL = /^HTTP\/\d(?:\.\d)?$/;
 /** Values that come again and again are worked out once: this many are remembered, none longer than this (10 MB). */
 const REMEMBERED = 20_000;
 const LONGEST_REMEMBERED = 500;
-
-/** Which requests are page views: those for pages by people, or all. */
-export const PAGE_VIEWS = ['pages', 'all'] as const;
-export type PageViews = (typeof PAGE_VIEWS)[number];
 
 /** What posthog-js says where a visitor came from nowhere. */
 const DIRECT = '$direct';

@@ -97,13 +97,19 @@ export const isCsvHeader = (line: Line, mapping: TableMapping): boolean =>
 const blank = (line: Line): SourceRecord => ({ line, content: null, identity: '' });
 const bad = (line: Line, reason: string): SourceRecord => ({ line, content: line.problem ?? reason, identity: '' });
 
-function tableOf(header: string, mapping: TableMapping): Table | string {
+/** The names of columns that a header has, by the delimiter that makes most of them; undefined: it is none. */
+export function columnsOf(header: string): { readonly names: string[]; readonly delimiter: string } | undefined {
   let widest: { names: string[]; delimiter: string } | undefined;
   for (const delimiter of DELIMITERS) {
     const rows = cellsOf(header, delimiter);
     const names = typeof rows === 'string' ? [] : (rows[0] ?? []).map((name) => name.trim());
     if (names.length > (widest?.names.length ?? 0)) widest = { names, delimiter };
   }
+  return widest;
+}
+
+function tableOf(header: string, mapping: TableMapping): Table | string {
+  const widest = columnsOf(header);
   if (widest === undefined) return 'its first line is no header of a table';
   const read = rowReader(widest.names, mapping, textCell);
   return typeof read === 'string' ? read : { delimiter: widest.delimiter, columns: widest.names.length, read };

@@ -1,18 +1,15 @@
 /** A file as a source of records, whatever format it is in. */
 import { open } from 'node:fs/promises';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
-import { accessLogReader, type PageViews } from './access-log.ts';
+import { accessLogReader } from './access-log.ts';
 import { csvFormat, isCsvHeader } from './csv.ts';
 import type { LineReader } from './event.ts';
+import { IMPORT_FORMATS, type ImportFormat, type PageViews } from './formats.ts';
 import { readJsonLine } from './json-lines.ts';
 import { type Line, type LinePlace, type LinesOptions, linesOf } from './lines.ts';
 import { PARQUET_MAGIC, parquetRows } from './parquet.ts';
 import { isBlank, type LineFormat, type SourceRecord } from './record.ts';
 import type { TableMapping } from './table-rows.ts';
-
-/** What a file may hold. Lines may be packed with gzip or zstd. */
-export const IMPORT_FORMATS = ['combined', 'jsonl', 'csv', 'parquet'] as const;
-export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 interface SourceOptions extends LinesOptions {
   readonly path: string;

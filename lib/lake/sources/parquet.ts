@@ -86,3 +86,17 @@ function recordOf(line: Line, header: readonly string[], read: RowReader): Sourc
   }
   return { line, content: 'the row cannot be written as JSON', identity: '' };
 }
+
+/** Returns the names of a Parquet file's columns; null when it cannot be read. */
+export async function parquetColumns(path: string, limits: DatabaseLimits): Promise<string[] | null> {
+  const database = await openDatabase({ ...limits, places: [path] });
+  const connection = await database.connect();
+  try {
+    return (await connection.runAndReadAll(`SELECT * FROM ${parquet([path])} LIMIT 0`)).columnNames();
+  } catch {
+    return null;
+  } finally {
+    connection.closeSync();
+    database.closeSync();
+  }
+}

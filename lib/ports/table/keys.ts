@@ -41,6 +41,7 @@
  *   answer to a query          W#pid         ANSWER#key
  *   forgotten distinct_id      W#pid         FORGOTTEN#sha256
  *   how far a file is imported W#pid         BOOKMARK#sha256
+ *   import by request          W#pid         IMPORT#iid                IMPORTS / created#iid (not ended)
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
  *
@@ -145,6 +146,7 @@ export const keys = {
     at<'retiredFiles'>(`W#${pid}`, `RETIRED#${sortable(due)}#${id}`),
   forgotten: (pid: number, sha256: string) => at<'forgotten'>(`W#${pid}`, `FORGOTTEN#${sha256}`),
   importBookmark: (pid: number, sha256: string) => at<'importBookmark'>(`W#${pid}`, `BOOKMARK#${sha256}`),
+  requestedImport: (pid: number, iid: string) => at<'requestedImport'>(`W#${pid}`, `IMPORT#${iid}`),
   captureMinutes: (pid: number, hour: string) => at<'captureMinutes'>(`W#${pid}`, `MINUTES#${hour}`),
   personsState: (pid: number) => at<'personsState'>(`W#${pid}`, 'PERSONS'),
   execution: (name: string) => at<'execution'>(`X#${name}`, 'EXECUTION'),
@@ -188,6 +190,7 @@ export const places = {
     ...first(`E#${eid}#BACKFILLS`, `${sortable(created)}#${bid}`),
     ...second(`E#${eid}#BACKFILLS`, `${sortable(startAt)}#${bid}`),
   }),
+  openImport: (created: number, iid: string) => first('IMPORTS', `${sortable(created)}#${iid}`),
   dueAt: (due: number, kind: string, id: string) => second('DUE', `${sortable(due)}#${kind}#${id}`),
   execution: (name: string) => first('EXECUTIONS', name),
   runningExecution: (name: string) => second('EXECUTIONS', name),
@@ -249,6 +252,7 @@ export const ranges = {
       | 'captureCounts'
       | 'captureMinutes'
       | 'importBookmark'
+      | 'requestedImport'
       | 'forgotten'
       | 'answer'
     >(`W#${pid}`),
@@ -272,6 +276,10 @@ export const ranges = {
   ticketsOf: (oid: string) => partition<'ticket'>(`Q#${oid}`),
   activityOf: (oid: string) => partition<'activity'>(`A#${oid}`, { newestFirst: true }),
   dueJobs: (upTo: number) => entries<'job'>('DUE', { to: `${sortable(upTo)}~` }),
+  /** Imports by request, the newest first. */
+  importsOf: (pid: number) => partition<'requestedImport'>(`W#${pid}`, { prefix: 'IMPORT#', newestFirst: true }),
+  /** Those of all projects that have not ended, the oldest first. */
+  openImports: () => wholes<'requestedImport'>('IMPORTS'),
   pendingBatches: (pid: number) => partition<'pendingBatch'>(`W#${pid}`, { prefix: 'PENDING#' }),
   forgotten: (pid: number) => partition<'forgotten'>(`W#${pid}`, { prefix: 'FORGOTTEN#' }),
   /** What is to be removed, the earliest first. */

@@ -36,6 +36,23 @@ test('pinned ones come first, then names by the code points of their lower case,
   expect(await names(world)).toEqual(expected);
 });
 
+test('those that are deleted are listed when they are asked for, the last one first, until they are brought back', async () => {
+  const world = await dashboards();
+  const ids: number[] = [];
+  for (const name of ['kept', 'first', 'second']) {
+    const { id } = await world.dashboard({ name });
+    ids.push(id);
+    world.context.clock.advance(1_000);
+    if (name !== 'kept') await world.call('PATCH', `/dashboards/${id}/`, { deleted: true });
+  }
+  expect(await names(world, '?deleted=true')).toEqual(['second', 'first']);
+  expect(await names(world, '?deleted=true&search=fir')).toEqual(['first']);
+  expect(await names(world, '?deleted=false')).toEqual(['kept']);
+  await world.call('PATCH', `/dashboards/${ids[1]}/`, { deleted: false });
+  expect(await names(world, '?deleted=true')).toEqual(['second']);
+  expect(await names(world)).toEqual(['first', 'kept']);
+});
+
 describe('asked for', () => {
   async function three(): Promise<Dashboards & { readonly uuid: string }> {
     const world = await dashboards();

@@ -1,5 +1,13 @@
 import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
-import { answers, contextOf, endedInput, personRemoval, pictures, reader } from '../../../infra/aws/runtime.ts';
+import {
+  answers,
+  contextOf,
+  endedInput,
+  imports,
+  personRemoval,
+  pictures,
+  reader,
+} from '../../../infra/aws/runtime.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 
@@ -78,8 +86,9 @@ describe('the context of a function', () => {
   });
 
   test('tells it that what it needs is not offered', () => {
-    expect(contextOf({ answers, pictures, reader, personRemoval })).toMatchObject({
+    expect(contextOf({ answers, imports, pictures, reader, personRemoval })).toMatchObject({
       answers: null,
+      imports: null,
       pictures: null,
       reader: null,
       personRemoval: null,

@@ -372,6 +372,7 @@ describe('the functions of a stage', () => {
       reader: null,
       personRemoval: null,
       answers: null,
+      imports: null,
       pictures: null,
       events: 'events',
       warehouse: null,

@@ -32,6 +32,7 @@ test('every setting is set by a variable, but for those that are nobody’s to s
     LOG_DAYS: '31',
     RUN_DAYS: 'forever',
     EVENTS_PER_DAY: '1000000',
+    IMPORT_BYTES: 'any',
     PROXIES: '2',
     LOG_LEVEL: 'warning',
     PUBLIC_URL: 'https://Analytics.example.com/ws/',

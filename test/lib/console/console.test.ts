@@ -17,6 +17,17 @@ const button = (page: Page | Locator, name: string): Locator => page.getByRole('
 const row = (page: Page, table: string, text: string | RegExp): Locator =>
   page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: text });
 
+/** Resolves to whether something is there to be seen, at the latest after some reloads of the page. */
+async function seenAfterReloads(page: Page, locator: Locator, left = 20): Promise<boolean> {
+  const isSeen = await locator.waitFor({ timeout: 1_500 }).then(
+    () => true,
+    () => false,
+  );
+  if (isSeen || left === 0) return isSeen;
+  await page.reload();
+  return seenAfterReloads(page, locator, left - 1);
+}
+
 /** What a stranger may call things, each of which would run if it were taken for markup. */
 const HOSTILE = '<img src=x onerror="document.title=\'taken\'">';
 
@@ -65,6 +76,9 @@ describeConsole('the console', ({ service, open }) => {
     await expectSeen(row(page, 'Events', 'paid'));
     await service().send({ event: 'old', distinct_id: 'ada', timestamp: '2015-05-17T10:05:03Z' });
     await expectSeen(row(page, 'Events', 'old').getByText('17 May 2015', { exact: true }));
+    // What has arrived is counted in the table every few seconds.
+    const lastDay = page.getByRole('img', { name: '2 events in the last 24 hours, at most 2 in an hour' });
+    await expect(seenAfterReloads(page, lastDay)).resolves.toBe(true);
     await page.getByRole('link', { name: 'All events' }).click();
     await expectSeen(page.getByRole('heading', { name: 'Events' }));
     await page.getByRole('textbox', { name: 'Distinct id' }).fill('nobody');
@@ -164,6 +178,9 @@ describeConsole('the console', ({ service, open }) => {
     };
     await write('SELECT nothing FROM events');
     await expectSeen(page.getByRole('alert').filter({ hasText: 'nothing' }));
+    const fault = page.locator('.cm-lintRange-error');
+    await expectSeen(fault);
+    expect(await fault.textContent()).toBe('nothing');
     await write("SELECT count() AS orders FROM events WHERE event = 'ordered'");
     await expectSeen(page.locator('figure').getByRole('columnheader', { name: 'orders' }));
 
@@ -173,7 +190,7 @@ describeConsole('the console', ({ service, open }) => {
     expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
   });
 
-  test('chooses the dates of a whole dashboard, offers those that have events, says who may edit, and makes a copy', async () => {
+  test('chooses the dates of a whole dashboard, offers those that have events, filters them, says who may edit, makes a copy and brings it back', async () => {
     const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', {
       name: 'Old log',
     });
@@ -221,8 +238,41 @@ describeConsole('the console', ({ service, open }) => {
     await button(dialog, 'Remove member@example.com').click();
     await expectSeen(dialog.getByText('There are no collaborators.'));
     await page.keyboard.press('Escape');
+    await service().send({
+      api_key: project['api_token'],
+      event: 'seen',
+      distinct_id: 'bob',
+      timestamp,
+      properties: { plan: 'pro' },
+    });
+    await page.goto(`${service().address}/#${there}/events`);
+    await expectSeen(row(page, 'Events', 'bob'));
+    await page.goto(`${service().address}/#${there}/dashboards/${String(board['id'])}`);
+    // An answer is shown for a minute before it is asked for again.
+    await page.reload();
+    await expectSeen(number.getByText('2', { exact: true }));
+    await button(page, 'Filters').click();
+    const filters = page.getByRole('dialog', { name: 'Filters' });
+    await button(filters, 'Add a filter').click();
+    await filters.getByRole('textbox', { name: 'Property 1' }).fill('plan');
+    await filters.getByRole('textbox', { name: 'Value 1' }).fill('pro');
+    await button(filters, 'Apply').click();
+    await expectSeen(number.getByText('1', { exact: true }));
+    await page.reload();
+    await expectSeen(number.getByText('1', { exact: true }));
+    await button(page, 'Keep these filters').click();
+    await button(page, 'Keep these filters').waitFor({ state: 'detached' });
+    await expectSeen(number.getByText('1', { exact: true }));
+    await expectSeen(button(page, 'Filters (1)'));
+
     const { body: restricted } = await service().call('GET', `/api${there}/dashboards/${String(board['id'])}/`);
-    expect(restricted['restriction_level']).toBe(37);
+    expect(restricted).toMatchObject({
+      restriction_level: 37,
+      filters: {
+        date_from: '2015-05-17',
+        properties: [{ key: 'plan', operator: 'exact', type: 'event', value: ['pro'] }],
+      },
+    });
 
     await button(page, 'Duplicate').click();
     await page.getByRole('checkbox', { name: 'Copies of the insights too' }).check();
@@ -231,6 +281,17 @@ describeConsole('the console', ({ service, open }) => {
     await expectSeen(number.getByText('1', { exact: true }));
     const { body: listed } = await service().call('GET', `/api${there}/insights/`);
     expect(listed['count']).toBe(2);
+
+    await button(page, 'Delete').click();
+    await button(page.getByRole('dialog'), 'Delete').click();
+    await expectSeen(page.getByRole('heading', { name: 'Dashboards' }));
+    await row(page, 'Dashboards', 'Log (copy)').waitFor({ state: 'detached' });
+    await page.getByRole('switch', { name: 'Deleted' }).press('Space');
+    await button(row(page, 'Dashboards', 'Log (copy)'), 'Restore').click();
+    await expectSeen(page.getByText('No dashboard is like that.'));
+    await page.getByRole('switch', { name: 'Deleted' }).press('Space');
+    await row(page, 'Dashboards', 'Log (copy)').getByRole('link').click();
+    await expectSeen(number.getByText('1', { exact: true }));
     expect(complaints).toEqual([]);
   });
 
@@ -286,11 +347,65 @@ describeConsole('the console', ({ service, open }) => {
     await row(page, 'Runs', 'Completed').first().getByRole('link', { name: 'Log' }).click();
     await expectSeen(page.getByRole('log').getByText('INFO'));
 
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.getByRole('textbox', { name: 'Folder' }).fill(temporaryFolder());
+    await button(page, 'Check the destination').click();
+    await expectSeen(page.getByRole('list', { name: 'Checks' }).getByLabel('Passed'));
+    await button(page, 'Save').click();
+    await expectSeen(page.getByText('Files is changed.'));
+
     await button(page, 'Pause').click();
     await expectSeen(page.getByText('Files is paused.'));
     await button(page, 'Unpause').click();
     await button(page.getByRole('dialog'), 'Go on').click();
     await expectSeen(page.getByText('Files goes on.'));
+  });
+
+  test('changes an export without its secrets, and shows both versions where somebody else was faster', async () => {
+    const { body: made } = await service().call('POST', api('/batch_exports/'), {
+      name: 'Told',
+      interval: 'hour',
+      destination: { type: 'HTTP', config: { url: 'https://events.example.com/batch/', token: 'phc_receiver' } },
+    });
+    const path = `/exports/${String(made['id'])}`;
+    const kept = async () => (await service().call('GET', `${api('/batch_exports/')}${String(made['id'])}/`)).body;
+    const { page } = await open(at(`${path}?tab=settings`));
+    const field = (name: string): Locator => page.getByRole('textbox', { name, exact: true });
+    await field('Name').fill('Told daily');
+    await page.getByRole('combobox', { name: 'Every' }).click();
+    await page.getByRole('option', { name: 'day' }).click();
+    await button(page, 'Add a filter').click();
+    await field('Property 1').fill('plan');
+    await field('Value 1').fill('pro');
+    await field('Webhook').fill('https://hooks.example.com/failures');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('heading', { name: 'Told daily' }));
+    const filters = [{ key: 'plan', operator: 'exact', type: 'event', value: ['pro'] }];
+    expect(await kept()).toMatchObject({ interval: 'day', filters, notify_host: 'hooks.example.com' });
+
+    await field('Address').fill('https://other.example.com/batch/');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('alert').filter({ hasText: "'token' must be sent again when 'url' changes" }));
+    await page.getByLabel('Token', { exact: true }).fill('phc_other');
+    await page.getByRole('textbox', { name: 'HogQL' }).fill('SELECT event FROM events');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByText("'hogql_query' is not supported for HTTP"));
+    await page.getByRole('textbox', { name: 'HogQL' }).fill('');
+    await page.getByRole('switch', { name: 'Tell failures to nobody' }).press('Space');
+    await service().call('PATCH', `${api('/batch_exports/')}${String(made['id'])}/`, { name: 'Theirs' });
+    await button(page, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('https://other.example.com/batch/'));
+    await expectSeen(notice.getByText('https://events.example.com/batch/'));
+    expect(await notice.textContent()).not.toContain('phc_other');
+    await button(notice, 'Write mine').click();
+    await expectSeen(page.getByRole('heading', { name: 'Theirs' }));
+    await expectSeen(page.getByText('An address that is told when a run fails for good.'));
+    expect(await kept()).toMatchObject({
+      name: 'Theirs',
+      notify_host: null,
+      destination: { config: { url: 'https://other.example.com/batch/' } },
+    });
   });
 
   test('invites somebody, whose link opens a page that accepts', async () => {
@@ -361,6 +476,41 @@ describeConsole('the console', ({ service, open }) => {
     await service().call('PATCH', api('/'), { name: 'Default project' });
   });
 
+  test('imports a file that is chosen: its first records, its columns, how far it is, and what was rejected', async () => {
+    const { page, complaints } = await open(at('/import'));
+    await expectSeen(page.getByText('Nothing was imported here yet.'));
+    const choose = async (name: string, content: string): Promise<void> => {
+      const [chooser] = await Promise.all([page.waitForEvent('filechooser'), button(page, 'Choose a file').click()]);
+      await chooser.setFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) });
+    };
+    await choose(`${HOSTILE}.csv`, `Action,Who,When\nimported,ada,2025-12-31\n${HOSTILE},ada,never\n`);
+    await expectSeen(page.getByText('no known format'));
+    await page.getByLabel('Event').selectOption('Action');
+    await page.getByLabel('Person (distinct_id)').selectOption('Who');
+    await page.getByLabel('Time').selectOption('When');
+    await expectSeen(page.getByText('It is read as CSV'));
+    await expectSeen(row(page, 'First records', 'imported'));
+    await expectSeen(row(page, 'First records', 'a quote within a field'));
+    expect(await obstacles(page)).toEqual([]);
+    await button(page, 'Import').click();
+    const done = row(page, 'Imports', 'Completed');
+    await expectSeen(done.getByText('1 event added'));
+    await expectSeen(done.getByText('1 record rejected'));
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      button(page, 'Download what was rejected').click(),
+    ]);
+    expect(readFileSync(await download.path(), 'utf8')).toBe(`Action,Who,When\n${HOSTILE},ada,never\n`);
+    await choose('again.jsonl', '{"event":"imported","distinct_id":"ada","timestamp":"2025-12-31"}\n');
+    await expectSeen(page.getByText('It is read as JSON lines'));
+    await page.getByRole('region', { name: 'Import again.jsonl' }).getByRole('button', { name: 'Cancel' }).click();
+    await expectSeen(row(page, 'Imports', 'Cancelled'));
+    await page.goto(`${service().address}/#${at('/events')}?event=imported`);
+    await expectSeen(row(page, 'Events', 'imported'));
+    expect(await page.title()).not.toBe('taken');
+    expect(complaints).toEqual([]);
+  });
+
   const PAGES = [
     '/home',
     '/dashboards',
@@ -392,7 +542,7 @@ describeConsole('the console', ({ service, open }) => {
       '/activity',
       '/settings',
       `/dashboards/${String(board['id'])}`,
-      ...['runs', 'backfills', 'logs'].map((tab) => `/exports/${String(one['id'])}?tab=${tab}`),
+      ...['runs', 'backfills', 'logs', 'settings'].map((tab) => `/exports/${String(one['id'])}?tab=${tab}`),
     ];
     const { page, complaints } = await open(at('/home'), { colorScheme, viewport: { width, height: 900 } });
     for (const path of [...PAGES, ...more]) {

@@ -7,6 +7,7 @@ import { BOARD_RANGES, type DateRange, rangeText } from '../../client/ranges.ts'
 import { useView } from '../address.ts';
 import { tellProblem } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
+import { BoardFilters } from './board-filters.tsx';
 
 const DataRangeOffer = lazy(() => import('./data-range-offer.tsx'));
 
@@ -24,7 +25,7 @@ interface BoardDatesProps {
   readonly write: (change: { filters: Dashboard['filters'] }) => Promise<void>;
 }
 
-/** Chooses the dates of all charts: for the reader, in the address, and for everybody when they are kept. */
+/** Chooses the dates, and beside them the filters, of all charts: for the reader, in the address, and for everybody when they are kept. */
 export function BoardDates({ board, tiles, write }: BoardDatesProps) {
   const [, setView] = useView();
   const queries = useQueryClient();
@@ -64,6 +65,7 @@ export function BoardDates({ board, tiles, write }: BoardDatesProps) {
             Keep these dates
           </ScopedButton>
         )}
+        <BoardFilters board={board} write={write} />
       </Group>
       <Suspense>
         <DataRangeOffer board={board} tiles={tiles} choose={choose} />

@@ -1,9 +1,6 @@
-import { Button, Group, Modal, Stack, Textarea } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { type FormEvent, useState } from 'react';
+import { Textarea } from '@mantine/core';
 import type { Schemas } from '../../client/api.ts';
-import { faultOf, Problem } from '../problem.tsx';
-import { ScopedButton } from '../scoped-button.tsx';
+import { FormDialog } from '../form-dialog.tsx';
 
 interface TextTileFormProps {
   readonly write: (change: Schemas['DashboardsUpdateRequest']) => Promise<void>;
@@ -11,51 +8,17 @@ interface TextTileFormProps {
 
 /** Adds a tile with a text. */
 export function TextTileForm({ write }: TextTileFormProps) {
-  const [isOpen, { open, close }] = useDisclosure(false);
-  const [body, setBody] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      await write({ tiles: [{ text: { body } }] });
-      setBody('');
-      close();
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
-  }
   return (
-    <>
-      <ScopedButton scope="dashboard:write" variant="default" size="xs" onClick={open}>
-        Add text
-      </ScopedButton>
-      <Modal opened={isOpen} onClose={close} title="Add text" closeButtonProps={{ 'aria-label': 'Close' }}>
-        <form onSubmit={(event) => void submit(event)}>
-          <Stack>
-            <Textarea
-              label="Text"
-              description="Markdown"
-              required
-              rows={4}
-              data-autofocus
-              value={body}
-              error={faultOf(error, 'body')}
-              onChange={(event) => setBody(event.currentTarget.value)}
-            />
-            <Problem error={error} fields={['body']} />
-            <Group justify="end">
-              <Button type="submit" loading={isBusy}>
-                Add
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Modal>
-    </>
+    <FormDialog
+      label="Add text"
+      scope="dashboard:write"
+      initial={{ body: '' }}
+      does="Add"
+      submit={({ body }) => write({ tiles: [{ text: { body } }] })}
+    >
+      {(form) => (
+        <Textarea label="Text" description="Markdown" required rows={4} data-autofocus {...form.text('body')} />
+      )}
+    </FormDialog>
   );
 }

@@ -3,9 +3,10 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { answered, api, type Schemas } from '../../client/api.ts';
 import { type Backfill, useBackfills } from '../../client/exports.ts';
+import { useForm } from '../form.ts';
 import { Instant, localTime } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
-import { faultOf, Problem, tell, tellProblem } from '../problem.tsx';
+import { Problem, tell, tellProblem } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
 import { isOpen, StatusBadge } from '../status.tsx';
 
@@ -92,43 +93,25 @@ const instantOf = (local: string): string | undefined => (local === '' ? undefin
 
 function NewBackfill({ project, id }: BackfillsProps) {
   const queries = useQueryClient();
-  const [start, setStart] = useState('');
-  const [end, setEnd] = useState('');
-  const [estimate, setEstimate] = useState<Schemas['BackfillEstimate'] | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
+  const form = useForm({ start_at: '', end_at: '' });
+  /** What was estimated, and of which range; another one is estimated anew. */
+  const [estimated, setEstimated] = useState<{ of: object; answer: Schemas['BackfillEstimate'] } | null>(null);
+  const { values, isBusy } = form;
+  const estimate = estimated?.of === values ? estimated.answer : null;
   const params = { path: { project_id: project, id } };
-  const body = { start_at: instantOf(start), end_at: instantOf(end) };
-  const change = (set: (value: string) => void) => (value: string) => {
-    set(value);
-    setEstimate(null);
-    setError(null);
-  };
-
-  async function attempt(act: () => Promise<void>): Promise<void> {
-    setBusy(true);
-    setError(null);
-    try {
-      await act();
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
-  }
+  const body = { start_at: instantOf(values.start_at), end_at: instantOf(values.end_at) };
 
   const ask = (event: FormEvent): void => {
     event.preventDefault();
-    void attempt(async () =>
-      setEstimate(
-        await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfill_estimate/', { params, body })),
-      ),
-    );
+    void form.attempt(async () => {
+      const path = '/api/projects/{project_id}/batch_exports/{id}/backfill_estimate/';
+      setEstimated({ of: values, answer: await answered(api.POST(path, { params, body })) });
+    });
   };
   const begin = (): void =>
-    void attempt(async () => {
+    void form.attempt(async () => {
       await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body }));
-      setEstimate(null);
+      setEstimated(null);
       tell('The backfill has begun.');
       await queries.invalidateQueries({ queryKey: ['backfills', project, id] });
     });
@@ -140,27 +123,13 @@ function NewBackfill({ project, id }: BackfillsProps) {
           Deliver the past
         </Title>
         <Group align="end">
-          <TextInput
-            type="datetime-local"
-            label="From"
-            required
-            value={start}
-            error={faultOf(error, 'start_at')}
-            onChange={(event) => change(setStart)(event.currentTarget.value)}
-          />
-          <TextInput
-            type="datetime-local"
-            label="To"
-            required
-            value={end}
-            error={faultOf(error, 'end_at')}
-            onChange={(event) => change(setEnd)(event.currentTarget.value)}
-          />
+          <TextInput type="datetime-local" label="From" required {...form.text('start_at')} />
+          <TextInput type="datetime-local" label="To" required {...form.text('end_at')} />
           <Button type="submit" variant="default" loading={isBusy}>
             Estimate
           </Button>
         </Group>
-        <Problem error={error} fields={['start_at', 'end_at']} />
+        <Problem error={form.error} fields={['start_at', 'end_at']} />
         {estimate !== null && (
           <Stack mt="md" gap="xs" align="start">
             <Text size="sm">

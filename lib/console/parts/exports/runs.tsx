@@ -112,45 +112,29 @@ const rowsOf = ({ records_completed, records_total_count }: Run): string =>
 function RunAction({ project, run }: { readonly project: string; readonly run: Run }) {
   const queries = useQueryClient();
   const params = { path: { project_id: project, id: run.batch_export, run_id: run.id } };
-  const act = async (request: () => Promise<unknown>, done: string): Promise<void> => {
+  const [label, done, request] = isOpen(run.status)
+    ? ([
+        'Cancel',
+        'The run is cancelled.',
+        () => api.POST('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/cancel/', { params }),
+      ] as const)
+    : ([
+        'Retry',
+        'The interval runs again.',
+        () => api.POST('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/retry/', { params }),
+      ] as const);
+  const act = async (): Promise<void> => {
     try {
-      await request();
+      await answered<unknown>(request());
       tell(done);
     } catch (error) {
       tellProblem(error);
     }
     await queries.invalidateQueries({ queryKey: ['runs', project, run.batch_export] });
   };
-  if (isOpen(run.status)) {
-    return (
-      <ScopedButton
-        scope="batch_export:write"
-        size="compact-xs"
-        variant="default"
-        onClick={() =>
-          void act(
-            () => answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/cancel/', { params })),
-            'The run is cancelled.',
-          )
-        }
-      >
-        Cancel
-      </ScopedButton>
-    );
-  }
   return (
-    <ScopedButton
-      scope="batch_export:write"
-      size="compact-xs"
-      variant="default"
-      onClick={() =>
-        void act(
-          () => answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/retry/', { params })),
-          'The interval runs again.',
-        )
-      }
-    >
-      Retry
+    <ScopedButton scope="batch_export:write" size="compact-xs" variant="default" onClick={() => void act()}>
+      {label}
     </ScopedButton>
   );
 }

@@ -2,20 +2,18 @@ import { ActionIcon, Autocomplete, Button, Group, Select, Stack, TextInput } fro
 import { lazy, Suspense } from 'react';
 import { useEventNames } from '../../client/events.ts';
 import {
-  BARE,
   DISPLAYS,
-  type Filter,
   INTERVALS,
   KINDS,
   MATHS,
   OF_PROPERTY,
-  OPERATORS,
   type Question,
   type QuestionKind,
   RANGES,
   type Series,
 } from '../../client/questions.ts';
 import { Loading } from '../loading.tsx';
+import { PropertyFilters } from '../property-filters.tsx';
 
 const HogqlEditor = lazy(() => import('./hogql-editor.tsx'));
 
@@ -41,8 +39,6 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
   const names = useEventNames(project).data?.results.map(({ name }) => name) ?? [];
   const setSeries = (key: number, some: Partial<Series>): void =>
     change({ series: series.map((one) => (one.key === key ? { ...one, ...some } : one)) });
-  const setFilter = (key: number, some: Partial<Filter>): void =>
-    change({ filters: filters.map((one) => (one.key === key ? { ...one, ...some } : one)) });
   const isRetention = kind === 'RetentionQuery';
   const needed = isRetention ? 2 : 1;
   const shown = WITH_SERIES.includes(kind) ? series : series.slice(0, needed);
@@ -104,8 +100,8 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
               )}
             </Group>
           ))}
-          <Group gap="xs">
-            {WITH_SERIES.includes(kind) && (
+          {WITH_SERIES.includes(kind) && (
+            <Group>
               <Button
                 size="xs"
                 variant="default"
@@ -115,50 +111,9 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
               >
                 {kind === 'FunnelsQuery' ? 'Add a step' : 'Add a series'}
               </Button>
-            )}
-            <Button
-              size="xs"
-              variant="default"
-              onClick={() =>
-                change({
-                  filters: [...filters, { key: nextKey(filters), property: '', operator: 'exact', value: '' }],
-                })
-              }
-            >
-              Add a filter
-            </Button>
-          </Group>
-          {filters.map((one, at) => (
-            <Group key={one.key} align="end" gap="xs">
-              <TextInput
-                label={`Property ${at + 1}`}
-                value={one.property}
-                onChange={(event) => setFilter(one.key, { property: event.currentTarget.value })}
-              />
-              <Select
-                label={`Comparison ${at + 1}`}
-                data={OPERATORS.map(({ value, label }) => ({ value, label }))}
-                value={one.operator}
-                allowDeselect={false}
-                onChange={(operator) => setFilter(one.key, { operator: operator ?? 'exact' })}
-              />
-              {!BARE.includes(one.operator) && (
-                <TextInput
-                  label={`Value ${at + 1}`}
-                  value={one.value}
-                  onChange={(event) => setFilter(one.key, { value: event.currentTarget.value })}
-                />
-              )}
-              <ActionIcon
-                variant="default"
-                size="lg"
-                aria-label={`Remove filter ${at + 1}`}
-                onClick={() => change({ filters: filters.filter(({ key }) => key !== one.key) })}
-              >
-                ✕
-              </ActionIcon>
             </Group>
-          ))}
+          )}
+          <PropertyFilters filters={filters} change={(next) => change({ filters: next })} />
           <Group align="end" gap="xs">
             <Select
               label="When"

@@ -107,3 +107,21 @@ test('what is not supported is a 400 that says so', async () => {
   });
   await expect(world.expression('1 +')).rejects.toMatchObject({ body: { attr: 'query' } });
 });
+
+test('a refusal says where in the text of the caller it is, and nothing of places in other texts', async () => {
+  const world = await insightWorld({ events: [] });
+  const limit = { otherwise: 2, most: 3 };
+  const detailOf = (asked: Promise<unknown>): Promise<string> =>
+    asked.then(
+      () => 'nothing was refused',
+      ({ body }: { readonly body: { readonly detail: string } }) => body.detail,
+    );
+  const theirs = "SELECT '😀',\n  '😀', nothing\nFROM events";
+  expect(await detailOf(world.rows({ hogql: theirs, limit }))).toMatch(/ \(line 2, column 8\)$/);
+  expect(await detailOf(world.rows({ hogql: 'SELECT event FROM', limit }))).toMatch(/ \(line 1, column \d+\)$/);
+  expect(await detailOf(world.rows({ hogql: theirs }))).not.toContain('line');
+  expect(await detailOf(world.expression("'ab' +"))).toContain('(line 1, column 7)');
+  const values = { filters: await world.expression('1 = 1 AND nothing = 2') };
+  const filled = "SELECT event FROM events WHERE event = 'a' AND {filters}";
+  expect(await detailOf(world.rows({ hogql: filled, values, limit }))).toMatch(/ \(line 1, column 32\)$/);
+});

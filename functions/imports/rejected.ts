@@ -1,0 +1,19 @@
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { TextAnswer } from '../../lib/http/answer.ts';
+import { notOffered } from '../../lib/imports/imports.ts';
+import { rejectedOfImport } from '../../lib/imports/routes.ts';
+import { NEXT_OFFSET, readRejected } from '../../lib/imports/spool.ts';
+import { readImport } from '../../lib/imports/store.ts';
+
+export const handler = endpoint(rejectedOfImport, {
+  read: ({ params }, context) => readImport(context, params.project_id, params.id),
+  async run({ read, query: { offset = 0 } }, { imports }) {
+    const { files } = imports ?? notOffered();
+    const { text, next } = await readRejected(files, read, offset);
+    return new TextAnswer(text, 'text/plain; charset=utf-8', {
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      ...(next === undefined ? {} : { [NEXT_OFFSET]: String(next) }),
+    });
+  },
+});

@@ -1,0 +1,114 @@
+/** Files that become events: how they are sent, read and imported. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { answered, api, type Schemas } from './api.ts';
+import { polled } from './polling.ts';
+
+export type Import = Schemas['Import'];
+export type Preview = Schemas['ImportPreview'];
+export type Reading = Schemas['ImportsStartRequest'];
+
+/** How many imports stand on a page. */
+export const IMPORTS_PAGE = 25;
+
+/** A file is sent in parts of so many bytes. */
+const PART_BYTES = 4 * 1024 * 1024;
+/** A part that did not come through is sent again, after so long, so often. */
+const RETRY_MS = 1_000;
+const ATTEMPTS = 5;
+
+export const isOpen = ({ state }: Import): boolean =>
+  state === 'uploading' || state === 'queued' || state === 'running';
+
+export const importsKey = (project: string) => ['imports', project];
+
+export function useImports(project: string, page: number) {
+  const query = { limit: IMPORTS_PAGE, offset: (page - 1) * IMPORTS_PAGE };
+  return useQuery({
+    queryKey: [...importsKey(project), page],
+    placeholderData: keepPreviousData,
+    refetchInterval: polled<{ readonly results: readonly Import[] }>((data) => data?.results.some(isOpen) ?? false),
+    queryFn: () =>
+      answered(api.GET('/api/projects/{project_id}/imports/', { params: { path: { project_id: project }, query } })),
+  });
+}
+
+export const createImport = (project: string, { name, size }: File): Promise<Import> =>
+  answered(
+    api.POST('/api/projects/{project_id}/imports/', {
+      params: { path: { project_id: project } },
+      body: { name, bytes: size },
+    }),
+  );
+
+const placeOf = (project: string, { id }: Import) => ({ path: { project_id: project, id } });
+
+/** Sends a file in parts. `onPart` is told after each how many bytes are there. Throws the signal's reason on abort. */
+export async function sendFile(
+  project: string,
+  one: Import,
+  file: File,
+  { onPart, signal }: { readonly onPart: (uploaded: number) => void; readonly signal: AbortSignal },
+): Promise<void> {
+  for (let offset = 0; offset < file.size; ) {
+    signal.throwIfAborted();
+    const { bytes_uploaded } = await sendPart(project, one, offset, file.slice(offset, offset + PART_BYTES));
+    offset = bytes_uploaded;
+    onPart(offset);
+  }
+}
+
+async function sendPart(project: string, one: Import, offset: number, part: Blob) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await answered(
+        api.PUT('/api/projects/{project_id}/imports/{id}/content/', {
+          params: { ...placeOf(project, one), query: { offset } },
+          body: part as never,
+          bodySerializer: (body) => body,
+          headers: { 'Content-Type': 'application/octet-stream' },
+        }),
+      );
+    } catch (error) {
+      // What `fetch` throws is a TypeError: nobody answered.
+      if (!(error instanceof TypeError) || attempt === ATTEMPTS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
+
+export const previewImport = (project: string, one: Import, body: Reading): Promise<Preview> =>
+  answered(api.POST('/api/projects/{project_id}/imports/{id}/preview/', { params: placeOf(project, one), body }));
+
+export const startImport = (project: string, one: Import, body: Reading): Promise<Import> =>
+  answered(api.POST('/api/projects/{project_id}/imports/{id}/start/', { params: placeOf(project, one), body }));
+
+export const cancelImport = (project: string, one: Import): Promise<Import> =>
+  answered(api.POST('/api/projects/{project_id}/imports/{id}/cancel/', { params: placeOf(project, one) }));
+
+interface Piece {
+  readonly text: string;
+  /** Where the rest begins; undefined: that is all. */
+  readonly next: number | undefined;
+}
+
+async function rejectedPiece(project: string, one: Import, offset: number): Promise<Piece> {
+  const reply = await api.GET('/api/projects/{project_id}/imports/{id}/rejected/', {
+    params: { ...placeOf(project, one), query: { offset } },
+    parseAs: 'text',
+  });
+  const text = await answered(Promise.resolve(reply));
+  const next = reply.response.headers.get('X-Next-Offset');
+  return { text, next: next === null ? undefined : Number(next) };
+}
+
+/** Returns what was rejected of an import, as it was in the file. */
+export async function rejectedOf(project: string, one: Import): Promise<Blob> {
+  const pieces: string[] = [];
+  let next: number | undefined = 0;
+  while (next !== undefined) {
+    const piece = await rejectedPiece(project, one, next);
+    pieces.push(piece.text);
+    next = piece.next;
+  }
+  return new Blob(pieces, { type: 'text/plain' });
+}

@@ -1,0 +1,29 @@
+/** What the API keeps as it was sent, and so may be of any shape. */
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Returns an object; an empty one for what is none. */
+export const object = (value: unknown): Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+
+/** Returns a list of objects; an empty one for what is none. */
+export const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.map(object) : []);
+
+/** Returns a text; `otherwise` for what is none. */
+export const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
+
+/** Members that change no number. */
+const IDLE: readonly string[] = ['name', 'custom_name', 'version'];
+
+/** Says one value all that another one says? Names of series say nothing. */
+export function covers(made: unknown, known: unknown): boolean {
+  if (Array.isArray(known))
+    return Array.isArray(made) && made.length === known.length && known.every((one, at) => covers(made[at], one));
+  if (typeof known === 'object' && known !== null) {
+    return Object.entries(known).every(
+      ([name, value]) =>
+        IDLE.includes(name) || value === null || value === undefined || covers(object(made)[name], value),
+    );
+  }
+  return made === known;
+}

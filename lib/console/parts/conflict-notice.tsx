@@ -1,0 +1,60 @@
+import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+
+/** A field of an object in two versions. */
+interface Disputed {
+  readonly field: string;
+  readonly theirs: unknown;
+  readonly mine: unknown;
+}
+
+interface ConflictNoticeProps {
+  /** What was changed, such as `the dashboard`. */
+  readonly what: string;
+  readonly disputed: readonly Disputed[];
+  readonly keep: () => void;
+  readonly replace: () => void;
+}
+
+/** Both versions, where somebody else has changed something meanwhile. */
+export function ConflictNotice({ what, disputed, keep, replace }: ConflictNoticeProps) {
+  return (
+    <Modal
+      opened
+      onClose={keep}
+      title="Somebody else has changed it"
+      size="lg"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <Stack>
+        <Alert color="orange" variant="outline">
+          Your change was not written, because {what} has changed since you opened it.
+        </Alert>
+        {disputed.map(({ field, theirs, mine }) => (
+          <Group key={field} grow align="start">
+            <Version name={`${field}, as it is now`} value={theirs} />
+            <Version name={`${field}, as you wanted it`} value={mine} />
+          </Group>
+        ))}
+        <Group justify="end">
+          <Button variant="default" onClick={keep}>
+            Keep theirs
+          </Button>
+          <Button onClick={replace}>Write mine</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+function Version({ name, value }: { readonly name: string; readonly value: unknown }) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed">
+        {name}
+      </Text>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {typeof value === 'string' ? value : JSON.stringify(value)}
+      </Text>
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+import { Code, Text } from '@mantine/core';
+import type { Dashboard } from '../../client/dashboards.ts';
+import type { BoardView } from '../../client/insights.ts';
+import { type SentFilter, sentFilters, wholeFiltersIn } from '../../client/property-filters.ts';
+import { useView } from '../address.ts';
+import { FormDialog } from '../form-dialog.tsx';
+import { tellProblem } from '../problem.tsx';
+import { PropertyFilters } from '../property-filters.tsx';
+import { ScopedButton } from '../scoped-button.tsx';
+
+/** Returns the filters that the address asks for; undefined: those that the dashboard keeps. */
+export function useChosenFilters(): readonly SentFilter[] | undefined {
+  const [{ filters }] = useView();
+  if (filters === undefined) return undefined;
+  try {
+    const found = wholeFiltersIn(JSON.parse(filters));
+    return found && sentFilters(found);
+  } catch {
+    return undefined;
+  }
+}
+
+interface BoardFiltersProps {
+  readonly board: BoardView;
+  readonly write: (change: { filters: Dashboard['filters'] }) => Promise<void>;
+}
+
+/** Chooses filters of all charts: for the reader, in the address, and for everybody when they are kept. */
+export function BoardFilters({ board: { filters, properties }, write }: BoardFiltersProps) {
+  const [, setView] = useView();
+  const kept = wholeFiltersIn(filters['properties']);
+  const shown = properties === undefined ? kept : wholeFiltersIn(properties);
+  const keep = async (): Promise<void> => {
+    await write({ filters: { ...filters, properties } });
+    setView({ filters: undefined });
+  };
+  return (
+    <>
+      <FormDialog
+        label={shown === undefined || shown.length > 0 ? `Filters (${shown?.length ?? 'kept'})` : 'Filters'}
+        scope="dashboard:read"
+        initial={{ filters: shown ?? [] }}
+        dialogSize="xl"
+        does="Apply"
+        isReady={() => shown !== undefined}
+        submit={async ({ filters: chosen }) => {
+          const sent = JSON.stringify(sentFilters(chosen));
+          setView({ filters: sent === JSON.stringify(sentFilters(kept ?? [])) ? undefined : sent });
+        }}
+      >
+        {(form) =>
+          shown === undefined ? (
+            <>
+              <Text size="sm">The form cannot say all of these filters. They are kept as they are.</Text>
+              <Code block tabIndex={0}>
+                {JSON.stringify(filters['properties'], null, 2)}
+              </Code>
+            </>
+          ) : (
+            <>
+              <Text size="sm">All charts count only events with</Text>
+              <PropertyFilters filters={form.values.filters} change={(next) => form.set({ filters: next })} />
+            </>
+          )
+        }
+      </FormDialog>
+      {properties !== undefined && (
+        <ScopedButton
+          scope="dashboard:write"
+          variant="default"
+          size="xs"
+          onClick={() => void keep().catch(tellProblem)}
+        >
+          Keep these filters
+        </ScopedButton>
+      )}
+    </>
+  );
+}

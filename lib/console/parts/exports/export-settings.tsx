@@ -1,0 +1,141 @@
+import { Group, Stack, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { answered, api, Refusal, type Schemas, type Versioned } from '../../client/api.ts';
+import { changedConfig, DESTINATIONS, type DestinationForm, storedValues } from '../../client/destinations.ts';
+import { type BatchExport, exportKey, readExport, useDestinationTests, writeExport } from '../../client/exports.ts';
+import { type Filter, sentFilters, wholeFiltersIn } from '../../client/property-filters.ts';
+import { ConflictNotice } from '../conflict-notice.tsx';
+import { useForm } from '../form.ts';
+import { tell } from '../problem.tsx';
+import { ScopedButton } from '../scoped-button.tsx';
+import { Checks } from './checks.tsx';
+import { ExportFields, type ExportValues, NEW_EXPORT, webhookOf } from './export-fields.tsx';
+
+type Change = Schemas['BatchExportPatch'];
+
+interface ExportSettingsProps {
+  readonly project: string;
+  readonly now: Versioned<BatchExport>;
+}
+
+/** Changes an export. What is being written is not touched by what others change meanwhile. */
+export function ExportSettings({ project, now }: ExportSettingsProps) {
+  const [seen, setSeen] = useState(now);
+  const destination = DESTINATIONS.find(({ type }) => type === seen.value.destination.type);
+  if (destination === undefined) return <Text size="sm">This page has no form for its destination.</Text>;
+  return <Settings key={seen.etag} project={project} seen={seen} destination={destination} look={setSeen} />;
+}
+
+interface SettingsProps {
+  readonly project: string;
+  readonly seen: Versioned<BatchExport>;
+  readonly destination: DestinationForm;
+  /** Begins anew from another version. */
+  readonly look: (version: Versioned<BatchExport>) => void;
+}
+
+function Settings({ project, seen, destination, look }: SettingsProps) {
+  const queries = useQueryClient();
+  const { value } = seen;
+  const [filters] = useState(() => wholeFiltersIn(value.filters));
+  const [before] = useState(() => valuesOf(value, destination, filters ?? []));
+  const form = useForm(before);
+  const tests = useDestinationTests(project, [destination.type]);
+  const [conflict, setConflict] = useState<{ change: Change; theirs: Versioned<BatchExport> } | null>(null);
+
+  /** Returns what the form says otherwise than the export. */
+  const change = (): Change => {
+    const { values } = form;
+    const { name, interval, hogql_query } = values;
+    const changed = changedConfig(destination, values.config, before.config);
+    return {
+      ...(name === before.name ? {} : { name }),
+      ...(interval === before.interval ? {} : { interval }),
+      ...(hogql_query === before.hogql_query ? {} : { hogql_query: hogql_query.trim() === '' ? null : hogql_query }),
+      ...(values.filters === before.filters ? {} : { filters: sentFilters(values.filters) }),
+      ...(Object.keys(changed).length === 0
+        ? {}
+        : { destination: { type: destination.type, config: changed } as Schemas['DestinationPatch'] }),
+      ...webhookOf(values),
+    };
+  };
+
+  const write = async (wanted: Change, over: Versioned<BatchExport>): Promise<void> => {
+    try {
+      const written = await writeExport(project, over, wanted);
+      queries.setQueryData(exportKey(project, value.id), written);
+      tell(`${written.value.name} is changed.`);
+      look(written);
+    } catch (problem) {
+      if (!(problem instanceof Refusal && problem.status === 412)) throw problem;
+      setConflict({ change: wanted, theirs: await readExport(project, value.id) });
+    }
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    void form.attempt(() => write(change(), seen));
+  };
+
+  return (
+    <form onSubmit={submit}>
+      <Stack maw={640}>
+        <ExportFields
+          form={form}
+          destination={destination}
+          kept={value}
+          saysFilters={filters !== undefined}
+          checks={
+            <Checks
+              steps={tests.steps(destination.type) ?? []}
+              attempt={form.attempt}
+              run={(step) =>
+                answered(
+                  api.POST('/api/projects/{project_id}/batch_exports/{id}/run_test_step/', {
+                    params: { path: { project_id: project, id: value.id } },
+                    body: { ...change(), step },
+                  }),
+                )
+              }
+            />
+          }
+        />
+        <Group>
+          <ScopedButton scope="batch_export:write" type="submit" loading={form.isBusy}>
+            Save
+          </ScopedButton>
+        </Group>
+      </Stack>
+      {conflict !== null && (
+        <ConflictNotice
+          what="the export"
+          disputed={disputedOf(conflict.change, conflict.theirs.value)}
+          keep={() => look(conflict.theirs)}
+          replace={() => {
+            setConflict(null);
+            void form.attempt(() => write(conflict.change, conflict.theirs));
+          }}
+        />
+      )}
+    </form>
+  );
+}
+
+/** Returns what the form begins with. */
+function valuesOf(one: BatchExport, form: DestinationForm, filters: readonly Filter[]): ExportValues {
+  const { name, model, interval, hogql_query, destination } = one;
+  const config = storedValues(form, destination.config);
+  return { ...NEW_EXPORT, name, model, interval, config, hogql_query: hogql_query ?? '', filters };
+}
+
+/** Returns the fields of a change that can be shown: neither secrets nor the webhook, which are never told. */
+function disputedOf({ destination, notify_url: _url, notify_secret: _secret, ...fields }: Change, theirs: BatchExport) {
+  const shown = Object.entries(fields).map(([field, mine]) => ({
+    field,
+    theirs: theirs[field as keyof BatchExport],
+    mine,
+  }));
+  const config: Readonly<Record<string, unknown>> = theirs.destination.config;
+  const keys = Object.entries(destination?.config ?? {}).filter(([key]) => key in config);
+  return [...shown, ...keys.map(([field, mine]) => ({ field, theirs: config[field], mine }))];
+}

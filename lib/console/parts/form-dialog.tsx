@@ -1,0 +1,94 @@
+import { Button, type ButtonProps, Group, Modal, type ModalProps, Stack } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { ReactNode } from 'react';
+import { type Form, useForm } from './form.ts';
+import { Problem } from './problem.tsx';
+import { ScopedButton } from './scoped-button.tsx';
+
+interface FormDialogProps<Values extends object> extends Omit<ButtonProps, 'children'> {
+  /** What the button says, and the dialog that it opens. */
+  readonly label: string;
+  readonly scope: string;
+  /** What the fields hold whenever the dialog is opened. */
+  readonly initial: Values;
+  readonly children: (form: Form<Values>) => ReactNode;
+  /** Which fields show by themselves what is wrong with them. */
+  readonly fields?: readonly string[];
+  /** The dialog closes when it is done. */
+  readonly submit: (values: Values) => Promise<unknown>;
+  /** What the button says that does it. */
+  readonly does: string;
+  /** What the button says that does not; absent: there is none. */
+  readonly cancel?: string;
+  readonly isDangerous?: boolean;
+  readonly isReady?: (values: Values) => boolean;
+  readonly dialogSize?: ModalProps['size'];
+}
+
+/** A button that opens a form. */
+export function FormDialog<Values extends object>({
+  label,
+  scope,
+  initial,
+  children,
+  fields = Object.keys(initial),
+  submit,
+  does,
+  cancel,
+  isDangerous = false,
+  isReady = () => true,
+  dialogSize = 'md',
+  ...button
+}: FormDialogProps<Values>) {
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const form = useForm(initial);
+  const { values, error, isBusy } = form;
+  const begin = (): void => {
+    form.begin();
+    open();
+  };
+  const send = async (): Promise<void> => {
+    if (await form.attempt(() => submit(values))) close();
+  };
+  return (
+    <>
+      <ScopedButton scope={scope} variant="default" size="xs" {...button} onClick={begin}>
+        {label}
+      </ScopedButton>
+      <Modal
+        opened={isOpen}
+        onClose={close}
+        title={label}
+        size={dialogSize}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void send();
+          }}
+        >
+          <Stack>
+            {children(form)}
+            <Problem error={error} fields={fields} />
+            <Group justify="end">
+              {cancel !== undefined && (
+                <Button variant="default" onClick={close}>
+                  {cancel}
+                </Button>
+              )}
+              <Button
+                type="submit"
+                loading={isBusy}
+                disabled={!isReady(values)}
+                {...(isDangerous ? { color: 'red' } : {})}
+              >
+                {does}
+              </Button>
+            </Group>
+          </Stack>
+        </form>
+      </Modal>
+    </>
+  );
+}

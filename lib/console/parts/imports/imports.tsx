@@ -1,0 +1,173 @@
+import { Anchor, Group, Progress, Stack, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { answered, api } from '../../client/api.ts';
+import {
+  cancelImport,
+  IMPORTS_PAGE,
+  type Import,
+  importsKey,
+  isOpen,
+  rejectedOf,
+  useImports,
+} from '../../client/imports.ts';
+import { Instant } from '../instant.tsx';
+import { Label } from '../label.tsx';
+import { Listing } from '../listing.tsx';
+import { tell, tellProblem } from '../problem.tsx';
+import { ScopedButton } from '../scoped-button.tsx';
+
+const STATES: Readonly<Record<Import['state'], readonly [name: string, color: string]>> = {
+  uploading: ['Not started', 'gray'],
+  queued: ['Waits', 'blue'],
+  running: ['Running', 'blue'],
+  completed: ['Completed', 'green'],
+  failed: ['Failed', 'red'],
+  cancelled: ['Cancelled', 'gray'],
+};
+
+/** The imports of a project, how far they are, and what became of them. */
+export function Imports({ project }: { readonly project: string }) {
+  const [page, setPage] = useState(1);
+  const { data, error, refetch } = useImports(project, page);
+  return (
+    <Listing
+      label="Imports"
+      rows={data?.results}
+      error={error}
+      retry={() => void refetch()}
+      rowKey={({ id }) => id}
+      empty={<Text>Nothing was imported here yet.</Text>}
+      {...(data === undefined ? {} : { pages: { count: data.count, size: IMPORTS_PAGE, at: page, go: setPage } })}
+      columns={[
+        {
+          name: 'File',
+          cell: ({ name }) => (
+            <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+              {name}
+            </Text>
+          ),
+        },
+        {
+          name: 'State',
+          cell: ({ state }) => <Label color={STATES[state][1]}>{STATES[state][0]}</Label>,
+        },
+        { name: 'What became of it', cell: (one) => <Outcome project={project} one={one} /> },
+        { name: 'Begun', cell: ({ created_at }) => <Instant at={created_at} />, from: 'md' },
+        { name: 'Action', cell: (one) => (isOpen(one) ? <CancelImport project={project} one={one} /> : null) },
+      ]}
+    />
+  );
+}
+
+const counted = (n: number, word: string): string => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;
+
+function Outcome({ project, one }: { readonly project: string; readonly one: Import }) {
+  const { state, bytes, bytes_read, events, added, known, rejected, rejections, problem, error } = one;
+  return (
+    <Stack gap={4} miw={140}>
+      {state === 'running' && <Progress value={(bytes_read / bytes) * 100} aria-label="Progress" />}
+      {state === 'running' && <Text size="xs">{counted(events, 'event')} read</Text>}
+      {added !== null && (
+        <Text size="sm">
+          {counted(added, 'event')} added
+          {known !== null && known > 0 && `, ${known.toLocaleString('en')} known already`}
+        </Text>
+      )}
+      {rejected > 0 && <Text size="sm">{counted(rejected, 'record')} rejected</Text>}
+      {rejections[0] !== undefined && (
+        <Text size="xs">
+          Line {rejections[0].line}: {rejections[0].reason}
+        </Text>
+      )}
+      {[problem, error].map(
+        (text) =>
+          text !== null && (
+            <Text key={text} size="sm">
+              {text}
+            </Text>
+          ),
+      )}
+      <Group gap="xs">
+        {one.rejected_bytes > 0 && <DownloadRejected project={project} one={one} />}
+        <Backfills project={project} one={one} />
+      </Group>
+    </Stack>
+  );
+}
+
+function DownloadRejected({ project, one }: { readonly project: string; readonly one: Import }) {
+  const download = async (): Promise<void> => {
+    try {
+      const url = URL.createObjectURL(await rejectedOf(project, one));
+      const link = document.createElement('a');
+      link.href = url;
+      link.download = `rejected-${one.name.replace(/\.(gz|zst)$/, '')}`;
+      link.click();
+      URL.revokeObjectURL(url);
+    } catch (error) {
+      tellProblem(error);
+    }
+  };
+  return (
+    <Anchor component="button" type="button" size="sm" ta="start" underline="always" onClick={() => void download()}>
+      Download what was rejected
+    </Anchor>
+  );
+}
+
+/** What a schedule has passed is delivered by a backfill of its export. */
+function Backfills({ project, one }: { readonly project: string; readonly one: Import }) {
+  const [begun, setBegun] = useState<readonly string[]>([]);
+  const byExport = Map.groupBy(one.backfills, ({ export: id }) => id);
+  const begin = async (id: string, name: string, start_at: string, end_at: string): Promise<void> => {
+    try {
+      const params = { path: { project_id: project, id } };
+      const body = { start_at, end_at };
+      await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body }));
+      setBegun((before) => [...before, id]);
+      tell(`The backfill of ${name} has begun.`);
+    } catch (error) {
+      tellProblem(error);
+    }
+  };
+  return [...byExport].map(([id, ranges]) => {
+    const name = ranges[0]?.name ?? '';
+    const start = ranges.map((range) => range.start).toSorted()[0] ?? '';
+    const end =
+      ranges
+        .map((range) => range.end)
+        .toSorted()
+        .at(-1) ?? '';
+    return (
+      <ScopedButton
+        key={id}
+        scope="batch_export:write"
+        size="compact-xs"
+        variant="default"
+        disabled={begun.includes(id)}
+        onClick={() => void begin(id, name, start, end)}
+      >
+        Deliver it to {name}
+      </ScopedButton>
+    );
+  });
+}
+
+function CancelImport({ project, one }: { readonly project: string; readonly one: Import }) {
+  const queries = useQueryClient();
+  const cancel = async (): Promise<void> => {
+    try {
+      await cancelImport(project, one);
+      tell('The import is cancelled; what it has added stays.');
+    } catch (error) {
+      tellProblem(error);
+    }
+    await queries.invalidateQueries({ queryKey: importsKey(project) });
+  };
+  return (
+    <ScopedButton scope="batch_import:write" size="compact-xs" variant="default" onClick={() => void cancel()}>
+      Cancel
+    </ScopedButton>
+  );
+}

@@ -1,0 +1,266 @@
+import { Alert, Button, Card, FileButton, Group, NativeSelect, Progress, Stack, Text, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type DragEvent, useEffect, useRef, useState } from 'react';
+import {
+  cancelImport,
+  createImport,
+  type Import,
+  importsKey,
+  type Preview,
+  previewImport,
+  type Reading,
+  sendFile,
+  startImport,
+} from '../../client/imports.ts';
+import { Instant } from '../instant.tsx';
+import { Listing } from '../listing.tsx';
+import { Problem, tell } from '../problem.tsx';
+import { ScopedButton } from '../scoped-button.tsx';
+
+/** A file on its way. */
+interface Chosen {
+  readonly one: Import;
+  readonly uploaded: number;
+}
+
+/** Takes a file, shows how it is read, and imports it. */
+export function NewImport({ project }: { readonly project: string }) {
+  const queries = useQueryClient();
+  const [chosen, setChosen] = useState<Chosen | null>(null);
+  const [preview, setPreview] = useState<Preview | null>(null);
+  const [reading, setReading] = useState<Reading>({});
+  const [error, setError] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const upload = useRef<AbortController | null>(null);
+  // Whoever leaves the page takes the file along.
+  useEffect(() => () => upload.current?.abort(), []);
+
+  const renew = () => queries.invalidateQueries({ queryKey: importsKey(project) });
+  const reset = (): void => {
+    upload.current?.abort();
+    setChosen(null);
+    setPreview(null);
+    setReading({});
+  };
+
+  async function attempt(act: () => Promise<void>): Promise<void> {
+    setBusy(true);
+    setError(null);
+    try {
+      await act();
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+      void renew();
+    }
+  }
+
+  const take = (file: File | null): void => {
+    if (file === null) return;
+    setError(null);
+    const stop = new AbortController();
+    upload.current = stop;
+    void send(file, stop.signal).catch((problem: unknown) => {
+      if (!stop.signal.aborted) setError(problem);
+    });
+  };
+
+  async function send(file: File, signal: AbortSignal): Promise<void> {
+    const one = await createImport(project, file);
+    setChosen({ one, uploaded: 0 });
+    let isShown = false;
+    await sendFile(project, one, file, {
+      signal,
+      onPart: (uploaded) => {
+        if (signal.aborted) return;
+        setChosen({ one, uploaded });
+        if (!isShown) void previewImport(project, one, {}).then(setPreview, setError);
+        isShown = true;
+      },
+    });
+    // Parquet is read from its end.
+    setPreview(await previewImport(project, one, {}));
+  }
+
+  const read = (one: Import, next: Reading): void => {
+    setReading(next);
+    void attempt(async () => setPreview(await previewImport(project, one, next)));
+  };
+
+  if (chosen === null) {
+    return (
+      <Stack gap={0}>
+        <DropPlace take={take} />
+        <Problem error={error} />
+      </Stack>
+    );
+  }
+  const { one, uploaded } = chosen;
+  const isWhole = uploaded === one.bytes;
+  const start = (): void =>
+    void attempt(async () => {
+      await startImport(project, one, reading);
+      tell(`${one.name} is imported.`);
+      reset();
+    });
+  const cancel = (): void =>
+    void attempt(async () => {
+      upload.current?.abort();
+      await cancelImport(project, one);
+      reset();
+    });
+  return (
+    <Card withBorder component="section" aria-label={`Import ${one.name}`}>
+      <Stack>
+        <Title order={2} size="h4" style={{ overflowWrap: 'anywhere' }}>
+          {one.name}
+        </Title>
+        {!isWhole && (
+          <div>
+            <Progress value={(uploaded / one.bytes) * 100} aria-label="Upload" />
+            <Text size="sm">
+              {sizeText(uploaded)} of {sizeText(one.bytes)} uploaded. Keep this page open.
+            </Text>
+          </div>
+        )}
+        {preview !== null && <FirstRecords preview={preview} />}
+        {preview?.columns != null && (
+          <Columns
+            columns={preview.columns}
+            reading={reading}
+            change={(next) => read(one, next)}
+            format={preview.format}
+          />
+        )}
+        <Problem error={error} />
+        <Group>
+          <ScopedButton scope="batch_import:write" loading={isBusy} disabled={!isWhole} onClick={start}>
+            Import
+          </ScopedButton>
+          <Button variant="default" onClick={cancel}>
+            Cancel
+          </Button>
+        </Group>
+      </Stack>
+    </Card>
+  );
+}
+
+/** Where a file is dropped, or chosen. */
+function DropPlace({ take }: { readonly take: (file: File | null) => void }) {
+  const [isOver, setOver] = useState(false);
+  const over = (event: DragEvent): void => {
+    event.preventDefault();
+    setOver(true);
+  };
+  const drop = (event: DragEvent): void => {
+    event.preventDefault();
+    setOver(false);
+    take(event.dataTransfer.files[0] ?? null);
+  };
+  return (
+    <Card
+      withBorder
+      component="section"
+      aria-label="Drop a file"
+      p="xl"
+      style={{ borderStyle: 'dashed', ...(isOver ? { borderColor: 'var(--mantine-primary-color-filled)' } : {}) }}
+      onDragOver={over}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+    >
+      <Stack align="center" gap="xs">
+        <Text>Drop a file here, or</Text>
+        <FileButton onChange={take}>
+          {({ onClick }) => (
+            <ScopedButton scope="batch_import:write" onClick={onClick}>
+              Choose a file
+            </ScopedButton>
+          )}
+        </FileButton>
+      </Stack>
+    </Card>
+  );
+}
+
+const FORMATS = { combined: 'a log of a web server', jsonl: 'JSON lines', csv: 'CSV', parquet: 'Parquet' } as const;
+
+function FirstRecords({ preview: { format, records, problem } }: { readonly preview: Preview }) {
+  return (
+    <>
+      {format !== null && <Text size="sm">It is read as {FORMATS[format]}. Its first records:</Text>}
+      {problem !== null && (
+        <Alert color="orange" variant="outline">
+          {problem}
+        </Alert>
+      )}
+      {records.length > 0 && (
+        <Listing
+          label="First records"
+          rows={records}
+          rowKey={({ line }) => line}
+          empty={null}
+          columns={[
+            { name: 'Line', cell: ({ line }) => line },
+            { name: 'Event', cell: ({ event, reason }) => <Cell text={event ?? reason ?? 'a state of a person'} /> },
+            { name: 'Person', cell: (row) => <Cell text={row.distinct_id ?? ''} />, from: 'xs' },
+            { name: 'Time', cell: ({ timestamp }) => <Instant at={timestamp} none="" /> },
+            { name: 'Properties', cell: ({ properties }) => <Cell text={properties ?? ''} />, from: 'md' },
+          ]}
+        />
+      )}
+    </>
+  );
+}
+
+const Cell = ({ text }: { readonly text: string }) => (
+  <Text size="sm" lineClamp={2} style={{ overflowWrap: 'anywhere' }}>
+    {text}
+  </Text>
+);
+
+/** What an event cannot be without. */
+const FIELDS = [
+  ['event', 'Event'],
+  ['distinct_id', 'Person (distinct_id)'],
+  ['timestamp', 'Time'],
+] as const;
+
+interface ColumnsProps {
+  readonly columns: readonly string[];
+  readonly format: Preview['format'];
+  readonly reading: Reading;
+  readonly change: (reading: Reading) => void;
+}
+
+/** Which column is which field; a column that is none is a property. */
+function Columns({ columns, format, reading, change }: ColumnsProps) {
+  const chosen = (reading.columns ?? {}) as Readonly<Record<string, string>>;
+  const choose = (field: string, column: string): void => {
+    const { [field]: _, ...others } = chosen;
+    const next = column === '' ? others : { ...others, [field]: column };
+    change({ ...reading, format: format ?? 'csv', columns: next });
+  };
+  return (
+    <Group align="end">
+      {FIELDS.map(([field, label]) => (
+        <NativeSelect
+          key={field}
+          label={label}
+          value={chosen[field] ?? (columns.includes(field) ? field : '')}
+          onChange={(event) => choose(field, event.currentTarget.value)}
+          data={[{ value: '', label: 'Choose a column' }, ...columns]}
+        />
+      ))}
+    </Group>
+  );
+}
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+/** Returns a number of bytes as people say it: `52.7 MB`. */
+function sizeText(bytes: number): string {
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), UNITS.length - 1);
+  return `${(bytes / 1000 ** power).toLocaleString('en', { maximumFractionDigits: 1 })} ${UNITS[power] ?? 'B'}`;
+}

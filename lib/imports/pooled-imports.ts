@@ -1,0 +1,32 @@
+/** Imports whose files lie in a store, and whose first records a process of its own reads. */
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type * as z from 'zod';
+import { fail } from '../ports/errors.ts';
+import type { FileStore } from '../ports/files/files.ts';
+import { WorkerLost, type WorkerPool } from '../workers/pool.ts';
+import { failFull, LineFull } from '../workers/turns.ts';
+import type { Imports } from './imports.ts';
+import type { Preview } from './model.ts';
+
+/** Reads first records by a pool whose workers have the task `preview`. The store is in a folder that is there. */
+export const pooledImports = (files: FileStore, pool: Pick<WorkerPool, 'run'>): Imports => ({
+  files,
+  freeBytes: async () => {
+    const { bavail, bsize } = await statfs(dirname(files.root));
+    return bavail * bsize;
+  },
+  preview: async (asked, owner) => {
+    try {
+      return (await pool.run({ name: 'preview', input: asked, owner })) as z.input<typeof Preview>;
+    } catch (error) {
+      if (error instanceof LineFull) failFull('Too many files wait to be read.');
+      if (error instanceof WorkerLost)
+        fail(
+          'unavailable',
+          'The first records could not be read at the moment. The file can be imported all the same.',
+        );
+      throw error;
+    }
+  },
+});

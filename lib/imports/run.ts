@@ -1,0 +1,61 @@
+/** Runs an import by request: with the importer of the command line, in a process of its own. */
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ImportProgress, type ImportReport, importEvents } from '../lake/import/import.ts';
+import type { Publishing } from '../lake/lease.ts';
+import type { FileStore } from '../ports/files/files.ts';
+import type { ReadingOptions } from './model.ts';
+import { joinParts, partsIn, rejectedOf, sizeOf, UploadGone } from './spool.ts';
+
+export interface ImportTask {
+  readonly project_id: number;
+  readonly id: string;
+  readonly bytes: number;
+  readonly options: ReadingOptions;
+}
+
+export interface ImportResult extends ImportReport {
+  /** Of the copy of what was rejected. */
+  readonly rejectedBytes: number;
+}
+
+interface RunOptions {
+  readonly files: FileStore;
+  /** On the local disk, and the caller's to remove. */
+  readonly folder: string;
+  readonly onProgress: (progress: ImportProgress) => void;
+}
+
+/** Imports what was uploaded. Throws what `importEvents` does, and `UploadGone`. */
+export async function runImport(
+  context: Publishing,
+  task: ImportTask,
+  { files, folder, onProgress }: RunOptions,
+): Promise<ImportResult> {
+  const { project_id: projectId, options } = task;
+  const path = join(folder, 'content');
+  const parts = await partsIn(files, task);
+  if (sizeOf(parts) !== task.bytes) throw new UploadGone('The uploaded file is gone. Import it anew.');
+  try {
+    await joinParts(
+      files,
+      parts.map((part) => part.path),
+      path,
+    );
+    const report = await importEvents(context, {
+      ...options,
+      projectId,
+      files: [path],
+      rejectedFolder: join(folder, 'rejected'),
+      temporaryFolder: folder,
+      onProgress,
+    });
+    const copy = report.files[0]?.rejected ?? null;
+    if (copy === null) return { ...report, rejectedBytes: 0 };
+    const { size: rejectedBytes } = await stat(copy);
+    await files.take(copy, rejectedOf(task));
+    return { ...report, rejectedBytes };
+  } finally {
+    await rm(path, { force: true });
+  }
+}

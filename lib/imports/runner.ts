@@ -1,0 +1,224 @@
+/** Has imports by request run: each in its organization's turn, and again after whatever has ended it before its time. */
+import { neededBackfills } from '../exports/resource/import-backfills.ts';
+import type { ImportProgress } from '../lake/import/import.ts';
+import type { Context } from '../ports/context.ts';
+import { Damaged, Failure, messageOf, Transient } from '../ports/errors.ts';
+import type { FileStore } from '../ports/files/files.ts';
+import { fromJsonText, toJsonText } from '../ports/table/json-text.ts';
+import { keys, ranges } from '../ports/table/keys.ts';
+import { listAll } from '../ports/table/list-all.ts';
+import { Refused, type Value } from '../ports/table/table.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
+import { WorkerLost } from '../workers/pool.ts';
+import { type ImportItem, type ReadingOptions } from './model.ts';
+import type { ImportResult, ImportTask } from './run.ts';
+import { importFolders, removeImport, removeParts, UploadGone } from './spool.ts';
+import { endOf, NOTHING_READ } from './store.ts';
+
+/** Imports that run at the same time; of one organization one. */
+const AT_ONCE = 2;
+
+/** An import that did not come to its end is begun so often, and then is failed. */
+const MAX_ATTEMPTS = 5;
+
+/** Another import holds the project: it is looked again after so long. */
+const HELD_MS = 5 * SECOND_MS;
+/** What may pass is tried again after so long. */
+const PAUSE_MS = MINUTE_MS;
+
+/** A file that is not whole, or an import that has failed and was not started again, is given up after so long. */
+const GIVEN_UP_MS = DAY_MS;
+
+/** How often it is looked for files of imports that are gone. */
+const SWEEP_MS = 60 * MINUTE_MS;
+
+interface RunnerOptions extends Pick<Context, 'table' | 'clock' | 'log'> {
+  readonly files: FileStore;
+  /** Runs one, here or in another process. Rejects with the signal's reason when it is aborted. */
+  readonly run: (task: ImportTask, about: RunAbout) => Promise<ImportResult>;
+}
+
+interface RunAbout {
+  readonly organization: string;
+  readonly signal: AbortSignal;
+  /** Resolves when it was noted. Told now and then, also when nothing has changed. */
+  readonly onProgress: (progress: ImportProgress | undefined) => Promise<void>;
+}
+
+interface UnderWay {
+  readonly organization: string;
+  readonly stop: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** Somebody has ended the import, or the service is closing. */
+class Stopped extends Error {
+  override readonly name = 'Stopped';
+}
+
+/** One at a time has a data directory. */
+export class ImportRunner {
+  readonly #options: RunnerOptions;
+  readonly #underWay = new Map<string, UnderWay>();
+  /** When those that must wait are looked at again. */
+  readonly #later = new Map<string, number>();
+  #sweptAt = 0;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Begins what may begin, oldest first, and gives up what nobody goes on with. What an earlier service left running goes on. */
+  async pass(): Promise<void> {
+    const { table, clock } = this.#options;
+    const now = clock();
+    for (const item of await listAll(table, ranges.openImports())) {
+      if (item.state === 'uploading') {
+        if (item.created_at + GIVEN_UP_MS < now)
+          await this.#end(item, 'cancelled', { error: 'Its file was not uploaded within a day.' });
+        continue;
+      }
+      const isMet = [...this.#underWay.values()].some(({ organization }) => organization === item.organization_id);
+      if (isMet || this.#underWay.size >= AT_ONCE || (this.#later.get(item.id) ?? 0) > now) continue;
+      await this.#begin(item);
+    }
+    if (now - this.#sweptAt < SWEEP_MS) return;
+    this.#sweptAt = now;
+    await this.#sweep();
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all([...this.#underWay.values()].map(({ done }) => done));
+  }
+
+  /** Stops what is under way: the next service goes on with it. */
+  async close(): Promise<void> {
+    for (const { stop } of this.#underWay.values()) stop.abort(new Stopped());
+    await this.idle();
+  }
+
+  async #begin(item: ImportItem): Promise<void> {
+    const { log, clock } = this.#options;
+    this.#later.delete(item.id);
+    if (item.attempts >= MAX_ATTEMPTS) {
+      const error = `It was interrupted ${MAX_ATTEMPTS} times. It may be started again; what it has added is not added twice.`;
+      await this.#end(item, 'failed', { error });
+      return;
+    }
+    const begun = { ...item, state: 'running', attempts: item.attempts + 1 } as const;
+    const began = { state: 'running', attempts: begun.attempts, started_at: clock(), ...NOTHING_READ };
+    if (!(await this.#change(item, began))) return;
+    const stop = new AbortController();
+    const done = this.#run(begun, stop)
+      .catch((error: unknown) =>
+        log.error('an import could not be noted', { import: item.id, reason: messageOf(error) }),
+      )
+      .finally(() => this.#underWay.delete(item.id));
+    this.#underWay.set(item.id, { organization: item.organization_id, stop, done });
+  }
+
+  async #run(item: ImportItem, stop: AbortController): Promise<void> {
+    const { table, run, log } = this.#options;
+    const { project_id, id, bytes, organization_id } = item;
+    const options: ReadingOptions = item.options === null ? { mapping: {} } : fromJsonText(item.options);
+    const about: RunAbout = {
+      organization: organization_id,
+      signal: stop.signal,
+      onProgress: async (progress) => {
+        const { bytes: bytes_read = 0, events = 0, bad: rejected = 0 } = progress ?? {};
+        const noted = progress === undefined ? {} : { bytes_read, events, rejected };
+        if (!(await this.#change(item, { state: 'running', ...noted }))) stop.abort(new Stopped());
+      },
+    };
+    try {
+      const result = await run({ project_id, id, bytes, options }, about);
+      const project = { id: project_id, organization_id };
+      const backfills = await neededBackfills(table, project, result.hours);
+      await this.#end(item, 'completed', { ...resultFields(result), backfills: toJsonText(backfills) });
+      log.info('an import has ended', { import: id, project: project_id, added: result.added, rejected: result.bad });
+    } catch (error) {
+      if (error instanceof Stopped) return;
+      await this.#failed(item, error);
+    }
+  }
+
+  /** What may pass waits, and is tried again; all else ends it. */
+  async #failed(item: ImportItem, error: unknown): Promise<void> {
+    const { log, clock } = this.#options;
+    const { name } = error as Error;
+    if (name === 'ImportUnderWay') {
+      this.#later.set(item.id, clock() + HELD_MS);
+      await this.#change(item, {
+        state: 'queued',
+        attempts: item.attempts - 1,
+        error: 'Another import into the project runs.',
+      });
+      return;
+    }
+    if (error instanceof Transient || error instanceof WorkerLost || name === 'LeaseLost') {
+      log.warning('an import was interrupted', { import: item.id, reason: messageOf(error) });
+      this.#later.set(item.id, clock() + PAUSE_MS);
+      await this.#change(item, { state: 'queued', error: `${messageOf(error)} It is tried again.` });
+      return;
+    }
+    const isTold =
+      error instanceof Failure || error instanceof Damaged || name === UploadGone.name || name === 'ProjectGone';
+    if (!isTold) log.error('an import failed', { import: item.id, error });
+    await this.#end(item, 'failed', {
+      error: isTold ? messageOf(error) : 'The service made a mistake, which its log tells of. What it has added stays.',
+    });
+  }
+
+  /** Returns whether the import was as it is known here; else somebody has ended it. */
+  async #change(item: ImportItem, set: Record<string, Value>, unset: readonly string[] = []): Promise<boolean> {
+    const { table } = this.#options;
+    const key = keys.requestedImport(item.project_id, item.id);
+    const known = { state: item.state, attempts: item.attempts };
+    try {
+      await table.write([{ change: key, set, unset, if: { is: known } }]);
+      return true;
+    } catch (error) {
+      if (error instanceof Refused) return false;
+      throw error;
+    }
+  }
+
+  async #end(
+    item: ImportItem,
+    state: 'completed' | 'failed' | 'cancelled',
+    fields: Readonly<Record<string, Value>>,
+  ): Promise<void> {
+    const { set, unset } = endOf(state, this.#options.clock());
+    if (!(await this.#change(item, { ...set, ...fields }, unset))) return;
+    // What has failed may be started again.
+    if (state !== 'failed') await removeParts(this.#options.files, item);
+  }
+
+  /** Removes files of imports that are not known any more, and what was uploaded of those that nobody will start again. */
+  async #sweep(): Promise<void> {
+    const { table, files, clock } = this.#options;
+    for await (const place of importFolders(files)) {
+      const item = await table.get(keys.requestedImport(place.project_id, place.id));
+      if (item === undefined) await removeImport(files, place);
+      else if (item.finished_at !== null && (item.state !== 'failed' || item.finished_at + GIVEN_UP_MS < clock()))
+        await removeParts(files, place);
+    }
+  }
+}
+
+const resultFields = (result: ImportResult) => ({
+  bytes_read: result.files[0]?.bytes ?? 0,
+  events: result.events,
+  rejected: result.bad,
+  rejections: toJsonText(result.rejected.map(({ line, reason }) => ({ line, reason }))),
+  rejected_bytes: result.rejectedBytes,
+  added: result.added,
+  known: result.known,
+  person_rows: result.persons.rows,
+  arrival_from: result.arrival?.from ?? null,
+  arrival_to: result.arrival?.to ?? null,
+  format: result.files[0]?.format ?? null,
+  problem: result.files[0]?.problem ?? null,
+  error: null,
+});

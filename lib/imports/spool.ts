@@ -1,0 +1,104 @@
+/** The files of imports by request: the parts of what is uploaded, until it is imported, and copies of rejected lines. */
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { fail } from '../ports/errors.ts';
+import type { FileStore } from '../ports/files/files.ts';
+
+const MIB = 1024 * 1024;
+
+/** The folder of a project's imports. */
+export const importsOf = (projectId: number): string => `team_id=${projectId}/`;
+
+interface Place {
+  readonly project_id: number;
+  readonly id: string;
+}
+
+const folderOf = ({ project_id, id }: Place): string => `${importsOf(project_id)}${id}/`;
+const partsOf = (place: Place): string => `${folderOf(place)}parts/`;
+export const rejectedOf = (place: Place): string => `${folderOf(place)}rejected`;
+
+const partAt = (place: Place, offset: number): string => `${partsOf(place)}${String(offset).padStart(15, '0')}`;
+
+interface Part {
+  readonly path: string;
+  readonly offset: number;
+  readonly size: number;
+}
+
+/** Returns the parts of a file that follow one another from its beginning. */
+export async function partsIn(files: FileStore, place: Place): Promise<readonly Part[]> {
+  const found: Part[] = [];
+  let end = 0;
+  for await (const { path, size } of files.list(partsOf(place))) {
+    const offset = Number(path.slice(path.lastIndexOf('/') + 1));
+    if (offset !== end) break;
+    found.push({ path, offset, size });
+    end += size;
+  }
+  return found;
+}
+
+/** Returns how many bytes parts have together. */
+export const sizeOf = (parts: readonly Part[]): number => parts.reduce((sum, { size }) => sum + size, 0);
+
+/** Keeps a part, durably. */
+export const keepPart = (files: FileStore, place: Place, offset: number, bytes: Uint8Array): Promise<void> =>
+  files.write(partAt(place, offset), bytes);
+
+/** Removes what was uploaded. */
+export const removeParts = (files: FileStore, place: Place): Promise<void> => files.remove(partsOf(place));
+
+/** Removes all files of an import. */
+export const removeImport = (files: FileStore, place: Place): Promise<void> => files.remove(folderOf(place));
+
+/** Yields each import that has files, once. */
+export async function* importFolders(files: FileStore): AsyncGenerator<Place> {
+  let last = '';
+  for await (const { path } of files.list('')) {
+    const [, project, id] = /^team_id=(\d+)\/([^/]+)\//.exec(path) ?? [];
+    if (project === undefined || id === undefined || id === last) continue;
+    last = id;
+    yield { project_id: Number(project), id };
+  }
+}
+
+/** Writes parts into one local file. Rejects when one is not there. */
+export async function joinParts(files: FileStore, paths: readonly string[], target: string): Promise<void> {
+  await using file = await open(target, 'w', 0o600);
+  for (const path of paths) {
+    const bytes = await files.read(path);
+    if (bytes === undefined) throw new UploadGone('The uploaded file is gone. Import it anew.');
+    await file.writeFile(bytes);
+  }
+}
+
+/** The header that says where the rest of what was rejected begins. */
+export const NEXT_OFFSET = 'X-Next-Offset';
+
+/** A piece of a copy has at most so many bytes: an answer may have 6 MB. */
+const PIECE_BYTES = 4 * MIB;
+
+/** Whole lines of a text, and where in bytes the rest begins; undefined: there is none. */
+interface Piece {
+  readonly text: string;
+  readonly next: number | undefined;
+}
+
+/** Returns a piece of what was rejected, from an offset in bytes. Bytes that are no UTF-8 become U+FFFD. Throws a 404. */
+export async function readRejected(files: FileStore, place: Place, offset: number): Promise<Piece> {
+  const [path = ''] = await files
+    .local([rejectedOf(place)], tmpdir())
+    .catch(() => fail('not_found', 'There are no rejected lines of the import.'));
+  await using file = await open(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, offset);
+  const isEnd = offset + bytesRead >= (await file.stat()).size;
+  const lastLine = buffer.lastIndexOf(10, bytesRead - 1) + 1;
+  const length = isEnd || lastLine === 0 ? bytesRead : lastLine;
+  return { text: buffer.toString('utf8', 0, length), next: isEnd ? undefined : offset + length };
+}
+
+/** What was uploaded is not there any more. */
+export class UploadGone extends Error {
+  override readonly name = 'UploadGone';
+}

@@ -1,0 +1,198 @@
+import type * as z from 'zod';
+import type { ActivityOps } from '../accounts/activity/model.ts';
+import type { OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
+import type { Context } from '../ports/context.ts';
+import { fail, invalid } from '../ports/errors.ts';
+import { toJsonText } from '../ports/table/json-text.ts';
+import { keys, places, ranges } from '../ports/table/keys.ts';
+import { listAll } from '../ports/table/list-all.ts';
+import { type Op, Refused } from '../ports/table/table.ts';
+import { DAY_MS } from '../ports/units.ts';
+import { notOffered } from './imports.ts';
+import {
+  type ImportInput,
+  type ImportItem,
+  type ImportState,
+  OPEN_STATES,
+  PART_BYTES,
+  type ReadingOptions,
+} from './model.ts';
+import { keepPart, partsIn, removeParts, sizeOf } from './spool.ts';
+
+type Importing = Pick<Context, 'table' | 'clock' | 'newId' | 'imports' | 'settings'>;
+
+/** Imports of one organization that have not ended. */
+const MAX_OPEN = 10;
+
+/** When there are too many, one is looked for again after so many seconds. */
+const RETRY_AFTER_SECONDS = 60;
+
+/** So much of the disk is not given to files: the lake grows by what they hold, and captured events must land. */
+const RESERVED_BYTES = 1e9;
+
+/** What is known of an import that has ended is kept for so long. */
+const KEPT_MS = 90 * DAY_MS;
+
+/** The fields that an import has when it ends. */
+export const endOf = (state: ImportState, now: number) => ({
+  set: { state, finished_at: now, ttl: Math.floor((now + KEPT_MS) / 1000) },
+  unset: ['first_pk', 'first_sk'],
+});
+
+interface Author {
+  readonly organization: Pick<OrganizationItem, 'id'>;
+  readonly project: Pick<ProjectItem, 'id'>;
+  readonly user: string;
+  readonly idempotencyOps: (id: string) => Op[];
+  readonly activityOps: ActivityOps;
+}
+
+/** Makes an import, whose file is not there yet. Throws a 413, a 429, or the 503 of a disk without room for the file. */
+export async function createImport(
+  context: Importing,
+  { name, bytes }: z.output<typeof ImportInput>,
+  { organization, project, user, idempotencyOps, activityOps }: Author,
+): Promise<ImportItem> {
+  const { table, clock, newId, settings } = context;
+  const imports = context.imports ?? notOffered();
+  const { importBytes } = settings;
+  if (importBytes !== null && bytes > importBytes)
+    fail('request_too_large', {
+      attr: 'bytes',
+      detail: `The file has ${bytes} bytes, and one import takes ${importBytes} at most. Split it, or import it with the command line.`,
+    });
+  const open = await listAll(table, ranges.openImports());
+  if (open.filter(({ organization_id }) => organization_id === organization.id).length >= MAX_OPEN)
+    fail('throttled', {
+      detail: `${MAX_OPEN} imports of the organization have not ended. Wait for one of them, or cancel it.`,
+      headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+    });
+  // A file lies there in parts, and once more while it is read.
+  const needed = open.reduce((sum, one) => sum + one.bytes, 0) + 2 * bytes + RESERVED_BYTES;
+  if (needed > (await imports.freeBytes()))
+    fail('unavailable', {
+      detail: 'The disk of the service has no room for the file: space must be freed there.',
+      headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+    });
+  const id = newId();
+  const now = clock();
+  const item: ImportItem = {
+    ...keys.requestedImport(project.id, id),
+    ...places.openImport(now, id),
+    id,
+    organization_id: organization.id,
+    project_id: project.id,
+    name,
+    bytes,
+    state: 'uploading',
+    options: null,
+    attempts: 0,
+    ...NOTHING_READ,
+    created_by: user,
+    created_at: now,
+    started_at: null,
+    finished_at: null,
+  };
+  await table.write([
+    { put: item, if: 'absent' },
+    { check: keys.project(project.id), if: { is: { deleted_at: null } } },
+    ...idempotencyOps(id),
+    ...activityOps({ scope: 'Import', id, name, activity: 'created' }),
+  ]);
+  return item;
+}
+
+/** What an attempt begins with. */
+export const NOTHING_READ = {
+  bytes_read: 0,
+  events: 0,
+  rejected: 0,
+  rejections: toJsonText([]),
+  rejected_bytes: 0,
+  added: null,
+  known: null,
+  person_rows: null,
+  arrival_from: null,
+  arrival_to: null,
+  backfills: toJsonText([]),
+  format: null,
+  problem: null,
+  error: null,
+} as const;
+
+/** Returns an import of a project. Throws a 404. */
+export async function readImport(
+  { table }: Pick<Context, 'table'>,
+  projectId: number,
+  id: string,
+): Promise<ImportItem> {
+  return (await table.get(keys.requestedImport(projectId, id))) ?? fail('not_found');
+}
+
+/** Keeps a part of an import's file. Returns how many bytes of it are there. Throws what a caller must mend. */
+export async function uploadPart(
+  { imports }: Pick<Context, 'imports'>,
+  item: ImportItem,
+  offset: number,
+  bytes: Buffer,
+): Promise<number> {
+  const { files } = imports ?? notOffered();
+  if (item.state !== 'uploading') fail('conflict', `The import is ${item.state}: it takes nothing more.`);
+  if (bytes.length === 0) invalid(null, 'The body must be the bytes of the part.');
+  if (bytes.length > PART_BYTES.max)
+    fail('request_too_large', `A part has ${PART_BYTES.max} bytes at most. Send the file in several parts.`);
+  const end = offset + bytes.length;
+  if (end > item.bytes) invalid('offset', `The part would end at ${end}, and the file has ${item.bytes} bytes.`);
+  if (end < item.bytes && bytes.length < PART_BYTES.min)
+    invalid(null, `A part has ${PART_BYTES.min} bytes at least, but for the last one.`);
+  const parts = await partsIn(files, item);
+  const uploaded = sizeOf(parts);
+  const isRepeated = parts.some((part) => part.offset === offset && part.size === bytes.length);
+  if (offset !== uploaded && !isRepeated) fail('conflict', `The next part begins at ${uploaded}.`);
+  await keepPart(files, item, offset, bytes);
+  return Math.max(end, uploaded);
+}
+
+/** Has an import run as soon as it is its turn. Throws a 409 when it runs already, or its file is not whole. */
+export async function startImport(
+  context: Importing,
+  item: ImportItem,
+  options: ReadingOptions,
+  ops: readonly Op[],
+): Promise<ImportItem> {
+  const { files } = context.imports ?? notOffered();
+  if (item.state !== 'uploading' && item.state !== 'failed')
+    fail('conflict', `The import is ${item.state}: it cannot be started.`);
+  const uploaded = sizeOf(await partsIn(files, item));
+  if (uploaded !== item.bytes)
+    fail('conflict', `${uploaded} of the file’s ${item.bytes} bytes are uploaded. Upload the rest first.`);
+  const set = { ...NOTHING_READ, state: 'queued', attempts: 0, finished_at: null, options: toJsonText(options) };
+  const place = places.openImport(item.created_at, item.id);
+  const key = keys.requestedImport(item.project_id, item.id);
+  await changed(context, item, [
+    { change: key, set: { ...set, ...place }, unset: ['ttl'], if: { is: { state: item.state } } },
+    { check: keys.project(item.project_id), if: { is: { deleted_at: null } } },
+    ...ops,
+  ]);
+  return readImport(context, item.project_id, item.id);
+}
+
+/** Ends an import; what it has added stays. Throws a 409 when it has ended. */
+export async function cancelImport(context: Importing, item: ImportItem, ops: readonly Op[]): Promise<ImportItem> {
+  if (!OPEN_STATES.includes(item.state)) fail('conflict', `The import is ${item.state}: there is nothing to cancel.`);
+  const { set, unset } = endOf('cancelled', context.clock());
+  await changed(context, item, [
+    { change: keys.requestedImport(item.project_id, item.id), set, unset, if: { is: { state: [...OPEN_STATES] } } },
+    ...ops,
+  ]);
+  if (context.imports !== null) await removeParts(context.imports.files, item);
+  return readImport(context, item.project_id, item.id);
+}
+
+async function changed({ table }: Importing, item: ImportItem, ops: readonly Op[]): Promise<void> {
+  await table.write(ops).catch(async (error: unknown) => {
+    if (!(error instanceof Refused)) throw error;
+    const now = await readImport({ table }, item.project_id, item.id);
+    fail('conflict', `The import is ${now.state} by now.`);
+  });
+}

@@ -1,0 +1,443 @@
+/** Imports by request, over HTTP, with the runner in this process. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { LEVELS } from '../../../lib/http/levels.ts';
+import type { Imports } from '../../../lib/imports/imports.ts';
+import { type ImportTask, runImport } from '../../../lib/imports/run.ts';
+import { ImportRunner } from '../../../lib/imports/runner.ts';
+import { allFiles } from '../../../lib/lake/catalog.ts';
+import { ImportUnderWay } from '../../../lib/lake/lease.ts';
+import { Transient } from '../../../lib/ports/errors.ts';
+import type { FileStore } from '../../../lib/ports/files/files.ts';
+import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
+import { removeLeftovers } from '../../../lib/purge/leftovers.ts';
+import { temporaryFolder, testContext } from '../../support/context.ts';
+import { testService } from '../../support/service.ts';
+
+const MIB = 1024 * 1024;
+
+const line = (n: number, more: object = {}): string =>
+  `${JSON.stringify({ event: 'paid', distinct_id: `u${n}`, timestamp: '2025-12-31T00:00:00Z', properties: { n }, ...more })}\n`;
+
+type Body = Record<string, unknown>;
+
+async function world(overrides: Parameters<typeof testContext>[0] = {}) {
+  const context = testContext(overrides);
+  const service = await testService(context);
+  const files = context.imports?.files as FileStore;
+  const base = `/api/projects/${service.project.id}/imports/`;
+  const runs: ImportTask[] = [];
+  const runner = (run?: ConstructorParameters<typeof ImportRunner>[0]['run']) =>
+    new ImportRunner({
+      ...context,
+      files,
+      run:
+        run ??
+        ((task, { onProgress }) => {
+          runs.push(task);
+          return runImport(context, task, {
+            files,
+            folder: temporaryFolder(),
+            onProgress: (at) => void onProgress(at),
+          });
+        }),
+    });
+  const own = runner();
+  const call = async (method: string, path: string, body?: unknown, key?: string) => {
+    const reply = await service.call(method, `${base}${path}`, {
+      ...(body === undefined ? {} : { body }),
+      ...(key === undefined ? {} : { key }),
+    });
+    return { status: reply.status, body: reply.body as Body, text: reply.text, headers: reply.headers };
+  };
+  const create = async (name: string, bytes: number) => String((await call('POST', '', { name, bytes })).body['id']);
+  const upload = async (name: string, content: string): Promise<string> => {
+    const id = await create(name, Buffer.byteLength(content));
+    expect((await call('PUT', `${id}/content/?offset=0`, content)).status).toBe(200);
+    return id;
+  };
+  return {
+    context,
+    service,
+    files,
+    runs,
+    runner,
+    call,
+    create,
+    upload,
+    read: async (id: string) => (await call('GET', `${id}/`)).body,
+    pass: async () => {
+      await own.pass();
+      await own.idle();
+    },
+    rows: async () =>
+      (await allFiles(context.table, service.project.id, 'events')).reduce((sum, file) => sum + file.rows, 0),
+    paths: async () => {
+      const found: string[] = [];
+      for await (const { path } of files.list('')) found.push(path);
+      return found;
+    },
+  };
+}
+
+describe('an import by request', () => {
+  test('takes a file, shows its first records, imports it, and tells what became of it', async () => {
+    const { call, upload, read, pass, rows, paths } = await world();
+    const id = await upload('events.jsonl', `${line(1)}${line(2)}no event\n${line(3)}`);
+    const preview = await call('POST', `${id}/preview/`, {});
+    expect(preview.body).toMatchObject({
+      format: 'jsonl',
+      columns: null,
+      problem: null,
+      records: [
+        { line: 1, event: 'paid', distinct_id: 'u1', timestamp: '2025-12-31T00:00:00Z', properties: '{"n":1}' },
+        { line: 2 },
+        { line: 3, event: null, reason: expect.stringContaining('not JSON') },
+        { line: 4 },
+      ],
+    });
+    expect(await read(id)).toMatchObject({
+      state: 'uploading',
+      name: 'events.jsonl',
+      created_by: { first_name: 'Olivia' },
+    });
+    expect((await call('POST', `${id}/start/`, {})).body).toMatchObject({ state: 'queued' });
+    await pass();
+    expect(await read(id)).toMatchObject({
+      state: 'completed',
+      format: 'jsonl',
+      attempts: 1,
+      events: 3,
+      added: 3,
+      known: 0,
+      rejected: 1,
+      rejections: [{ line: 3, reason: expect.stringContaining('not JSON') }],
+      rejected_bytes: 9,
+      backfills: [],
+      error: null,
+    });
+    expect(await rows()).toBe(3);
+    expect(await call('GET', `${id}/rejected/`)).toMatchObject({ status: 200, text: 'no event\n' });
+    expect(await paths()).toEqual([expect.stringMatching(/rejected$/)]);
+  });
+
+  test('adds nothing when the same file is imported again', async () => {
+    const { call, upload, read, pass, rows } = await world();
+    for (const known of [0, 2]) {
+      const id = await upload('events.jsonl', `${line(1)}${line(2)}`);
+      await call('POST', `${id}/start/`, {});
+      await pass();
+      expect(await read(id)).toMatchObject({ state: 'completed', added: 2 - known, known });
+    }
+    expect(await rows()).toBe(2);
+  });
+
+  test('shows the columns of a table, and takes which of them are fields', async () => {
+    const { call, upload, read, pass, rows } = await world();
+    const id = await upload('table.csv', 'Action;Who;When\npaid;ada;2025-12-31\n');
+    expect((await call('POST', `${id}/preview/`, {})).body).toMatchObject({
+      format: null,
+      columns: ['Action', 'Who', 'When'],
+      records: [],
+      problem: expect.stringContaining('no known format'),
+    });
+    const reading = { format: 'csv', columns: { event: 'Action', distinct_id: 'Who', timestamp: 'When' } };
+    expect((await call('POST', `${id}/preview/`, reading)).body).toMatchObject({
+      format: 'csv',
+      records: [{ line: 2, event: 'paid', distinct_id: 'ada' }],
+    });
+    await call('POST', `${id}/start/`, reading);
+    await pass();
+    expect(await read(id)).toMatchObject({ state: 'completed', added: 1 });
+    expect(await rows()).toBe(1);
+  });
+
+  test('refuses a mapping that names what is no field, by name', async () => {
+    const { call, upload } = await world();
+    const id = await upload('events.jsonl', line(1));
+    expect(await call('POST', `${id}/start/`, { columns: { evnt: 'x' } })).toMatchObject({
+      status: 400,
+      body: { attr: 'columns', detail: expect.stringContaining('evnt is no field') },
+    });
+    expect(await call('POST', `${id}/start/`, { columns: { event: 7 } })).toMatchObject({
+      status: 400,
+      body: { attr: 'columns' },
+    });
+  });
+
+  test('takes a file in parts, of which one may be sent again, and says where the next one begins', async () => {
+    const { service, context, call, create, read, pass } = await world();
+    const packed = gzipSync(Array.from({ length: 20_000 }, (_, n) => line(n, { uuid: context.newId() })).join(''), {
+      level: 0,
+    });
+    const id = await create('events.jsonl.gz', packed.length);
+    const path = `${service.address}/api/projects/${service.project.id}/imports/${id}/content/`;
+    const put = async (from: number, to: number) => {
+      const reply = await fetch(`${path}?offset=${from}`, {
+        method: 'PUT',
+        headers: { Authorization: `Bearer ${service.key}` },
+        body: packed.subarray(from, to),
+      });
+      return { status: reply.status, body: (await reply.json()) as Body };
+    };
+    expect(await put(0, MIB)).toMatchObject({ status: 200, body: { bytes_uploaded: MIB, bytes: packed.length } });
+    expect((await call('POST', `${id}/preview/`, {})).body).toMatchObject({ format: 'jsonl', problem: null });
+    expect(await put(0, MIB)).toMatchObject({ status: 200, body: { bytes_uploaded: MIB } });
+    expect(await put(2 * MIB, packed.length)).toMatchObject({
+      status: 409,
+      body: { detail: `The next part begins at ${MIB}.` },
+    });
+    expect(await put(MIB, MIB + 5)).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('at least') },
+    });
+    expect(await call('POST', `${id}/start/`, {})).toMatchObject({
+      status: 409,
+      body: { detail: `${MIB} of the file’s ${packed.length} bytes are uploaded. Upload the rest first.` },
+    });
+    expect(await put(MIB, packed.length)).toMatchObject({ status: 200, body: { bytes_uploaded: packed.length } });
+    await call('POST', `${id}/start/`, {});
+    await pass();
+    expect(await read(id)).toMatchObject({ state: 'completed', added: 20_000, rejected: 0 });
+  });
+
+  test('gives rejected lines in pieces of whole lines', async () => {
+    const { call, create, files, service } = await world();
+    const id = await create('x', 5);
+    const lines = Array.from({ length: 5 }, (_, n) => `${String(n).repeat(MIB)}\n`);
+    await files.write(`team_id=${service.project.id}/${id}/rejected`, lines.join(''));
+    let text = '';
+    let next: string | null = '0';
+    while (next !== null) {
+      const reply = await call('GET', `${id}/rejected/?offset=${next}`);
+      expect(reply.text.endsWith('\n')).toBe(true);
+      text += reply.text;
+      next = reply.headers.get('x-next-offset');
+    }
+    expect(text).toBe(lines.join(''));
+  });
+
+  test('refuses what is too large, too much, or has no room on the disk, in sentences', async () => {
+    const { call, context, create } = await world();
+    const { imports } = context;
+    expect(await call('POST', '', { name: 'x', bytes: 10e9 + 1 })).toMatchObject({
+      status: 413,
+      body: { attr: 'bytes', detail: expect.stringContaining('one import takes 10000000000 at most') },
+    });
+    const id = await create('x', 3);
+    expect(await call('PUT', `${id}/content/?offset=0`, 'four')).toMatchObject({
+      status: 400,
+      body: { attr: 'offset' },
+    });
+    for (let n = 1; n < 10; n += 1) expect((await call('POST', '', { name: 'x', bytes: 3 })).status).toBe(201);
+    expect(await call('POST', '', { name: 'x', bytes: 3 })).toMatchObject({
+      status: 429,
+      body: { detail: expect.stringContaining('10 imports of the organization have not ended') },
+    });
+    const full = await world({ imports: { ...(imports as Imports), freeBytes: () => Promise.resolve(1e9) } });
+    expect(await full.call('POST', '', { name: 'x', bytes: 3 })).toMatchObject({
+      status: 503,
+      body: { detail: expect.stringContaining('no room') },
+    });
+  });
+
+  test('is refused by name where it is not offered', async () => {
+    const { call } = await world({ imports: null });
+    expect(await call('POST', '', { name: 'x', bytes: 3 })).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('not offered on AWS yet') },
+    });
+  });
+
+  test('is not seen from another project, and ends with its own', async () => {
+    const { context, service, call, upload, paths } = await world();
+    const id = await upload('events.jsonl', line(1));
+    const other = await service.call('POST', `/api/organizations/${service.organization.id}/projects/`, { body: {} });
+    const elsewhere = await service.call('GET', `/api/projects/${String(other.body?.['id'])}/imports/${id}/`);
+    expect(elsewhere.status).toBe(404);
+    const member = await service.newKey(await service.newUser(LEVELS.member), { scopes: ['batch_import:read'] });
+    expect((await call('GET', `${id}/`, undefined, member)).status).toBe(200);
+    expect((await call('POST', `${id}/start/`, {}, member)).status).toBe(403);
+    const deleted = { organization: service.organization.id, project: service.project.id, isSettled: true, root: [] };
+    expect(await paths()).toHaveLength(1);
+    for await (const _ of removeLeftovers(context, deleted));
+    expect(await paths()).toEqual([]);
+  });
+});
+
+describe('an import that is under way', () => {
+  test('is gone on with by the next service, and adds nothing twice', async () => {
+    const { context, files, call, upload, read, pass, runner, rows } = await world();
+    const id = await upload('events.jsonl', `${line(1)}${line(2)}`);
+    await call('POST', `${id}/start/`, {});
+    // It dies when all is in the lake, before anybody has noted it.
+    const imported = Promise.withResolvers<void>();
+    const killed = runner(async (task) => {
+      await runImport(context, task, { files, folder: temporaryFolder(), onProgress: () => {} });
+      imported.resolve();
+      return new Promise(() => {});
+    });
+    await killed.pass();
+    await imported.promise;
+    expect(await read(id)).toMatchObject({ state: 'running', attempts: 1 });
+    await pass();
+    expect(await read(id)).toMatchObject({ state: 'completed', attempts: 2, added: 0, known: 2 });
+    expect(await rows()).toBe(2);
+  });
+
+  test('is stopped by a cancel, and what was uploaded goes', async () => {
+    const { call, upload, read, runner, paths } = await world();
+    const id = await upload('events.jsonl', line(1));
+    await call('POST', `${id}/start/`, {});
+    let told: (() => Promise<void>) | undefined;
+    const waiting = runner(
+      (_task, { signal, onProgress }) =>
+        new Promise((_resolve, reject) => {
+          told = () => onProgress({ bytes: 7, totalBytes: 9, events: 5, bad: 1 });
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        }),
+    );
+    await waiting.pass();
+    await told?.();
+    expect(await read(id)).toMatchObject({ state: 'running', bytes_read: 7, events: 5, rejected: 1 });
+    expect((await call('POST', `${id}/cancel/`)).body).toMatchObject({ state: 'cancelled' });
+    await told?.();
+    await waiting.idle();
+    expect(await read(id)).toMatchObject({ state: 'cancelled', events: 5 });
+    expect(await paths()).toEqual([]);
+    expect(await call('POST', `${id}/cancel/`)).toMatchObject({ status: 409 });
+    expect(await call('POST', `${id}/start/`, {})).toMatchObject({ status: 409 });
+  });
+
+  test('waits while another one holds its project, and when the disk is full', async () => {
+    const { context, call, upload, read, runner } = await world();
+    const id = await upload('events.jsonl', line(1));
+    await call('POST', `${id}/start/`, {});
+    const errors: Error[] = [new ImportUnderWay('held'), new Transient('The disk is full.', { isOwn: true })];
+    let times = 0;
+    const failing = runner(() => {
+      times += 1;
+      return Promise.reject(errors.shift() ?? new Error('a mistake'));
+    });
+    const pass = async () => {
+      await failing.pass();
+      await failing.idle();
+    };
+    await pass();
+    expect(await read(id)).toMatchObject({
+      state: 'queued',
+      attempts: 0,
+      error: 'Another import into the project runs.',
+    });
+    await pass();
+    expect(times).toBe(1);
+    context.clock.advance(MINUTE_MS);
+    await pass();
+    expect(await read(id)).toMatchObject({
+      state: 'queued',
+      attempts: 1,
+      error: 'The disk is full. It is tried again.',
+    });
+    context.clock.advance(MINUTE_MS);
+    await pass();
+    expect(await read(id)).toMatchObject({ state: 'failed', error: expect.stringContaining('made a mistake') });
+  });
+
+  test('may be started again when it has failed, for a day', async () => {
+    const { context, call, upload, read, runner, pass, paths } = await world();
+    const id = await upload('events.jsonl', line(1));
+    await call('POST', `${id}/start/`, {});
+    const failing = runner(() => Promise.reject(new Error('a mistake')));
+    await failing.pass();
+    await failing.idle();
+    expect(await read(id)).toMatchObject({ state: 'failed' });
+    expect((await call('POST', `${id}/start/`, {})).body).toMatchObject({ state: 'queued', error: null });
+    await failing.pass();
+    await failing.idle();
+    context.clock.advance(2 * DAY_MS);
+    await pass();
+    expect(await paths()).toEqual([]);
+    expect(await call('POST', `${id}/start/`, {})).toMatchObject({ status: 409 });
+  });
+
+  test('is given up when it was interrupted five times', async () => {
+    const { call, upload, read, runner } = await world();
+    const id = await upload('events.jsonl', line(1));
+    await call('POST', `${id}/start/`, {});
+    for (let n = 0; n < 6; n += 1) await runner(() => new Promise(() => {})).pass();
+    expect(await read(id)).toMatchObject({
+      state: 'failed',
+      attempts: 5,
+      error: expect.stringContaining('interrupted 5 times'),
+    });
+  });
+
+  test('leaves room for those of other organizations', async () => {
+    const { service, call, upload, runner } = await world();
+    for (const n of [1, 2]) await call('POST', `${await upload('events.jsonl', line(n))}/start/`, {});
+    const other = await service.newUser();
+    const key = await service.newKey(other);
+    const made = await service.call('POST', '/api/organizations/', { key, body: { name: 'Other' } });
+    const projects = await service.call('GET', `/api/organizations/${String(made.body?.['id'])}/projects/`, { key });
+    const [{ id: project } = { id: 0 }] = (projects.body?.['results'] ?? []) as { id: number }[];
+    const path = `/api/projects/${project}/imports/`;
+    const theirs = await service.call('POST', path, { key, body: { name: 'x', bytes: 5 } });
+    const id = String(theirs.body?.['id']);
+    await service.call('PUT', `${path}${id}/content/`, { key, body: 'right' });
+    await service.call('POST', `${path}${id}/start/`, { key, body: {} });
+    const begun: number[] = [];
+    const busy = runner((task) => {
+      begun.push(task.project_id);
+      return new Promise(() => {});
+    });
+    await busy.pass();
+    await busy.pass();
+    expect(begun).toEqual([service.project.id, project]);
+  });
+
+  test('is cancelled when its file was not uploaded within a day', async () => {
+    const { context, create, read, pass } = await world();
+    const id = await create('x', 5);
+    context.clock.advance(DAY_MS + 1);
+    await pass();
+    expect(await read(id)).toMatchObject({ state: 'cancelled', error: expect.stringContaining('within a day') });
+  });
+
+  test('says so when what was uploaded is gone', async () => {
+    const { service, call, upload, read, pass, files } = await world();
+    const id = await upload('events.jsonl', line(1));
+    await call('POST', `${id}/start/`, {});
+    await files.remove(`team_id=${service.project.id}/`);
+    await pass();
+    expect(await read(id)).toMatchObject({ state: 'failed', error: 'The uploaded file is gone. Import it anew.' });
+  });
+});
+
+test('a Parquet file is shown when all of it is there', async () => {
+  const { call, create, context, service } = await world();
+  const file = join(context.folder, 'x.parquet');
+  const { openDatabase, literal } = await import('../../../lib/duckdb/database.ts');
+  const database = await openDatabase({
+    memoryLimit: '100MB',
+    tempDirectory: context.folder,
+    places: [context.folder],
+  });
+  const connection = await database.connect();
+  await connection.run(
+    `COPY (SELECT 'paid' AS event, 'ada' AS distinct_id, '2025-12-31T00:00:00Z' AS timestamp, 7 AS n) TO ${literal(file)} (FORMAT parquet)`,
+  );
+  connection.closeSync();
+  database.closeSync();
+  const content = readFileSync(file);
+  writeFileSync(file, '');
+  const id = await create('x.parquet', content.length);
+  const path = `${service.address}/api/projects/${service.project.id}/imports/${id}/content/`;
+  const headers = { Authorization: `Bearer ${service.key}` };
+  expect((await fetch(path, { method: 'PUT', headers, body: content })).status).toBe(200);
+  expect((await call('POST', `${id}/preview/`, {})).body).toMatchObject({
+    format: 'parquet',
+    columns: ['event', 'distinct_id', 'timestamp', 'n'],
+    records: [{ event: 'paid', properties: '{"n":7}' }],
+  });
+});
