@@ -51,8 +51,8 @@ ${each(DASHES, (dash, at) => (at === 0 ? '' : `.chart .line.d${at} { stroke-dash
 .chart .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .chart .ranking, .chart .funnel { width: 100%; }
 .chart .ranking { table-layout: fixed; }
-.chart .ranking th { width: 38%; }
-.chart .ranking td.n { width: 5.5rem; }
+.chart .ranking col:first-child { width: 38%; }
+.chart .ranking col:last-child { width: 5.5rem; }
 .chart .funnel { overflow-wrap: normal; }
 .chart .funnel thead th.n { white-space: normal; vertical-align: bottom; }
 .chart .funnel td:nth-child(2) { width: 25%; }
@@ -83,9 +83,11 @@ ${each([1, 2, 3, 4, 5], (at) => `.chart .m${at} { fill: color-mix(in srgb, var(-
 @container (max-width: 30rem) {
   .chart .minor, .chart .flows { display: none; }
   .chart .funnel td:nth-child(2), .chart .funnel thead th:nth-child(2), .chart .funnel td:nth-child(6), .chart .funnel thead th:nth-child(6) { display: none; }
-  .chart .ranking td.n { width: 4.5rem; }
+  .chart .ranking col:last-child { width: 4.5rem; }
   .chart th, .chart td { padding-inline: .3rem; }
 }
-@media print { .chart .wide { max-height: none; overflow: visible; } .chart details:not([open]) { display: none; }
+@media print { .chart .wide { max-height: none; overflow: visible; font-size: .7rem; } .chart details:not([open]) { display: none; }
+  .chart .wide th, .chart .wide td { min-width: 0; max-width: none; padding: .1rem .25rem; white-space: normal; }
+  .chart .wide td { overflow-wrap: anywhere; } .chart .wide .n { white-space: nowrap; }
   .chart [class*=h] { print-color-adjust: exact; } }
 `;

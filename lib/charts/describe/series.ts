@@ -72,12 +72,15 @@ function greatest(series: readonly Series[], most: number): readonly Series[] {
   return series.filter((one) => kept.has(one));
 }
 
-/** Returns the form in which the numbers can be drawn: areas cannot stand on each other where one is negative. */
+/**
+ * Returns the form in which the numbers can be drawn: areas cannot stand on each other where a number is negative, or
+ * where one is missing, which is not zero.
+ */
 function formOf(form: SeriesPicture['form'], series: readonly Series[], points: number): SeriesPicture['form'] {
-  const hasNegative = series.some(({ values }) => values.some((value) => value !== null && value < 0));
-  if (form === 'areas') return hasNegative ? 'lines' : 'areas';
+  const mayBeAreas = series.every(({ values }) => values.every((value) => value !== null && value >= 0));
+  if (form === 'areas') return mayBeAreas ? 'areas' : 'lines';
   if (form !== 'lines' && series.length * points > MAX_BARS)
-    return hasNegative || form === 'grouped' ? 'lines' : 'areas';
+    return mayBeAreas && form !== 'grouped' ? 'areas' : 'lines';
   return form;
 }
 

@@ -20,7 +20,7 @@ export function rankingMarkup({ items, format }: Of<'ranking'>): Markup {
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)];
   const span = most - least || 1;
   const placeOf = (value: number): number => ((value - least) / span) * 100;
-  return html`<table class="ranking"><thead class="unseen"><tr><th scope="col">Name</th><td></td><th scope="col">Value</th></tr></thead><tbody>
+  return html`<table class="ranking"><colgroup><col><col><col></colgroup><thead class="unseen"><tr><th scope="col">Name</th><td></td><th scope="col">Value</th></tr></thead><tbody>
 ${items.map(
   ({
     name,

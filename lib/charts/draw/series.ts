@@ -29,6 +29,8 @@ const KEY_DISTANCE = 14;
 const MAX_END_KEYS = 12;
 /** The part of a band that its bars fill. */
 const BAR_SHARE = 0.8;
+/** The bars of one band are so wide at most, however few bands there are. */
+const MAX_BARS_WIDTH = WIDTH / 6;
 /** Of a digit on an axis, in pixels. */
 const DIGIT_WIDTH = 7;
 
@@ -130,7 +132,7 @@ function barPlace({ form, points, series }: SeriesPicture, one: Series): { offse
     form === 'grouped'
       ? [series.indexOf(one), series.length]
       : [hasPrevious && !one.isPrevious ? 1 : 0, hasPrevious ? 2 : 1];
-  const width = ((WIDTH / points.length) * BAR_SHARE) / count;
+  const width = Math.min((WIDTH / points.length) * BAR_SHARE, MAX_BARS_WIDTH) / count;
   return { offset: index * width - (width * count) / 2, width };
 }
 

@@ -11,7 +11,7 @@ import { layoutStyle, placesOf } from './layout.ts';
 import { RANGES, type SharedDashboard, type SharedQuery } from './model.ts';
 import type { ShownResult } from './results.ts';
 import { isDataAddress } from './rules.ts';
-import { STYLE } from './style.ts';
+import { PICTURE_STYLE, STYLE } from './style.ts';
 
 type Shared = z.input<typeof SharedDashboard>;
 type SharedTile = Shared['dashboard']['tiles'][number];
@@ -64,7 +64,7 @@ export function sharedPage(
     cacheControl: NO_COPY,
     headers: { ...NO_ROBOTS, ...headers },
     title: name === '' ? UNTITLED : name,
-    style: `${STYLE}${CHART_STYLE}${layoutStyle(places)}`,
+    style: `${STYLE}${CHART_STYLE}${layoutStyle(places)}${view.isPicture ? PICTURE_STYLE : ''}`,
     isFramable,
     // In a frame, links open beside the site that shows it.
     head: isFramable ? html`<base target="_blank">` : undefined,

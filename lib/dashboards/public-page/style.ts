@@ -1,3 +1,6 @@
+/** What is folded away cannot be unfolded in a picture. */
+export const PICTURE_STYLE = 'details:not([open]) { display: none; }\n';
+
 /** The style sheet of public pages. Colours are the reader's, light or dark; contrast is at least 4.5 to 1. */
 export const STYLE = `
 :root { color-scheme: light dark; --back: #f6f7f9; --tile: #fff; --text: #1b1f24; --soft: #555c66; --line: #d4d8de;

@@ -1,4 +1,4 @@
-/** What somebody who has a link is answered: the page, its data, or the numbers of a tile. */
+/** What somebody who has a link is answered: the page, its data, the numbers of a tile, or a picture of it. */
 import type * as z from 'zod';
 import { Answer, BytesAnswer, TextAnswer } from '../../http/answer.ts';
 import { FiltersOverride, joinedProperties } from '../../insights/overrides.ts';
@@ -36,7 +36,7 @@ interface SharedRequest {
 
 /**
  * Returns the answer. Throws a 404 when the link opens nothing, a 403 when the page has a password that was not entered,
- * and a 400 when other dates are asked for than the owner allows.
+ * and a 400 when other dates or filters are asked for than the owner allows, or a picture where there is no browser.
  */
 export async function sharedAnswer(
   context: ViewContext,

@@ -451,7 +451,9 @@ describe('pictures', () => {
     const asked: Page[] = [];
     const world = await pictured(async (page) => (asked.push(page), Buffer.from('picture')));
     const { body } = await look(world, `/shared/${world.token}.json`);
-    const { tiles } = body?.['dashboard'] as { tiles: { id: number; insight: { name: string | null } | null }[] };
+    const { tiles } = (body?.['dashboard'] ?? {}) as {
+      tiles: { id: number; insight: { name: string | null } | null }[];
+    };
     const tile = tiles.find(({ insight }) => insight?.name?.startsWith('Visitors'))?.id;
     await look(world, `/shared/${world.token}.png?tile=${tile}`);
     expect(asked[0]?.html.match(/<article/g)).toHaveLength(1);

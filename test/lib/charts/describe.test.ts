@@ -66,8 +66,10 @@ describe('trends', () => {
     expect(series(trendsOf([trend('a', [1, 2])], { display })).form).toBe(form);
   });
 
-  test('with a negative number are no areas, which could not stand on each other', () => {
+  test('with a number that is negative or missing are no areas, which could not stand on each other', () => {
+    expect(series(trendsOf([trend('a', [1, 2])], { display: 'ActionsAreaGraph' })).form).toBe('areas');
     expect(series(trendsOf([trend('a', [1, -2])], { display: 'ActionsAreaGraph' })).form).toBe('lines');
+    expect(series(trendsOf([trend('a', [1, null])], { display: 'ActionsAreaGraph' })).form).toBe('lines');
   });
 
   test('of displays that show one number are sorted, and named in words', () => {

@@ -10,7 +10,7 @@ import { STYLE } from '../../../lib/dashboards/public-page/style.ts';
 import { htmlPage } from '../../../lib/http/html-page.ts';
 import { html } from '../../../lib/http/markup.ts';
 import { describeInBrowser, obstacles } from '../../support/browser.ts';
-import { HOSTILE, SAMPLES } from '../../support/charts.ts';
+import { HOSTILE, SAMPLES, trend } from '../../support/charts.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 const markupOf = ({ query, answered }: Pick<(typeof SAMPLES)[number], 'query' | 'answered'>): string =>
@@ -97,7 +97,7 @@ describe('the markup of a chart', () => {
 
 /** Elements that charts are made of: none loads anything, runs anything, or has styles. */
 const TAG =
-  /^<\/?(figure|figcaption|details|summary|div|p|span|strong|b|bdi|ol|li|table|caption|thead|tbody|tr|th|td|svg|g|path|rect|text|title)( (class|role|aria-label|aria-hidden|tabindex|scope|title|width|height|viewBox|preserveAspectRatio|x|y|d|stroke-width|open)(="[^"<>]*")?)*\s*\/?>$/;
+  /^<\/?(figure|figcaption|details|summary|div|p|span|strong|b|bdi|ol|li|table|caption|colgroup|col|thead|tbody|tr|th|td|svg|g|path|rect|text|title)( (class|role|aria-label|aria-hidden|tabindex|scope|title|width|height|viewBox|preserveAspectRatio|x|y|d|stroke-width|open)(="[^"<>]*")?)*\s*\/?>$/;
 
 describe('an axis', () => {
   test('has lines at round numbers, from below the least to above the greatest', () => {
@@ -251,6 +251,9 @@ describe('colours', () => {
   });
 });
 
+/** Sheets of A4 within their margins, in pixels. */
+const A4 = { width: 717, height: 1046 };
+
 describeInBrowser('charts in a browser', (visit) => {
   const { text, headers } = htmlPage({
     title: 'Charts',
@@ -282,5 +285,30 @@ describeInBrowser('charts in a browser', (visit) => {
     expect(covered).toEqual([]);
     expect(complaints).toEqual([]);
     expect(await obstacles(page)).toEqual([]);
+  });
+
+  test('are whole on paper, wide tables too', async () => {
+    const { page } = await visit({ viewport: A4 });
+    const wide = {
+      columns: Array.from({ length: 14 }, (_, at) => `Column ${at}`),
+      results: [Array(14).fill('words that wrap')],
+    };
+    await page.setContent(`${text}<div class="tile">${figure(chartOf({ kind: 'HogQLQuery' }, wide)).toString()}</div>`);
+    await page.emulateMedia({ media: 'print' });
+    const cut = `[...document.querySelectorAll('.tile')].filter((tile) => tile.scrollWidth > tile.clientWidth).map((tile) => tile.textContent)`;
+    expect(await page.evaluate(cut)).toEqual([]);
+  });
+
+  test('have bars that use the room between names and numbers, and no bar as wide as the picture', async () => {
+    const { page } = await visit({ viewport: { width: 600, height: 400 } });
+    const show = (display: string, values: number[]) =>
+      page.setContent(
+        `<style>${STYLE}${CHART_STYLE}</style>${figure(chartOf({ kind: 'TrendsQuery', trendsFilter: { display } }, { results: [trend('One', values)] })).toString()}`,
+      );
+    const widthOf = async (selector: string) => (await page.locator(selector).first().boundingBox())?.width ?? 0;
+    await show('ActionsBarValue', [7]);
+    expect(await widthOf('.ranking rect')).toBeGreaterThan(0.4 * (await widthOf('.ranking')));
+    await show('ActionsBar', [7]);
+    expect(await widthOf('.marks .bar')).toBeLessThan(0.2 * (await widthOf('.marks')));
   });
 });
