@@ -109,6 +109,7 @@ export class ImportRunner {
     const begun = { ...item, state: 'running', attempts: item.attempts + 1 } as const;
     const began = { state: 'running', attempts: begun.attempts, started_at: clock(), ...NOTHING_READ };
     if (!(await this.#change(item, began))) return;
+    log.info('an import has begun', { import: item.id, project: item.project_id, attempt: begun.attempts });
     const stop = new AbortController();
     const done = this.#run(begun, stop)
       .catch((error: unknown) =>
