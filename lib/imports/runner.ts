@@ -51,9 +51,14 @@ interface UnderWay {
   readonly done: Promise<void>;
 }
 
-/** Somebody has ended the import, or the service is closing. */
-class Stopped extends Error {
-  override readonly name = 'Stopped';
+/** Somebody has ended the import. */
+class Ended extends Error {
+  override readonly name = 'Ended';
+}
+
+/** The service is closing: the next one begins the import again, which is no failure of it. */
+class Closing extends Error {
+  override readonly name = 'Closing';
 }
 
 /** One at a time has a data directory. */
@@ -94,7 +99,7 @@ export class ImportRunner {
 
   /** Stops what is under way: the next service goes on with it. */
   async close(): Promise<void> {
-    for (const { stop } of this.#underWay.values()) stop.abort(new Stopped());
+    for (const { stop } of this.#underWay.values()) stop.abort(new Closing());
     await this.idle();
   }
 
@@ -109,6 +114,7 @@ export class ImportRunner {
     const begun = { ...item, state: 'running', attempts: item.attempts + 1 } as const;
     const began = { state: 'running', attempts: begun.attempts, started_at: clock(), ...NOTHING_READ };
     if (!(await this.#change(item, began))) return;
+    log.info('an import has begun', { import: item.id, project: item.project_id, attempt: begun.attempts });
     const stop = new AbortController();
     const done = this.#run(begun, stop)
       .catch((error: unknown) =>
@@ -128,7 +134,7 @@ export class ImportRunner {
       onProgress: async (progress) => {
         const { bytes: bytes_read = 0, events = 0, bad: rejected = 0 } = progress ?? {};
         const noted = progress === undefined ? {} : { bytes_read, events, rejected };
-        if (!(await this.#change(item, { state: 'running', ...noted }))) stop.abort(new Stopped());
+        if (!(await this.#change(item, { state: 'running', ...noted }))) stop.abort(new Ended());
       },
     };
     try {
@@ -138,8 +144,9 @@ export class ImportRunner {
       await this.#end(item, 'completed', { ...resultFields(result), backfills: toJsonText(backfills) });
       log.info('an import has ended', { import: id, project: project_id, added: result.added, rejected: result.bad });
     } catch (error) {
-      if (error instanceof Stopped) return;
-      await this.#failed(item, error);
+      if (error instanceof Ended) return;
+      if (error instanceof Closing) await this.#change(item, { state: 'queued', attempts: item.attempts - 1 });
+      else await this.#failed(item, error);
     }
   }
 

@@ -10,8 +10,8 @@ export type Reading = Schemas['ImportsStartRequest'];
 /** How many imports stand on a page. */
 export const IMPORTS_PAGE = 25;
 
-/** A file is sent in parts of so many bytes. */
-const PART_BYTES = 4 * 1024 * 1024;
+/** A file is sent in parts of so many bytes: each must come through within a minute. */
+const PART_BYTES = 2 * 1024 * 1024;
 /** A part that did not come through is sent again, after so long, so often. */
 const RETRY_MS = 1_000;
 const ATTEMPTS = 5;

@@ -373,6 +373,24 @@ describe('an import that is under way', () => {
     });
   });
 
+  test('is stopped when the service closes, which is no failure of it', async () => {
+    const { call, upload, read, runner, pass } = await world();
+    const id = await upload('events.jsonl', line(1));
+    await call('POST', `${id}/start/`, {});
+    const closing = runner(
+      (_task, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        }),
+    );
+    await closing.pass();
+    expect(await read(id)).toMatchObject({ state: 'running', attempts: 1 });
+    await closing.close();
+    expect(await read(id)).toMatchObject({ state: 'queued', attempts: 0 });
+    await pass();
+    expect(await read(id)).toMatchObject({ state: 'completed', attempts: 1, added: 1 });
+  });
+
   test('leaves room for those of other organizations', async () => {
     const { service, call, upload, runner } = await world();
     for (const n of [1, 2]) await call('POST', `${await upload('events.jsonl', line(n))}/start/`, {});
