@@ -3,7 +3,7 @@ import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import type { NumberTable } from '../../charts/chart.ts';
 import { sourceOf } from '../../charts/describe/describe.ts';
 import { parseJson } from '../../http/json.ts';
-import type { AskedQuery, Told } from '../../insights/answering/answers.ts';
+import type { AskedQuery, Asker, Told } from '../../insights/answering/answers.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf, type ResultFields, toldFields } from '../../insights/results.ts';
@@ -83,9 +83,10 @@ function renew(
   insights: readonly AskedInsight[],
   told: readonly Told[],
 ): void {
+  const seen: Asker['seen'] = new Map();
   for (const [at, { id, asked }] of insights.entries()) {
     if (clock() - (told[at]?.kept?.at ?? -Infinity) < LOOKED_LATELY_MS) continue;
-    answers.ask(asked, 'lazy_async', {}).catch((error: unknown) => {
+    answers.ask(asked, 'lazy_async', { seen }).catch((error: unknown) => {
       // What was asked cannot be answered, or too many wait: editors are told so where they look.
       if (error instanceof Failure) return;
       log.warning('an insight of a shared page was not computed', { insight: id, reason: messageOf(error) });
