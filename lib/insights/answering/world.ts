@@ -137,7 +137,7 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
     return name;
   };
 
-  const resolved = resolvedEvents(connected);
+  let resolved = resolvedEvents(connected);
 
   return {
     world: (files, { now, ...moment }, reads) => {
@@ -221,6 +221,7 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
       (await database)?.closeSync();
       database = undefined;
       ties = undefined;
+      resolved = resolvedEvents(connected);
       if (limits.tempDirectory === undefined) await rm(folder, { recursive: true, force: true });
     },
   };
