@@ -1,9 +1,12 @@
 /** The row groups of Parquet files: how large they are made, and what their metadata tells. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { pathList } from './database.ts';
+import { literal, pathList } from './database.ts';
 
 /** How the pages of a file are packed; null: not at all. */
 export type ParquetCompression = 'zstd' | 'lz4' | 'snappy' | 'gzip' | 'brotli' | null;
+
+/** Columns whose names begin so repeat what another column of the file says. */
+export const REPEATING = 'properties.';
 
 /** A row group of a file: the arrivals that it holds (microseconds, inclusive), and its size. */
 export interface RowGroup {
@@ -11,7 +14,7 @@ export interface RowGroup {
   readonly min: bigint;
   readonly max: bigint;
   readonly rows: number;
-  /** Uncompressed. */
+  /** Uncompressed, without columns that repeat others. */
   readonly bytes: number;
 }
 
@@ -25,7 +28,8 @@ export const rowsPerGroup = (rowBytes: number, most: number): number =>
 /** The row groups of files of the lake, as their metadata tells. */
 export async function rowGroups(connection: DuckDBConnection, paths: readonly string[]): Promise<RowGroup[]> {
   const answer = await connection.runAndReadAll(`
-    SELECT file_name AS path, any_value(row_group_num_rows)::DOUBLE AS rows, sum(total_uncompressed_size)::DOUBLE AS bytes,
+    SELECT file_name AS path, any_value(row_group_num_rows)::DOUBLE AS rows,
+      (sum(total_uncompressed_size) FILTER (NOT starts_with(path_in_schema, ${literal(REPEATING)})))::DOUBLE AS bytes,
       (any_value(stats_min_value) FILTER (path_in_schema = 'inserted_us'))::BIGINT AS min,
       (any_value(stats_max_value) FILTER (path_in_schema = 'inserted_us'))::BIGINT AS max
     FROM parquet_metadata(${pathList(paths)}) GROUP BY file_name, row_group_id`);

@@ -142,9 +142,13 @@ function printOne(select: Select, printer: Printer): string {
 
 const layerColumn = (relation: string, column: string): string => `"${relation}_${column.replaceAll('"', '')}"`;
 
+/** A column's name as SQL of either dialect. */
+export const columnText = (column: string): string =>
+  /^\w+$/.test(column) ? column : `"${column.replaceAll('"', '""')}"`;
+
 const fieldName = (relation: string, column: string, layers: Layers): string => {
   const layer = layers.get(relation);
-  return layer === undefined ? `${relation}.${column}` : `${layer}.${layerColumn(relation, column)}`;
+  return layer === undefined ? `${relation}.${columnText(column)}` : `${layer}.${layerColumn(relation, column)}`;
 };
 
 function sourceText(source: Source, read: ReadonlyMap<string, ReadonlySet<string>>, printer: Printer): string {

@@ -8,6 +8,7 @@ import type { FileStore } from '../ports/files/files.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
 import { DAY_MS } from '../ports/units.ts';
 import { dayOf, type LakeFile } from './catalog.ts';
+import { withHotColumns } from './hot-columns.ts';
 import { digestOf, type Written } from './intact.ts';
 import type { WrittenFile } from './publish.ts';
 import { LAKE_MODELS, type Model, ROW_GROUP } from './schema.ts';
@@ -42,6 +43,7 @@ export async function writeDayFiles(
   { scratch, folder, lake, nameOf = (ofModel, day) => `${ofModel}-${day}.parquet`, isSorted = false }: DayFilesTarget,
 ): Promise<WrittenFile[]> {
   const { columns, order } = LAKE_MODELS[model];
+  const names = columns.map(({ name }) => name);
   const days = await contentByDay(connection, rows, model === 'events' ? 'timestamp_us' : 'inserted_us');
   const mean = await connection.runAndReadAll(`SELECT ${meanBytes(model)} FROM ${rows}`);
   const form = fileForm(Number(mean.getRows()[0]?.[0]));
@@ -52,11 +54,11 @@ export async function writeDayFiles(
     const name = nameOf(model, day);
     const path = join(scratch, name);
     const from = Date.parse(day) * 1000;
-    await connection.run(`COPY (
-        SELECT ${columns.map((column) => column.name).join(', ')} FROM ${rows}
+    const ofDay = `SELECT ${names.join(', ')} FROM ${rows}
         WHERE inserted_us >= ${from} AND inserted_us < ${from + DAY_MS * 1000}
-        ${isSorted ? '' : `ORDER BY ${order.join(', ')}`}
-      ) TO ${literal(path)} (${form})`);
+        ${isSorted ? '' : `ORDER BY ${order.join(', ')}`}`;
+    const content = model === 'events' ? withHotColumns(`(${ofDay})`, names) : ofDay;
+    await connection.run(`COPY (${content}) TO ${literal(path)} (${form})`);
     const { size: bytes } = await stat(path);
     const sha256 = await digestOf(path);
     await lake.take(path, `${folder}${name}`);

@@ -39,8 +39,26 @@ const MEASURED: readonly Measured[] = [
   },
   {
     what: 'HogQL: a property',
+    query: {
+      kind: 'HogQLQuery',
+      query: 'SELECT properties.$referrer AS referrer, count() FROM events GROUP BY referrer',
+    },
+    sql: `SELECT json_extract_string(properties, '$."$referrer"') AS referrer, count(*) FROM lake GROUP BY referrer`,
+  },
+  {
+    what: 'HogQL: a hot property',
     query: { kind: 'HogQLQuery', query: 'SELECT properties.$current_url AS url, count() FROM events GROUP BY url' },
-    sql: `SELECT json_extract_string(properties, '$."$current_url"') AS url, count(*) FROM lake GROUP BY url`,
+    sql: 'SELECT "properties.$current_url" AS url, count(*) FROM lake GROUP BY url',
+  },
+  {
+    what: 'trend by a hot property',
+    query: {
+      kind: 'TrendsQuery',
+      series,
+      dateRange,
+      breakdownFilter: { breakdown: '$browser', breakdown_type: 'event' },
+    },
+    sql: `SELECT "properties.$browser" AS browser, ${DAY} AS day, count(*) FROM lake WHERE event = '$pageview' GROUP BY browser, day`,
   },
   {
     what: 'trend of people by day',

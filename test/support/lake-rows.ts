@@ -3,6 +3,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { literal, openDatabase } from '../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../lib/exports/destinations/files/config.ts';
+import { withHotColumns } from '../../lib/lake/hot-columns.ts';
 import { digestOf } from '../../lib/lake/intact.ts';
 import { LAKE_MODELS, type Model } from '../../lib/lake/schema.ts';
 import type { FileStore } from '../../lib/ports/files/files.ts';
@@ -49,12 +50,20 @@ export type PersonRow = { readonly [Column in keyof typeof PERSON]: (typeof PERS
 
 type Value = string | number | boolean | null;
 
-/** Writes each list of events as a file of project 7's first day of 2026, into a lake in a folder. */
-export const writeRows = (lake: FileStore, files: readonly (readonly Partial<Row>[])[]): Promise<FrozenPlan['files']> =>
+/**
+ * Writes each list of events as a file of project 7's first day of 2026, into a lake in a folder. `isOld`: as it was done
+ * before properties had columns.
+ */
+export const writeRows = (
+  lake: FileStore,
+  files: readonly (readonly Partial<Row>[])[],
+  isOld: (file: number) => boolean = () => false,
+): Promise<FrozenPlan['files']> =>
   write(
     lake,
     'events',
     files.map((rows) => rows.map((row) => ({ ...ROW, ...row }))),
+    isOld,
   );
 
 /** The same for persons. */
@@ -72,6 +81,7 @@ async function write(
   lake: FileStore,
   model: Model,
   files: readonly (readonly Readonly<Record<string, Value>>[])[],
+  isOld: (file: number) => boolean = () => true,
 ): Promise<FrozenPlan['files']> {
   const database = await openDatabase({ places: ['/'] });
   const connection = await database.connect();
@@ -95,7 +105,9 @@ async function write(
       appender.endRow();
     }
     appender.closeSync();
-    await connection.run(`COPY (SELECT * FROM rows ORDER BY ${order.join(', ')})
+    const sorted = `SELECT * FROM rows ORDER BY ${order.join(', ')}`;
+    const names = columns.map(({ name }) => name);
+    await connection.run(`COPY (${isOld(n) ? sorted : withHotColumns(`(${sorted})`, names)})
       TO ${literal(lake.address(path))} (FORMAT parquet)`);
     const arrivals = rows.map((row) => Math.floor(Number(row['inserted_us']) / 1000));
     const [from, to] = [Math.min(...arrivals), Math.max(...arrivals)];

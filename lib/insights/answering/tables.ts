@@ -1,10 +1,14 @@
 /** The tables of insights: which fields each has, and what its rows are in DuckDB over the lake's files. */
+import { columnText } from '../../hogql/print-select.ts';
 import type { Table } from '../../hogql/select.ts';
+import { hotColumn } from '../../lake/hot-columns.ts';
 
 /** SQL of the rows of each source that a relation is made of; persons and their ties are read once for all relations. */
 export interface Sources {
-  /** Rows of the files of events, as they lie in the lake. */
-  readonly events: string;
+  /** Rows of the files of events with these columns, those of properties in `hot` among them. */
+  readonly events: (columns: ReadonlySet<string>) => string;
+  /** Properties that have a column of their own in some of the files. */
+  readonly hot: ReadonlySet<string>;
   /** A row for each distinct_id that somebody has: `distinct_id, person_id, person_created_us`. */
   readonly ties: string;
   /** A row for each person that is there: `person_id, created_us, properties, is_identified, distinct_ids`. */
@@ -24,11 +28,16 @@ interface SessionField extends Field {
 
 const UUID = 'UUID';
 
-const property = (name: string): string => `json_extract_string(properties, '$."${name}"')`;
-const first = (value: string): string => `arg_min(${value}, timestamp_us)`;
-const last = (value: string): string => `arg_max(${value}, timestamp_us)`;
-const url = property('$current_url');
-const path = property('$pathname');
+/** Columns of events that are the text of a property. */
+const TEXTS: ReadonlyMap<string, string> = new Map([
+  ['session_id', '$session_id'],
+  ['url', '$current_url'],
+  ['path', '$pathname'],
+  ['referrer', '$referring_domain'],
+]);
+
+const first = (column: string): string => `arg_min(${column}, timestamp_us)`;
+const last = (column: string): string => `arg_max(${column}, timestamp_us)`;
 
 /** A session is what events of one `$session_id` say of it. */
 const SESSION_FIELDS: Readonly<Record<string, SessionField>> = {
@@ -41,17 +50,13 @@ const SESSION_FIELDS: Readonly<Record<string, SessionField>> = {
     type: 'integer',
     aggregate: '(max(timestamp_us) - min(timestamp_us)) // 1000000',
   },
-  $entry_current_url: { column: 'session_entry_url', type: 'text', aggregate: first(url) },
-  $end_current_url: { column: 'session_end_url', type: 'text', aggregate: last(url) },
-  $exit_current_url: { column: 'session_exit_url', type: 'text', aggregate: last(url) },
-  $entry_pathname: { column: 'session_entry_path', type: 'text', aggregate: first(path) },
-  $end_pathname: { column: 'session_end_path', type: 'text', aggregate: last(path) },
-  $exit_pathname: { column: 'session_exit_path', type: 'text', aggregate: last(path) },
-  $entry_referring_domain: {
-    column: 'session_entry_referrer',
-    type: 'text',
-    aggregate: first(property('$referring_domain')),
-  },
+  $entry_current_url: { column: 'session_entry_url', type: 'text', aggregate: first('url') },
+  $end_current_url: { column: 'session_end_url', type: 'text', aggregate: last('url') },
+  $exit_current_url: { column: 'session_exit_url', type: 'text', aggregate: last('url') },
+  $entry_pathname: { column: 'session_entry_path', type: 'text', aggregate: first('path') },
+  $end_pathname: { column: 'session_end_path', type: 'text', aggregate: last('path') },
+  $exit_pathname: { column: 'session_exit_path', type: 'text', aggregate: last('path') },
+  $entry_referring_domain: { column: 'session_entry_referrer', type: 'text', aggregate: first('referrer') },
   $pageview_count: {
     column: 'session_pageviews',
     type: 'integer',
@@ -143,25 +148,35 @@ export function relation(table: string, columns: ReadonlySet<string>, sources: S
 }
 
 /** DuckDB wants a column; a query that only counts asks for none. */
-const listed = (columns: readonly string[]): string => (columns.length === 0 ? '1 AS nothing' : columns.join(', '));
+const listed = (columns: readonly string[]): string =>
+  columns.length === 0 ? '1 AS nothing' : columns.map(columnText).join(', ');
 
-function events(columns: ReadonlySet<string>, { events: rows, ties }: Sources): string {
+function events(columns: ReadonlySet<string>, { events: rowsWith, hot, ties }: Sources): string {
   const isTied = readsTies('events', columns);
+  const read = new Set(isTied ? ['distinct_id'] : []);
+  const lake = (column: string): string => {
+    read.add(column);
+    return `lake.${columnText(column)}`;
+  };
+  const textOf = (property: string): string =>
+    hot.has(property) ? lake(hotColumn(property)) : `json_extract_string(${lake('properties')}, '$."${property}"')`;
   const values = [...columns].map((column) => {
-    if (column === 'person_id') return 'coalesce(ties.person_id, lake.person_id, lake.distinct_id) AS person_id';
+    if (column === 'person_id')
+      return `coalesce(ties.person_id, ${lake('person_id')}, ${lake('distinct_id')}) AS person_id`;
     if (column === 'person_created_us') return 'ties.person_created_us';
-    if (column === 'session_id')
-      return `nullif(json_extract_string(lake.properties, '$."$session_id"'), '') AS session_id`;
-    return `lake.${column}`;
+    if (column === 'session_id') return `nullif(${textOf('$session_id')}, '') AS session_id`;
+    const property = TEXTS.get(column);
+    return property === undefined ? lake(column) : `${textOf(property)} AS ${column}`;
   });
-  return `SELECT ${listed(values)} FROM ${rows} AS lake${isTied ? ` LEFT JOIN ${ties} AS ties USING (distinct_id)` : ''}`;
+  const text = values.length === 0 ? '1 AS nothing' : values.join(', ');
+  return `SELECT ${text} FROM ${rowsWith(read)} AS lake${isTied ? ` LEFT JOIN ${ties} AS ties USING (distinct_id)` : ''}`;
 }
 
 function sessions(columns: ReadonlySet<string>, sources: Sources): string {
   const asked = [...columns].filter((column) => column !== 'session_id');
   const aggregates = asked.map((column) => `${sessionColumns.get(column) ?? column} AS ${column}`);
   const text = aggregates.join(' ');
-  const needed = ['event', 'distinct_id', 'person_id', 'properties', 'timestamp_us'].filter((column) =>
+  const needed = ['event', 'distinct_id', 'person_id', 'timestamp_us', ...TEXTS.keys()].filter((column) =>
     new RegExp(`\\b${column}\\b`).test(text),
   );
   return `SELECT ${['session_id', ...aggregates].join(', ')}

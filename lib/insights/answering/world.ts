@@ -7,11 +7,13 @@ import { duckdbSelect } from '../../hogql/duckdb-select.ts';
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { filled } from '../../hogql/placeholders.ts';
 import type { RelationOf } from '../../hogql/print-select.ts';
+import { withPropertyColumns } from '../../hogql/property-columns.ts';
 import { lineAndColumn, Refusal, withoutPlaces } from '../../hogql/refusal.ts';
 import { checkedSelect } from '../../hogql/select.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { hogqlText } from '../../hogql/text.ts';
 import { constant } from '../../hogql/write.ts';
+import { eventRows, type HotFile, hotColumn, hotPropertiesOf } from '../../lake/hot-columns.ts';
 import { intactFiles, type Written } from '../../lake/intact.ts';
 import { LAKE_MODELS, type Model } from '../../lake/schema.ts';
 import { inWords } from '../../ports/disk-failures.ts';
@@ -73,6 +75,9 @@ const LONGEST_SESSION_MS = DAY_MS;
 /** Parsed texts that are kept; those of the program are fewer. */
 const MAX_PARSED = 200;
 
+/** Files whose columns are kept. */
+const MAX_KNOWN = 50_000;
+
 /** Returns what makes worlds. It opens DuckDB when it is first asked something. */
 export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: WorldOptions): WorldDatabase {
   const folder = limits.tempDirectory ?? ownFolder();
@@ -101,11 +106,28 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
     }
   };
 
-  const rowsOf = async (model: Model, files: readonly WorldFile[]): Promise<string> => {
-    if (files.length === 0) return nothing(model);
+  /** Returns where the files lie, as they were written. */
+  const opened = async (files: readonly WorldFile[]): Promise<string[]> => {
     const paths = files.map(({ path }) => lake.address(path));
     for (const [n, file] of files.entries()) await isIntact({ ...file, local: paths[n] as string });
-    return parquet(paths);
+    return paths;
+  };
+
+  const personRowsOf = async (files: readonly WorldFile[]): Promise<string> =>
+    files.length === 0 ? nothing('persons') : parquet(await opened(files));
+
+  /** Which properties have columns in files that were looked at; no file ever changes. */
+  const known = new Map<string, ReadonlySet<string>>();
+
+  const hotFilesOf = async (files: readonly WorldFile[]): Promise<HotFile[]> => {
+    const paths = await opened(files);
+    const unknown = paths.filter((path) => !known.has(path));
+    if (known.size + unknown.length > MAX_KNOWN) known.clear();
+    const wanted = paths.filter((path) => !known.has(path));
+    if (wanted.length > 0)
+      for (const [path, hot] of await connected((connection) => hotPropertiesOf(connection, wanted)))
+        known.set(path, hot);
+    return paths.map((path) => ({ path, hot: known.get(path) ?? new Set() }));
   };
 
   /** The one table of ties that is kept: questions of one answer, and answers of one dashboard, ask for the same. */
@@ -118,7 +140,7 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
     const name = `ties_${digest.slice(0, 32)}`;
     if (ties?.name !== name) {
       const before = ties;
-      const made = rowsOf('persons', files).then((rows) =>
+      const made = personRowsOf(files).then((rows) =>
         connected(async (connection) => {
           await before?.made.catch(() => {});
           if (before !== undefined) await connection.run(`DROP TABLE IF EXISTS ${before.name}`);
@@ -168,13 +190,21 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
         if (hasEvents) looks.push({ from: finite(from), to: finite(to) });
         const chosen = files.events.filter((file) => file.max_timestamp >= from && file.min_timestamp <= to);
         reads?.([...(hasEvents ? chosen : []), ...(isTied || hasPersons ? files.persons : [])]);
+        const eventFiles = hasEvents ? await hotFilesOf(chosen) : [];
+        const hot = new Set(eventFiles.flatMap((file) => [...file.hot]));
         const sourcesOf = async (withTies: boolean): Promise<Sources> => ({
-          events: hasEvents ? await rowsOf('events', chosen) : '',
+          events: (columns) => (eventFiles.length === 0 ? nothing('events') : eventRows(eventFiles, columns)),
+          hot,
           ties: withTies ? await tiesOf(files.persons) : '',
-          persons: hasPersons ? personsOf(await rowsOf('persons', files.persons)) : '',
+          persons: hasPersons ? personsOf(await personRowsOf(files.persons)) : '',
+        });
+        const query = withPropertyColumns(checked.query, {
+          table: 'events',
+          document: 'properties',
+          columnOf: (property) => (hot.has(property) ? hotColumn(property) : undefined),
         });
         const answered = async (relationOf: RelationOf): Promise<unknown[][]> => {
-          const sql = duckdbSelect(checked.query, relationOf, at);
+          const sql = duckdbSelect(query, relationOf, at);
           const types = checked.columns.map(({ type }) => type);
           return connected((connection) => all(connection, sql, types));
         };

@@ -20,10 +20,15 @@ afterAll(async () => {
 });
 
 /** A warehouse over files of these rows, and a plan of them. */
-async function over(files: readonly (readonly Partial<Row>[])[], query = ALL, folder = 'lake') {
+async function over(
+  files: readonly (readonly Partial<Row>[])[],
+  query = ALL,
+  folder = 'lake',
+  isOld: (file: number) => boolean = () => false,
+) {
   const root = join(temporaryFolder(), folder);
   const lake = folderFiles(root);
-  const listed = await writeRows(lake, files);
+  const listed = await writeRows(lake, files, isOld);
   const warehouse = duckdbWarehouse({ lake, tempDirectory: join(root, 'spill') });
   lakes.push(warehouse);
   const interval = { start: START, end: START + HOUR_MS };
@@ -69,6 +74,31 @@ test('a row is a line of the default columns, in their order', async () => {
       '"_inserted_at":"2026-01-01T00:00:00.000000Z","elements_chain":"a:b",' +
       '"person_id":"01940000-0000-7000-8000-0000000000aa","person_properties":{"name":"Ada"}}\n',
   );
+});
+
+test.each<[Form['format'], number, Form]>([
+  ['JSONLines', 10, LINES],
+  // So many, and so long, that their size says how many are in a row group.
+  ['Parquet', 5_000, { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1e9 }],
+])('columns of properties change no byte of %s', async (_, count, form) => {
+  const rows = Array.from({ length: count }, (_row, n) => ({
+    uuid: String(n).padStart(6, '0'),
+    properties: JSON.stringify({
+      $current_url: `https://example.com/${n}/${'x'.repeat(5_000)}`,
+      $browser: null,
+      n: 1.5,
+    }),
+  }));
+  const files = [rows.filter(({ uuid }) => Number(uuid) % 2 === 0), rows.filter(({ uuid }) => Number(uuid) % 2 === 1)];
+  const made: Buffer[] = [];
+  for (const isOld of [() => true, () => false, (file: number) => file === 0]) {
+    const { warehouse, plan, interval } = await over(files, ALL, 'lake', isOld);
+    const pieces: Buffer[] = [];
+    for await (const piece of warehouse.read(plan, interval, form, never)) pieces.push(piece);
+    made.push(Buffer.concat(pieces));
+  }
+  expect(made[0]?.length).toBeGreaterThan(count * 5_000);
+  expect(made.map((one) => one.equals(made[0] as Buffer))).toEqual([true, true, true]);
 });
 
 test('what is missing is null', async () => {
