@@ -34,7 +34,8 @@ function backfillWorld(slow = false): World {
     'finish-run': () => ({ completed: 1, failed: 0, cancelled: 0 }),
     'close-backfill': () => ({ status: 'Completed' }),
   };
-  return world({ machines: MACHINES, tasks, slow });
+  const { backfill, 'export-run': run } = MACHINES;
+  return world({ machines: { backfill, 'export-run': run }, tasks, slow });
 }
 
 const start = (process: Process): Promise<boolean> => process.call((engine) => engine.start('backfill', 'b', BACKFILL));

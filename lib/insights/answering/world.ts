@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises';
 import { type DuckDBConnection, type DuckDBInstance, DuckDBListValue, type DuckDBValue } from '@duckdb/node-api';
 import { type DatabaseLimits, openDatabase, ownFolder, parquet, pathList } from '../../duckdb/database.ts';
 import { duckdbSelect } from '../../hogql/duckdb-select.ts';
+import type { WholeQuery } from '../../hogql/expression.ts';
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { filled } from '../../hogql/placeholders.ts';
 import type { RelationOf } from '../../hogql/print-select.ts';
@@ -190,27 +191,28 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
         if (hasEvents) looks.push({ from: finite(from), to: finite(to) });
         const chosen = files.events.filter((file) => file.max_timestamp >= from && file.min_timestamp <= to);
         reads?.([...(hasEvents ? chosen : []), ...(isTied || hasPersons ? files.persons : [])]);
-        const eventFiles = hasEvents ? await hotFilesOf(chosen) : [];
-        const hot = new Set(eventFiles.flatMap((file) => [...file.hot]));
-        const sourcesOf = async (withTies: boolean): Promise<Sources> => ({
-          events: (columns) => (eventFiles.length === 0 ? nothing('events') : eventRows(eventFiles, columns)),
-          hot,
-          ties: withTies ? await tiesOf(files.persons) : '',
-          persons: hasPersons ? personsOf(await personRowsOf(files.persons)) : '',
-        });
-        const query = withPropertyColumns(checked.query, {
-          table: 'events',
-          document: 'properties',
-          columnOf: (property) => (hot.has(property) ? hotColumn(property) : undefined),
-        });
-        const answered = async (relationOf: RelationOf): Promise<unknown[][]> => {
+        const sourcesOf = async (withTies: boolean): Promise<Sources> => {
+          const eventFiles = hasEvents ? await hotFilesOf(chosen) : [];
+          return {
+            events: (columns) => (eventFiles.length === 0 ? nothing('events') : eventRows(eventFiles, columns)),
+            hot: new Set(eventFiles.flatMap((file) => [...file.hot])),
+            ties: withTies ? await tiesOf(files.persons) : '',
+            persons: hasPersons ? personsOf(await personRowsOf(files.persons)) : '',
+          };
+        };
+        const answered = async (query: WholeQuery, relationOf: RelationOf): Promise<unknown[][]> => {
           const sql = duckdbSelect(query, relationOf, at);
           const types = checked.columns.map(({ type }) => type);
           return connected((connection) => all(connection, sql, types));
         };
         const fromFiles = async (): Promise<unknown[][]> => {
           const sources = await sourcesOf(isTied);
-          return answered((table, columns) => relation(table, columns, sources));
+          const query = withPropertyColumns(checked.query, {
+            table: 'events',
+            document: 'properties',
+            columnOf: (property) => (sources.hot.has(property) ? hotColumn(property) : undefined),
+          });
+          return answered(query, (table, columns) => relation(table, columns, sources));
         };
         const isOfResolved = tables.every(
           ([table, columns]) => table === 'events' && [...columns].every((column) => RESOLVED_COLUMNS.has(column)),
@@ -225,7 +227,9 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
         };
         const found =
           isOfResolved && chosen.length > 0
-            ? await resolved.during(looked, (table) => (table === undefined ? fromFiles() : answered(() => table)))
+            ? await resolved.during(looked, (table) =>
+                table === undefined ? fromFiles() : answered(checked.query, () => table),
+              )
             : await fromFiles();
         return {
           columns: checked.columns.map(({ name }) => name),

@@ -70,7 +70,9 @@ describe('a bundle', () => {
 
   test('answers no query itself, and so carries no kind of query', () => {
     const carrying = FUNCTIONS.flatMap(({ name }) =>
-      filesIn(name).flatMap((path) => (/^lib\/insights\/kinds\/(?!source\.ts|parts\/)/.test(path) ? [`${name}: ${path}`] : [])),
+      filesIn(name).flatMap((path) =>
+        /^lib\/insights\/kinds\/(?!source\.ts|parts\/)/.test(path) ? [`${name}: ${path}`] : [],
+      ),
     );
     expect(carrying).toEqual([]);
   });

@@ -238,7 +238,7 @@ test("a deployment that answers no queries says so where the subscription's resu
   const { id } = await subscribe({ insight });
   clock.advance(DAY_MS);
   await runDue(context, { ...context, answers: null });
-  expect(await read(id)).toMatchObject({ latest_error: expect.stringContaining('not offered on AWS') });
+  expect(await read(id)).toMatchObject({ latest_error: expect.stringContaining('not offered here') });
 });
 
 test('killed before or after any write, it is sent, and with one id', async () => {
