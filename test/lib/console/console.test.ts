@@ -176,6 +176,8 @@ describeConsole('the console', ({ service, open }) => {
       await reach(name);
       await keyboard.type(text);
     };
+    /** The first field of a dialog has the focus, as soon as the dialog is there. */
+    const dialog = (): Promise<void> => page.getByRole('dialog').locator('input:focus, textarea:focus').waitFor();
     const title = (name: string): Promise<void> => page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
 
     await title('Sign in');
@@ -186,14 +188,13 @@ describeConsole('the console', ({ service, open }) => {
     await press('Dashboards', 'a');
     await title('Dashboards');
     await press('New dashboard');
-    await page.getByRole('dialog').waitFor();
-    // The first field has the focus already.
+    await dialog();
     await keyboard.type('By keys');
     await keyboard.press('Enter');
     await title('By keys');
     for (const text of ['One', 'Two']) {
       await press('Add text');
-      await page.getByRole('dialog').waitFor();
+      await dialog();
       await keyboard.type(text);
       await press('Add', 'button');
       await expectSeen(page.getByRole('region', { name: text }));
@@ -237,7 +238,7 @@ describeConsole('the console', ({ service, open }) => {
     await press('Keys', 'a');
     await title('Keys');
     await press('New key');
-    await page.getByRole('dialog').waitFor();
+    await dialog();
     await keyboard.type('Made by keys');
     await reach('dashboard:read');
     await keyboard.press('Space');
