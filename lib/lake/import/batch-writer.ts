@@ -40,11 +40,13 @@ interface BatchWriterOptions {
   readonly folder: string;
 }
 
+/** Of the process: each landing looks at the files of the days before, which were compared for the one before it. */
+const isIntact = intactFiles();
+
 /** Takes rows one by one, and publishes them in batches, each under a lease, in their order. */
 export class BatchWriter {
   readonly #options: BatchWriterOptions;
   readonly #copies: string;
-  readonly #isIntact = intactFiles();
   readonly #published: PublishedFile[] = [];
   #known = 0;
   #refused = 0;
@@ -132,7 +134,7 @@ export class BatchWriter {
     this.#known += batch.known;
     if (batch.rows === 0) return;
     const persons =
-      batch.personChanges === 0 ? undefined : await openPersonStates(context, lease, this.#copies, this.#isIntact);
+      batch.personChanges === 0 ? undefined : await openPersonStates(context, lease, this.#copies, isIntact);
     let refused = 0;
     const files = await publish(
       context,
@@ -161,6 +163,6 @@ export class BatchWriter {
   /** Local copies of those files that may hold an event of these timestamps (milliseconds, inclusive). */
   #copiesOf(all: readonly LakeFile[], min: number, max: number): Promise<string[]> {
     const files = all.filter((file) => file.min_timestamp <= max && file.max_timestamp >= min);
-    return intactCopies(this.#options.context.lake, this.#isIntact, files, this.#copies);
+    return intactCopies(this.#options.context.lake, isIntact, files, this.#copies);
   }
 }
