@@ -41,15 +41,36 @@ export function calls<Payload>(step: StepName, payload: Payload) {
   } as const;
 }
 
-/** A machine whose walks leave what they have no time for to the next. */
-interface Walking {
+/** A machine of one step. */
+interface Single {
   readonly comment: string;
+  /** In seconds: of all tries of the step. The machine's job starts another execution. */
+  readonly timeout: number;
+  readonly step: StepName;
+  /** The fields of the machine's input that the step is given. */
+  readonly input: readonly string[];
+}
+
+/** Returns the machine that does one step. A step that fails for good fails the execution. */
+export function once({ comment, timeout, step, input }: Single): Definition {
+  return {
+    Comment: comment,
+    QueryLanguage: 'JSONata',
+    TimeoutSeconds: timeout,
+    StartAt: 'Do',
+    States: {
+      Do: { ...calls(step, { ...fields(...input), execution: EXECUTION }), Output: {}, Next: 'Done' },
+      Done: { Type: 'Succeed' },
+    },
+  };
+}
+
+/** A machine whose walks leave what they have no time for to the next. */
+interface Walking extends Single {
   /** In seconds: of all walks together. The machine's job starts another execution, which goes on with what is left. */
   readonly timeout: number;
   /** Which answers `{ do }`: `more` has it walk again, `rest` after a rest, and anything else ends it. */
   readonly step: StepName;
-  /** The fields of the machine's input that each walk is given. */
-  readonly input: readonly string[];
   /** In seconds; absent: it never rests. */
   readonly rest?: number;
 }
