@@ -16,6 +16,18 @@ const LOOKS: Readonly<Record<Run['status'], readonly [color: string, sign: strin
 
 const SHOWN = 14;
 
+const HOUR_MS = 3_600_000;
+const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'));
+
+/** Returns the cells of a day, in order: of intervals of an hour each stands at its hour, with gaps where none ran. */
+function cellsOf(runs: readonly Run[]): readonly (Run | undefined)[] {
+  const isHourly = runs.every(
+    ({ data_interval_start: from, data_interval_end: until }) => Date.parse(until) - Date.parse(from) === HOUR_MS,
+  );
+  if (!isHourly) return runs.toSorted((a, b) => (a.data_interval_start < b.data_interval_start ? -1 : 1));
+  return HOURS.map((hour) => runs.find(({ data_interval_start: from }) => from.slice(11, 13) === hour));
+}
+
 /** The intervals that have run: a row is a day, each cell an interval in its last state, the newest day first. */
 export function RunStrip({ runs }: { readonly runs: readonly Run[] }) {
   const newest = new Map<string, Run>();
@@ -31,30 +43,22 @@ export function RunStrip({ runs }: { readonly runs: readonly Run[] }) {
           <Text size="xs" w={84} c="dimmed">
             {day}
           </Text>
-          {cells
-            .toSorted((a, b) => (a.data_interval_start < b.data_interval_start ? -1 : 1))
-            .map((run) => {
-              const [color, sign] = LOOKS[run.status];
-              return (
-                <Tooltip key={run.data_interval_start} label={`${localTime(run.data_interval_start)}: ${run.status}`}>
-                  <Box
-                    bg={color}
-                    c="black"
-                    fz={10}
-                    ta="center"
-                    lh="16px"
-                    w={16}
-                    h={16}
-                    style={{ borderRadius: 3 }}
-                    aria-hidden
-                  >
-                    {sign}
-                  </Box>
-                </Tooltip>
-              );
-            })}
+          {cellsOf(cells).map((run, at) =>
+            run === undefined ? <Box key={at} w={16} h={16} aria-hidden /> : <Cell key={run.id} run={run} />,
+          )}
         </Group>
       ))}
     </Box>
+  );
+}
+
+function Cell({ run }: { readonly run: Run }) {
+  const [color, sign] = LOOKS[run.status];
+  return (
+    <Tooltip label={`${localTime(run.data_interval_start)}: ${run.status}`}>
+      <Box bg={color} c="black" fz={10} ta="center" lh="16px" w={16} h={16} style={{ borderRadius: 3 }} aria-hidden>
+        {sign}
+      </Box>
+    </Tooltip>
   );
 }
