@@ -33,7 +33,7 @@ import { kmsVault } from '../../lib/ports/vault/kms.ts';
 import { athenaWarehouse, type Converter } from '../../lib/warehouse/athena.ts';
 import { pooledReader } from '../../lib/warehouse/pooled-reader.ts';
 import { READING_MS } from '../../lib/warehouse/reader.ts';
-import { functionPool } from '../../lib/workers/function-pool.ts';
+import { functionPool, type SharedTurns } from '../../lib/workers/function-pool.ts';
 import { type PoolOptions, workerPool } from '../../lib/workers/pool.ts';
 import { tableTurns } from '../../lib/workers/table-turns.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
@@ -146,37 +146,24 @@ const turnsOf = (context: Turning, kind: keyof typeof TURNS, waitMs?: number) =>
 /** What runs behind has a turn, or is refused at once. */
 const backgroundTurns = (context: Turning) => turnsOf(context, 'background', 0);
 
-/** Rows of the lake, read by the function that has copies of its files. */
-export const reader = (context: Turning) =>
-  pooledReader(
-    functionPool({
-      worker: functionOf('LAKE_WORKER', READING_MS),
-      turns: turnsOf(context, 'read'),
-      ms: READING_MS,
-      clock: context.clock,
-    }),
-  );
+/** Returns what has the function that has copies of the lake's files do tasks; without `turns` whoever asks has one. */
+const lakeWorkers = ({ clock }: Pick<Context, 'clock'>, ms: number, turns?: SharedTurns) =>
+  functionPool({ worker: functionOf('LAKE_WORKER', ms), ms, clock, ...(turns === undefined ? {} : { turns }) });
+
+/** Rows of the lake. */
+export const reader = (context: Turning) => pooledReader(lakeWorkers(context, READING_MS, turnsOf(context, 'read')));
 
 /**
  * Answers that somebody waits for come from the same; others are ordered. A step waits where nobody else does: its
  * function is told the one that is for the background.
  */
 export const answers = (context: Pick<Context, 'table' | 'clock' | 'newId' | 'log'>) => {
-  const waited = functionPool({
-    worker: functionOf('LAKE_WORKER', WAITED_MS),
-    turns: turnsOf(context, 'waited'),
-    ms: WAITED_MS,
-    clock: context.clock,
-  });
-  const background = functionPool({
-    worker: functionOf('LAKE_WORKER', BACKGROUND_MS),
-    turns: turnsOf(context, 'background'),
-    ms: BACKGROUND_MS,
-    clock: context.clock,
-  });
   const runner = functionOf('QUERY_RUNNER', ORDER_TIMEOUT_MS);
   return stageAnswers(context, {
-    answerer: pooledAnswerer({ waited, background }),
+    answerer: pooledAnswerer({
+      waited: lakeWorkers(context, WAITED_MS, turnsOf(context, 'waited')),
+      background: lakeWorkers(context, BACKGROUND_MS, turnsOf(context, 'background')),
+    }),
     start: (order) => runner.order(order),
     background: backgroundTurns(context),
   });
@@ -184,11 +171,7 @@ export const answers = (context: Pick<Context, 'table' | 'clock' | 'newId' | 'lo
 
 /** In the one function that carries out orders. */
 export const queryRunner = (context: Pick<Context, 'table' | 'clock' | 'newId' | 'log' | 'settings'>) => {
-  const background = functionPool({
-    worker: functionOf('LAKE_WORKER', BACKGROUND_MS),
-    ms: BACKGROUND_MS,
-    clock: context.clock,
-  });
+  const background = lakeWorkers(context, BACKGROUND_MS);
   return runnerOf({
     ...context,
     answerer: pooledAnswerer({ waited: background, background }),

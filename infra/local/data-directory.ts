@@ -32,7 +32,7 @@ import { checkDataDirectory, databaseIn, UnusableDataDirectory, upgradeDataDirec
 const lakeIn = (folder: string): string => join(folder, 'lake');
 const runFilesIn = (folder: string): string => join(folder, 'runs');
 /** Files that are uploaded to be imported, and copies of what was rejected of them. */
-export const importsIn = (folder: string): string => join(folder, 'imports');
+const importsIn = (folder: string): string => join(folder, 'imports');
 /** Where captured requests wait until they are in the lake. */
 export const inboxIn = (folder: string): string => join(folder, 'inbox');
 

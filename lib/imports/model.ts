@@ -14,7 +14,7 @@ declare module '../ports/table/keys.ts' {
   }
 }
 
-export const IMPORT_STATES = ['uploading', 'queued', 'running', 'completed', 'failed', 'cancelled'] as const;
+const IMPORT_STATES = ['uploading', 'queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type ImportState = (typeof IMPORT_STATES)[number];
 
 /** States of imports that still have a way to go. */

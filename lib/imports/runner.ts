@@ -7,7 +7,8 @@ import type { FileStore } from '../ports/files/files.ts';
 import { fromJsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
-import { Refused, type Value } from '../ports/table/table.ts';
+import type { Value } from '../ports/table/table.ts';
+import { isWritten } from '../ports/table/until-written.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { WorkerLost } from '../workers/pool.ts';
 import { type ImportItem, type ReadingOptions } from './model.ts';
@@ -182,13 +183,7 @@ export class ImportRunner {
     const { table } = this.#options;
     const key = keys.requestedImport(item.project_id, item.id);
     const known = { state: item.state, attempts: item.attempts };
-    try {
-      await table.write([{ change: key, set, unset, if: { is: known } }]);
-      return true;
-    } catch (error) {
-      if (error instanceof Refused) return false;
-      throw error;
-    }
+    return isWritten(table, [{ change: key, set, unset, if: { is: known } }]);
   }
 
   async #end(

@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Key, type Op, Refused, type Table } from '../ports/table/table.ts';
+import { isWritten } from '../ports/table/until-written.ts';
 import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { incomingOf } from './catalog.ts';
 import { finishPending } from './pending.ts';
@@ -196,9 +197,7 @@ async function whileHeld<T>(context: Publishing, hold: Hold, work: (lease: Lease
     return await work(lease);
   } finally {
     clearInterval(renewal);
-    await context.table.write([{ remove: key, if: { is: { holder: lease.holder } } }]).catch((error) => {
-      if (!(error instanceof Refused)) throw error;
-    });
+    await isWritten(context.table, [{ remove: key, if: { is: { holder: lease.holder } } }]);
   }
 }
 
@@ -266,9 +265,7 @@ async function takeLease(
 
 /** Marks the lease of a batch, so that its import leaves time for a landing before the next one. */
 async function askForTurn(table: Table, key: Key<LeaseItem>, { holder }: LeaseItem): Promise<void> {
-  await table.write([{ change: key, set: { wanted: true }, if: { is: { holder } } }]).catch((error: unknown) => {
-    if (!(error instanceof Refused)) throw error;
-  });
+  await isWritten(table, [{ change: key, set: { wanted: true }, if: { is: { holder } } }]);
 }
 
 const underWay = (projectId: number, held: LeaseItem | undefined): string =>

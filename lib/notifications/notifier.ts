@@ -1,5 +1,8 @@
 /** What tells people something by itself: alerts and subscriptions, as far as they are alike. */
+import type { MembershipItem } from '../accounts/organizations/model.ts';
+import { LEVELS } from '../http/levels.ts';
 import { jobOps } from '../jobs/job.ts';
+import { fail } from '../ports/errors.ts';
 import type { Item, Op } from '../ports/table/table.ts';
 import { DAY_MS } from '../ports/units.ts';
 
@@ -11,6 +14,10 @@ export interface NotifierItem extends Item {
   /** Who made it: it tells what they may see, when it tells it. */
   readonly created_by: string;
   readonly enabled: boolean;
+  /** The address of a webhook, sealed. */
+  readonly notify_url: string | null;
+  /** What signs for it, sealed. */
+  readonly notify_secret: string | null;
   /** Why the latest check or message failed; null: it did not. */
   readonly latest_error: string | null;
   /** Since when nothing has succeeded; null: the latest did. */
@@ -25,13 +32,30 @@ export interface NotifierItem extends Item {
 export type NotifierKind = 'alert' | 'subscription';
 
 /** Failures of so many days in a row pause it. */
-export const FAILING_DAYS = 7;
+const FAILING_DAYS = 7;
 
 /** What is set when something has succeeded. */
 export const SUCCEEDED = { latest_error: null, failing_since: null } as const;
 
 /** What is set when it begins anew: it was made, or enabled again. */
 export const UNTRIED = { ...SUCCEEDED, paused_reason: null } as const;
+
+/** Returns what is set when somebody says whether it is enabled; undefined: they do not. */
+export const enabledFields = (enabled: boolean | undefined) =>
+  enabled === undefined ? {} : { enabled, paused_reason: null, ...(enabled ? UNTRIED : {}) };
+
+/**
+ * Throws a 403 for whoever neither made it nor is an admin: it tells what whoever made it may see, so nobody else says
+ * where that goes.
+ */
+export function checkMayChange(
+  kind: NotifierKind,
+  { created_by }: Pick<NotifierItem, 'created_by'>,
+  { user_uuid, level }: Pick<MembershipItem, 'user_uuid' | 'level'>,
+): void {
+  if (created_by === user_uuid || level >= LEVELS.admin) return;
+  fail('permission_denied', `Only whoever made the ${kind}, and admins, may change it.`);
+}
 
 /** Returns what is set when something has failed: after a week of nothing else it is paused. */
 export function failed({ failing_since }: Pick<NotifierItem, 'failing_since'>, reason: string, now: number) {

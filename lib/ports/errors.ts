@@ -137,3 +137,14 @@ export function messageOf(error: unknown): string {
 
 /** Returns the words as messages list them: `'a', 'b'`. */
 export const inQuotes = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');
+
+/** Does work. Returns the `Transient` or `Permanent` that it ended with, if it did; throws anything else. */
+export async function knownFailure(work: () => Promise<void>): Promise<Transient | Permanent | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Transient || error instanceof Permanent) return error;
+    throw error;
+  }
+}

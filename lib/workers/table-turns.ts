@@ -2,7 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
-import { type Item, type Key, Refused } from '../ports/table/table.ts';
+import type { Item, Key } from '../ports/table/table.ts';
+import { isWritten } from '../ports/table/until-written.ts';
 import { SECOND_MS } from '../ports/units.ts';
 import type { SharedTurn, SharedTurns } from './function-pool.ts';
 import { LineFull } from './turns.ts';
@@ -44,15 +45,9 @@ export function tableTurns(options: TableTurnsOptions): SharedTurns {
 
   const keyOf = ({ owner, n }: Pick<SharedTurn, 'owner' | 'n'>): Key<TurnItem> => keys.answerTurn(owner, kind, n);
 
-  const held = async (key: Key<TurnItem>, holder: string, forMs: number): Promise<boolean> => {
+  const held = (key: Key<TurnItem>, holder: string, forMs: number): Promise<boolean> => {
     const ttl = Math.ceil((clock() + forMs) / SECOND_MS);
-    try {
-      await table.write([{ put: { ...key, holder, ttl }, if: 'absent' }]);
-      return true;
-    } catch (error) {
-      if (error instanceof Refused) return false;
-      throw error;
-    }
+    return isWritten(table, [{ put: { ...key, holder, ttl }, if: 'absent' }]);
   };
 
   return {

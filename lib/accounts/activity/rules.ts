@@ -26,6 +26,10 @@ export function changesOf(
   });
 }
 
+/** Returns that secrets were set, which says nothing of their values. */
+export const secretChanges = (fields: readonly string[]): Change[] =>
+  fields.map((field) => ({ action: 'changed', field, before: null, after: null }));
+
 /** Returns what a PATCH does to an object that is deleted softly. */
 export const patchActivity = ({ deleted }: { readonly deleted?: boolean | undefined }): ActivityVerb =>
   deleted === undefined ? 'updated' : deleted ? 'deleted' : 'restored';

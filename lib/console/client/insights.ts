@@ -82,7 +82,7 @@ export interface BoardView {
 }
 
 /** Returns what is said of all insights instead of what the dashboard keeps; undefined: nothing. */
-export function overrideOf({ filters, range, properties }: BoardView): Readonly<Record<string, unknown>> | undefined {
+function overrideOf({ filters, range, properties }: BoardView): Readonly<Record<string, unknown>> | undefined {
   if (range === undefined && properties === undefined) return undefined;
   return { ...filters, ...range, ...(properties === undefined ? {} : { properties }) };
 }

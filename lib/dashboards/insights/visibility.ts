@@ -35,3 +35,12 @@ export async function seenInsights(
   );
   return insights.filter((_, at) => isSeen[at]);
 }
+
+/** Returns an insight that was looked up; undefined: there is none, it is deleted, or it is not there for the member. */
+export async function seenInsight(
+  table: Table,
+  tenant: Tenant,
+  found: InsightItem | undefined,
+): Promise<InsightItem | undefined> {
+  return found?.deleted_at === null ? (await seenInsights(table, tenant, [found]))[0] : undefined;
+}

@@ -4,22 +4,19 @@
  * webhook of the export, and announced as an event where there is a bus, at least once and always with the same id.
  */
 import { wireInstant } from '../../http/instant.ts';
-import { traceOf } from '../../http/trace.ts';
 import { aboutOf, jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
-import { Permanent, Transient } from '../../ports/errors.ts';
-import { post } from '../../ports/outbound/outbound.ts';
+import { knownFailure, Transient } from '../../ports/errors.ts';
 import { toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { DAY_MS, SECOND_MS } from '../../ports/units.ts';
+import { DAY_MS } from '../../ports/units.ts';
 import type { NoticeInput } from '../../workflow/messages.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { Notice } from './notice.ts';
-import { webhookHeaders } from './webhook.ts';
+import { postWebhook } from './webhook.ts';
 
-/** How long a webhook may be silent, and for how long a notice is tried to be sent. */
-const IDLE_TIMEOUT_MS = 10 * SECOND_MS;
+/** For how long a notice is tried to be sent. */
 const MAX_AGE_MS = DAY_MS;
 
 /**
@@ -44,39 +41,13 @@ export async function sendNotice(context: Context, { notice: id }: NoticeInput, 
     await table.write(done);
     return;
   }
-  const failure = await postMessage(context, item, item.notify_url, id, notice, signal);
+  const webhook = { url: item.notify_url, secret: item.notify_secret };
+  const belonging = { organization: item.organization_id, batchExport: item.id };
+  const body = JSON.stringify(message(item, id, notice));
+  const failure = await knownFailure(() => postWebhook(context, webhook, belonging, { id, body, signal }));
   const isOver = !(failure instanceof Transient) || clock() >= notice.at + MAX_AGE_MS;
   const line = lineOf(notice, failure, isOver, clock());
   await table.write([...(isOver ? done : []), ...lineOps(context, item.id, id, 'notice', [line])]);
-}
-
-/** Posts the message. Returns the failure, if there is one: `Transient` may be tried again, `Permanent` may not. */
-async function postMessage(
-  { outbound, vault, clock }: Context,
-  item: BatchExportItem,
-  sealedUrl: string,
-  id: string,
-  notice: Notice,
-  signal: AbortSignal,
-): Promise<Transient | Permanent | undefined> {
-  const belonging = { organization: item.organization_id, batchExport: item.id };
-  try {
-    const url = await vault.open(sealedUrl, belonging);
-    const secret = item.notify_secret ? await vault.open(item.notify_secret, belonging) : null;
-    const body = JSON.stringify(message(item, id, notice));
-    const { parent: traceparent } = traceOf(id);
-    const headers = { 'content-type': 'application/json', traceparent, ...webhookHeaders(id, clock(), body, secret) };
-    const { status } = await post(outbound, url, {
-      headers,
-      body: Buffer.from(body),
-      signal,
-      idleTimeoutMs: IDLE_TIMEOUT_MS,
-    });
-    return status >= 200 && status < 300 ? undefined : new Transient(`${new URL(url).host} answered ${status}.`);
-  } catch (error) {
-    if (error instanceof Transient || error instanceof Permanent) return error;
-    throw error;
-  }
 }
 
 /** Returns the body of a webhook, and what an event holds. `text` is for people: chat services show it as it is. */

@@ -1,9 +1,11 @@
-/** The webhook of an export, which is told of failures in the form of the Standard Webhooks specification. */
+/** Webhooks of people, which are told of things in the form of the Standard Webhooks specification. */
 import { createHmac } from 'node:crypto';
+import { traceOf } from '../../http/trace.ts';
 import type { Context } from '../../ports/context.ts';
-import { invalid } from '../../ports/errors.ts';
-import { checkUrl } from '../../ports/outbound/outbound.ts';
+import { invalid, Transient } from '../../ports/errors.ts';
+import { checkUrl, post } from '../../ports/outbound/outbound.ts';
 import type { Settings } from '../../ports/settings.ts';
+import { SECOND_MS } from '../../ports/units.ts';
 import type { Belonging } from '../../ports/vault/vault.ts';
 import type { BatchExportItem } from '../records/model.ts';
 
@@ -31,7 +33,36 @@ export function webhookHeaders(id: string, now: number, body: string, secret: st
   return { ...headers, 'webhook-signature': `v1,${signature}` };
 }
 
-/** What a caller writes of an export's webhook, if anything. */
+/** How long a webhook may be silent. */
+const IDLE_TIMEOUT_MS = 10 * SECOND_MS;
+
+/** A webhook as it is stored: both are sealed. */
+interface SealedWebhook {
+  readonly url: string;
+  readonly secret: string | null | undefined;
+}
+
+/** Posts a message, always with the same id, to a webhook. Throws `Transient` when it is not taken, as `post` does. */
+export async function postWebhook(
+  { outbound, vault, clock }: Pick<Context, 'outbound' | 'vault' | 'clock'>,
+  { url: sealedUrl, secret: sealedSecret }: SealedWebhook,
+  belonging: Belonging,
+  { id, body, signal }: { readonly id: string; readonly body: string; readonly signal: AbortSignal },
+): Promise<void> {
+  const url = await vault.open(sealedUrl, belonging);
+  const secret = sealedSecret ? await vault.open(sealedSecret, belonging) : null;
+  const { parent: traceparent } = traceOf(id);
+  const headers = { 'content-type': 'application/json', traceparent, ...webhookHeaders(id, clock(), body, secret) };
+  const { status } = await post(outbound, url, {
+    headers,
+    body: Buffer.from(body),
+    signal,
+    idleTimeoutMs: IDLE_TIMEOUT_MS,
+  });
+  if (status < 200 || status >= 300) throw new Transient(`${new URL(url).host} answered ${status}.`);
+}
+
+/** What a caller writes of a webhook, if anything. */
 interface WebhookInput {
   readonly notify_url?: string | null | undefined;
   readonly notify_secret?: string | null | undefined;

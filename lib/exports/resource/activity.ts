@@ -1,6 +1,6 @@
 /** The activity log's entries of exports and backfills. Of secrets they say only that they were sent. */
 import type { Change } from '../../accounts/activity/model.ts';
-import { changesOf, type LoggedFields } from '../../accounts/activity/rules.ts';
+import { changesOf, type LoggedFields, secretChanges } from '../../accounts/activity/rules.ts';
 import type { Value } from '../../ports/table/table.ts';
 import type { BatchExportItem } from '../records/model.ts';
 
@@ -39,9 +39,7 @@ export function exportChanges(
   return [
     ...changesOf(before, set, LOGGED_FIELDS),
     ...configChanges(before.destination_config, set['destination_config']),
-    ...[...secrets.map(within), ...WEBHOOK_SECRETS.filter((name) => Object.hasOwn(set, name))].map(
-      (field): Change => ({ action: 'changed', field, before: null, after: null }),
-    ),
+    ...secretChanges([...secrets.map(within), ...WEBHOOK_SECRETS.filter((name) => Object.hasOwn(set, name))]),
   ];
 }
 

@@ -73,6 +73,9 @@ export const RUN_KNOWN_MS = 15 * MINUTE_MS;
 /** So many runs are known; the oldest that have ended go first. */
 const MAX_RUNS = 2_000;
 
+/** Throws the 400 of a name that a run has which goes on. */
+export const failTaken = (): never => invalid('client_query_id', 'A query with this id is being answered already.');
+
 /** Why a run that somebody stopped has no answer. */
 export const cancelled = (): Failure =>
   new Failure('validation', { detail: 'The query was cancelled.', attr: 'query' });
@@ -87,7 +90,7 @@ export function answersOf(
   const runs = new Map<string, QueryRun>();
   const stops = new Map<QueryRun, () => void>();
   const background = new Set<Promise<unknown>>();
-  const { compute, isFresh } = computations(context, answerer, cache);
+  const { cached, compute, isFresh } = computations(context, answerer, cache);
 
   /** Joins the computation that is under way, or begins one; it is stopped when all who wait have left. */
   const join = async (
@@ -144,8 +147,7 @@ export function answersOf(
     const id = runId ?? newId();
     const name = `${asked.project.id} ${id}`;
     const known = runs.get(name);
-    if (known !== undefined && known.endedAt === null)
-      invalid('client_query_id', 'A query with this id is being answered already.');
+    if (known !== undefined && known.endedAt === null) failTaken();
     const run: QueryRun = {
       id,
       project: asked.project.id,
@@ -217,15 +219,7 @@ export function answersOf(
         });
       return Promise.resolve();
     },
-    cached: async (asked) => {
-      const wanted = asked.map(keyOf);
-      const [first] = asked;
-      const found = first === undefined ? [] : await cache.find(first.project.id, wanted);
-      return wanted.map((key, n) => {
-        const kept = found[n] ?? null;
-        return { key, kept, isCached: kept !== null, run: null };
-      });
-    },
+    cached,
     run: (project, id) => {
       forget();
       return Promise.resolve(runs.get(`${project} ${id}`));

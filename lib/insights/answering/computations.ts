@@ -68,6 +68,16 @@ export function computations({ table, log }: Pick<Context, 'table' | 'log'>, ans
       });
       return kept;
     },
+    /** Tells the answers of queries of one project as they are kept, true or not any more. */
+    cached: async (asked: readonly AskedQuery[]) => {
+      const wanted = asked.map(keyOf);
+      const [first] = asked;
+      const found = first === undefined ? [] : await cache.find(first.project.id, wanted);
+      return wanted.map((key, n) => {
+        const kept = found[n] ?? null;
+        return { key, kept, isCached: kept !== null, run: null };
+      });
+    },
     isFresh: async (project: number, kept: KeptAnswer, moment: Moment, seen?: SeenFiles): Promise<boolean> => {
       if (!meansTheSame(kept.clock, kept.at, moment.now, moment.timezone)) return false;
       const files = seen?.get(project) ?? filesOf(project);

@@ -10,6 +10,9 @@ export const WAITED_MS = 25 * SECOND_MS;
 /** Nobody waits: an answer may take so long. */
 export const BACKGROUND_MS = 300 * SECOND_MS;
 
+/** Throws the 429 of an organization that has no turn. */
+export const failCrowded = (): never => failFull('Too many queries of the organization are being answered.');
+
 /**
  * Answers by pools whose workers run `answer-worker.ts`: one for those who wait, the other for what runs in the
  * background, so that the second never holds up the first.
@@ -26,7 +29,7 @@ export const pooledAnswerer = (pools: {
       const task = { name: 'answer', input: asked, owner, signal: AbortSignal.any([signal, late]) };
       return (await pool.run(task)) as Answered;
     } catch (error) {
-      if (error instanceof LineFull) failFull('Too many queries of the organization are being answered.');
+      if (error instanceof LineFull) failCrowded();
       const isLate = late.aborted && !signal.aborted;
       if (isLate || (error instanceof WorkerLost && error.loss === 'silence'))
         return invalid(

@@ -24,7 +24,7 @@ interface LookedAt {
   readonly isTied: boolean;
 }
 
-export interface ResolvedEvents {
+interface ResolvedEvents {
   /**
    * Does work with the name of a table that has the resolved events; undefined: there is none. One is made when a
    * question asks whose events of the same files are for the second time.

@@ -7,16 +7,17 @@ import type { Context } from '../../ports/context.ts';
 import { Failure, type FailureKind, invalid, messageOf } from '../../ports/errors.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { type Item, Refused } from '../../ports/table/table.ts';
+import type { Item } from '../../ports/table/table.ts';
+import { isWritten } from '../../ports/table/until-written.ts';
 import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { SharedTurn, SharedTurns } from '../../workers/function-pool.ts';
-import { failFull, LineFull } from '../../workers/turns.ts';
+import { LineFull } from '../../workers/turns.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { Answerer } from './answerer.ts';
-import { type Answers, cancelled, type QueryRun, RUN_KNOWN_MS } from './answers.ts';
+import { type Answers, cancelled, failTaken, type QueryRun, RUN_KNOWN_MS } from './answers.ts';
 import { answerCache, OF_MANY } from './cache.ts';
 import { type AskedQuery, computations, keyOf, momentOf, wayOf } from './computations.ts';
-import { BACKGROUND_MS } from './pooled-answerer.ts';
+import { BACKGROUND_MS, failCrowded } from './pooled-answerer.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -61,7 +62,7 @@ export interface QueryOrder {
 }
 
 /** Has an order carried out by somebody else. Resolves when it is sure that it begins. */
-export type StartOrder = (order: QueryOrder) => Promise<void>;
+type StartOrder = (order: QueryOrder) => Promise<void>;
 
 type StageContext = Pick<Context, 'table' | 'clock' | 'newId' | 'log'>;
 
@@ -82,7 +83,7 @@ interface StageAnswersOptions {
 export function stageAnswers(context: StageContext, { answerer, start, background }: StageAnswersOptions): Answers {
   const { clock, newId, log } = context;
   const cache = answerCache(context, OF_MANY);
-  const { compute, isFresh } = computations(context, answerer, cache);
+  const { cached, compute, isFresh } = computations(context, answerer, cache);
   const runs = storedRuns(context);
 
   return {
@@ -111,7 +112,7 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
       if (!fits({ ...order, run: null }))
         invalid('query', 'The query is too long to be answered later. Send `"refresh": "blocking"`.');
       const turn = await background.take(project.organization_id, ORDER_MS).catch((error: unknown) => {
-        if (error instanceof LineFull) failFull('Too many queries of the organization are being answered.');
+        if (error instanceof LineFull) failCrowded();
         throw error;
       });
       try {
@@ -123,15 +124,7 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
         throw error;
       }
     },
-    cached: async (asked) => {
-      const wanted = asked.map(keyOf);
-      const [first] = asked;
-      const found = first === undefined ? [] : await cache.find(first.project.id, wanted);
-      return wanted.map((key, n) => {
-        const kept = found[n] ?? null;
-        return { key, kept, isCached: kept !== null, run: null };
-      });
-    },
+    cached,
     renew: async (asked) => {
       const orders = ordersOf(asked);
       await Promise.all(orders.map(start)).catch((error: unknown) => {
@@ -170,8 +163,6 @@ function ordersOf(asked: readonly AskedQuery[]): QueryOrder[] {
   return orders;
 }
 
-const isTaken = (): never => invalid('client_query_id', 'A query with this id is being answered already.');
-
 /** The runs of queries, in the table. */
 function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
   const find = async (project: number, id: string): Promise<QueryRun | undefined> => {
@@ -185,7 +176,7 @@ function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
       const { project, insight = null, dashboard = null } = asked;
       const at = keys.queryRun(project.id, id);
       const before = await table.get(at);
-      if (before !== undefined && runOf(project.id, before, clock()).endedAt === null) isTaken();
+      if (before !== undefined && runOf(project.id, before, clock()).endedAt === null) failTaken();
       const started_at = clock();
       const item: QueryRunItem = {
         ...at,
@@ -200,10 +191,7 @@ function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
         ttl: expiry(started_at + LONGEST_RUN_MS),
       };
       const unchanged = before === undefined ? 'absent' : { is: { started_at: before.started_at } };
-      await table.write([{ put: item, if: unchanged }]).catch((error: unknown) => {
-        if (error instanceof Refused) isTaken();
-        throw error;
-      });
+      if (!(await isWritten(table, [{ put: item, if: unchanged }]))) failTaken();
       return runOf(project.id, item, clock());
     },
     /** Notes the end of a run that has none, and where its answer is: a run that was cancelled stays so. */
@@ -224,9 +212,7 @@ function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
               }),
       };
       const goesOn = { is: { id, ended_at: null } };
-      await table.write([{ change: keys.queryRun(project, id), set, if: goesOn }]).catch((error: unknown) => {
-        if (!(error instanceof Refused)) throw error;
-      });
+      await isWritten(table, [{ change: keys.queryRun(project, id), set, if: goesOn }]);
     },
   };
 }
@@ -309,13 +295,8 @@ export function queryRunner(context: OrderContext): QueryRunner {
     if ((await wayOf('blocking', kept, (one) => isFresh(id, one, moment))) === 'cached') return;
     const claim = keys.answerUnderWay(id, key);
     const holder = newId();
-    try {
-      const ttl = Math.ceil((clock() + ORDER_MS) / SECOND_MS);
-      await table.write([{ put: { ...claim, holder, ttl }, if: 'absent' }]);
-    } catch (error) {
-      if (error instanceof Refused) return;
-      throw error;
-    }
+    const ttl = Math.ceil((clock() + ORDER_MS) / SECOND_MS);
+    if (!(await isWritten(table, [{ put: { ...claim, holder, ttl }, if: 'absent' }]))) return;
     let turn: SharedTurn | undefined;
     try {
       turn = await background.take(organization, ORDER_MS);

@@ -13,15 +13,15 @@ declare module '../../ports/table/keys.ts' {
   }
 }
 
-export const CONDITIONS = ['absolute_value', 'relative_increase', 'relative_decrease'] as const;
+const CONDITIONS = ['absolute_value', 'relative_increase', 'relative_decrease'] as const;
 const THRESHOLDS = ['absolute', 'percentage'] as const;
-export const CALCULATION_INTERVALS = ['hourly', 'daily', 'weekly', 'monthly'] as const;
+const CALCULATION_INTERVALS = ['hourly', 'daily', 'weekly', 'monthly'] as const;
 export type CalculationInterval = (typeof CALCULATION_INTERVALS)[number];
-export const NOTIFY_TYPES = ['webhook', 'slack'] as const;
+const NOTIFY_TYPES = ['webhook', 'slack'] as const;
 
 /** What an alert found when it last looked. */
-export const STATES = ['Not firing', 'Firing', 'Errored', 'Snoozed'] as const;
-export type AlertState = (typeof STATES)[number];
+const STATES = ['Not firing', 'Firing', 'Errored', 'Snoozed'] as const;
+type AlertState = (typeof STATES)[number];
 
 /** The bounds of a number; of a share, 0.5 is 50 percent. */
 export interface Threshold {
@@ -56,11 +56,7 @@ export interface AlertItem extends NotifierItem {
   readonly snoozed_until: number | null;
   /** Uuids of members. */
   readonly subscribed_users: JsonText<readonly string[]>;
-  /** Sealed. */
-  readonly notify_url: string | null;
   readonly notify_host: string | null;
-  /** Sealed. */
-  readonly notify_secret: string | null;
   readonly notify_type: (typeof NOTIFY_TYPES)[number];
   readonly state: AlertState;
   readonly last_value: number | null;
@@ -103,7 +99,7 @@ const ConfigInput = z.object({
 });
 
 /** At most so many people are told by an alert. */
-export const MAX_SUBSCRIBED_USERS = 40;
+const MAX_SUBSCRIBED_USERS = 40;
 
 /** The body that makes an alert. */
 export const AlertInput = z.object({

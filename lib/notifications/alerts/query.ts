@@ -18,7 +18,7 @@ const CUMULATIVE = 'ActionsLineGraphCumulative';
 /** The letters by which dates count intervals back. */
 const UNITS: Readonly<Record<string, string>> = { minute: 'M', hour: 'h', day: 'd', week: 'w', month: 'm' };
 
-export interface WatchedQuery {
+interface WatchedQuery {
   readonly query: SentQuery;
   readonly isTotal: boolean;
   readonly hasBreakdown: boolean;

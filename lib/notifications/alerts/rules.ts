@@ -11,7 +11,7 @@ export interface TrendsResult {
 }
 
 /** What is asked of the numbers. */
-export interface Watch {
+interface Watch {
   readonly threshold: Threshold;
   readonly condition: AlertItem['condition'];
   readonly series_index: number;

@@ -1,17 +1,16 @@
 /** Makes, reads, changes and removes alerts. */
 import type * as z from 'zod';
 import type { ActivityOps } from '../../accounts/activity/model.ts';
-import { changesOf, creationChanges, type LoggedFields } from '../../accounts/activity/rules.ts';
+import { changesOf, creationChanges, type LoggedFields, secretChanges } from '../../accounts/activity/rules.ts';
 import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
 import { userLookup } from '../../accounts/users/lookup.ts';
-import { seenInsights } from '../../dashboards/insights/visibility.ts';
+import { seenInsight, seenInsights } from '../../dashboards/insights/visibility.ts';
 import { failUnseen } from '../../dashboards/rules.ts';
 import { invalidReference } from '../../dashboards/tiles.ts';
 import { checkWebhook, webhookFields } from '../../exports/notices/webhook.ts';
 import { Answer } from '../../http/answer.ts';
-import { LEVELS } from '../../http/levels.ts';
 import { type InsightItem, insightObject } from '../../insights/model.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
@@ -22,7 +21,7 @@ import { listAll } from '../../ports/table/list-all.ts';
 import type { Op, Table, Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { NO_MAIL } from '../messages/letter.ts';
-import { dueOps, SUCCEEDED, UNTRIED } from '../notifier.ts';
+import { checkMayChange, dueOps, enabledFields, SUCCEEDED, UNTRIED } from '../notifier.ts';
 import {
   type AlertInput,
   type AlertItem,
@@ -38,7 +37,7 @@ import { snoozeEnd } from './times.ts';
 const MAX_ALERTS = 500;
 
 /** An alert, and the insight that it watches. */
-export interface AlertWithInsight {
+interface AlertWithInsight {
   readonly item: AlertItem;
   readonly insight: InsightItem;
 }
@@ -193,7 +192,7 @@ export async function changeAlert(
   ifMatch: readonly number[] | undefined,
 ): Promise<AlertWithInsight> {
   const { table, clock } = context;
-  checkMayChange(read.item, tenant);
+  checkMayChange('alert', read.item, tenant.membership);
   const { project } = placeIn(tenant);
   const sent = await fieldsOf(context, tenant, read.item.id, patch);
   let known: AlertWithInsight | undefined = read;
@@ -208,7 +207,6 @@ export async function changeAlert(
     const set = {
       ...sent,
       ...(isAnew ? { ...ANEW, ...SUCCEEDED } : {}),
-      ...(sent['enabled'] === true ? UNTRIED : {}),
       ...snoozeOf(patch.snoozed_until, now, insightMoment(project).timezone),
       ...(isAnew || isBack || patch.snoozed_until === null ? { next_check_at: now } : {}),
     };
@@ -224,9 +222,7 @@ export async function changeAlert(
         activity: 'updated',
         changes: [
           ...changesOf(item, set, LOGGED_FIELDS),
-          ...SECRETS.filter((field) => sent[field] !== undefined).map(
-            (field) => ({ action: 'changed', field, before: null, after: null }) as const,
-          ),
+          ...secretChanges(SECRETS.filter((field) => sent[field] !== undefined)),
         ],
       }),
     ]);
@@ -240,18 +236,12 @@ export async function destroyAlert(
   { tenant, activityOps }: Writing,
   { item }: AlertWithInsight,
 ): Promise<void> {
-  checkMayChange(item, tenant);
+  checkMayChange('alert', item, tenant.membership);
   await table.write([
     { remove: keys.alert(item.project_id, item.id) },
     ...dueOps('alert', item, null),
     ...activityOps({ ...about(item), activity: 'deleted' }),
   ]);
-}
-
-/** It tells what whoever made it may see, so nobody else but an admin says where that goes. */
-function checkMayChange({ created_by }: AlertItem, { membership: { user_uuid, level } }: Tenant): void {
-  if (created_by === user_uuid || level >= LEVELS.admin) return;
-  fail('permission_denied', 'Only whoever made the alert, and admins, may change it.');
 }
 
 const about = ({ id, name, project_id: project }: AlertItem) =>
@@ -301,7 +291,7 @@ async function fieldsOf(
           check_ongoing_interval: config?.check_ongoing_interval ?? false,
         }),
     ...(calculation_interval === undefined ? {} : { calculation_interval: calculation_interval ?? 'daily' }),
-    ...(enabled === undefined ? {} : { enabled, paused_reason: null }),
+    ...enabledFields(enabled),
     ...(skip_weekend === undefined ? {} : { skip_weekend: skip_weekend ?? false }),
     ...(subscribed === undefined ? {} : { subscribed_users: toJsonText(subscribed) }),
     ...(await webhookFields(context, sent, { organization: tenant.organization.id, alert: id })),
@@ -343,8 +333,7 @@ async function insightFor(
   id: number,
   sent: Readonly<Record<string, Value>>,
 ): Promise<InsightItem> {
-  const found = await table.get(keys.insight(placeIn(tenant).project.id, id));
-  const [seen] = found?.deleted_at === null ? await seenInsights(table, tenant, [found]) : [];
+  const seen = await seenInsight(table, tenant, await table.get(keys.insight(placeIn(tenant).project.id, id)));
   if (seen !== undefined) return seen;
   if (sent['insight_id'] === undefined) fail('not_found');
   return invalidReference('insight', id);

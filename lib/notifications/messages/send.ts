@@ -1,18 +1,16 @@
 /** Sends messages: each is a job, tried for a day, always with the same id, by which its receiver can tell it. */
 import { findMembership } from '../../accounts/organizations/store.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
-import { webhookHeaders } from '../../exports/notices/webhook.ts';
+import { postWebhook } from '../../exports/notices/webhook.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { traceOf } from '../../http/trace.ts';
 import { aboutOf, jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
-import { Permanent, Transient } from '../../ports/errors.ts';
-import { post } from '../../ports/outbound/outbound.ts';
+import { knownFailure, Permanent, Transient } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Key, Op } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { DAY_MS, SECOND_MS } from '../../ports/units.ts';
+import { DAY_MS } from '../../ports/units.ts';
 import type { MessageInput } from '../../workflow/messages.ts';
 import type { AlertItem } from '../alerts/model.ts';
 import { failed, type NotifierItem, SUCCEEDED } from '../notifier.ts';
@@ -21,8 +19,7 @@ import { letterOf } from './letter.ts';
 import type { Message, Target } from './message.ts';
 import { slackBody } from './slack.ts';
 
-/** How long a webhook may be silent, and for how long a message is tried to be sent. */
-const IDLE_TIMEOUT_MS = 10 * SECOND_MS;
+/** For how long a message is tried to be sent. */
 const MAX_AGE_MS = DAY_MS;
 
 /**
@@ -40,7 +37,7 @@ export async function sendMessage(context: Context, { message: id }: MessageInpu
     await table.write(done);
     return;
   }
-  const failure = await sent(context, item, id, message, signal);
+  const failure = await knownFailure(() => post(context, item, id, message, signal));
   const isOver = !(failure instanceof Transient) || clock() >= message.at + MAX_AGE_MS;
   await untilWritten(async () => {
     const now = clock();
@@ -72,47 +69,19 @@ async function isWanted({ table }: Context, item: NotifierItem, { target }: Mess
   return (await seenInsights(table, { organization, project, membership }, [insight])).length > 0;
 }
 
-/** Sends it. Returns the failure, if there is one: `Transient` may be tried again, `Permanent` may not. */
-async function sent(
+async function post(
   context: Context,
   item: NotifierItem,
   id: string,
   message: Message,
   signal: AbortSignal,
-): Promise<Transient | Permanent | undefined> {
-  try {
-    const { target } = message;
-    if (target.type === 'member' || target.type === 'email') await mailMessage(context, id, message, target);
-    else await postMessage(context, item, id, message, signal);
-    return undefined;
-  } catch (error) {
-    if (error instanceof Transient || error instanceof Permanent) return error;
-    throw error;
-  }
-}
-
-async function postMessage(
-  { outbound, vault, clock }: Context,
-  item: NotifierItem,
-  id: string,
-  message: Message,
-  signal: AbortSignal,
 ): Promise<void> {
-  const { notify_url, notify_secret } = item;
-  if (typeof notify_url !== 'string') return;
-  const belonging = belongingOf(message);
-  const url = await vault.open(notify_url, belonging);
-  const secret = typeof notify_secret === 'string' ? await vault.open(notify_secret, belonging) : null;
-  const body = JSON.stringify(message.target.type === 'slack' ? slackBody(message) : webhookBody(id, message));
-  const { parent: traceparent } = traceOf(id);
-  const headers = { 'content-type': 'application/json', traceparent, ...webhookHeaders(id, clock(), body, secret) };
-  const { status } = await post(outbound, url, {
-    headers,
-    body: Buffer.from(body),
-    signal,
-    idleTimeoutMs: IDLE_TIMEOUT_MS,
-  });
-  if (status < 200 || status >= 300) throw new Transient(`${new URL(url).host} answered ${status}.`);
+  const { target } = message;
+  if (target.type === 'member' || target.type === 'email') return mailMessage(context, id, message, target);
+  const { notify_url: url, notify_secret: secret } = item;
+  if (url === null) return;
+  const body = JSON.stringify(target.type === 'slack' ? slackBody(message) : webhookBody(id, message));
+  await postWebhook(context, { url, secret }, belongingOf(message), { id, body, signal });
 }
 
 async function mailMessage(
@@ -127,7 +96,7 @@ async function mailMessage(
 }
 
 /** Returns whose the sealed address is. */
-export const belongingOf = ({ organization, by: { kind, id } }: Pick<Message, 'organization' | 'by'>) =>
+const belongingOf = ({ organization, by: { kind, id } }: Pick<Message, 'organization' | 'by'>) =>
   kind === 'alert' ? { organization, alert: String(id) } : { organization, subscription: String(id) };
 
 /** Returns the body of a webhook. `text` is for people: chat services show it as it is. */

@@ -13,7 +13,7 @@ declare module '../../ports/table/keys.ts' {
   }
 }
 
-export const TARGET_TYPES = ['email', 'slack', 'webhook'] as const;
+const TARGET_TYPES = ['email', 'slack', 'webhook'] as const;
 export const FREQUENCIES = ['daily', 'weekly', 'monthly', 'yearly'] as const;
 export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
@@ -44,10 +44,6 @@ export interface SubscriptionItem extends NotifierItem {
   readonly target_type: (typeof TARGET_TYPES)[number];
   /** As answers show it: of a webhook only where it leads. */
   readonly target_value: string;
-  /** The address of a webhook, sealed. */
-  readonly notify_url: string | null;
-  /** Sealed. */
-  readonly notify_secret: string | null;
   readonly schedule: JsonText<Schedule>;
   readonly title: string | null;
   readonly deleted: boolean;

@@ -6,14 +6,13 @@ import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
 import { userLookup } from '../../accounts/users/lookup.ts';
-import { seenInsights } from '../../dashboards/insights/visibility.ts';
+import { seenInsight, seenInsights } from '../../dashboards/insights/visibility.ts';
 import { isPersonal } from '../../dashboards/public-page/results.ts';
 import { failUnseen, maySee } from '../../dashboards/rules.ts';
 import { readDashboard, readSummaries } from '../../dashboards/store.ts';
 import { insightsOf, invalidReference } from '../../dashboards/tiles.ts';
 import { checkWebhook, webhookFields } from '../../exports/notices/webhook.ts';
 import { Answer } from '../../http/answer.ts';
-import { LEVELS } from '../../http/levels.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
@@ -25,7 +24,7 @@ import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Op, Table, Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { NO_MAIL } from '../messages/letter.ts';
-import { dueOps, UNTRIED } from '../notifier.ts';
+import { checkMayChange, dueOps, enabledFields, UNTRIED } from '../notifier.ts';
 import {
   type Schedule,
   type SubscriptionInput,
@@ -42,7 +41,7 @@ const MAX_SUBSCRIPTIONS = 500;
 const MAX_ADDRESSES = 20;
 
 /** A subscription, and the name of what it sends. */
-export interface NamedSubscription {
+interface NamedSubscription {
   readonly item: SubscriptionItem;
   readonly name: string | null;
 }
@@ -212,7 +211,7 @@ export async function changeSubscription(
 ): Promise<SubscriptionItem> {
   const { table, clock } = context;
   const { project } = placeIn(tenant);
-  checkMayChange(read, tenant);
+  checkMayChange('subscription', read, tenant.membership);
   checkSame(read, patch);
   await checkChosen(table, project.id, read.dashboard, patch.dashboard_export_insights);
   // What answers show of an address is no new one.
@@ -234,8 +233,7 @@ export async function changeSubscription(
       ...target,
       ...(chosen === undefined ? {} : { dashboard_export_insights: toJsonText(chosen) }),
       ...(title === undefined ? {} : { title }),
-      ...(enabled === undefined ? {} : { enabled, paused_reason: null }),
-      ...(enabled === true ? UNTRIED : {}),
+      ...enabledFields(enabled),
       ...(deleted === undefined ? {} : { deleted }),
       ...(isOther ? { schedule: toJsonText(schedule) } : {}),
       ...(isOther || isBack
@@ -277,12 +275,6 @@ const LOGGED_FIELDS: LoggedFields = {
   enabled: 'plain',
 };
 
-/** It sends what whoever made it may see, so nobody else but an admin says where that goes. */
-function checkMayChange({ created_by }: SubscriptionItem, { membership: { user_uuid, level } }: Tenant): void {
-  if (created_by === user_uuid || level >= LEVELS.admin) return;
-  fail('permission_denied', 'Only whoever made the subscription, and admins, may change it.');
-}
-
 type Sent = z.output<typeof SubscriptionPatch>;
 
 /** Throws a 400 when what is to be sent is not one thing that the member sees. */
@@ -298,8 +290,7 @@ async function checkSubject(table: Table, tenant: Tenant, { dashboard, insight, 
     return;
   }
   if (typeof insight !== 'number') invalid('insight', 'Send a dashboard or an insight.', 'required');
-  const item = await table.get(keys.insight(project.id, insight));
-  const [seen] = item?.deleted_at === null ? await seenInsights(table, tenant, [item]) : [];
+  const seen = await seenInsight(table, tenant, await table.get(keys.insight(project.id, insight)));
   if (seen === undefined) return invalidReference('insight', insight);
   await checkChosen(table, project.id, null, rest.dashboard_export_insights);
   if (isPersonal(seen)) invalid('insight', 'Rows about persons are not sent. Choose an insight with numbers.');

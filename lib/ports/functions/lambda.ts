@@ -3,9 +3,7 @@ import { InvokeCommand, type LambdaClient, TooManyRequestsException } from '@aws
 import { orTransient } from '../aws-failures.ts';
 
 /** What a call came to: the JSON that was returned, or how the function ended without. */
-export type Called =
-  | { readonly returned: unknown }
-  | { readonly ended: { readonly name: string; readonly message: string } };
+type Called = { readonly returned: unknown } | { readonly ended: { readonly name: string; readonly message: string } };
 
 export interface LambdaFunction {
   /** Calls it and waits. Throws `FunctionBusy`, `Transient`, and the signal's reason; the function goes on on abort. */
