@@ -290,7 +290,9 @@ test(
   'nothing appears behind a fence, nothing is lost and nothing is there twice, whoever stalls or dies',
   async () => {
     const histories = fc.asyncProperty(fc.integer(), (seed) => play(table, seed));
-    await expect(fc.assert(histories, { numRuns: RUNS, endOnFailure: true })).resolves.toBeUndefined();
+    await expect(
+      fc.assert(histories, { numRuns: RUNS, endOnFailure: true, includeErrorInReport: true }),
+    ).resolves.toBeUndefined();
   },
   60_000 + RUNS * 30,
 );
