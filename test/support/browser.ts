@@ -1,6 +1,6 @@
 /** A real browser for tests of pages, from a package: whatever this machine has installed is not asked for. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -64,8 +64,23 @@ export async function obstacles(page: Page): Promise<unknown[]> {
 /** Returns the browser's program, and an environment with the libraries and fonts of its package. */
 export function browserProgram(): { readonly program: string; readonly environment: NodeJS.ProcessEnv } {
   const folder = unpacked();
+  useOwnFonts(join(folder, 'fonts'));
   const own = { LD_LIBRARY_PATH: join(folder, 'al2023/lib'), FONTCONFIG_PATH: join(folder, 'fonts') };
   return { program: join(folder, 'chromium'), environment: { ...process.env, ...own } };
+}
+
+/** The fonts of the package, which looks for them where Lambda has them. Without any, the browser ends at the first text. */
+const FONTS = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir prefix="relative">fonts</dir></fontconfig>
+`;
+
+function useOwnFonts(folder: string): void {
+  const file = join(folder, 'fonts.conf');
+  if (readFileSync(file, 'utf8') === FONTS) return;
+  const fresh = `${file}-${process.pid}`;
+  writeFileSync(fresh, FONTS);
+  renameSync(fresh, file);
 }
 
 /** Starts the browser in a new, empty folder of its own. */
