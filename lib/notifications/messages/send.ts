@@ -103,8 +103,10 @@ const belongingOf = ({ organization, by: { kind, id } }: Pick<Message, 'organiza
 
 /** Returns the body of a webhook. `text` is for people: chat services show it as it is. */
 function webhookBody(id: string, { type, at, title, lines, data, insights }: Message) {
-  const numbers = insights.map(({ table, moreRows, figure: _, ...rest }) => ({
-    ...rest,
+  const numbers = insights.map(({ name, link, summary, table, moreRows }) => ({
+    name,
+    link,
+    summary,
     ...table,
     more_rows: moreRows,
   }));
