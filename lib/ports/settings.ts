@@ -93,7 +93,7 @@ export const CLOUD_SETTINGS: Settings = {
   requestsPerKey: 480,
   // Athena: $5 per TB, and at least 10 MB a query (aws.amazon.com/athena/pricing, us-east-1).
   scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * 1024 * 1024 },
-  // Athena reads it for half a dollar at most: a hundred days of some 10 million events each.
+  // Athena reads it for half a dollar: about a hundred days of 10 million events each.
   queryBytes: { waited: 1e9, background: 4e9, athena: 100e9 },
   privateAddresses: false,
   folderRoots: undefined,

@@ -453,8 +453,38 @@ describe('the functions of a stage', () => {
   test('ask Athena only where nobody waits, bounded in bytes, with results of their own', () => {
     const rights = rightsOf('run-queries').filter((right) => /^(athena|glue|s3):/.test(right));
     expect(
-      rights.map((right) => right.replace(/arn:<AWS::Partition>:(\w+:<AWS::Region>:<AWS::AccountId>|s3::):/, '')),
-    ).toMatchInlineSnapshot();
+  rights.map((right) => right.replace(/arn:<AWS::Partition>:(\w+:<AWS::Region>:<AWS::AccountId>|s3::):/, ''))
+).toMatchInlineSnapshot(`
+[
+  "athena:GetQueryExecution workgroup/workspaces-dev-queries",
+  "athena:GetQueryResults workgroup/workspaces-dev-queries",
+  "athena:StartQueryExecution workgroup/workspaces-dev-queries",
+  "athena:StopQueryExecution workgroup/workspaces-dev-queries",
+  "glue:GetDatabase catalog",
+  "glue:GetDatabase database/workspaces_dev",
+  "glue:GetDatabase table/workspaces_dev/events",
+  "glue:GetDatabase table/workspaces_dev/persons",
+  "glue:GetPartitions catalog",
+  "glue:GetPartitions database/workspaces_dev",
+  "glue:GetPartitions table/workspaces_dev/events",
+  "glue:GetPartitions table/workspaces_dev/persons",
+  "glue:GetTable catalog",
+  "glue:GetTable database/workspaces_dev",
+  "glue:GetTable table/workspaces_dev/events",
+  "glue:GetTable table/workspaces_dev/persons",
+  "s3:GetObject workspaces-dev-data-lake/events/*",
+  "s3:GetObject workspaces-dev-data-lake/persons/*",
+  "s3:AbortMultipartUpload workspaces-dev-data-runFiles/queries/*",
+  "s3:GetObject workspaces-dev-data-runFiles/queries/*",
+  "s3:ListMultipartUploadParts workspaces-dev-data-runFiles/queries/*",
+  "s3:PutObject workspaces-dev-data-runFiles/queries/*",
+  "s3:GetBucketLocation workspaces-dev-data-lake",
+  "s3:GetBucketLocation workspaces-dev-data-runFiles",
+  "s3:ListBucket workspaces-dev-data-lake",
+  "s3:ListBucket workspaces-dev-data-runFiles",
+  "s3:ListBucketMultipartUploads workspaces-dev-data-runFiles",
+]
+`);
     const groups = ofType(dev.service, 'AWS::Athena::WorkGroup').map(([, { Properties }]) => Properties);
     expect(groups).toMatchObject([
       { Name: 'workspaces-dev' },
