@@ -225,13 +225,22 @@ class Pool implements WorkerPool {
     const isWanted = isDone && !worker.isLeaving;
     const isTooLarge = worker.most > this.#options.memory.each * MB * REUSED_BELOW;
     if (!isWanted || isTooLarge) void worker.kill('retired');
-    // Another one takes its place, so that the next task need not wait for a start.
-    if (isWanted) this.#keep(isTooLarge ? this.#start() : worker);
+    if (isWanted) this.#keep(isTooLarge ? this.#successor() : worker);
   }
 
-  #keep(worker: WorkerProcess): void {
+  #keep(worker: WorkerProcess | undefined): void {
+    if (worker === undefined) return;
     worker.isIdle(IDLE_MS);
     this.#idle.push(worker);
+  }
+
+  /** Starts a worker so that the next task need not wait for it. When that fails, the next task is told. */
+  #successor(): WorkerProcess | undefined {
+    try {
+      return this.#start();
+    } catch {
+      return undefined;
+    }
   }
 
   /** Kills whoever has more memory than they may; of those that have too much together the one that has most. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Permanent } from '../../../lib/ports/errors.ts';
 import { type PoolOptions, type WorkerPool, workerPool } from '../../../lib/workers/pool.ts';
@@ -129,6 +129,23 @@ test('a worker that is left with much memory is replaced before the next task co
   const [second] = others();
   expect(((await pool.run({ name: 'answers', input: null, owner })) as { pid: number }).pid).not.toBe(pid);
   expect(others()).toEqual([second]);
+});
+
+test('a replacement that cannot be started harms no task', async () => {
+  const folder = join(temporaryFolder(), 'workers');
+  const pool = poolWith({ folder });
+  jest.useFakeTimers({ doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'Date'] });
+  try {
+    await pool.run({ name: 'takes', input: 300, owner });
+    renameSync(folder, `${folder} of before`);
+    writeFileSync(folder, 'no folder');
+    const steps = pool.stream({ name: 'takes', input: 0, owner });
+    await steps.next();
+    jest.advanceTimersByTime(1_000);
+    expect(await steps.next()).toEqual({ done: true, value: 300 });
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('a worker that is silent for too long is killed, also when it keeps its thread busy', async () => {
