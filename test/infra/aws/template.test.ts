@@ -453,8 +453,8 @@ describe('the functions of a stage', () => {
   test('ask Athena only where nobody waits, bounded in bytes, with results of their own', () => {
     const rights = rightsOf('run-queries').filter((right) => /^(athena|glue|s3):/.test(right));
     expect(
-  rights.map((right) => right.replace(/arn:<AWS::Partition>:(\w+:<AWS::Region>:<AWS::AccountId>|s3::):/, ''))
-).toMatchInlineSnapshot(`
+      rights.map((right) => right.replace(/arn:<AWS::Partition>:(\w+:<AWS::Region>:<AWS::AccountId>|s3::):/, '')),
+    ).toMatchInlineSnapshot(`
 [
   "athena:GetQueryExecution workgroup/workspaces-dev-queries",
   "athena:GetQueryResults workgroup/workspaces-dev-queries",
