@@ -47,7 +47,7 @@ export function athenaAnswers(): (asked: AnswerOfAthena) => Promise<AnsweredOfAt
     const read = new Map<string, WorldFile>();
     const answer = (question: CheckedQuestion): unknown[][] => {
       for (const file of question.reads) read.set(file.path, file);
-      checkSize([...read.values()], mostBytes, mostBytes);
+      checkSize([...read.values()], { mostBytes, mostLater: mostBytes, isBackground: true });
       const sql = athenaSql(question, lake);
       const rows = known.get(sql);
       if (rows === undefined) throw new Wanted(sql);
