@@ -82,7 +82,7 @@ export function athenaSql(question: CheckedQuestion, lake: AthenaLake): string {
   const { checked, at, isTied, hasPersons, hasEvents, events, persons } = question;
   const sources = {
     events: () => 'lake_events',
-    // What Glue may call a column has no such characters as the columns of hot properties have.
+    // Columns of hot properties have names that Glue's tables cannot promise to Athena: values come out of `properties`.
     columnOf: () => undefined,
     ties: 'lake_ties',
     persons: 'lake_people',
