@@ -22,18 +22,24 @@ interface AthenaPoolOptions {
   readonly log: Pick<Log, 'error'>;
 }
 
-/** A query asks so many questions at most. */
+/** A query asks so many questions at most, whose rows are so many bytes in all. */
 const MOST_ROUNDS = 50;
+const MOST_ROWS_BYTES = 40_000_000;
 
 /** Does the tasks that `pooledAnswerer` gives to a pool. Stops what Athena does when nobody waits any more. */
 export function athenaPool(options: AthenaPoolOptions): Pick<WorkerPool, 'run'> {
   const { queries, workers, turns, lake, mostBytes, ms, log } = options;
+  const rowsOf = (sql: string, signal: AbortSignal): ReturnType<RowQueries['rows']> =>
+    queries.rows(sql, signal).catch((error: unknown) => {
+      throw error instanceof QueryFailed ? inWords(error, mostBytes, log) : error;
+    });
   return {
     run: async ({ name, input, owner, signal = AbortSignal.timeout(ms) }) => {
       if (name !== 'answer') throw new Error(`there is no task ${name}`);
       const turn = await turns.take(owner, ms, signal);
       try {
         const given: AnswerOfAthena['given'][number][] = [];
+        let bytes = 0;
         while (given.length < MOST_ROUNDS) {
           const asked: AnswerOfAthena = { ...(input as Asked), lake, mostBytes, given };
           const told = (await workers.run({
@@ -43,9 +49,9 @@ export function athenaPool(options: AthenaPoolOptions): Pick<WorkerPool, 'run'> 
             signal,
           })) as AnsweredOfAthena;
           if ('answered' in told) return told.answered;
-          const rows = await queries.rows(told.wanted, signal).catch((error: unknown) => {
-            throw error instanceof QueryFailed ? inWords(error, mostBytes, log) : error;
-          });
+          const rows = await rowsOf(told.wanted, signal);
+          bytes += Buffer.byteLength(JSON.stringify(rows));
+          if (bytes > MOST_ROWS_BYTES) throw inWords(new QueryFailed('rows', 'all questions together'), mostBytes, log);
           given.push({ sql: told.wanted, rows });
         }
         throw new Error('a query asks again and again');

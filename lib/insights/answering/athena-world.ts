@@ -2,7 +2,7 @@
  * Answers over Athena. A question becomes SQL of Trino over the Glue tables of the lake; whoever may ask Athena has it
  * answered, and the query is computed again with the rows of all questions so far.
  */
-import { trinoLiteral } from '../../hogql/trino.ts';
+import { TRINO, trinoLiteral } from '../../hogql/trino.ts';
 import { trinoSelect } from '../../hogql/trino-select.ts';
 import { LAKE_MODELS, type Model } from '../../lake/schema.ts';
 import { invalid } from '../../ports/errors.ts';
@@ -10,7 +10,7 @@ import type { TextRow } from '../../ports/queries/athena.ts';
 import { type Answered, type Asked, computed } from './answerer.ts';
 import { type CheckedQuestion, lookingWorlds, type WorldFile } from './looking-world.ts';
 import { checkSize } from './read-bytes.ts';
-import { personsOf, relation, TRINO_TABLES, tiesOfPersons } from './tables.ts';
+import { personsOf, propertyBy, relation, type TableDialect, tiesOfPersons } from './tables.ts';
 
 /** Where Athena finds the lake. */
 export interface AthenaLake {
@@ -47,7 +47,7 @@ export function athenaAnswers(): (asked: AnswerOfAthena) => Promise<AnsweredOfAt
     const read = new Map<string, WorldFile>();
     const answer = (question: CheckedQuestion): unknown[][] => {
       for (const file of question.reads) read.set(file.path, file);
-      checkSize([...read.values()], mostBytes, mostBytes);
+      checkSize([...read.values()], { mostBytes, mostLater: mostBytes, isBackground: true });
       const sql = athenaSql(question, lake);
       const rows = known.get(sql);
       if (rows === undefined) throw new Wanted(sql);
@@ -66,6 +66,14 @@ export function athenaAnswers(): (asked: AnswerOfAthena) => Promise<AnsweredOfAt
   };
 }
 
+const TRINO_TABLES: TableDialect = {
+  argMin: (of, by) => `min_by(${of}, ${by}) FILTER (WHERE ${of} IS NOT NULL)`,
+  argMax: (of, by) => `max_by(${of}, ${by}) FILTER (WHERE ${of} IS NOT NULL)`,
+  sortedList: (of) => `array_agg(${of} ORDER BY ${of})`,
+  slash: '/',
+  property: propertyBy(TRINO),
+};
+
 /** Athena takes no longer text. https://docs.aws.amazon.com/athena/latest/ug/service-limits.html */
 const MAX_SQL_BYTES = 262_144;
 
@@ -74,7 +82,7 @@ export function athenaSql(question: CheckedQuestion, lake: AthenaLake): string {
   const { checked, at, isTied, hasPersons, hasEvents, events, persons } = question;
   const sources = {
     events: () => 'lake_events',
-    // What Glue may call a column has no such characters as the columns of hot properties have.
+    // Columns of hot properties have names that Glue's tables cannot promise to Athena: values come out of `properties`.
     columnOf: () => undefined,
     ties: 'lake_ties',
     persons: 'lake_people',

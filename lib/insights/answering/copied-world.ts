@@ -1,15 +1,12 @@
 /** Answers where the lake is elsewhere: a question is asked again once copies of the files that it reads are there. */
 import { type Answered, type Asked, computed } from './answerer.ts';
 import type { WorldFile } from './looking-world.ts';
-import { checkSize } from './read-bytes.ts';
+import { checkSize, type MostRead } from './read-bytes.ts';
 import type { WorldDatabase } from './world.ts';
 
 /** A query, and how much may be read for its answer. Plain JSON. */
 export interface AnswerOfCopies extends Asked {
-  /** In bytes, as the rows of the files tell their sizes. */
-  readonly mostBytes: number;
-  /** The same when it is asked for later. */
-  readonly mostLater: number;
+  readonly most: MostRead;
 }
 
 /** Plain JSON. */
@@ -33,7 +30,7 @@ class Wanted extends Error {
  */
 export async function answerOfCopies(
   worlds: WorldDatabase,
-  { mostBytes, mostLater, ...asked }: AnswerOfCopies,
+  { most, ...asked }: AnswerOfCopies,
   isThere: (path: string) => boolean,
 ): Promise<AnsweredOfCopies> {
   const read = new Map<string, WorldFile>();
@@ -41,7 +38,7 @@ export async function answerOfCopies(
     const answered = await computed(worlds, asked, (files) => {
       for (const file of files) read.set(file.path, file);
       const all = [...read.values()];
-      checkSize(all, mostBytes, mostLater);
+      checkSize(all, most);
       if (!files.every(({ path }) => isThere(path))) throw new Wanted(all);
     });
     return { answered, read: [...read.keys()] };

@@ -12,6 +12,7 @@ import type { FunctionOutcome, FunctionTask } from '../../workers/function-pool.
 import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
 import type { Asked } from './answerer.ts';
 import type { AnsweredOfCopies, AnswerOfCopies } from './copied-world.ts';
+import type { MostRead } from './read-bytes.ts';
 
 export interface LakeWorker {
   /** Does a task that `pooledAnswerer` or `pooledReader` gives to a pool. What it throws is in the outcome. */
@@ -33,14 +34,12 @@ interface LakeWorkerOptions {
 /** Nobody who asks through the gateway waits longer. */
 const WAITED_MS = 30_000;
 
-type Most = Pick<AnswerOfCopies, 'mostBytes' | 'mostLater'>;
-
 /** A query asks so many questions at most, and each may want files once. */
 const MOST_ROUNDS = 50;
 
 export function lakeWorker({ copies, answers, rows, mostBytes, clock, log }: LakeWorkerOptions): LakeWorker {
-  const answered = async (input: Asked, owner: string, most: Most, signal: AbortSignal): Promise<unknown> => {
-    const asked: AnswerOfCopies = { ...input, ...most };
+  const answered = async (input: Asked, owner: string, most: MostRead, signal: AbortSignal): Promise<unknown> => {
+    const asked: AnswerOfCopies = { ...input, most };
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       const told = (await answers.run({ name: 'answer-of-copies', input: asked, owner, signal })) as AnsweredOfCopies;
       if ('answered' in told) {
@@ -52,7 +51,7 @@ export function lakeWorker({ copies, answers, rows, mostBytes, clock, log }: Lak
     throw new Error('a query wants files again and again');
   };
 
-  const read = async (input: Reading, owner: string, most: Most, signal: AbortSignal): Promise<unknown> => {
+  const read = async (input: Reading, owner: string, most: MostRead, signal: AbortSignal): Promise<unknown> => {
     const files: CopiedFile[] = input.files.map(({ path, bytes = 0 }) => ({ path, bytes }));
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     // As the reader says it of what takes too much of anything.
@@ -65,11 +64,9 @@ export function lakeWorker({ copies, answers, rows, mostBytes, clock, log }: Lak
     run: async ({ name, input, owner, until }) => {
       const left = Math.max(0, until - clock());
       const { waited, background, athena } = mostBytes;
-      // Who has more time is told of no later: they are asked by those who can do something else.
-      const most: Most =
-        left > WAITED_MS
-          ? { mostBytes: background, mostLater: background }
-          : { mostBytes: waited, mostLater: Math.max(background, athena) };
+      const isBackground = left > WAITED_MS;
+      const mostLater = Math.max(background, athena);
+      const most: MostRead = { mostBytes: isBackground ? background : waited, mostLater, isBackground };
       const signal = AbortSignal.timeout(left);
       try {
         if (name === 'answer') return { result: await answered(input as Asked, owner, most, signal) };

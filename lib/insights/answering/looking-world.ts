@@ -2,13 +2,13 @@
  * The world of insights, whichever engine it is over: questions are read and checked, the files that they touch are
  * chosen, and what was looked at is told.
  */
-import { duckdbSelect } from '../../hogql/duckdb-select.ts';
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { filled } from '../../hogql/placeholders.ts';
 import { lineAndColumn, Refusal, withoutPlaces } from '../../hogql/refusal.ts';
 import { type CheckedSelect, checkedSelect } from '../../hogql/select.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { hogqlText } from '../../hogql/text.ts';
+import { trinoSelect } from '../../hogql/trino-select.ts';
 import { constant } from '../../hogql/write.ts';
 import type { Written } from '../../lake/intact.ts';
 import type { Model } from '../../lake/schema.ts';
@@ -104,7 +104,8 @@ export function lookingWorlds(parser: Parser = hogqlParser()) {
       isNow ||= JSON.stringify(checked.query).includes('"now":true');
       const at = BigInt(Math.floor(now * 1000));
       const tables: [table: string, columns: ReadonlySet<string>][] = [];
-      duckdbSelect(checked.query, (table, columns) => (tables.push([table, columns]), table), at);
+      // Printing alone tells what is read where.
+      trinoSelect(checked.query, (table, columns) => (tables.push([table, columns]), table), at);
       const isTied = tables.some(([table, columns]) => readsTies(table, columns));
       const hasPersons = tables.some(([table]) => table === 'persons');
       const hasEvents = tables.some(([table]) => table !== 'persons');

@@ -1,9 +1,7 @@
 /** The tables of insights: which fields each has, and what its rows are over the lake's files, in both dialects. */
-import { DUCKDB } from '../../hogql/duckdb.ts';
 import { type Dialect, print } from '../../hogql/print.ts';
 import { columnText } from '../../hogql/print-select.ts';
 import type { Table } from '../../hogql/select.ts';
-import { TRINO } from '../../hogql/trino.ts';
 
 /** What the dialects write differently of tables. */
 export interface TableDialect {
@@ -17,7 +15,8 @@ export interface TableDialect {
   readonly property: (document: string, property: string) => string;
 }
 
-const propertyBy =
+/** Returns the `property` of a dialect of expressions. */
+export const propertyBy =
   (dialect: Dialect) =>
   (document: string, property: string): string =>
     print(
@@ -30,22 +29,6 @@ const propertyBy =
       dialect,
       '',
     );
-
-export const DUCKDB_TABLES: TableDialect = {
-  argMin: (of, by) => `arg_min(${of}, ${by})`,
-  argMax: (of, by) => `arg_max(${of}, ${by})`,
-  sortedList: (of) => `list(${of} ORDER BY ${of})`,
-  slash: '//',
-  property: propertyBy(DUCKDB),
-};
-
-export const TRINO_TABLES: TableDialect = {
-  argMin: (of, by) => `min_by(${of}, ${by}) FILTER (WHERE ${of} IS NOT NULL)`,
-  argMax: (of, by) => `max_by(${of}, ${by}) FILTER (WHERE ${of} IS NOT NULL)`,
-  sortedList: (of) => `array_agg(${of} ORDER BY ${of})`,
-  slash: '/',
-  property: propertyBy(TRINO),
-};
 
 /** SQL of the rows of each source that a relation is made of; persons and their ties are read once for all relations. */
 export interface Sources {

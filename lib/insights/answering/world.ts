@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { type DuckDBConnection, type DuckDBInstance, DuckDBListValue, type DuckDBValue } from '@duckdb/node-api';
 import { type DatabaseLimits, openDatabase, ownFolder, parquet, pathList } from '../../duckdb/database.ts';
+import { DUCKDB } from '../../hogql/duckdb.ts';
 import { duckdbSelect } from '../../hogql/duckdb-select.ts';
 import type { WholeQuery } from '../../hogql/expression.ts';
 import type { Parser } from '../../hogql/parse.ts';
@@ -16,7 +17,7 @@ import { invalid, messageOf } from '../../ports/errors.ts';
 import type { FileStore } from '../../ports/files/files.ts';
 import { type LookingWorld, lookingWorlds, type Moment, type WorldFile, type WorldFiles } from './looking-world.ts';
 import { RESOLVED_COLUMNS, resolvedEvents } from './resolved-events.ts';
-import { DUCKDB_TABLES, personsOf, relation, type Sources, tiesOfPersons } from './tables.ts';
+import { personsOf, propertyBy, relation, type Sources, type TableDialect, tiesOfPersons } from './tables.ts';
 
 export interface WorldDatabase {
   /** A world over these files. `reads` is told which of them a question reads, and may refuse it. */
@@ -29,6 +30,14 @@ interface WorldOptions extends DatabaseLimits {
   readonly lake: Pick<FileStore, 'address' | 'root'>;
   readonly parser?: Parser;
 }
+
+const DUCKDB_TABLES: TableDialect = {
+  argMin: (of, by) => `arg_min(${of}, ${by})`,
+  argMax: (of, by) => `arg_max(${of}, ${by})`,
+  sortedList: (of) => `list(${of} ORDER BY ${of})`,
+  slash: '//',
+  property: propertyBy(DUCKDB),
+};
 
 /** What a kind folds is held in memory: so many values, and so many characters of text. */
 const MAX_VALUES = 5_000_000;

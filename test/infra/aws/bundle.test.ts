@@ -177,6 +177,8 @@ describe('a bundle', () => {
       expect.stringContaining('"results":[[42]]'),
       expect.stringContaining("no/such.parquet' is damaged"),
     ]);
+    // What is not beside it would be found here, above the folder.
+    expect(readFileSync(join(bundles.folder('run-queries'), 'athena-worker.js'), 'utf8')).not.toContain('@duckdb');
     const having = FUNCTIONS.filter(({ name }) => existsSync(join(bundles.folder(name), 'query-worker.js')));
     expect(having).toEqual(FUNCTIONS.filter(({ needs }) => needs.includes('compiler')));
   });

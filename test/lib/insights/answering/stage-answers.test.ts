@@ -87,15 +87,14 @@ test('a copy that is not what was written is not read, and fetched anew by the n
 test('what is too much to be read is refused by its size, before a file is fetched', async () => {
   const worlds = worldDatabase({ lake: folderFiles('/no') });
   onEnd(() => worlds.close());
-  const answer = (mostBytes: number, mostLater: number) =>
+  const answer = (mostBytes: number, mostLater: number, isBackground = false) =>
     answerOfCopies(
       worlds,
       {
         query: { kind: 'HogQLQuery', query: COUNT },
         moment: { now: START, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] },
         files: { events: [{ path: 'events/a', bytes: 2e9, min_timestamp: 0, max_timestamp: 1 }], persons: [] },
-        mostBytes,
-        mostLater,
+        most: { mostBytes, mostLater, isBackground },
       },
       () => false,
     );
@@ -103,7 +102,9 @@ test('what is too much to be read is refused by its size, before a file is fetch
     kind: 'validation',
     message: expect.stringMatching(/reads 2,000 MB .* may read 1,000 MB\. Send `"refresh": "async"`.* 4,000 MB/),
   });
-  await expect(answer(1e9, 1e9)).rejects.toMatchObject({ message: expect.stringMatching(/MB\. Ask for less/) });
+  const less = expect.stringMatching(/MB\. Ask for less/);
+  await expect(answer(1e9, 1e9)).rejects.toMatchObject({ body: { code: 'invalid_input' }, message: less });
+  await expect(answer(1e9, 4e9, true)).rejects.toMatchObject({ body: { code: 'query_too_large' }, message: less });
   expect(await answer(2e9, 4e9)).toEqual({ wanted: [{ path: 'events/a', bytes: 2e9 }] });
 });
 
@@ -503,7 +504,7 @@ describe('what is too large for the function, and asked for later, Athena answer
     expect(athena.asked).toEqual([]);
     expect(await now(hogql(COUNT))).toMatchObject({
       status: 400,
-      body: { code: 'query_too_large', detail: expect.stringMatching(/may read 1 MB\. Ask for less/) },
+      body: { code: 'invalid_input', detail: expect.stringMatching(/may read 1 MB\. Ask for less/) },
     });
   });
 
