@@ -245,6 +245,7 @@ const NATIVE = [
   'lake-worker/background',
   'steps/send-interval',
   'steps/compact-lake',
+  'steps/delete-persons',
   'steps/land-inbox',
 ];
 
@@ -409,6 +410,7 @@ describe('the functions of a stage', () => {
       mail: null,
       warehouse: null,
       compactor: null,
+      personDeletions: null,
       inbox: 's3',
       landing: null,
       lakeWorker: null,
@@ -467,12 +469,20 @@ describe('the functions of a stage', () => {
       'steps/begin-run',
       'steps/send-interval',
       'steps/compact-lake',
+      'steps/delete-persons',
       'steps/land-inbox',
     ]);
     expect(having('s3:DeleteObject ').toSorted()).toEqual(
-      ['begin-run', 'compact-lake', 'execution-ended', 'finish-run', 'land-inbox', 'purge', 'send-interval'].map(
-        (step) => `steps/${step}`,
-      ),
+      [
+        'begin-run',
+        'compact-lake',
+        'delete-persons',
+        'execution-ended',
+        'finish-run',
+        'land-inbox',
+        'purge',
+        'send-interval',
+      ].map((step) => `steps/${step}`),
     );
     expect(having('dynamodb:BatchWriteItem ').every((name) => name.startsWith('steps/'))).toBe(true);
     const looking = (name: string) =>
