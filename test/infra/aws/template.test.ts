@@ -807,6 +807,47 @@ describe('the firewall', () => {
     );
   });
 
+  test('counts what an address sends apart from what it asks of the API, and tells an SDK in its own form', () => {
+    const [, acl] = ofType(prod.service, 'AWS::WAFv2::WebACL')[0] ?? [];
+    const { Rules, CustomResponseBodies } = (acl as Resource).Properties as {
+      Rules: { Name: string; Action: object; Statement: { RateBasedStatement: { ScopeDownStatement: object } } }[];
+      CustomResponseBodies: Record<string, object>;
+    };
+    const named = (name: string) => Rules.find(({ Name }) => Name === name);
+    const events = named('events-of-an-address');
+    const scope = events?.Statement.RateBasedStatement.ScopeDownStatement as {
+      RegexMatchStatement: { RegexString: string; FieldToMatch: object };
+    };
+    // What is counted there is not counted here, and nothing is counted in neither.
+    expect(named('rate-of-an-address')?.Statement.RateBasedStatement.ScopeDownStatement).toEqual({
+      NotStatement: { Statement: scope },
+    });
+    expect(scope.RegexMatchStatement.FieldToMatch).toEqual({ UriPath: {} });
+    const isCounted = new RegExp(scope.RegexMatchStatement.RegexString);
+    for (const template of SDK_TEMPLATES)
+      for (const path of [template, `${template}/`].map((one) => one.replace('{token}', 'phc_1')))
+        expect([isCounted.test(path), isCounted.test(`/prod${path}`), isSdkPath(path)]).toEqual([true, true, true]);
+    for (const path of ['/', '/api/projects/1/query/', '/ee', '/batch/x', '/array/a/b/config', '/prod', '/dev/e/'])
+      expect(isCounted.test(path)).toBe(false);
+    expect(scope.RegexMatchStatement.RegexString.length).toBeLessThanOrEqual(512);
+    expect(events?.Action).toEqual({
+      Block: {
+        CustomResponse: {
+          ResponseCode: 429,
+          CustomResponseBodyKey: 'sdk-throttled',
+          ResponseHeaders: [
+            { Name: 'Retry-After', Value: '30' },
+            { Name: 'Access-Control-Allow-Origin', Value: '*' },
+          ],
+        },
+      },
+    });
+    expect(CustomResponseBodies['sdk-throttled']).toEqual({
+      ContentType: 'TEXT_PLAIN',
+      Content: 'This address sends too many requests. Try again in 30 s.',
+    });
+  });
+
   test("looks at rate and reputation alone, and refuses in the API's own error shape", () => {
     const [, acl] = ofType(prod.service, 'AWS::WAFv2::WebACL')[0] ?? [];
     const { Rules, CustomResponseBodies, DefaultAction } = (acl as Resource).Properties as {
@@ -816,6 +857,7 @@ describe('the firewall', () => {
     };
     expect(DefaultAction).toEqual({ Allow: {} });
     expect(Rules.map(({ Statement: statement }) => Object.keys(statement))).toEqual([
+      ['RateBasedStatement'],
       ['RateBasedStatement'],
       ['RateBasedStatement'],
       ['ManagedRuleGroupStatement'],
@@ -828,7 +870,8 @@ describe('the firewall', () => {
           { Header: { Name: 'Authorization', TextTransformations: [{ Priority: 0, Type: 'COMPRESS_WHITE_SPACE' }] } },
         ],
       },
-      { Limit: 24_000, AggregateKeyType: 'IP' },
+      { Limit: 24_000, EvaluationWindowSec: 300, AggregateKeyType: 'IP' },
+      { Limit: 60_000, EvaluationWindowSec: 60, AggregateKeyType: 'IP' },
       {},
     ]);
     expect(JSON.parse(CustomResponseBodies['throttled']?.Content ?? '')).toEqual({
