@@ -7,6 +7,7 @@ import { compact } from '../../../../lib/lake/compact.ts';
 import { personDeletionJob } from '../../../../lib/lake/import/person-deletions.ts';
 import { askedPersonRemoval } from '../../../../lib/lake/import/person-removal.ts';
 import { underLease } from '../../../../lib/lake/lease.ts';
+import type { Model } from '../../../../lib/lake/schema.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
@@ -43,12 +44,15 @@ const whole = async (context: Context): Promise<void> => {
 };
 const job = ({ table }: Context) => table.get(keys.job('deletion', personDeletionJob(PROJECT)));
 const asked = ({ table }: Context) => listAll(table, ranges.personDeletions(PROJECT));
-const eventsOf = async (context: World) => (await inLake(context, PROJECT, 'distinct_id')).toSorted();
+/** The values of an expression over the lake's rows, in order. */
+const inOrder = async (context: World, expression: string, model?: Model): Promise<string[]> =>
+  (await inLake(context, PROJECT, expression, model)).map(String).toSorted((a, b) => (a < b ? -1 : 1));
+const eventsOf = (context: World) => inOrder(context, 'distinct_id');
 const known = async (context: World) => [
-  ...new Set((await inLake(context, PROJECT, "distinct_id || ' ' || properties", 'persons')).toSorted()),
+  ...new Set(await inOrder(context, "distinct_id || ' ' || properties", 'persons')),
 ];
 const deleted = async (context: World) =>
-  (await inLake(context, PROJECT, 'CASE WHEN is_deleted THEN distinct_id END', 'persons')).filter(Boolean);
+  (await inOrder(context, "CASE WHEN is_deleted THEN distinct_id ELSE '' END", 'persons')).filter((id) => id !== '');
 
 test('killed before any change and begun again by its job, it is done, and nothing is left of it', async () => {
   let deaths = 0;
@@ -62,7 +66,7 @@ test('killed before any change and begun again by its job, it is done, and nothi
     if (isAsked) await whole(dying).catch(() => {});
     isOver = !hasDied();
     // Asked for and not done: its job is there. Else whoever asked knows that it may not be, and asks again.
-    if ((await asked(context)).length > 0) expect(await job(context)).toBeDefined();
+    expect((await asked(context)).length > 0 && (await job(context)) === undefined).toBe(false);
     context.clock.advance(2 * MINUTE_MS);
     if (!isAsked || deaths % 2 === 0) await ask(context);
     await whole(context);
@@ -102,7 +106,7 @@ test('a walk that is cut goes on where it was, file by file, and who is asked fo
   expect(await compact(context, PROJECT)).toMatchObject({ isCut: false });
   await whole(slow);
   expect(await eventsOf(context)).toEqual([]);
-  expect((await deleted(context)).toSorted()).toEqual(['ada', 'bob']);
+  expect(await deleted(context)).toEqual(['ada', 'bob']);
   expect(read.length).toBeLessThan(4 * files);
 });
 
@@ -159,7 +163,7 @@ test('the job is told of each who is asked for, and ends only when none was sinc
   expect(await step({ project: PROJECT, execution: 'e' })).toEqual({ do: 'more' });
   expect(await step({ project: PROJECT, execution: 'e' })).toEqual({ do: 'nothing' });
   expect(await job(context)).toBeUndefined();
-  expect((await deleted(context)).toSorted()).toEqual(['ada', 'bob']);
+  expect(await deleted(context)).toEqual(['ada', 'bob']);
   expect(await eventsOf(context)).toEqual(['ada', 'bob']);
 });
 
