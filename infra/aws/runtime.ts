@@ -136,8 +136,8 @@ const functionOf = (name: 'LAKE_WORKER' | 'QUERY_RUNNER', ms: number) =>
     variable(name),
   );
 const CONNECT_TIMEOUT_MS = 3 * SECOND_MS;
-/** An order is taken in this time, or not at all. */
-const ORDER_TIMEOUT_MS = 5 * SECOND_MS;
+/** An order is taken in this time, or not at all: what took 25 s before it is ordered is answered before the gateway gives up. */
+const ORDER_TIMEOUT_MS = 2.5 * SECOND_MS;
 
 type Turning = Pick<Context, 'table' | 'clock' | 'newId'>;
 
