@@ -1,22 +1,20 @@
 import { placeIn } from '../../lib/accounts/organizations/projects/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { fail, invalid } from '../../lib/ports/errors.ts';
+import { Answer } from '../../lib/http/answer.ts';
+import { fail } from '../../lib/ports/errors.ts';
 import { destroyPerson } from '../../lib/reading/persons/routes.ts';
 import { distinctIdsOf, newestPersons } from '../../lib/reading/persons/store.ts';
 import { lookFor } from '../../lib/reading/waiting.ts';
 
 export const handler = endpoint(destroyPerson, async ({ tenant, params: { id }, query, activityOps }, context) => {
   const { organization, project } = placeIn(tenant);
-  const removal = context.personRemoval ?? notDeletedHere();
   const look = lookFor(context, organization.id);
   const { rows } = await newestPersons(context.table, look, project.id, { id }, 1);
   const [distinctId] = rows[0]?.distinct_ids ?? [];
   if (distinctId === undefined) return fail('not_found');
   const forget = query.delete_events === true ? await distinctIdsOf(context.table, look, project.id, id) : [];
-  await removal.remove({ projectId: project.id, distinctId, forget }, organization.id);
+  const became = await context.personRemoval.remove({ projectId: project.id, distinctId, forget }, organization.id);
   // The lake is not the table's: the entry follows what it tells of.
   await context.table.write(activityOps({ scope: 'Person', id, name: null, activity: 'deleted' }));
-  return undefined;
+  return became === 'asked' ? new Answer(undefined, { isAccepted: true }) : undefined;
 });
-
-const notDeletedHere = (): never => invalid(null, 'Deleting persons is not offered on AWS yet.');

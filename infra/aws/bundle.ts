@@ -32,7 +32,7 @@ export interface Bundles {
 }
 
 /** Ports that bring native code with them: each is made in a file of its own. */
-const NATIVE_PORTS = ['converter', 'compactor', 'landing', 'lakeWorker'] as const;
+const NATIVE_PORTS = ['converter', 'compactor', 'personDeletions', 'landing', 'lakeWorker'] as const;
 
 /** Does the function run only on the processor that its native code is made for? */
 export const isNative = ({ needs }: LambdaSpec): boolean => NATIVE_PORTS.some((port) => needs.includes(port));
@@ -150,6 +150,9 @@ function entryOf({ name, needs }: LambdaSpec): string {
     ...(needs.includes('landing') ? [`import { landing } from './infra/aws/landing.ts';`] : []),
     ...(needs.includes('lakeWorker') ? [`import { lakeWorker } from './infra/aws/lake-worker.ts';`] : []),
     ...(needs.includes('compactor') ? [`import { compactor } from './infra/aws/compactor.ts';`] : []),
+    ...(needs.includes('personDeletions')
+      ? [`import { personDeletions } from './infra/aws/person-deletions.ts';`]
+      : []),
     ...(name === 'authorizer' ? [`import { scopeFor } from './lib/api/methods.ts';`] : []),
     `const run = made(contextOf({ ${given} })${name === 'authorizer' ? ', scopeFor' : ''});`,
     `export const handler = async (event) => run(${event});`,

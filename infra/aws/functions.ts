@@ -40,6 +40,7 @@ export const ENVIRONMENT = {
   mail: [],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],
   compactor: [],
+  personDeletions: [],
   inbox: ['INBOX_BUCKET', 'INBOX_STREAM'],
   landing: [],
   converter: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],

@@ -19,6 +19,7 @@ import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
 import { athenaPool, bySize } from '../../lib/insights/answering/athena-pool.ts';
 import { BACKGROUND_MS, pooledAnswerer, WAITED_MS } from '../../lib/insights/answering/pooled-answerer.ts';
 import { queryRunner as runnerOf, stageAnswers } from '../../lib/insights/answering/stage-answers.ts';
+import { askedPersonRemoval } from '../../lib/lake/import/person-removal.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { eventBridgeEvents } from '../../lib/ports/events/eventbridge.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
@@ -118,8 +119,8 @@ export const compiler = () =>
     }),
   );
 
-/** Not offered: it would write the lake while somebody waits. */
-export const personRemoval = () => null;
+/** A function beside the lake does it: it may take minutes. */
+export const personRemoval = (context: Pick<Context, 'table' | 'clock' | 'newId'>) => askedPersonRemoval(context);
 /** Not offered: a file is larger than what a function may be sent, and its import takes longer than one may run. */
 export const imports = () => null;
 /** Not offered: a browser is larger than all of a function may be. */
@@ -138,8 +139,8 @@ const functionOf = (name: 'LAKE_WORKER' | 'QUERY_RUNNER', ms: number) =>
     variable(name),
   );
 const CONNECT_TIMEOUT_MS = 3 * SECOND_MS;
-/** An order is taken in this time, or not at all. */
-const ORDER_TIMEOUT_MS = 5 * SECOND_MS;
+/** An order is taken in this time, or not at all: what took 25 s before it is ordered is answered before the gateway gives up. */
+const ORDER_TIMEOUT_MS = 2.5 * SECOND_MS;
 
 type Turning = Pick<Context, 'table' | 'clock' | 'newId'>;
 
@@ -244,6 +245,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   compiler: true,
   reader: true,
   personRemoval: true,
+  personDeletions: true,
   answers: true,
   imports: true,
   pictures: true,

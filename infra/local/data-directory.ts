@@ -170,6 +170,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     warehouse: pooledWarehouse(rows),
     reader: pooledReader(readers),
     personRemoval: pooledPersonRemoval(removals),
+    personDeletions: null,
     answers: answersOf({ table, clock, newId: v7, log }, pooledAnswerer({ waited, background })),
     imports: pooledImports(folderFiles(importsIn(folder)), previews),
     pictures:

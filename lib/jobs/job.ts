@@ -22,6 +22,7 @@ export interface JobItem extends Item {
     | 'notice'
     | 'compaction'
     | 'landing'
+    | 'deletion'
     | 'alert'
     | 'subscription'
     | 'message';
@@ -43,6 +44,8 @@ interface About {
   readonly purge: { readonly kind: 'organization' | 'project' };
   /** The number of the project whose files are joined. */
   readonly compaction: { readonly project: number };
+  /** The project whose persons are deleted, and which deletion was asked for last. */
+  readonly deletion: { readonly project: number; readonly asked: string };
   /** Since when nothing was found in the inbox, milliseconds since 1970. */
   readonly landing: { readonly quietSince: number };
   /** What the notice says; only who sends it looks into it. */

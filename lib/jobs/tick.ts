@@ -127,6 +127,7 @@ const EXECUTIONS: Readonly<Record<JobKind, (job: JobItem, name: string) => Execu
   }),
   purge: (job, name) => ({ machine: 'purge', name, input: { kind: aboutOf('purge', job).kind, id: job.id } }),
   compaction: (job, name) => ({ machine: 'compaction', name, input: { project: aboutOf('compaction', job).project } }),
+  deletion: (job, name) => ({ machine: 'deletion', name, input: { project: aboutOf('deletion', job).project } }),
   landing: (_job, name) => ({ machine: 'landing', name, input: {} }),
   notice: ({ id }, name) => ({ machine: 'notice', name, input: { notice: id } }),
   alert: (job, name) => ({ machine: 'alert', name, input: { ...aboutOf('alert', job) } }),

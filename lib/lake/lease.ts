@@ -39,8 +39,11 @@ interface LeaseItem extends Item {
   readonly wanted?: true;
 }
 
-/** Which processes this one can see: those of this machine, or of this container. */
-const PROCESSES = `${hostname()} ${processNamespace()}`;
+/**
+ * Which processes this one can see: those of this machine, or of this container. Those of a function on AWS may have the
+ * names and numbers of another one's; its log stream is its own.
+ */
+const PROCESSES = [hostname(), processNamespace(), process.env['AWS_LAMBDA_LOG_STREAM_NAME'] ?? ''].join(' ').trim();
 
 function processNamespace(): string {
   try {

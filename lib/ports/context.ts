@@ -5,6 +5,7 @@ import type { Answers } from '../insights/answering/answers.ts';
 import type { LakeWorker } from '../insights/answering/lake-worker.ts';
 import type { QueryRunner } from '../insights/answering/stage-answers.ts';
 import type { Compactor } from '../lake/compactor.ts';
+import type { PersonDeletions } from '../lake/import/person-deletions.ts';
 import type { PersonRemoval } from '../lake/import/person-removal.ts';
 import type { Pictures } from '../pictures/pictures.ts';
 import type { Reader } from '../warehouse/reader.ts';
@@ -35,8 +36,10 @@ export interface Context {
   readonly answers: Answers | null;
   /** Who makes pictures of pages; null where there is no browser. */
   readonly pictures: Pictures | null;
-  /** Who deletes persons of the lake; null where there is no reader. */
-  readonly personRemoval: PersonRemoval | null;
+  /** Who deletes persons of the lake. */
+  readonly personRemoval: PersonRemoval;
+  /** Who deletes those who were asked to be, when a job says so; null on one machine, where the request waits. */
+  readonly personDeletions: PersonDeletions | null;
   /** What keeps files that are uploaded to be imported; null where that is not offered. */
   readonly imports: Imports | null;
   /** What was captured and is not in the lake yet; null on one machine, where the service has it to itself. */

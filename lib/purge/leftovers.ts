@@ -18,6 +18,7 @@ import { importsOf } from '../imports/spool.ts';
 import { jobOps } from '../jobs/job.ts';
 import { projectFolders } from '../lake/catalog.ts';
 import { compactionJob } from '../lake/compaction-job.ts';
+import { personDeletionJob } from '../lake/import/person-deletions.ts';
 import { dueOps, type NotifierKind } from '../notifications/notifier.ts';
 import type { Context } from '../ports/context.ts';
 import type { FileStore } from '../ports/files/files.ts';
@@ -203,6 +204,7 @@ async function* removeProjectContent(context: Context, id: number): Removals {
   if (imports !== null) yield* removeFiles(imports.files, importsOf(id));
   yield* forgetExecutions(context, `${id}-`);
   yield* forgetExecutions(context, `${compactionJob(id)}-`);
+  yield* forgetExecutions(context, `${personDeletionJob(id)}-`);
 }
 
 /** Their messages end by themselves. */

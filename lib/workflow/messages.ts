@@ -152,6 +152,17 @@ export interface CompactionOutput {
   readonly do: 'more' | 'nothing';
 }
 
+/** Input of a `deletion` execution. */
+export interface DeletionInput {
+  /** The number of the project. */
+  readonly project: number;
+}
+
+/** `more`: its 10 minutes were over, or more was asked for. */
+export interface DeletionOutput {
+  readonly do: 'more' | 'nothing';
+}
+
 /** Input of a `landing` execution: there is one inbox. */
 export type LandingInput = Record<string, never>;
 

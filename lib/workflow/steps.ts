@@ -6,6 +6,7 @@ export type StepNeed =
   | 'warehouse'
   | 'converter'
   | 'compactor'
+  | 'personDeletions'
   | 'inbox'
   | 'landing'
   | 'events'
@@ -82,6 +83,13 @@ export const STEPS = {
     timeout: 900,
     memory: 2048,
     needs: ['compactor', 'lake'],
+    uses: { lake: ['read', 'write', 'write-parts', 'remove'] },
+  },
+  // It rewrites files for 10 minutes; those of persons, the last, may take some more. Most is DuckDB's and a file's copies.
+  'delete-persons': {
+    timeout: 900,
+    memory: 3008,
+    needs: ['personDeletions', 'lake'],
     uses: { lake: ['read', 'write', 'write-parts', 'remove'] },
   },
   // It lands for 10 minutes, and the last of it may take some more. DuckDB's memory, that of 64 MB of requests, and copies.

@@ -8,6 +8,7 @@ export const MACHINE_NAMES = [
   'notice',
   'compaction',
   'landing',
+  'deletion',
   'alert',
   'subscription',
   'message',

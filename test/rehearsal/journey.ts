@@ -461,6 +461,57 @@ export async function journey(options: JourneyOptions): Promise<void> {
     return `${all} events counted, at once, later, and by Athena`;
   });
 
+  await step('a person who is deleted with their events', async () => {
+    const path = `/api/projects/${projectId}/persons/`;
+    const personOf = async (name: string) => (await call('GET', `${path}?distinct_id=${name}`)).body.results?.[0];
+    const eventsOf = async (name: string): Promise<number> => {
+      const { status, body } = await call('GET', `/api/projects/${projectId}/events/?distinct_id=${name}`);
+      assert.equal(status, 200, JSON.stringify(body));
+      return body.results.length;
+    };
+    const counted = async (): Promise<unknown> => {
+      const query = "SELECT distinct_id, count() FROM events WHERE event = 'paid' GROUP BY distinct_id ORDER BY 1";
+      const asked = { query: { kind: 'HogQLQuery', query } };
+      return (await call('POST', `/api/projects/${projectId}/query/`, asked)).body.results;
+    };
+    const users = ['user-0', 'user-1', 'user-2', 'user-3', 'user-4'];
+    assert.deepEqual(
+      await counted(),
+      users.map((name) => [name, 5]),
+    );
+    const { id } = await personOf('user-3');
+    const other = await personOf('user-4');
+    const killed = atFirst('steps/delete-persons', 'PutObject', () =>
+      stage.lambda.kill(stage.functionNamed('steps/delete-persons')),
+    );
+    for (const [name, events] of [
+      [id, true],
+      [other.id, false],
+    ]) {
+      const { status, body } = await call('DELETE', `${path}${name}/${events ? '?delete_events=true' : ''}`);
+      assert.deepEqual([status, body], [202, undefined]);
+    }
+    await stage.tick();
+    await settle();
+    assert.ok(await killed(), 'nothing was killed');
+    for (const one of [id, other.id]) assert.equal((await call('GET', `${path}${one}/`)).status, 404);
+    assert.deepEqual([await eventsOf('user-3'), await eventsOf('user-4')], [0, 5]);
+    const left = users.filter((name) => name !== 'user-3');
+    // The answer that was kept is not true any more.
+    assert.deepEqual(
+      await counted(),
+      left.map((name) => [name, 5]),
+    );
+    await customer.empty();
+    const later = await create({ name: 'Later', model: 'events', destination: customer.destination });
+    const run = await backfilled(later, live, live + HOUR_MS);
+    assert.deepEqual([run?.status, run?.records_completed], ['Completed', 20], JSON.stringify(run));
+    const [file = ''] = await customer.keys();
+    assert.equal((await customer.read(file)).body.includes('user-3'), false);
+    await call('POST', `${exportsPath()}/${later}/pause/`);
+    return '5 events are gone from lists, answers and exports, 20 are there; its function was killed once';
+  });
+
   await step('a pause, and what it left out', async () => {
     const range = { start_at: new Date(start).toISOString(), end_at: new Date(start + 3 * HOUR_MS).toISOString() };
     const asked = await call('POST', `${exportsPath()}/${exportId}/backfill_estimate/`, range);

@@ -2,6 +2,7 @@ import { Aws } from 'aws-cdk-lib';
 import type { IRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
+import { SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
 import { gatewayResponse } from '../../../lib/http/gateway-responses.ts';
 import type { Stage } from '../stages.ts';
 
@@ -14,11 +15,27 @@ interface FirewallProps {
 
 /** One address may send as many requests as so many keys that call all the time, with whatever keys or none. */
 const KEYS_OF_AN_ADDRESS = 10;
+/** Events that an address may send: as many requests in a minute as one machine takes of it, a thousand a second. */
+const SDK_REQUESTS_OF_AN_ADDRESS = 60_000;
 /** Who was held back is let through again within about this time, in seconds: the rule looks every half minute. */
 const RETRY_AFTER = '30';
 
+/** What an SDK is told: plain text, as `capture` says it, which a page may read whoever it is of. */
+const SDK_THROTTLED = `This address sends too many requests. Try again in ${RETRY_AFTER} s.`;
 const THROTTLED = gatewayResponse('throttled').template;
 const REFUSED = gatewayResponse('permission_denied', { detail: 'Requests from this address are refused.' }).template;
+
+/** The paths of SDKs, below the address of the stage, or of a domain of its own. */
+const sdkPaths = (stage: string): CfnWebACL.StatementProperty => {
+  const paths = SDK_TEMPLATES.map((path) => path.replaceAll('.', '\\.').replaceAll('{token}', '[^/]+'));
+  return {
+    regexMatchStatement: {
+      regexString: `^(/${stage})?(${paths.join('|')})/?$`,
+      fieldToMatch: { uriPath: {} },
+      textTransformations: [{ priority: 0, type: 'NONE' }],
+    },
+  };
+};
 
 const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
   metricName,
@@ -28,7 +45,8 @@ const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
 });
 
 /**
- * The web firewall of a stage: how often one key and one address may call, and addresses that are known for bad.
+ * The web firewall of a stage: how often one key and one address may call, how much an address may send, which it counts
+ * by itself, and addresses that are known for bad.
  * Nothing looks into requests, for a query or a text tile may look like an attack. What it refuses has the API's own
  * error shape.
  */
@@ -38,15 +56,14 @@ export class Firewall extends Construct {
     // Rules count in five minutes.
     const ofKey = 5 * requestsPerKey;
     const refused = { block: { customResponse: { responseCode: 403, customResponseBodyKey: 'refused' } } };
-    const throttled = {
+    const retryAfter = { name: 'Retry-After', value: RETRY_AFTER };
+    const heldBack = (customResponseBodyKey: string, ...headers: { name: string; value: string }[]) => ({
       block: {
-        customResponse: {
-          responseCode: 429,
-          customResponseBodyKey: 'throttled',
-          responseHeaders: [{ name: 'Retry-After', value: RETRY_AFTER }],
-        },
+        customResponse: { responseCode: 429, customResponseBodyKey, responseHeaders: [retryAfter, ...headers] },
       },
-    };
+    });
+    const throttled = heldBack('throttled');
+    const isSdk = sdkPaths(stage.name);
     const acl = new CfnWebACL(this, 'Acl', {
       name: `workspaces-${stage.name}`,
       scope: 'REGIONAL',
@@ -54,6 +71,7 @@ export class Firewall extends Construct {
       visibilityConfig: visible('firewall'),
       customResponseBodies: {
         throttled: { contentType: 'APPLICATION_JSON', content: THROTTLED },
+        'sdk-throttled': { contentType: 'TEXT_PLAIN', content: SDK_THROTTLED },
         refused: { contentType: 'APPLICATION_JSON', content: REFUSED },
       },
       rules: [
@@ -85,12 +103,31 @@ export class Firewall extends Construct {
           visibilityConfig: visible('rate-of-an-address'),
           action: throttled,
           statement: {
-            rateBasedStatement: { limit: KEYS_OF_AN_ADDRESS * ofKey, evaluationWindowSec: 300, aggregateKeyType: 'IP' },
+            rateBasedStatement: {
+              limit: KEYS_OF_AN_ADDRESS * ofKey,
+              evaluationWindowSec: 300,
+              aggregateKeyType: 'IP',
+              scopeDownStatement: { notStatement: { statement: isSdk } },
+            },
+          },
+        },
+        {
+          name: 'events-of-an-address',
+          priority: 2,
+          visibilityConfig: visible('events-of-an-address'),
+          action: heldBack('sdk-throttled', { name: 'Access-Control-Allow-Origin', value: '*' }),
+          statement: {
+            rateBasedStatement: {
+              limit: SDK_REQUESTS_OF_AN_ADDRESS,
+              evaluationWindowSec: 60,
+              aggregateKeyType: 'IP',
+              scopeDownStatement: isSdk,
+            },
           },
         },
         {
           name: 'reputation',
-          priority: 2,
+          priority: 3,
           visibilityConfig: visible('reputation'),
           overrideAction: { none: {} },
           statement: {

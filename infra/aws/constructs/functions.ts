@@ -308,6 +308,7 @@ function statementsOf(
     lakeWorker: [],
     queryRunner: [],
     compactor: [],
+    personDeletions: [],
     landing: [],
     // Who takes requests puts them there; who lands them reads, forgets, and sets aside what is damaged.
     inbox:

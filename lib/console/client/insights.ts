@@ -1,5 +1,6 @@
 /** Saved questions of a project, and what they answer. */
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
+import { answerOf, whenAnswered } from './answers.ts';
 import { answered, api, type Schemas, type Versioned, versioned } from './api.ts';
 import type { SentFilter } from './property-filters.ts';
 import type { DateRange } from './ranges.ts';
@@ -7,23 +8,6 @@ import type { DateRange } from './ranges.ts';
 export type Insight = Schemas['Insight'];
 
 export const INSIGHTS_PAGE = 25;
-
-export interface Answered {
-  readonly results: unknown;
-  readonly columns: readonly string[] | undefined;
-  readonly types: readonly unknown[] | undefined;
-  readonly hasMore: boolean | undefined;
-}
-
-type Told = Pick<Insight, 'columns' | 'types' | 'hasMore'>;
-
-/** Returns an answer as charts take it. */
-const answerOf = (results: unknown, { columns, types, hasMore }: Told): Answered => ({
-  results,
-  columns: (columns as readonly string[] | null | undefined) ?? undefined,
-  types: types ?? undefined,
-  hasMore,
-});
 
 export function useInsights(project: string, page: number) {
   const query = { limit: INSIGHTS_PAGE, offset: (page - 1) * INSIGHTS_PAGE };
@@ -68,7 +52,7 @@ export function useAnswer(project: string, query: Readonly<Record<string, unknow
           signal,
         }),
       );
-      return answerOf(answer.results, answer);
+      return whenAnswered(project, answer.results, answer, signal);
     },
   });
 }
@@ -114,7 +98,7 @@ export function tileAnswer(board: BoardView, insight: Schemas['TileInsight']) {
           },
         }),
       );
-      return answerOf(found.result, found);
+      return whenAnswered(project, found.result, found);
     },
   });
 }

@@ -1,5 +1,6 @@
 /** The dates of a whole dashboard, and the days that have events. */
 import { useQuery } from '@tanstack/react-query';
+import { whenAnswered } from './answers.ts';
 import { answered, api } from './api.ts';
 
 /** Dates as filters of a dashboard say them; null: those that each insight has. */
@@ -50,7 +51,8 @@ export function useDataRange(project: string) {
           body: { query: { kind: 'HogQLQuery', query: DAYS }, refresh: 'blocking' },
         }),
       );
-      const [[from, to, events] = []] = answer.results as [string, string, number][];
+      const { results } = await whenAnswered(project, answer.results, answer);
+      const [[from, to, events] = []] = results as [string, string, number][];
       return from === undefined || to === undefined || events === 0 ? null : { date_from: from, date_to: to };
     },
   });

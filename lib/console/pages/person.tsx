@@ -24,10 +24,12 @@ export default function PersonPage() {
     );
   }
   const remove = async (): Promise<void> => {
-    await answered(
-      api.DELETE('/api/projects/{project_id}/persons/{id}/', { params: { path: { project_id: project, id } } }),
-    );
-    tell('The person is deleted.');
+    const asked = api.DELETE('/api/projects/{project_id}/persons/{id}/', {
+      params: { path: { project_id: project, id } },
+    });
+    await answered(asked);
+    const { response } = await asked;
+    tell(response.status === 202 ? 'The person will be gone in a few minutes.' : 'The person is deleted.');
     void navigate({ to: `/projects/${project}/persons` });
   };
   return (

@@ -11,6 +11,9 @@ export const WAITED_MS = 25 * SECOND_MS;
 export const BACKGROUND_MS = 300 * SECOND_MS;
 
 /** Throws the 429 of an organization that has no turn. */
+/** The code of a query that takes longer than it may. */
+export const TOO_SLOW = 'query_too_slow';
+
 export const failCrowded = (): never => failFull('Too many queries of the organization are being answered.');
 
 /**
@@ -36,6 +39,7 @@ export const pooledAnswerer = (pools: {
           'query',
           `The query takes longer than ${ms / SECOND_MS} s. ` +
             `${isBackground ? 'Ask' : 'Send `"refresh": "async"`, or ask'} for less: a shorter time, or a filter.`,
+          TOO_SLOW,
         );
       if (error instanceof Damaged || !(error instanceof Permanent || error instanceof WorkerLost)) throw error;
       return invalid(

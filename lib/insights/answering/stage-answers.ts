@@ -17,7 +17,7 @@ import type { Answerer } from './answerer.ts';
 import { type Answers, cancelled, failTaken, type QueryRun, RUN_KNOWN_MS } from './answers.ts';
 import { answerCache, OF_MANY } from './cache.ts';
 import { type AskedQuery, computations, keyOf, momentOf, wayOf } from './computations.ts';
-import { BACKGROUND_MS, failCrowded } from './pooled-answerer.ts';
+import { BACKGROUND_MS, failCrowded, TOO_SLOW } from './pooled-answerer.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -75,6 +75,9 @@ const LONGEST_RUN_MS = ORDER_MS + MINUTE_MS;
 /** An order travels in the event of an invocation, which has 256 KB. */
 const MAX_ORDER_BYTES = 240_000;
 
+/** What nobody can wait for is answered behind: the gateway would end the request a moment later. */
+const LATER: ReadonlySet<string> = new Set([TOO_SLOW]);
+
 interface StageAnswersOptions {
   readonly answerer: Answerer;
   readonly start: StartOrder;
@@ -87,6 +90,26 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
   const cache = answerCache(context, OF_MANY);
   const { cached, compute, isFresh } = computations(context, answerer, cache);
   const runs = storedRuns(context);
+
+  /** Has a query answered behind, under the run that `begin` notes. Throws when there is no place for it. */
+  const order = async (asked: AskedQuery, begin: () => Promise<QueryRun>): Promise<QueryRun> => {
+    const { project } = asked;
+    const alone = { project: project.id, queries: [ordered(asked)] };
+    if (!fits({ ...alone, run: null }))
+      invalid('query', 'The query is too long to be answered later. Send `"refresh": "blocking"`.');
+    const turn = await background.take(project.organization_id, ORDER_MS).catch((error: unknown) => {
+      if (error instanceof LineFull) failCrowded();
+      throw error;
+    });
+    try {
+      const run = await begin();
+      await start({ ...alone, run: { id: run.id, turn } });
+      return run;
+    } catch (error) {
+      await background.giveBack(turn);
+      throw error;
+    }
+  };
 
   return {
     ask: async (asked, refresh, { runId, callerLeft, isBackground = false, seen }) => {
@@ -106,25 +129,20 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
           if (run !== null) await runs.end(project.id, run.id, null);
           return { key, kept: made, isCached: false, run };
         } catch (error) {
+          if (!isBackground && error instanceof Failure && LATER.has(error.body.code)) {
+            const begin = () => (run === null ? runs.begin(asked, key, newId(), true) : runs.goOn(run));
+            const later = await order(asked, begin).catch((cause: unknown) => {
+              // Why it is not answered now says more than why it is not answered later.
+              if (!(cause instanceof Failure)) log.warning('a query was not ordered', { reason: messageOf(cause) });
+            });
+            if (later !== undefined) return { key, kept: null, isCached: false, run: later };
+          }
           if (run !== null) await runs.end(project.id, run.id, failureOf(error));
           throw error;
         }
       }
-      const order = { project: project.id, queries: [ordered(asked)] };
-      if (!fits({ ...order, run: null }))
-        invalid('query', 'The query is too long to be answered later. Send `"refresh": "blocking"`.');
-      const turn = await background.take(project.organization_id, ORDER_MS).catch((error: unknown) => {
-        if (error instanceof LineFull) failCrowded();
-        throw error;
-      });
-      try {
-        const run = await runs.begin(asked, key, runId ?? newId(), true);
-        await start({ ...order, run: { id: run.id, turn } });
-        return way === 'both' ? { ...cached, run } : { key, kept: null, isCached: false, run };
-      } catch (error) {
-        await background.giveBack(turn);
-        throw error;
-      }
+      const run = await order(asked, () => runs.begin(asked, key, runId ?? newId(), true));
+      return way === 'both' ? { ...cached, run } : { key, kept: null, isCached: false, run };
     },
     cached,
     renew: async (asked) => {
@@ -195,6 +213,13 @@ function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
       const unchanged = before === undefined ? 'absent' : { is: { started_at: before.started_at } };
       if (!(await isWritten(table, [{ put: item, if: unchanged }]))) failTaken();
       return runOf(project.id, item, clock());
+    },
+    /** Notes that nobody waits for a run any more. Throws when it has ended, as who cancels it ends it. */
+    goOn: async (run: QueryRun): Promise<QueryRun> => {
+      const goesOn = { is: { id: run.id, ended_at: null } };
+      const change = keys.queryRun(run.project, run.id);
+      if (!(await isWritten(table, [{ change, set: { is_async: true }, if: goesOn }]))) throw cancelled();
+      return { ...run, isAsync: true };
     },
     /** Notes the end of a run that has none, and where its answer is: a run that was cancelled stays so. */
     end: async (project: number, id: string, failure: Failure | null, key?: string): Promise<void> => {

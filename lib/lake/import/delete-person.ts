@@ -1,8 +1,8 @@
-/** Deletes a person, as the `$delete_person` of an import does, without an event of it. */
-import { adderUnder, type Publishing, underLease } from '../lease.ts';
+/** Deletes persons, as the `$delete_person` of an import does, without an event of it. */
+import { adderUnder, type Lease, type Publishing, underLease } from '../lease.ts';
 import type { PersonChange } from '../persons/change.ts';
 import { adding } from './adding.ts';
-import { forget } from './forgotten.ts';
+import { type Forgotten, forgetEvents, forgetProperties, forgottenOf, markForgotten } from './forgotten.ts';
 
 /** Which person: the one that a distinct_id of a project has. */
 export interface DeletedPerson {
@@ -10,6 +10,25 @@ export interface DeletedPerson {
   readonly distinctId: string;
   /** All distinct_ids of the person, whose events are to go too. */
   readonly forget?: readonly string[];
+}
+
+/** Persons of a project that go together: their files are read once. */
+export interface DeletedPersons {
+  readonly projectId: number;
+  /** One distinct_id of each. */
+  readonly distinctIds: readonly string[];
+  /** Of all those whose events go too, each of their distinct_ids. */
+  readonly forgotten: readonly Forgotten[];
+}
+
+interface DeletionOptions {
+  readonly temporaryFolder?: string | undefined;
+  /** It waits for whoever adds to the project, batch by batch. Default: it throws `ImportUnderWay`. */
+  readonly waits?: boolean;
+  /** Where an earlier call was cut; null: nowhere. */
+  readonly place?: string | null;
+  /** It is cut then, milliseconds since 1970. */
+  readonly until?: number;
 }
 
 /**
@@ -20,33 +39,56 @@ export interface DeletedPerson {
  */
 export async function deletePerson(
   context: Publishing,
-  { projectId, distinctId, forget: forgotten = [] }: DeletedPerson,
+  { projectId, distinctId, forget = [] }: DeletedPerson,
   temporaryFolder?: string,
 ): Promise<void> {
-  await underLease(context, projectId, async (lease) => {
-    // First: who asks again after this died finds the person still there.
-    if (forgotten.length > 0) await forget(context, lease, forgotten, temporaryFolder);
+  const forgotten = forget.map((id) => forgottenOf(id, context.clock()));
+  await deletePersons(context, { projectId, distinctIds: [distinctId], forgotten }, { temporaryFolder });
+}
+
+/**
+ * Deletes persons so. What was forgotten is marked first, and the persons go last: whoever begins again after a death
+ * anywhere does what was left. Files are read and written between two leases, so nobody waits for them but who adds while
+ * those of persons are. Returns the place at which its time was over; null: all is done.
+ */
+export async function deletePersons(
+  context: Publishing,
+  { projectId, distinctIds, forgotten }: DeletedPersons,
+  { temporaryFolder, waits = false, ...walk }: DeletionOptions = {},
+): Promise<string | null> {
+  if (forgotten.length > 0) {
+    const purpose = waits ? 'batch' : 'import';
+    await underLease(context, projectId, (lease) => markForgotten(context, lease, forgotten), { purpose });
+    const cut = await forgetEvents(context, projectId, forgotten, { temporaryFolder, ...walk });
+    if (cut !== null) return cut;
+  }
+  const remove = async (lease: Lease): Promise<void> => {
+    if (forgotten.length > 0) await forgetProperties(context, lease, forgotten, { temporaryFolder });
     await adding(
       context,
       adderUnder(lease),
       { before: async () => [], arrived: 'now', temporaryFolder },
       async (batches) => {
-        batches.add({
-          uuid: context.newId(),
-          own: false,
-          file: 0,
-          event: null,
-          distinctId,
-          properties: '{}',
-          timestamp: context.clock() * 1000,
-          created: null,
-          personId: null,
-          personProperties: null,
-          elementsChain: null,
-          personChange: JSON.stringify({ delete: true } satisfies PersonChange),
-        });
+        for (const distinctId of distinctIds)
+          batches.add({
+            uuid: context.newId(),
+            own: false,
+            file: 0,
+            event: null,
+            distinctId,
+            properties: '{}',
+            timestamp: context.clock() * 1000,
+            created: null,
+            personId: null,
+            personProperties: null,
+            elementsChain: null,
+            personChange: JSON.stringify({ delete: true } satisfies PersonChange),
+          });
         await batches.end();
       },
     );
-  });
+  };
+  // What was rewritten is not to be read again because somebody adds at this moment.
+  await underLease(context, projectId, remove, { purpose: waits || forgotten.length > 0 ? 'batch' : 'import' });
+  return null;
 }

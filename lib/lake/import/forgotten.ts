@@ -6,12 +6,11 @@ import { hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { literal, openDatabase, parquet } from '../../duckdb/database.ts';
-import { keys, ranges } from '../../ports/table/keys.ts';
+import { idsIn, keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, type Op, type Table } from '../../ports/table/table.ts';
-import { allFiles, personStates } from '../catalog.ts';
+import { allFiles, type LakeFile, personStates } from '../catalog.ts';
 import { writeDayFiles } from '../day-files.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
 import { type Lease, type Publishing, writeUnderLease } from '../lease.ts';
@@ -25,13 +24,19 @@ declare module '../../ports/table/keys.ts' {
 }
 
 /** A distinct_id, by its hash, of which no event is taken that happened up to then. */
-interface ForgottenItem extends Item {
+export interface Forgotten {
   readonly sha256: string;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
-const sha256Of = (distinctId: string): string => hash('sha256', distinctId, 'hex');
+type ForgottenItem = Item & Forgotten;
+
+/** Returns what is kept of a distinct_id that is forgotten. */
+export const forgottenOf = (distinctId: string, at: number): Forgotten => ({
+  sha256: hash('sha256', distinctId, 'hex'),
+  at,
+});
 
 /** SQL of the rows of what was forgotten, over `distinct_id` and `timestamp_us`; undefined: nothing was. */
 export async function forgottenRows(table: Table, projectId: number): Promise<string | undefined> {
@@ -41,25 +46,94 @@ export async function forgottenRows(table: Table, projectId: number): Promise<st
   return `(CASE sha256(distinct_id) ${cases.join(' ')} ELSE false END)`;
 }
 
-/**
- * Takes the events of distinct_ids out of the lake, and what was known of their persons: all of it from the files that are
- * listed from now on; the old ones are removed two days later. It may be repeated after it died anywhere.
- */
-export async function forget(
-  context: Publishing,
-  lease: Lease,
-  distinctIds: readonly string[],
-  temporaryFolder = tmpdir(),
-): Promise<void> {
-  const { lake, clock } = context;
-  const { projectId } = lease;
-  const at = clock();
-  const marks = distinctIds.map((id): Op => {
-    const sha256 = sha256Of(id);
-    return { put: { ...keys.forgotten(projectId, sha256), sha256, at } };
-  });
+/** Has nothing of them taken from now on, whoever adds to the project. */
+export async function markForgotten(context: Publishing, lease: Lease, forgotten: readonly Forgotten[]): Promise<void> {
+  const marks = forgotten.map(
+    ({ sha256, at }): Op => ({ put: { ...keys.forgotten(lease.projectId, sha256), sha256, at } }),
+  );
   for (let n = 0; n < marks.length; n += MAX_TRANSACTION - 1)
     await writeUnderLease(context, lease, marks.slice(n, n + MAX_TRANSACTION - 1));
+}
+
+interface ForgettingOptions {
+  /** For files of its own while it works. Default: the system's temporary folder. */
+  readonly temporaryFolder?: string | undefined;
+}
+
+/** A walk through files that may be cut, and goes on where it was. */
+interface EventsOptions extends ForgettingOptions {
+  /** Where a walk before was cut; null: this is the first. */
+  readonly place?: string | null;
+  /** It begins no other file then, milliseconds since 1970. */
+  readonly until?: number;
+}
+
+/**
+ * Takes the events of what is forgotten out of the files that are listed from now on; the old ones are removed two days
+ * later. They are marked (`markForgotten`), so no file that comes now has any: this needs no lease, and may be repeated
+ * after it died anywhere. Returns the place at which its time was over; null: all is done.
+ */
+export async function forgetEvents(
+  context: Publishing,
+  projectId: number,
+  forgotten: readonly Forgotten[],
+  { temporaryFolder, place = null, until = Number.POSITIVE_INFINITY }: EventsOptions = {},
+): Promise<string | null> {
+  // What has arrived since is of the persons that they have become.
+  const isTheirs = `EXISTS (SELECT 1 FROM forgotten
+    WHERE forgotten.sha256 = sha256(distinct_id) AND least(timestamp_us, inserted_us) <= at_us)`;
+  const rewriting = { model: 'events', of: isTheirs, columns: '*', where: `NOT ${isTheirs}`, place, until } as const;
+  return rewritten(context, projectId, forgotten, rewriting, temporaryFolder);
+}
+
+/**
+ * Takes what was known of persons out of the files that are listed from now on, as `forgetEvents` does; under the lease, as
+ * states that come meanwhile would be made of it.
+ */
+export async function forgetProperties(
+  context: Publishing,
+  lease: Lease,
+  forgotten: readonly Forgotten[],
+  { temporaryFolder }: ForgettingOptions = {},
+): Promise<void> {
+  const { projectId, signal } = lease;
+  const isTheirs = 'sha256(distinct_id) IN (SELECT sha256 FROM forgotten)';
+  const of = `${isTheirs} AND properties <> '{}'`;
+  const columns = `* REPLACE (CASE WHEN ${isTheirs} THEN '{}' ELSE properties END AS properties)`;
+  await rewritten(
+    context,
+    projectId,
+    forgotten,
+    { model: 'persons', of, columns, where: 'true', signal },
+    temporaryFolder,
+  );
+  // It is made again of the files.
+  await writeUnderLease(context, lease, [{ remove: keys.personsState(projectId) }]);
+  await context.lake.remove(personStates(projectId));
+}
+
+/** In SQL there is a table `forgotten`: `sha256`, and `at_us`, microseconds since 1970. */
+interface Rewriting {
+  readonly model: Model;
+  /** SQL of the rows for which a file is written anew. */
+  readonly of: string;
+  /** SQL of the columns that it has then, and of its rows. */
+  readonly columns: string;
+  readonly where: string;
+  readonly place?: string | null;
+  readonly until?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Writes each file anew that has such rows. What is joined meanwhile is looked at again. Returns where it was cut. */
+async function rewritten(
+  context: Publishing,
+  projectId: number,
+  forgotten: readonly Forgotten[],
+  { model, of, columns, where, place = null, until = Number.POSITIVE_INFINITY, signal }: Rewriting,
+  temporaryFolder = tmpdir(),
+): Promise<string | null> {
+  const { table, lake, clock } = context;
   const folder = await mkdtemp(join(temporaryFolder, 'forgetting-'));
   const database = await openDatabase({
     memoryLimit: '225MB',
@@ -68,56 +142,44 @@ export async function forget(
     places: [folder, lake.root],
   });
   const connection = await database.connect();
+  /** Returns whether the file has none of them, or another has taken its place that has none. */
+  const isWithout = async (file: LakeFile & Item): Promise<boolean> => {
+    const copies = join(folder, 'copies');
+    const [copy = ''] = await intactCopies(lake, intactFiles(), [file], copies);
+    try {
+      const found = await connection.runAndReadAll(`SELECT 1 FROM ${parquet([copy])} WHERE ${of} LIMIT 1`);
+      if (found.getRows().length === 0) return true;
+      const rows = `(SELECT ${columns} FROM ${parquet([copy])} WHERE ${where})`;
+      return await replaceFiles(context, { projectId, model, files: [file] }, async (target, name) => {
+        const made = { scratch: join(folder, 'parquet'), folder: target, lake, nameOf: () => name };
+        return (await writeDayFiles(connection, model, rows, made))[0];
+      });
+    } finally {
+      await rm(copies, { recursive: true, force: true });
+    }
+  };
   try {
-    const theirs = `distinct_id IN (${distinctIds.map(literal).join(', ')})`;
-    const own = { connection, folder };
-    const left = `NOT (${theirs})`;
-    await rewrite(context, lease, { ...own, model: 'events', of: theirs, columns: '*', where: left });
-    const known = `${theirs} AND properties <> '{}'`;
-    const columns = `* REPLACE (CASE WHEN ${theirs} THEN '{}' ELSE properties END AS properties)`;
-    await rewrite(context, lease, { ...own, model: 'persons', of: known, columns, where: 'true' });
-    // It is made again of the files.
-    await writeUnderLease(context, lease, [{ remove: keys.personsState(projectId) }]);
-    await lake.remove(personStates(projectId));
+    await connection.run('CREATE TABLE forgotten (sha256 VARCHAR, at_us BIGINT)');
+    const values = forgotten.map(({ sha256, at }) => `(${literal(sha256)}, ${at * 1000})`);
+    await connection.run(`INSERT INTO forgotten VALUES ${values.join(', ')}`);
+    const done = new Set<string>();
+    for (let from = place ?? '', isAgain = true; isAgain; ) {
+      isAgain = false;
+      for (const file of await allFiles(table, projectId, model)) {
+        if (file.sk < from || done.has(file.path)) continue;
+        signal?.throwIfAborted();
+        // What may take its place meanwhile comes no earlier: it is as late as the latest of what it replaces.
+        from = idsIn.lakePlace(file);
+        if (clock() >= until) return from;
+        isAgain = !(await isWithout(file));
+        if (isAgain) break;
+        done.add(file.path);
+      }
+    }
+    return null;
   } finally {
     connection.closeSync();
     database.closeSync();
     await rm(folder, { recursive: true, force: true });
-  }
-}
-
-interface Rewriting {
-  readonly connection: DuckDBConnection;
-  readonly folder: string;
-  readonly model: Model;
-  /** SQL of the rows for which a file is written anew. */
-  readonly of: string;
-  /** SQL of the columns that it has then, and of its rows. */
-  readonly columns: string;
-  readonly where: string;
-}
-
-/** Writes each file anew that has such rows. What is joined meanwhile is looked at again. */
-async function rewrite(
-  context: Publishing,
-  lease: Lease,
-  { connection, folder, model, of, columns, where }: Rewriting,
-) {
-  const { table, lake } = context;
-  const { projectId } = lease;
-  for (let isAgain = true; isAgain; ) {
-    isAgain = false;
-    for (const file of await allFiles(table, projectId, model)) {
-      lease.signal.throwIfAborted();
-      const [copy = ''] = await intactCopies(lake, intactFiles(), [file], join(folder, 'copies'));
-      const found = await connection.runAndReadAll(`SELECT 1 FROM ${parquet([copy])} WHERE ${of} LIMIT 1`);
-      if (found.getRows().length === 0) continue;
-      const rows = `(SELECT ${columns} FROM ${parquet([copy])} WHERE ${where})`;
-      const isReplaced = await replaceFiles(context, { projectId, model, files: [file] }, async (target, name) => {
-        const place = { scratch: join(folder, 'parquet'), folder: target, lake, nameOf: () => name };
-        return (await writeDayFiles(connection, model, rows, place))[0];
-      });
-      if (!isReplaced) isAgain = true;
-    }
   }
 }

@@ -1,25 +1,39 @@
-/** The port to who deletes persons of the lake for a request that waits for it. */
+/** The port to who deletes persons of the lake for a request. */
 import { setTimeout } from 'node:timers/promises';
+import type { Context } from '../../ports/context.ts';
 import { fail } from '../../ports/errors.ts';
 import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
 import { failFull, LineFull } from '../../workers/turns.ts';
 import type { DeletedPerson } from './delete-person.ts';
+import { askForDeletion } from './person-deletions.ts';
 
 export interface PersonRemoval {
-  /** Resolves when it is in the lake. Fails with 409 while an import runs, with 429 and 503 when there is too much to do. */
-  remove(person: DeletedPerson, organization: string): Promise<void>;
+  /**
+   * Resolves when it is in the lake (`deleted`), or when it will be for certain (`asked`). The first fails with 409 while an
+   * import runs, with 429 and 503 when there is too much to do.
+   */
+  remove(person: DeletedPerson, organization: string): Promise<'deleted' | 'asked'>;
 }
+
+/** Has persons deleted by a job: no request could wait for it. */
+export const askedPersonRemoval = (context: Pick<Context, 'table' | 'clock' | 'newId'>): PersonRemoval => ({
+  remove: async (person) => {
+    await askForDeletion(context, person);
+    return 'asked';
+  },
+});
 
 /** Captured events take turns with deletions: each landing has the project for less than a second. */
 const ATTEMPTS = 20;
 const PAUSE_MS = 250;
+
 /** Deletes by a pool whose workers have the task `delete-person`. */
 export const pooledPersonRemoval = (pool: Pick<WorkerPool, 'run'>, pauseMs = PAUSE_MS): PersonRemoval => ({
   remove: async (person, owner) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
         await pool.run({ name: 'delete-person', input: person, owner });
-        return;
+        return 'deleted';
       } catch (error) {
         if (error instanceof LineFull) failFull('Too many persons wait to be deleted.');
         if (error instanceof WorkerLost)

@@ -155,6 +155,7 @@ export const keys = {
   lakeLayout: (pid: number) => at<'lakeLayout'>(`W#${pid}`, 'LAYOUT'),
   retiredFiles: (pid: number, due: number, id: string) =>
     at<'retiredFiles'>(`W#${pid}`, `RETIRED#${sortable(due)}#${id}`),
+  personDeletion: (pid: number, id: string) => at<'personDeletion'>(`W#${pid}`, `DELETION#${id}`),
   forgotten: (pid: number, sha256: string) => at<'forgotten'>(`W#${pid}`, `FORGOTTEN#${sha256}`),
   importBookmark: (pid: number, sha256: string) => at<'importBookmark'>(`W#${pid}`, `BOOKMARK#${sha256}`),
   requestedImport: (pid: number, iid: string) => at<'requestedImport'>(`W#${pid}`, `IMPORT#${iid}`),
@@ -272,6 +273,7 @@ export const ranges = {
       | 'importBookmark'
       | 'requestedImport'
       | 'forgotten'
+      | 'personDeletion'
     >(`W#${pid}`),
   /** Answers to queries that are kept. */
   answersOf: (pid: number) => partition<'answer'>(`ANSWERS#${pid}`, { prefix: 'ANSWER#' }),
@@ -300,6 +302,8 @@ export const ranges = {
   /** Those of all projects that have not ended, the oldest first. */
   openImports: () => wholes<'requestedImport'>('IMPORTS'),
   pendingBatches: (pid: number) => partition<'pendingBatch'>(`W#${pid}`, { prefix: 'PENDING#' }),
+  /** Persons who are to be deleted, who was asked for first before others. */
+  personDeletions: (pid: number) => partition<'personDeletion'>(`W#${pid}`, { prefix: 'DELETION#' }),
   forgotten: (pid: number) => partition<'forgotten'>(`W#${pid}`, { prefix: 'FORGOTTEN#' }),
   /** What is to be removed, the earliest first. */
   retiredFiles: (pid: number) => partition<'retiredFiles'>(`W#${pid}`, { prefix: 'RETIRED#' }),
@@ -331,6 +335,8 @@ export const idsIn = {
     const [, kind, ...id] = key.pk.split('#');
     return { kind: kind ?? '', id: id.join('#') };
   },
+  /** `FILE#model#day#instant#batch#n` -> the part up to the instant: where keys begin of files so late. */
+  lakePlace: (key: Key): string => key.sk.split('#', 4).join('#'),
   /** `TILE#tid`, `DASH` -> the word that says what the item is. */
   word: (key: Key): string => key.sk.split('#', 1)[0] ?? '',
   /** `D#pid#did`, `I#pid#iid` -> the project's number and the object's. */

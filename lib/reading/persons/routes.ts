@@ -44,11 +44,13 @@ export const destroyPerson = route({
   summary: 'Delete a person',
   description:
     'With all their distinct_ids and properties; exports deliver the deletion. Their events stay unless `delete_events` is ' +
-    'true. A later event of theirs makes them a person again, without properties. 409 while events are being imported.',
+    'true. A later event of theirs makes them a person again, without properties. 204: they are gone. 202, on AWS: they ' +
+    'will be, minutes later, the person last. 409, on one machine: events are being imported.',
   query: z.object({
     delete_events: boolean()
       .optional()
       .describe('Their events go too, and are not taken again; what of it lies on the disk is removed two days later.'),
   }),
   status: 204,
+  orAccepted: true,
 });

@@ -3,6 +3,7 @@ import type { MachineName } from '../workflow.ts';
 import { alertMachine } from './alert.ts';
 import { backfillMachine } from './backfill.ts';
 import { compactionMachine } from './compaction.ts';
+import { deletionMachine } from './deletion.ts';
 import { exportRunMachine } from './export-run.ts';
 import { landingMachine } from './landing.ts';
 import { messageMachine } from './message.ts';
@@ -18,6 +19,7 @@ export const MACHINES: Readonly<Record<MachineName, Definition>> = {
   notice: noticeMachine,
   compaction: compactionMachine,
   landing: landingMachine,
+  deletion: deletionMachine,
   alert: alertMachine,
   subscription: subscriptionMachine,
   message: messageMachine,

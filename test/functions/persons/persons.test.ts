@@ -1,3 +1,6 @@
+import { handler as deletePersons } from '../../../functions/steps/delete-persons.ts';
+import { personDeletions } from '../../../infra/aws/person-deletions.ts';
+import { askedPersonRemoval } from '../../../lib/lake/import/person-removal.ts';
 import { SECOND_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { importRecords } from '../../support/imports.ts';
@@ -132,5 +135,24 @@ describe('a person who is deleted', () => {
       properties: { plan: 'new' },
       distinct_ids: ['bob'],
     });
+  });
+
+  test('is asked to be deleted where no request could wait for it, and is then', async () => {
+    const { id } = service.project;
+    await importRecords(context, id, [identified('gil', 7, { email: 'gil@example.com' })]);
+    const gil = (await list({ distinct_id: 'gil' })).results[0]?.id;
+    context.clock.advance(SECOND_MS);
+    const waiting = context.personRemoval;
+    Object.assign(context, { personRemoval: askedPersonRemoval(context) });
+    const answered = await service.call('DELETE', at(`${gil}/?delete_events=true`));
+    Object.assign(context, { personRemoval: waiting });
+    expect([answered.status, answered.body]).toEqual([202, undefined]);
+    expect((await service.call('GET', at(`${gil}/`))).status).toBe(200);
+    const step = deletePersons({ ...context, personDeletions: personDeletions(context) });
+    expect(await step({ project: id, execution: 'e' })).toEqual({ do: 'more' });
+    expect(await step({ project: id, execution: 'e' })).toEqual({ do: 'nothing' });
+    expect((await service.call('GET', at(`${gil}/`))).status).toBe(404);
+    const { body } = await service.call('GET', `/api/projects/${id}/events/?limit=100&distinct_id=gil`);
+    expect(body).toMatchObject({ results: [] });
   });
 });

@@ -47,7 +47,12 @@ describe('a bundle', () => {
 
   test('holds DuckDB where bytes are formed and files joined, and nowhere else', () => {
     const having = FUNCTIONS.filter(({ name }) => filesIn(name).some((path) => CONVERTER.test(path)));
-    expect(having.map(({ name }) => name)).toEqual(['steps/send-interval', 'steps/compact-lake', 'steps/land-inbox']);
+    expect(having.map(({ name }) => name)).toEqual([
+      'steps/send-interval',
+      'steps/compact-lake',
+      'steps/delete-persons',
+      'steps/land-inbox',
+    ]);
   });
 
   test('holds the adapters that the function needs, and no other', () => {

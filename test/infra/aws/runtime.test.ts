@@ -1,5 +1,5 @@
 import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
-import { contextOf, endedInput, imports, personRemoval, pictures } from '../../../infra/aws/runtime.ts';
+import { contextOf, endedInput, imports, pictures } from '../../../infra/aws/runtime.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 
@@ -78,9 +78,8 @@ describe('the context of a function', () => {
   });
 
   test('tells it that what it needs is not offered', () => {
-    expect(contextOf({ imports, personRemoval, pictures })).toMatchObject({
+    expect(contextOf({ imports, pictures })).toMatchObject({
       imports: null,
-      personRemoval: null,
       pictures: null,
     });
   });

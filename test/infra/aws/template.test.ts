@@ -245,6 +245,7 @@ const NATIVE = [
   'lake-worker/background',
   'steps/send-interval',
   'steps/compact-lake',
+  'steps/delete-persons',
   'steps/land-inbox',
 ];
 
@@ -409,6 +410,7 @@ describe('the functions of a stage', () => {
       mail: null,
       warehouse: null,
       compactor: null,
+      personDeletions: null,
       inbox: 's3',
       landing: null,
       lakeWorker: null,
@@ -515,12 +517,20 @@ describe('the functions of a stage', () => {
       'steps/begin-run',
       'steps/send-interval',
       'steps/compact-lake',
+      'steps/delete-persons',
       'steps/land-inbox',
     ]);
     expect(having('s3:DeleteObject ').toSorted()).toEqual(
-      ['begin-run', 'compact-lake', 'execution-ended', 'finish-run', 'land-inbox', 'purge', 'send-interval'].map(
-        (step) => `steps/${step}`,
-      ),
+      [
+        'begin-run',
+        'compact-lake',
+        'delete-persons',
+        'execution-ended',
+        'finish-run',
+        'land-inbox',
+        'purge',
+        'send-interval',
+      ].map((step) => `steps/${step}`),
     );
     expect(having('dynamodb:BatchWriteItem ').every((name) => name.startsWith('steps/'))).toBe(true);
     const looking = (name: string) =>
@@ -846,6 +856,47 @@ describe('the firewall', () => {
     );
   });
 
+  test('counts what an address sends apart from what it asks of the API, and tells an SDK in its own form', () => {
+    const [, acl] = ofType(prod.service, 'AWS::WAFv2::WebACL')[0] ?? [];
+    const { Rules, CustomResponseBodies } = (acl as Resource).Properties as {
+      Rules: { Name: string; Action: object; Statement: { RateBasedStatement: { ScopeDownStatement: object } } }[];
+      CustomResponseBodies: Record<string, object>;
+    };
+    const named = (name: string) => Rules.find(({ Name }) => Name === name);
+    const events = named('events-of-an-address');
+    const scope = events?.Statement.RateBasedStatement.ScopeDownStatement as {
+      RegexMatchStatement: { RegexString: string; FieldToMatch: object };
+    };
+    // What is counted there is not counted here, and nothing is counted in neither.
+    expect(named('rate-of-an-address')?.Statement.RateBasedStatement.ScopeDownStatement).toEqual({
+      NotStatement: { Statement: scope },
+    });
+    expect(scope.RegexMatchStatement.FieldToMatch).toEqual({ UriPath: {} });
+    const isCounted = new RegExp(scope.RegexMatchStatement.RegexString);
+    for (const template of SDK_TEMPLATES)
+      for (const path of [template, `${template}/`].map((one) => one.replace('{token}', 'phc_1')))
+        expect([isCounted.test(path), isCounted.test(`/prod${path}`), isSdkPath(path)]).toEqual([true, true, true]);
+    for (const path of ['/', '/api/projects/1/query/', '/ee', '/batch/x', '/array/a/b/config', '/prod', '/dev/e/'])
+      expect(isCounted.test(path)).toBe(false);
+    expect(scope.RegexMatchStatement.RegexString.length).toBeLessThanOrEqual(512);
+    expect(events?.Action).toEqual({
+      Block: {
+        CustomResponse: {
+          ResponseCode: 429,
+          CustomResponseBodyKey: 'sdk-throttled',
+          ResponseHeaders: [
+            { Name: 'Retry-After', Value: '30' },
+            { Name: 'Access-Control-Allow-Origin', Value: '*' },
+          ],
+        },
+      },
+    });
+    expect(CustomResponseBodies['sdk-throttled']).toEqual({
+      ContentType: 'TEXT_PLAIN',
+      Content: 'This address sends too many requests. Try again in 30 s.',
+    });
+  });
+
   test("looks at rate and reputation alone, and refuses in the API's own error shape", () => {
     const [, acl] = ofType(prod.service, 'AWS::WAFv2::WebACL')[0] ?? [];
     const { Rules, CustomResponseBodies, DefaultAction } = (acl as Resource).Properties as {
@@ -855,6 +906,7 @@ describe('the firewall', () => {
     };
     expect(DefaultAction).toEqual({ Allow: {} });
     expect(Rules.map(({ Statement: statement }) => Object.keys(statement))).toEqual([
+      ['RateBasedStatement'],
       ['RateBasedStatement'],
       ['RateBasedStatement'],
       ['ManagedRuleGroupStatement'],
@@ -867,7 +919,8 @@ describe('the firewall', () => {
           { Header: { Name: 'Authorization', TextTransformations: [{ Priority: 0, Type: 'COMPRESS_WHITE_SPACE' }] } },
         ],
       },
-      { Limit: 24_000, AggregateKeyType: 'IP' },
+      { Limit: 24_000, EvaluationWindowSec: 300, AggregateKeyType: 'IP' },
+      { Limit: 60_000, EvaluationWindowSec: 60, AggregateKeyType: 'IP' },
       {},
     ]);
     expect(JSON.parse(CustomResponseBodies['throttled']?.Content ?? '')).toEqual({

@@ -7,8 +7,7 @@ import { worldDatabase } from '../../../lib/insights/answering/world.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import { compact } from '../../../lib/lake/compact.ts';
 import { hotColumn, hotPropertiesOf, withHotColumns } from '../../../lib/lake/hot-columns.ts';
-import { forget } from '../../../lib/lake/import/forgotten.ts';
-import { underLease } from '../../../lib/lake/lease.ts';
+import { forgetEvents, forgottenOf } from '../../../lib/lake/import/forgotten.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { DAY_MS } from '../../../lib/ports/units.ts';
 import { anyText } from '../../support/any-text.ts';
@@ -201,7 +200,7 @@ test('an import, a compaction and a person that is forgotten write the columns, 
   context.clock.advance(2 * DAY_MS);
   expect(await compact(context, PROJECT)).toMatchObject({ joined: 3 });
   expect(await browsers()).toEqual(['ada', 'ada', 'bob']);
-  await underLease(context, PROJECT, (lease) => forget(context, lease, ['ada']));
+  await forgetEvents(context, PROJECT, [forgottenOf('ada', context.clock())]);
   expect(await browsers()).toEqual(['bob']);
 });
 

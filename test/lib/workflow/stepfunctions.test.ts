@@ -21,6 +21,7 @@ const workflow = stepFunctionsWorkflow({
     purge: `${PREFIX}:stateMachine:dev-purge`,
     notice: `${PREFIX}:stateMachine:dev-notice`,
     compaction: `${PREFIX}:stateMachine:dev-compaction`,
+    deletion: `${PREFIX}:stateMachine:dev-deletion`,
     landing: `${PREFIX}:stateMachine:dev-landing`,
     alert: `${PREFIX}:stateMachine:dev-alert`,
     subscription: `${PREFIX}:stateMachine:dev-subscription`,

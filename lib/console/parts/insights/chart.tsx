@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { chartOf } from '../../../charts/describe/describe.ts';
 import { figure } from '../../../charts/figure.ts';
 import { CHART_STYLE } from '../../../charts/style.ts';
-import type { Answered } from '../../client/insights.ts';
+import type { Answered } from '../../client/answers.ts';
 
 interface ChartProps {
   readonly query: unknown;

@@ -1,6 +1,6 @@
 import { Skeleton } from '@mantine/core';
 import { lazy, Suspense } from 'react';
-import type { Answered } from '../../client/insights.ts';
+import type { Answered } from '../../client/answers.ts';
 
 const Chart = lazy(() => import('./chart.tsx'));
 

@@ -128,14 +128,13 @@ test('events, persons and names are read by the same function', async () => {
 test('what the function runs out of is told in sentences, and a mistake of ours as one', async () => {
   const { hogql, service, project, lambda } = await stage();
   const answers = [];
-  for (const instead of [REFUSED.throttled, REFUSED.memory, REFUSED.time, REFUSED.mistake]) {
+  for (const instead of [REFUSED.throttled, REFUSED.memory, REFUSED.mistake]) {
     lambda.instead = instead;
     answers.push(await hogql(COUNT));
   }
   expect(answers).toMatchObject([
     { status: 429, body: { code: 'throttled', detail: expect.stringContaining('Try again in 10 seconds') } },
     { status: 400, body: { attr: 'query', detail: expect.stringContaining('more memory') } },
-    { status: 400, body: { attr: 'query', detail: expect.stringContaining('Send `"refresh": "async"`') } },
     { status: 500, body: { code: 'error' } },
   ]);
   expect(answers[0]?.headers.get('retry-after')).toBe('10');
@@ -164,6 +163,47 @@ test('an organization has so many turns at once, which are its own, given back, 
   context.clock.advance(31 * SECOND_MS);
   expect(await hogql(COUNT)).toMatchObject({ status: 200 });
   expect(await context.table.many(all)).toEqual([undefined, undefined]);
+});
+
+describe('a query that takes longer than anybody can wait', () => {
+  test('becomes one that is answered later, as if that had been asked for', async () => {
+    const { hogql, service, project, path, orders, carryOut, lambda } = await stage();
+    lambda.instead = REFUSED.time;
+    const unnamed = await hogql(COUNT);
+    const named = await hogql(COUNT, { refresh: 'force_blocking', client_query_id: 'mine' });
+    const { body: made } = await service.call('POST', `/api/projects/${project}/insights/`, {
+      body: { query: { kind: 'HogQLQuery', query: COUNT } },
+    });
+    const insight = await service.call('GET', `/api/projects/${project}/insights/${made?.['id']}/?refresh=blocking`);
+    lambda.instead = undefined;
+    const goesOn = { complete: false, query_async: true, error: false, results: null };
+    expect([unnamed, named]).toMatchObject([
+      { status: 202, body: { query_status: goesOn } },
+      { status: 202, body: { query_status: { ...goesOn, id: 'mine' } } },
+    ]);
+    expect(insight).toMatchObject({ status: 200, body: { result: null, query_status: goesOn } });
+    expect(orders).toHaveLength(3);
+    for (const order of orders) await carryOut(order);
+    for (const { body } of [unnamed, named, insight]) {
+      const { id } = body?.['query_status'] as { id: string };
+      expect(await service.call('GET', `${path}${id}/`)).toMatchObject({
+        status: 200,
+        body: { query_status: { complete: true, results: { results: [[12]] } } },
+      });
+    }
+  });
+
+  test('says what to send where there is no place for it', async () => {
+    const { hogql, orders, lambda, service, path } = await stage({ turns: 1 });
+    expect((await hogql(COUNT, { refresh: 'async' })).status).toBe(202);
+    lambda.instead = REFUSED.time;
+    expect(await hogql(`${COUNT} WHERE 1 = 1`, { client_query_id: 'mine' })).toMatchObject({
+      status: 400,
+      body: { code: 'query_too_slow', attr: 'query', detail: expect.stringContaining('Send `"refresh": "async"`') },
+    });
+    expect(orders).toHaveLength(1);
+    expect((await service.call('GET', `${path}mine/`)).status).toBe(400);
+  });
 });
 
 describe('a run that nobody waits for', () => {

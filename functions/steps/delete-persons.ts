@@ -1,0 +1,23 @@
+import { aboutOf, jobOps } from '../../lib/jobs/job.ts';
+import { personDeletionJob } from '../../lib/lake/import/person-deletions.ts';
+import { keys } from '../../lib/ports/table/keys.ts';
+import { isWritten } from '../../lib/ports/table/until-written.ts';
+import { HOUR_MS } from '../../lib/ports/units.ts';
+import type { DeletionInput, DeletionOutput } from '../../lib/workflow/messages.ts';
+import { step } from '../../lib/workflow/step.ts';
+
+/** The job waits so long while its machine walks, to start it again if it dies. */
+const WATCH_MS = HOUR_MS;
+
+/** Deletes the persons of a project who were asked to be. Its job ends when none was asked for since it looked. */
+export const handler = step('delete-persons', async ({ project }: DeletionInput, context): Promise<DeletionOutput> => {
+  const { table, clock, personDeletions } = context;
+  if (personDeletions === null) throw new Error('nobody deletes persons here');
+  const id = personDeletionJob(project);
+  const job = await table.get(keys.job('deletion', id));
+  if (job === undefined) return { do: 'nothing' };
+  await table.write(jobOps('deletion', id, clock() + WATCH_MS, aboutOf('deletion', job)));
+  if (await personDeletions.walk(project)) return { do: 'more' };
+  const isDone = await isWritten(table, [{ remove: keys.job('deletion', id), if: { is: { about: job.about } } }]);
+  return { do: isDone ? 'nothing' : 'more' };
+});

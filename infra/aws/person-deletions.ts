@@ -1,0 +1,11 @@
+import { type PersonDeletions, walkDeletions } from '../../lib/lake/import/person-deletions.ts';
+import type { Publishing } from '../../lib/lake/lease.ts';
+import { MINUTE_MS } from '../../lib/ports/units.ts';
+
+/** The function has 15 minutes: what is begun last has five. */
+const WALK_MS = 10 * MINUTE_MS;
+
+/** Who deletes persons, in the one function that does: with DuckDB, on the function's own disk. */
+export const personDeletions = (context: Publishing): PersonDeletions => ({
+  walk: (project) => walkDeletions(context, project, { until: context.clock() + WALK_MS }),
+});

@@ -1,0 +1,42 @@
+/** Answers to queries as charts take them, waited for where they take longer than a request may. */
+import { answered, api, type Schemas } from './api.ts';
+
+export interface Answered {
+  readonly results: unknown;
+  readonly columns: readonly string[] | undefined;
+  readonly types: readonly unknown[] | undefined;
+  readonly hasMore: boolean | undefined;
+}
+
+export type Told = Pick<Schemas['QueryAnswer'], 'columns' | 'types' | 'hasMore' | 'query_status'>;
+
+/** How often it is asked what became of a query. */
+const LOOK_MS = 1_000;
+
+/** Returns an answer as charts take it. */
+export const answerOf = (results: unknown, { columns, types, hasMore }: Told): Answered => ({
+  results,
+  columns: (columns as readonly string[] | null | undefined) ?? undefined,
+  types: types ?? undefined,
+  hasMore,
+});
+
+/** Returns an answer, once it is there if it is answered later. Throws the `Refusal` of a query that has none. */
+export async function whenAnswered(
+  project: string,
+  results: unknown,
+  told: Told,
+  signal?: AbortSignal,
+): Promise<Answered> {
+  let run: Schemas['QueryStatus'] | null | undefined = told.query_status;
+  if (results != null || run == null) return answerOf(results, told);
+  const params = { path: { project_id: project, id: run.id } };
+  while (!run.complete) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    signal?.throwIfAborted();
+    const { query_status } = await answered(api.GET('/api/projects/{project_id}/query/{id}/', { params }));
+    run = query_status;
+  }
+  const answer = run.results as Told & { readonly results: unknown };
+  return answerOf(answer.results, answer);
+}

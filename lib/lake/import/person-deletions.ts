@@ -1,0 +1,99 @@
+/**
+ * Deletions of persons that were asked for, where a request cannot wait for them: each is recorded with the job that has
+ * them done, and done beside the lake, those of a project together.
+ */
+import { jobOps } from '../../jobs/job.ts';
+import type { Context } from '../../ports/context.ts';
+import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
+import { keys, ranges } from '../../ports/table/keys.ts';
+import { listAll } from '../../ports/table/list-all.ts';
+import type { Item } from '../../ports/table/table.ts';
+import { isWritten } from '../../ports/table/until-written.ts';
+import type { Publishing } from '../lease.ts';
+import { type DeletedPerson, deletePersons } from './delete-person.ts';
+import { forgottenOf } from './forgotten.ts';
+
+declare module '../../ports/table/keys.ts' {
+  interface Items {
+    personDeletion: PersonDeletionItem;
+  }
+}
+
+interface PersonDeletionItem extends Item {
+  /** One of the person's. */
+  readonly distinctId: string;
+  /** When it was asked for, milliseconds since 1970. */
+  readonly at: number;
+  /** The hashes of the distinct_ids whose events go too. */
+  readonly sha256s: JsonText<string[]>;
+  /** Files before it have none of them; null: that is not known of any. */
+  readonly place: string | null;
+}
+
+/** The port to who does them, which needs a processor and memory of its own. */
+export interface PersonDeletions {
+  /** Does what was asked for in a project, for ten minutes at most. Returns whether there may be more. */
+  walk(projectId: number): Promise<boolean>;
+}
+
+/** The id of the job that has the persons of a project deleted who were asked to be. */
+export const personDeletionJob = (projectId: number): string => `persons-${projectId}`;
+
+/** Records a deletion, and has it done. It is done for certain once this has resolved. */
+export async function askForDeletion(
+  { table, clock, newId }: Pick<Context, 'table' | 'clock' | 'newId'>,
+  { projectId, distinctId, forget = [] }: DeletedPerson,
+): Promise<void> {
+  const at = clock();
+  const id = newId();
+  const sha256s = toJsonText(forget.map((one) => forgottenOf(one, at).sha256));
+  const put = { ...keys.personDeletion(projectId, id), distinctId, at, sha256s, place: null };
+  const about = { project: projectId, asked: id };
+  const key = keys.job('deletion', personDeletionJob(projectId));
+  const [job] = jobOps('deletion', personDeletionJob(projectId), at, about);
+  if (job === undefined) return;
+  // A job that is there is under way, or about to be: told of this one, it does not end without having looked again.
+  const told = { change: key, set: { about: toJsonText(about) }, if: 'present' } as const;
+  while (!(await isWritten(table, [{ put }, { ...job, if: 'absent' }])) && !(await isWritten(table, [{ put }, told])));
+}
+
+/** So many distinct_ids are looked for together at most: a person has a thousand. */
+const MAX_TOGETHER = 5_000;
+
+interface WalkOptions {
+  readonly temporaryFolder?: string | undefined;
+  /** It begins no other file then, milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** Does what was asked for in a project. Returns whether there may be more. Killed anywhere, the next walk goes on. */
+export async function walkDeletions(context: Publishing, projectId: number, options: WalkOptions): Promise<boolean> {
+  const { table } = context;
+  const project = await table.get(keys.project(projectId));
+  if (project === undefined || project.deleted_at !== null) return false;
+  const asked = together(await listAll(table, ranges.personDeletions(projectId)));
+  if (asked.length === 0) return false;
+  const place = asked.map((one) => one.place ?? '').reduce((least, one) => (one < least ? one : least));
+  // One may be asked for twice, and of two times the later counts.
+  const at = new Map(asked.flatMap((one) => fromJsonText(one.sha256s).map((sha256) => [sha256, one.at])));
+  const persons = {
+    projectId,
+    distinctIds: [...new Set(asked.map(({ distinctId }) => distinctId))],
+    forgotten: [...at].map(([sha256, instant]) => ({ sha256, at: instant })),
+  };
+  const cut = await deletePersons(context, persons, { ...options, waits: true, place });
+  for (const { pk, sk, place: known } of asked) {
+    if (cut === null) await table.write([{ remove: { pk, sk } }]);
+    else if (cut > (known ?? '')) await isWritten(table, [{ change: { pk, sk }, set: { place: cut }, if: 'present' }]);
+  }
+  return true;
+}
+
+/** Returns the first of them, as many as are done together. */
+function together(asked: readonly PersonDeletionItem[]): PersonDeletionItem[] {
+  let distinctIds = 0;
+  return asked.filter(({ sha256s }) => {
+    distinctIds += fromJsonText(sha256s).length;
+    return distinctIds <= MAX_TOGETHER;
+  });
+}

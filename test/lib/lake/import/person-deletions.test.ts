@@ -1,0 +1,176 @@
+/** Persons whose deletion was asked for, where a job has it done: killed anywhere, cut, or asked for once more meanwhile. */
+import { handler as deletePersons } from '../../../../functions/steps/delete-persons.ts';
+import { personDeletions } from '../../../../infra/aws/person-deletions.ts';
+import { aboutOf } from '../../../../lib/jobs/job.ts';
+import { allFiles } from '../../../../lib/lake/catalog.ts';
+import { compact } from '../../../../lib/lake/compact.ts';
+import { personDeletionJob } from '../../../../lib/lake/import/person-deletions.ts';
+import { askedPersonRemoval } from '../../../../lib/lake/import/person-removal.ts';
+import { underLease } from '../../../../lib/lake/lease.ts';
+import type { Model } from '../../../../lib/lake/schema.ts';
+import type { Context } from '../../../../lib/ports/context.ts';
+import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../../lib/ports/table/list-all.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/ports/units.ts';
+import { inLake } from '../../../support/capture.ts';
+import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
+
+type World = Awaited<ReturnType<typeof importContext>>;
+
+/** Two days of arrival, each with an event of both and what they set. */
+async function world(days = 2): Promise<World> {
+  const context = await importContext();
+  for (let day = 1; day <= days; day += 1) {
+    const events = ['ada', 'bob'].map((distinct_id) => ({
+      event: 'clicked',
+      distinct_id,
+      timestamp: new Date(context.clock()).toISOString(),
+      properties: { $set: { [`day${day}`]: distinct_id } },
+    }));
+    const lines = events.map((event) => JSON.stringify(event)).join('\n');
+    await run(context, fileIn(context, `${day}.jsonl`, lines), { arrived: 'now' });
+    context.clock.advance(DAY_MS);
+  }
+  return context;
+}
+
+const ask = (context: Context, distinctId = 'ada', forget = [distinctId]) =>
+  askedPersonRemoval(context).remove({ projectId: PROJECT, distinctId, forget }, 'o');
+const walk = (context: Context) =>
+  deletePersons({ ...context, personDeletions: personDeletions(context) })({ project: PROJECT, execution: 'e' });
+const whole = async (context: Context): Promise<void> => {
+  for (let walks = 0; ((await walk(context)) as { do: string }).do === 'more'; walks += 1)
+    expect(walks).toBeLessThan(99);
+};
+const job = ({ table }: Context) => table.get(keys.job('deletion', personDeletionJob(PROJECT)));
+const asked = ({ table }: Context) => listAll(table, ranges.personDeletions(PROJECT));
+/** The values of an expression over the lake's rows, in order. */
+const inOrder = async (context: World, expression: string, model?: Model): Promise<string[]> =>
+  (await inLake(context, PROJECT, expression, model)).map(String).toSorted((a, b) => (a < b ? -1 : 1));
+const eventsOf = (context: World) => inOrder(context, 'distinct_id');
+const known = async (context: World) => [
+  ...new Set(await inOrder(context, "distinct_id || ' ' || properties", 'persons')),
+];
+const deleted = async (context: World) =>
+  (await inOrder(context, "CASE WHEN is_deleted THEN distinct_id ELSE '' END", 'persons')).filter((id) => id !== '');
+
+test('killed before any change and begun again by its job, it is done, and nothing is left of it', async () => {
+  let deaths = 0;
+  for (let isOver = false; !isOver; deaths += 1) {
+    const context = await world(1);
+    const { dying, hasDied } = killableContext(context, deaths + 1, false);
+    const isAsked = await ask(dying).then(
+      () => true,
+      () => false,
+    );
+    if (isAsked) await whole(dying).catch(() => {});
+    isOver = !hasDied();
+    // Asked for and not done: its job is there. Else whoever asked knows that it may not be, and asks again.
+    expect((await asked(context)).length > 0 && (await job(context)) === undefined).toBe(false);
+    context.clock.advance(2 * MINUTE_MS);
+    if (!isAsked || deaths % 2 === 0) await ask(context);
+    await whole(context);
+    expect(await eventsOf(context)).toEqual(['bob']);
+    expect(await known(context)).toEqual(['ada {}', 'bob {"day1":"bob"}']);
+    expect(await deleted(context)).toContain('ada');
+    expect([await asked(context), await job(context)]).toEqual([[], undefined]);
+  }
+  expect(deaths).toBeGreaterThan(15);
+});
+
+test('a walk that is cut goes on where it was, file by file, and who is asked for meanwhile goes too', async () => {
+  const context = await world(4);
+  await ask(context);
+  const read: string[] = [];
+  const slow: World = {
+    ...context,
+    lake: {
+      ...context.lake,
+      local: async (paths, folder) => {
+        read.push(...paths.filter((path) => path.startsWith('events/')));
+        // Nothing else is begun in this walk.
+        if (paths.some((path) => path.startsWith('events/'))) context.clock.advance(11 * MINUTE_MS);
+        return context.lake.local(paths, folder);
+      },
+    },
+  };
+  const files = (await allFiles(context.table, PROJECT, 'events')).length;
+  expect(files).toBe(4);
+  expect(await walk(slow)).toEqual({ do: 'more' });
+  expect(await walk(slow)).toEqual({ do: 'more' });
+  const [one] = await asked(context);
+  expect(one?.place).toContain('FILE#events#');
+  expect(await eventsOf(context)).toEqual(['ada', 'ada', 'bob', 'bob', 'bob', 'bob']);
+  await ask(context, 'bob');
+  // What is joined meanwhile has rows of both; the place holds.
+  expect(await compact(context, PROJECT)).toMatchObject({ isCut: false });
+  await whole(slow);
+  expect(await eventsOf(context)).toEqual([]);
+  expect(await deleted(context)).toEqual(['ada', 'bob']);
+  expect(read.length).toBeLessThan(4 * files);
+});
+
+test('nobody waits for its files, and what comes after it was asked for stays', async () => {
+  const context = await world();
+  await ask(context);
+  context.clock.advance(SECOND_MS);
+  let comes = 0;
+  const meanwhile = {
+    ...context,
+    lake: {
+      ...context.lake,
+      local: async (paths: readonly string[], folder: string) => {
+        if (comes === 0 && paths.some((path) => path.startsWith('events/'))) {
+          comes += 1;
+          await underLease(context, PROJECT, async () => {}, { purpose: 'landing' });
+          const event = { event: 'back', distinct_id: 'ada', timestamp: new Date(context.clock()).toISOString() };
+          const lines = JSON.stringify({ ...event, properties: { $set: { later: true } } });
+          await run(context, fileIn(context, 'later.jsonl', lines), { arrived: 'now' });
+        }
+        return context.lake.local(paths, folder);
+      },
+    },
+  };
+  await whole(meanwhile);
+  expect(comes).toBe(1);
+  expect(await eventsOf(context)).toEqual(['ada', 'bob', 'bob']);
+  expect(await known(context)).toEqual(['ada {}', 'bob {"day1":"bob","day2":"bob"}', 'bob {"day1":"bob"}']);
+});
+
+test('the job is told of each who is asked for, and ends only when none was since it looked', async () => {
+  const context = await world(1);
+  await ask(context, 'ada', []);
+  const first = await job(context);
+  expect(first).toMatchObject({ due: context.clock(), attempts: 0 });
+  await ask(context, 'bob', []);
+  const second = await job(context);
+  if (first === undefined || second === undefined) throw new Error('no job');
+  expect(second.due).toBe(first.due);
+  expect(aboutOf('deletion', second).asked).not.toBe(aboutOf('deletion', first).asked);
+  let isLate = true;
+  const late = {
+    walk: async (project: number) => {
+      const more = await personDeletions(context).walk(project);
+      if (!more && isLate) await ask(context, 'eve', []);
+      isLate = isLate && more;
+      return more;
+    },
+  };
+  const step = deletePersons({ ...context, personDeletions: late });
+  expect(await step({ project: PROJECT, execution: 'e' })).toEqual({ do: 'more' });
+  expect(await step({ project: PROJECT, execution: 'e' })).toEqual({ do: 'more' });
+  expect((await asked(context)).map(({ distinctId }) => distinctId)).toEqual(['eve']);
+  expect(await step({ project: PROJECT, execution: 'e' })).toEqual({ do: 'more' });
+  expect(await step({ project: PROJECT, execution: 'e' })).toEqual({ do: 'nothing' });
+  expect(await job(context)).toBeUndefined();
+  expect(await deleted(context)).toEqual(['ada', 'bob']);
+  expect(await eventsOf(context)).toEqual(['ada', 'bob']);
+});
+
+test('a project that is gone has nobody deleted any more', async () => {
+  const context = await world(1);
+  await ask(context);
+  await context.table.write([{ change: keys.project(PROJECT), set: { deleted_at: 1 } }]);
+  expect(await walk(context)).toEqual({ do: 'nothing' });
+  expect(await job(context)).toBeUndefined();
+});
