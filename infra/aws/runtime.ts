@@ -132,10 +132,11 @@ const TURNS = { waited: 8, read: 4, background: 8, athena: 2 };
 /** Nothing is sent twice: what was lost may have been done. */
 const functionOf = (name: 'LAKE_WORKER' | 'QUERY_RUNNER', ms: number) =>
   lambdaFunction(
-    new LambdaClient({
-      maxAttempts: 1,
-      requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: ms, throwOnRequestTimeout: true },
-    }),
+    () =>
+      new LambdaClient({
+        maxAttempts: 1,
+        requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: ms, throwOnRequestTimeout: true },
+      }),
     variable(name),
   );
 const CONNECT_TIMEOUT_MS = 3 * SECOND_MS;

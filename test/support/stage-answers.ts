@@ -1,7 +1,7 @@
 /** A service that answers queries as a stage on AWS does: its lake in a bucket, read by functions that are called. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { TooManyRequestsException } from '@aws-sdk/client-lambda';
+import { type LambdaClient, TooManyRequestsException } from '@aws-sdk/client-lambda';
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import type { Asked } from '../../lib/insights/answering/answerer.ts';
 import { athenaPool, bySize } from '../../lib/insights/answering/athena-pool.ts';
@@ -123,7 +123,7 @@ export async function stageContext({
     });
   const pool = (kind: string | null, ms: number) =>
     functionPool({
-      worker: lambdaFunction({ send } as unknown as Parameters<typeof lambdaFunction>[0], 'lake-worker'),
+      worker: lambdaFunction(() => ({ send }) as unknown as LambdaClient, 'lake-worker'),
       ...(kind === null ? {} : { turns: shared(kind) }),
       ms,
       clock: base.clock,

@@ -3,7 +3,7 @@ import type { Chart } from '../chart.ts';
 import { type Answered, type Describer, nothing } from './describer.ts';
 import { describeFunnels } from './funnels.ts';
 import { describePaths } from './paths.ts';
-import { type Json, object, text } from './read.ts';
+import { sourceOf, text } from './read.ts';
 import { describeRetention } from './retention.ts';
 import { describeRows } from './rows.ts';
 import { describeLifecycle, describeStickiness, describeTrends } from './trends.ts';
@@ -30,16 +30,4 @@ export function chartOf(query: unknown, answered: Answered): Chart {
   const describer = DESCRIBERS[text(source['kind']) ?? ''];
   if (describer === undefined) return nothing('There is no picture of this kind of query.');
   return describer(source, answered);
-}
-
-/** Returns the query that a node of a page wraps, with what the node says of its display. */
-export function sourceOf(query: unknown): Json {
-  const node = object(query);
-  if (node['source'] === undefined) return node;
-  const { display, chartSettings } = node;
-  return {
-    ...object(node['source']),
-    ...(display === undefined ? {} : { display }),
-    ...(chartSettings === undefined ? {} : { chartSettings }),
-  };
 }

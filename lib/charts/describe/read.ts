@@ -45,3 +45,15 @@ export function breakdownName(value: unknown): string | null {
     .map((part) => readableName(typeof part === 'string' ? part : part === null ? '' : JSON.stringify(part)))
     .join(' · ');
 }
+
+/** Returns the query that a node of a page wraps, with what the node says of its display. */
+export function sourceOf(query: unknown): Json {
+  const node = object(query);
+  if (node['source'] === undefined) return node;
+  const { display, chartSettings } = node;
+  return {
+    ...object(node['source']),
+    ...(display === undefined ? {} : { display }),
+    ...(chartSettings === undefined ? {} : { chartSettings }),
+  };
+}

@@ -1,6 +1,7 @@
 /** Subscriptions of a project: what is sent where, and when. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { localOf } from './local-time.ts';
 import { polled } from './polling.ts';
 
 export type Subscription = Schemas['Subscription'];
@@ -67,16 +68,6 @@ export interface SubscriptionValues {
   readonly until_date: string;
   /** Numbers of insights of the dashboard; none: all. */
   readonly dashboard_export_insights: readonly string[];
-}
-
-const MINUTE_MS = 60_000;
-/** `2026-01-05T07:00` */
-const LOCAL_LENGTH = 16;
-
-/** Returns an instant as a field of date and time has it, by the clock of the reader. */
-function localOf(at: string): string {
-  const instant = new Date(at);
-  return new Date(instant.getTime() - instant.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, LOCAL_LENGTH);
 }
 
 /** Returns what the form begins with: each Monday morning from tomorrow on. */

@@ -1,7 +1,7 @@
 /** The answers of a shared page's insights, as anybody may see them. */
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import type { NumberTable } from '../../charts/chart.ts';
-import { sourceOf } from '../../charts/describe/describe.ts';
+import { sourceOf } from '../../charts/describe/read.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Told } from '../../insights/answering/answers.ts';
 import type { AskedQuery } from '../../insights/answering/computations.ts';
@@ -11,7 +11,7 @@ import { queryOf, type ResultFields, toldFields } from '../../insights/results.t
 import type { Context } from '../../ports/context.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import { type DataRange, dataRange } from '../data-range.ts';
-import { chartOfAnswer, type Drawn, drawn } from './drawn.ts';
+import type { Drawn } from './drawn.ts';
 
 /** What a page shows of an insight. */
 export interface ShownResult {
@@ -61,6 +61,9 @@ export async function shownResults(
   });
   const told = wanted.length === 0 ? [] : await answers.cached(wanted.map(({ asked }) => asked));
   await renew({ ...context, answers }, wanted, told);
+  if (told.every(({ kept }) => kept === null)) return new Map();
+  // A function starts without what draws; the first page that has something to show loads it.
+  const { chartOfAnswer, drawn } = await import('./drawn.ts');
   return new Map(
     wanted.flatMap(({ id, query, asked }, at) => {
       const one = told[at];

@@ -1,7 +1,6 @@
 import type { OrganizationItem, ProjectItem } from '../../accounts/organizations/model.ts';
 import { findProject } from '../../accounts/organizations/projects/store.ts';
 import { findOrganization } from '../../accounts/organizations/store.ts';
-import { networkOf } from '../../http/network.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail } from '../../ports/errors.ts';
@@ -66,6 +65,8 @@ export async function countTry(
   token: string,
   address: string,
 ): Promise<void> {
+  // Most pages have no password, and functions start without what counts tries.
+  const { networkOf } = await import('../../http/network.ts');
   const window = Math.floor(clock() / TRIES.ms);
   const ttl = ((window + 2) * TRIES.ms) / SECOND_MS;
   const [written] = await table.write([

@@ -19,18 +19,25 @@ export class FunctionBusy extends Error {
 
 const payloadOf = (input: unknown): Buffer => Buffer.from(JSON.stringify(input));
 
-/** Returns the function of this name. The client waits as long as the function may take, and tries nothing twice. */
-export function lambdaFunction(client: Pick<LambdaClient, 'send'>, FunctionName: string): LambdaFunction {
+/**
+ * Returns the function of this name. Its client, which is made for the first call, waits as long as the function may take,
+ * and tries nothing twice.
+ */
+export function lambdaFunction(connect: () => Pick<LambdaClient, 'send'>, FunctionName: string): LambdaFunction {
+  let made: Pick<LambdaClient, 'send'> | undefined;
+  const client = (): Pick<LambdaClient, 'send'> => (made ??= connect());
   return {
     call: async (input, signal) => {
       signal?.throwIfAborted();
       const command = new InvokeCommand({ FunctionName, Payload: payloadOf(input) });
       const options = signal === undefined ? {} : { abortSignal: signal };
-      const { FunctionError, Payload } = await client.send(command, options).catch((error: unknown) => {
-        signal?.throwIfAborted();
-        if (error instanceof TooManyRequestsException) throw new FunctionBusy(error.message, { cause: error });
-        return orTransient('Lambda', Promise.reject(error));
-      });
+      const { FunctionError, Payload } = await client()
+        .send(command, options)
+        .catch((error: unknown) => {
+          signal?.throwIfAborted();
+          if (error instanceof TooManyRequestsException) throw new FunctionBusy(error.message, { cause: error });
+          return orTransient('Lambda', Promise.reject(error));
+        });
       const said = JSON.parse(Buffer.from(Payload ?? []).toString());
       if (FunctionError === undefined) return { returned: said };
       const { errorType = '', errorMessage = '' } = said as { errorType?: string; errorMessage?: string };
@@ -38,7 +45,7 @@ export function lambdaFunction(client: Pick<LambdaClient, 'send'>, FunctionName:
     },
     order: async (input) => {
       const command = new InvokeCommand({ FunctionName, InvocationType: 'Event', Payload: payloadOf(input) });
-      await orTransient('Lambda', client.send(command));
+      await orTransient('Lambda', client().send(command));
     },
   };
 }

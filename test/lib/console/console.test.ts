@@ -145,6 +145,60 @@ describeConsole('the console', ({ service, open }) => {
     const link = await page.getByText('/shared/').first().textContent();
     const shared = await fetch(String(link));
     expect(await shared.text()).toContain('Second');
+
+    const path = api(`/dashboards/${page.url().split('/').at(-1) ?? ''}/sharing/`);
+    const kept = { name: 'Kept', breakdown_filter: { breakdown: '$browser', breakdown_limit: 3 } };
+    await service().call('PATCH', path, { filter_choices: [kept] });
+    await page.reload();
+    await button(page, 'Share').click();
+    await button(page, 'What readers may do').click();
+    const settings = page.getByRole('dialog', { name: 'What readers may do' });
+    await expectSeen(settings.getByText('The form cannot say all of it.'));
+    await button(settings, 'Add a choice').click();
+    const choice = settings.getByRole('group', { name: 'Choice 2' });
+    await choice.getByRole('textbox', { name: 'Name' }).fill(HOSTILE);
+    await choice.getByRole('textbox', { name: 'Broken down by' }).fill('plan');
+    await button(choice, 'Add a filter').click();
+    await choice.getByRole('textbox', { name: 'Property 1' }).fill('plan');
+    await choice.getByRole('textbox', { name: 'Value 1' }).fill('pro');
+    await settings.getByRole('switch', { name: 'Readers may choose other dates' }).press('Space');
+    await settings.getByRole('textbox', { name: 'Password' }).fill('short');
+    await button(settings, 'Save').click();
+    await expectSeen(settings.getByText('Ensure this field has at least 8 characters.'));
+    expect(await obstacles(page)).toEqual([]);
+    await settings.getByRole('textbox', { name: 'Password' }).fill('long enough');
+    await button(settings, 'Save').click();
+    await settings.waitFor({ state: 'detached' });
+    const { body: sharing } = await service().call('GET', path);
+    expect(sharing).toMatchObject({
+      password_required: true,
+      allow_date_range: true,
+      filter_choices: [
+        kept,
+        {
+          name: HOSTILE,
+          properties: [{ key: 'plan', operator: 'exact', type: 'event', value: ['pro'] }],
+          breakdown_filter: { breakdown: 'plan' },
+        },
+      ],
+    });
+    expect((await fetch(String(link))).status).toBe(403);
+
+    await button(page, 'What readers may do').click();
+    await service().call('PATCH', path, { allow_date_range: false });
+    await settings.getByRole('switch', { name: 'Ask for no password' }).press('Space');
+    await button(settings, 'Remove choice 1').click();
+    await button(settings, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await Promise.all([
+      page.waitForResponse((one) => one.request().method() === 'PATCH' && one.ok()),
+      button(notice, 'Write mine').click(),
+    ]);
+    expect((await service().call('GET', path)).body).toMatchObject({
+      password_required: false,
+      allow_date_range: false,
+      filter_choices: [{ name: HOSTILE }],
+    });
   });
 
   test('goes its main paths with the keyboard alone', async () => {

@@ -1,11 +1,13 @@
 import { Group, Modal, Stack, Switch, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { ADDRESS, answered, api } from '../../client/api.ts';
+import { ADDRESS } from '../../client/api.ts';
+import { readSharing, renewLink, writeSharing } from '../../client/sharing.ts';
 import { ConfirmButton } from '../confirm-button.tsx';
 import { Copied } from '../copied.tsx';
 import { Problem, tellProblem } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
+import { SharingSettings } from './sharing-settings.tsx';
 
 interface SharingProps {
   readonly project: string;
@@ -17,25 +19,26 @@ export function Sharing({ project, id }: SharingProps) {
   const queries = useQueryClient();
   const [isOpen, { open, close }] = useDisclosure(false);
   const key = ['sharing', project, id];
-  const params = { path: { project_id: project, id } };
-  const { data, error } = useQuery({
+  const { data: seen, error } = useQuery({
     queryKey: key,
     enabled: isOpen,
-    queryFn: () => answered(api.GET('/api/projects/{project_id}/dashboards/{id}/sharing/', { params })),
+    queryFn: () => readSharing(project, id),
   });
+  const data = seen?.value;
   const renew = () => queries.invalidateQueries({ queryKey: key });
   const set = async (enabled: boolean): Promise<void> => {
     // At once: it can be taken back.
-    queries.setQueryData(key, (known: typeof data) => known && { ...known, enabled });
+    if (seen === undefined) return;
+    queries.setQueryData(key, { ...seen, value: { ...seen.value, enabled } });
     try {
-      await answered(api.PATCH('/api/projects/{project_id}/dashboards/{id}/sharing/', { params, body: { enabled } }));
+      await writeSharing(project, id, seen, { enabled });
     } catch (problem) {
       tellProblem(problem);
     }
     await renew();
   };
   const refresh = async (): Promise<void> => {
-    await answered(api.POST('/api/projects/{project_id}/dashboards/{id}/sharing/refresh/', { params }));
+    await renewLink(project, id);
     await renew();
   };
   const link = `${ADDRESS}/shared/${data?.access_token ?? ''}`;
@@ -61,6 +64,14 @@ export function Sharing({ project, id }: SharingProps) {
               <Text size="sm">To show it in a page of yours</Text>
               <Copied value={embed} what="the code" />
               <Group>
+                {seen !== undefined && (
+                  <SharingSettings
+                    project={project}
+                    id={id}
+                    seen={seen}
+                    show={(version) => queries.setQueryData(key, version)}
+                  />
+                )}
                 <ConfirmButton label="Change the link" scope="sharing_configuration:write" act={refresh}>
                   The link of now stops working at once, and there is another one.
                 </ConfirmButton>
