@@ -8,6 +8,7 @@ import type {
   QueryField,
   Select,
   Source,
+  Type,
   WholeQuery,
   Window,
 } from './expression.ts';
@@ -27,7 +28,7 @@ export interface SelectDialect {
   /** A window of the frame's SQL; absent frame: empty. */
   readonly window: (window: Window, of: readonly string[], over: string) => string;
   /** The rows of `from` with these columns, once for each element of the list, which is the column `element`. */
-  readonly unnested: (list: string, columns: readonly string[], element: string, from: string) => string;
+  readonly unnested: (list: string, columns: readonly string[], element: string, from: string, type: Type) => string;
 }
 
 /** Returns the SQL of a table, to stand after FROM; `columns` are those that are read of it there. */
@@ -100,7 +101,9 @@ function printOne(select: Select, printer: Printer): string {
     from = ` FROM (${text}) AS ${as}`;
   };
   if (unnest) {
-    layered(unnest.as, own, (columns) => printer.dialect.unnested(value(unnest.list), columns, 'c0', from));
+    layered(unnest.as, own, (columns) =>
+      printer.dialect.unnested(value(unnest.list), columns, 'c0', from, unnest.list.type),
+    );
     if (where && reads(where, unnest.as)) from += ` WHERE ${passing(where)}`;
   }
   if (group) {

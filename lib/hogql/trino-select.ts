@@ -49,9 +49,9 @@ const SELECT: SelectDialect = {
   },
   window: (window, of, over) =>
     (WINDOWS[window.window] ?? ((all) => `${window.window}(${all.join(', ')}) OVER (${over})`))(of, over, window),
-  // What is made of a row stands behind it as a list.
-  unnested: (list, columns, element, from) =>
-    `SELECT ${[...columns.map((column) => column.replace(/^.* AS /s, 'rows_.')), `elements_.${element}`].join(', ')} FROM (SELECT ${[...columns, `${list} AS list_`].join(', ')}${from}) AS rows_ CROSS JOIN UNNEST(rows_.list_) AS elements_(${element})`,
+  // What is made of a row stands behind it as a list. Of a row in the list UNNEST makes columns, but for one around it.
+  unnested: (list, columns, element, from, type) =>
+    `SELECT ${[...columns.map((column) => column.replace(/^.* AS /s, 'rows_.')), `elements_.${element}`].join(', ')} FROM (SELECT ${[...columns, `${type.startsWith('tuples(') ? `transform(${list}, v -> ROW(v))` : list} AS list_`].join(', ')}${from}) AS rows_ CROSS JOIN UNNEST(rows_.list_) AS elements_(${element})`,
 };
 
 const momentOver =
