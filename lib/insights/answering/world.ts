@@ -52,6 +52,8 @@ export interface Looked {
   readonly persons: boolean;
   /** Now itself, so that it means something else a moment later. */
   readonly now: boolean;
+  /** Properties of events that were read out of files, each once. */
+  readonly properties?: readonly string[];
   /** The first question, as text. */
   readonly hogql: string | null;
 }
@@ -75,6 +77,9 @@ interface WorldOptions extends DatabaseLimits {
 /** What a kind folds is held in memory: so many values, and so many characters of text. */
 const MAX_VALUES = 5_000_000;
 const MAX_CHARACTERS = 100_000_000;
+
+/** So many properties are told as read. */
+const MAX_PROPERTIES = 50;
 
 /** A session lasts a day at most, as SDKs make them. */
 const LONGEST_SESSION_MS = DAY_MS;
@@ -171,6 +176,7 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
   return {
     world: (files, { now, ...moment }, reads) => {
       const looks: Looked['events'][number][] = [];
+      const properties = new Set<string>();
       let [persons, isNow, hogql]: [boolean, boolean, string | null] = [false, false, null];
 
       const rows = async (question: Question): Promise<Rows> => {
@@ -216,7 +222,10 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
           const query = withPropertyColumns(checked.query, {
             table: 'events',
             document: 'properties',
-            columnOf: (property) => (sources.hot.has(property) ? hotColumn(property) : undefined),
+            columnOf: (property) => {
+              if (properties.size < MAX_PROPERTIES) properties.add(property);
+              return sources.hot.has(property) ? hotColumn(property) : undefined;
+            },
           });
           return answered(query, (table, columns) => relation(table, columns, sources));
         };
@@ -254,7 +263,7 @@ export function worldDatabase({ lake, parser = hogqlParser(), ...limits }: World
             const [syntax] = await parser.expressions([text]);
             return withoutPlaces(syntax as Syntax);
           }, text),
-        looked: () => ({ events: looks, persons, now: isNow, hogql }),
+        looked: () => ({ events: looks, persons, now: isNow, properties: [...properties], hogql }),
       };
     },
     close: async () => {

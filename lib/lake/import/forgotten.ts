@@ -14,6 +14,7 @@ import { type Item, MAX_TRANSACTION, type Op, type Table } from '../../ports/tab
 import { allFiles, personStates } from '../catalog.ts';
 import { writeDayFiles } from '../day-files.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
+import { learnedProperties } from '../learned-properties.ts';
 import { type Lease, type Publishing, writeUnderLease } from '../lease.ts';
 import { replaceFiles } from '../replace.ts';
 import type { Model } from '../schema.ts';
@@ -114,7 +115,8 @@ async function rewrite(
       if (found.getRows().length === 0) continue;
       const rows = `(SELECT ${columns} FROM ${parquet([copy])} WHERE ${where})`;
       const isReplaced = await replaceFiles(context, { projectId, model, files: [file] }, async (target, name) => {
-        const place = { scratch: join(folder, 'parquet'), folder: target, lake, nameOf: () => name };
+        const learned = await learnedProperties(table, projectId);
+        const place = { scratch: join(folder, 'parquet'), folder: target, lake, nameOf: () => name, learned };
         return (await writeDayFiles(connection, model, rows, place))[0];
       });
       if (!isReplaced) isAgain = true;
