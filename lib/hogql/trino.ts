@@ -74,7 +74,7 @@ const TYPES: Dialect['types'] = {
   instant: 'bigint',
   date: 'bigint',
   list: (element) => `array(${element})`,
-  tuple: (parts) => `row(${parts.join(', ')})`,
+  tuple: (parts) => `row(${parts.map((part, n) => `f${n + 1} ${part}`).join(', ')})`,
 };
 
 export const TRINO: Dialect = {
@@ -140,8 +140,8 @@ export const TRINO: Dialect = {
     split: ([x], { text }) => `split(${x}, ${trinoLiteral(text)})`,
     join: ([x], { text }) => `array_join(${x}, ${trinoLiteral(text)})`,
     list: (of, _, __, type) => `CAST(ARRAY[${of.join(', ')}] AS ${typeText(type, TYPES)})`,
-    tuple: (of) => `ROW(${of.join(', ')})`,
-    tuple_part: ([x], { place }) => `(${x})[${place}]`,
+    tuple: (of, _, __, type) => `CAST(ROW(${of.join(', ')}) AS ${typeText(type, TYPES)})`,
+    tuple_part: ([x], { place }) => `(${x}).f${place}`,
     element: (of) => `TRY(element_at(${of.join(', ')}))`,
     has: (of) => `coalesce(contains(${of.join(', ')}), FALSE)`,
     list_length: ([x]) => `cardinality(${x})`,

@@ -140,7 +140,7 @@ describe('Trino can read', () => {
           of,
           with: { ...parameters[0], ...given },
           ...(each && { each: OF[each] }),
-          type: operator === 'list' ? 'texts' : 'text',
+          type: operator === 'list' ? 'texts' : operator === 'tuple' ? 'tuple(text)' : 'text',
         };
         expect(faultsOf(`SELECT ${trinoText(node as Expression, 'interval_end')} FROM events`)).toEqual([]);
       }
