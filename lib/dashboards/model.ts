@@ -236,6 +236,7 @@ const TileText = z.object({
 const Tile = z
   .object({
     id: z.int(),
+    order: z.int().describe('Its place among the tiles that are shown, from 0.'),
     layouts: freeObject(),
     color: z.string().nullable(),
     show_description: z.boolean().nullable(),
@@ -297,6 +298,10 @@ export function dashboardDetailObject(
   levels: Levels,
   userOf: UserLookup,
 ): z.input<typeof DashboardDetail> {
+  const shown = inLayoutOrder(summary.deleted_at === null ? tiles : []).flatMap(({ tile, layouts }) => {
+    const insight = tile.insight === null ? undefined : insights.get(tile.insight);
+    return tile.insight === null || insight?.deleted_at === null ? [{ tile, layouts, insight }] : [];
+  });
   return {
     ...dashboardObject(summary, levels, userOf),
     use_template: detail.use_template,
@@ -304,23 +309,19 @@ export function dashboardDetailObject(
     delete_insights: detail.delete_insights,
     filters: parseJson(detail.filters),
     variables: parseJson(detail.variables),
-    tiles: inLayoutOrder(summary.deleted_at === null ? tiles : []).flatMap(({ tile, layouts }) => {
-      const insight = tile.insight === null ? undefined : insights.get(tile.insight);
-      if (tile.insight !== null && insight?.deleted_at !== null) return [];
+    tiles: shown.map(({ tile, layouts, insight }, order) => {
       const result = insight === undefined ? undefined : results.get(insight.id);
-      return [
-        {
-          id: tile.id,
-          layouts,
-          color: tile.color,
-          show_description: tile.show_description ?? null,
-          insight:
-            insight === undefined ? null : { ...insightObject(insight, userOf), ...(result ?? { result: null }) },
-          text: tile.text === null ? null : tileText(tile, tile.text, summary.project_id, userOf),
-          last_refresh: result?.last_refresh ?? null,
-          is_cached: result?.is_cached ?? false,
-        },
-      ];
+      return {
+        id: tile.id,
+        order,
+        layouts,
+        color: tile.color,
+        show_description: tile.show_description ?? null,
+        insight: insight === undefined ? null : { ...insightObject(insight, userOf), ...(result ?? { result: null }) },
+        text: tile.text === null ? null : tileText(tile, tile.text, summary.project_id, userOf),
+        last_refresh: result?.last_refresh ?? null,
+        is_cached: result?.is_cached ?? false,
+      };
     }),
   };
 }

@@ -1,7 +1,7 @@
 /** Functions that make one value of many rows, by the names that HogQL has for them, each also with `If` behind it. */
 import { allAs, argument, converted, operation } from './build.ts';
 import type { Aggregate, AggregateName } from './expression.ts';
-import { type Expression, isList, listOf, type Type } from './expression.ts';
+import { type Expression, isList, isTuple, listOf, type Type } from './expression.ts';
 import { condition } from './functions.ts';
 import { refuse } from './refusal.ts';
 
@@ -22,7 +22,9 @@ const plain = (value: Expression, name: string): Expression =>
   value.type === 'json' ? converted(value, 'text', name) : value;
 
 const scalar = (value: Expression, name: string): Expression =>
-  isList(value.type) ? refuse(`${name}() cannot take a list`) : plain(value, name);
+  isList(value.type) || isTuple(value.type)
+    ? refuse(`${name}() cannot take ${isTuple(value.type) ? 'a tuple' : 'a list'}`)
+    : plain(value, name);
 
 const distinct: AggregateSpec = {
   least: 1,

@@ -2,18 +2,22 @@
 
 import { clockOfQuery } from './clock.ts';
 import {
-  ELEMENTS,
   type Expression,
+  elementType,
   type FormatPiece,
   isList,
+  isTuple,
   listOf,
   OPERATORS,
   type Operator,
   type Parameters,
+  partTypes,
   type QueryTable,
   type Scalar,
   type Signature,
+  type Tuple,
   type Type,
+  tupleType,
 } from './expression.ts';
 import { refuse } from './refusal.ts';
 import { type Lambda, measured } from './size.ts';
@@ -40,16 +44,44 @@ export function operation(
   parameters?: Parameters,
   lambda?: Lambda,
 ): Expression {
-  const type = typeGiven(operator, of, lambda);
+  const type = typeGiven(operator, of, lambda, parameters);
   const node = { operator, of, ...(parameters && { with: parameters }), ...(lambda && { each: lambda.body }), type };
   return measured(node, lambda);
 }
 
-function typeGiven(operator: Operator, of: readonly Expression[], lambda: Lambda | undefined): Type {
+/** A value of these parts. */
+export function tupleOfParts(parts: readonly Expression[]): Expression {
+  if (parts.length === 0) refuse('A tuple has at least one part');
+  if (parts.some(({ type }) => isTuple(type) || type.startsWith('tuples(')))
+    refuse('Tuples in tuples are not supported');
+  return operation(
+    'tuple',
+    parts.map((one) => (one.type === 'json' ? converted(one, 'text', 'A tuple') : one)),
+  );
+}
+
+/** The parts of a value that is a tuple; of one that was made of them these themselves. */
+export const partsOf = (tuple: Expression): readonly Expression[] =>
+  'operator' in tuple && tuple.operator === 'tuple'
+    ? tuple.of
+    : partTypes(tuple.type as Tuple).map((_, n) => operation('tuple_part', [tuple], { place: n + 1 }));
+
+/** The part of a tuple at a place, from 1. */
+export const partOf = (tuple: Expression, place: number, what: string): Expression =>
+  partsOf(tuple)[place - 1] ?? refuse(`${what}: there is no part ${place} of ${nameOf(tuple.type)}`);
+
+function typeGiven(
+  operator: Operator,
+  of: readonly Expression[],
+  lambda: Lambda | undefined,
+  parameters: Parameters | undefined,
+): Type {
   const { gives }: Signature = OPERATORS[operator];
   const [first] = of;
   if (gives === 'any') return (of.at(-1) as Expression).type;
-  if (gives === 'element') return first !== undefined && isList(first.type) ? ELEMENTS[first.type] : 'text';
+  if (gives === 'element') return first !== undefined && isList(first.type) ? elementType(first.type) : 'text';
+  if (gives === 'tuple') return tupleType(of.map(({ type }) => type));
+  if (gives === 'part') return partTypes(first?.type as Tuple)[(parameters?.place ?? 1) - 1] ?? 'text';
   if (gives !== 'list') return gives;
   if (operator === 'map') return listOf((lambda as Lambda).body.type) ?? 'texts';
   if (operator === 'list') return listOf(first?.type ?? 'text') ?? 'texts';
@@ -68,7 +100,7 @@ export const constantText = (expression: Expression): string | undefined =>
     ? expression.constant
     : undefined;
 
-const NAMES: Readonly<Record<Type, string>> = {
+const NAMES: Readonly<Record<Exclude<Type, `tuple${string}`>, string>> = {
   text: 'text',
   json: 'JSON',
   integer: 'an integer',
@@ -83,6 +115,13 @@ const NAMES: Readonly<Record<Type, string>> = {
   instants: 'a list of times',
   dates: 'a list of dates',
 };
+
+/** What a type is called. */
+export function nameOf(type: Type): string {
+  if (isTuple(type)) return `a tuple of ${partTypes(type).map(nameOf).join(' and ')}`;
+  if (isList(type) && isTuple(elementType(type))) return `a list, each ${nameOf(elementType(type))}`;
+  return NAMES[type as keyof typeof NAMES];
+}
 
 /** Ways from one type to another; the same value, or null where the value has none there. */
 const CONVERSIONS: Readonly<Record<Scalar, Partial<Record<Type, readonly Operator[]>>>> = {
@@ -125,7 +164,9 @@ export function converted(expression: Expression, type: Type, what: string): Exp
   const from = expression.type;
   const timed = betweenTimes(expression, type);
   if (timed !== undefined) return timed;
-  const way = (isList(from) ? undefined : CONVERSIONS[from][type]) ?? refuse(`${what} cannot take ${NAMES[from]}`);
+  const way =
+    (isList(from) || isTuple(from) ? undefined : CONVERSIONS[from][type]) ??
+    refuse(`${what} cannot take ${nameOf(from)}`);
   return way.reduce((found, operator) => operation(operator, [found]), expression);
 }
 
@@ -217,12 +258,12 @@ const UNASKED: Readonly<Record<Scalar, readonly Type[]>> = {
 
 /** The value as an argument of this type. Text is read as what is asked for; but nothing turns into text by itself. */
 export function argument(expression: Expression, type: Type, what: string): Expression {
-  const isMeant = !isList(type) && UNASKED[type].includes(expression.type);
+  const isMeant = !isList(type) && !isTuple(type) && UNASKED[type].includes(expression.type);
   if (expression.type === type || isNothing(expression) || isMeant) {
     return converted(expression, type, what);
   }
   const advice = type === 'text' ? `; use toString()` : '';
-  return refuse(`${what} takes ${NAMES[type]}, not ${NAMES[expression.type]}${advice}`);
+  return refuse(`${what} takes ${nameOf(type)}, not ${nameOf(expression.type)}${advice}`);
 }
 
 const NUMBERS: readonly Type[] = ['integer', 'float', 'boolean'];
@@ -247,7 +288,7 @@ export function unified(values: readonly Expression[], what: string): Expression
 }
 
 const listed = (values: readonly Expression[]): string =>
-  [...new Set(values.map(({ type }) => NAMES[type]))].join(' and ');
+  [...new Set(values.map(({ type }) => nameOf(type)))].join(' and ');
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -268,7 +309,8 @@ export function comparable(of: readonly Expression[], what: string): Expression[
   if (common !== undefined) return values.map((one) => converted(one, common === 'json' ? 'text' : common, what));
   const others = values.filter(({ type }) => type !== 'text' && type !== 'json');
   const other = commonType(others);
-  if (other === undefined || isList(other)) refuse(`${what} compares ${listed(values)}; convert them to one type`);
+  if (other === undefined || isList(other) || isTuple(other))
+    refuse(`${what} compares ${listed(values)}; convert them to one type`);
   // A text may hold any number.
   const type = other === 'integer' ? 'float' : other;
   return values.map((one) => converted(one.type === 'json' ? converted(one, 'text', what) : one, type, what));

@@ -10,15 +10,19 @@ import {
   isNothing,
   nothing,
   operation,
+  partOf,
+  partsOf,
   textConstant,
   truth,
+  tupleOfParts,
   unified,
 } from './build.ts';
 import {
   ALL,
-  ELEMENTS,
   type Expression,
+  elementType,
   isList,
+  isTuple,
   type List,
   type Operator,
   type Path,
@@ -26,6 +30,7 @@ import {
   type QueryTable,
   type Scalar,
   type Selected,
+  type Tuple,
   type Unit,
 } from './expression.ts';
 import {
@@ -41,6 +46,7 @@ import {
   like,
   matches,
   ordered,
+  partByPart,
   shifted,
   unitOf,
 } from './functions.ts';
@@ -191,7 +197,7 @@ export interface Scope {
   /** Aliases that are being followed: one may not lead to itself. */
   readonly following: readonly string[];
   /** Elements of lists by their names, from outside to inside. */
-  readonly variables: readonly { readonly name: string; readonly type: Scalar }[];
+  readonly variables: readonly { readonly name: string; readonly type: Scalar | Tuple }[];
   readonly isSelect: boolean;
   /** How many nodes are being visited, one inside another, and how many were visited in all. */
   readonly visits: { now: number; all: number; readonly most?: number };
@@ -212,6 +218,7 @@ function selected(syntax: Syntax, scope: Scope): QueryColumn {
   checkName(name);
   // A date is delivered as `2026-11-21`, which every destination can take.
   const value = found.type === 'date' ? converted(found, 'text', name) : found;
+  if (isTuple(value.type)) refuse(`${name} is a tuple, which is not exported; select its parts`);
   if (isList(value.type) && value.type !== 'texts')
     refuse(`${name} is a list of other values than texts; use arrayMap(x -> toString(x), ...)`);
   return { name, type: value.type as Selected['type'], expression: value };
@@ -288,8 +295,10 @@ function built(syntax: Syntax, scope: Scope): Expression {
       const [list, at] = [expression(node.array, scope), expression(node.property, scope)];
       return elementOf(list, at, '[ ]');
     }
-    case 'TupleAccess':
-      return elementOf(expression(node.tuple, scope), integerConstant(node.index), '.');
+    case 'TupleAccess': {
+      const value = expression(node.tuple, scope);
+      return isTuple(value.type) ? partOf(value, node.index, '.') : elementOf(value, integerConstant(node.index), '.');
+    }
     case 'Array': {
       const elements = unified(node.exprs.map(of), 'A list');
       if (elements.some(({ type }) => isList(type))) refuse('Lists of lists are not supported');
@@ -298,7 +307,7 @@ function built(syntax: Syntax, scope: Scope): Expression {
     case 'TypeCast':
       return call(castOf(node.type_name), [expression(node.expr, scope)]);
     case 'Tuple':
-      return refuse('Tuples are only supported beside =, != and IN, and in GROUP BY');
+      return tupleOfParts(node.exprs.map(of));
     case 'Lambda':
       return refuse('Lambdas are only supported in arrayMap(), arrayFilter() and arrayExists()');
     case 'Field':
@@ -389,8 +398,10 @@ export function place(
 ): Expression {
   if (path.length === 0) return value;
   if (value.type === 'json') return operation(property, [value], { path: path.map(keyOrPlace) });
-  if (isList(value.type) && path.length === 1 && typeof path[0] === 'number')
-    return elementOf(value, integerConstant(path[0]), '.');
+  const [first, ...rest] = path;
+  if (isTuple(value.type) && typeof first === 'number') return place(partOf(value, first, '.'), rest, whole, property);
+  if (isList(value.type) && typeof first === 'number')
+    return place(elementOf(value, integerConstant(first), '.'), rest, whole, property);
   return refuse(`Invalid HogQL query: Unable to resolve field: ${whole.join('.').slice(0, 200)}`);
 }
 
@@ -435,26 +446,8 @@ export function tupleOf(syntax: Syntax): readonly Syntax[] | undefined {
   return isA(syntax, 'Call') && syntax.name === 'tuple' ? syntax.args : undefined;
 }
 
-/** What holds of two tuples where `same` holds of each part and the one in its place. */
-function partByPart(
-  left: readonly Syntax[],
-  right: readonly Syntax[],
-  same: (left: Syntax, right: Syntax) => Expression,
-): Expression {
-  if (left.length !== right.length) refuse(`Tuples of ${left.length} and ${right.length} parts cannot be compared`);
-  const [first, ...rest] = left.map((one, n) => same(one, right[n] as Syntax));
-  if (first === undefined) return refuse('A tuple has at least one part');
-  return rest.length === 0 ? first : operation('and', [first, ...rest]);
-}
-
-function compared(node: CompareOperation, scope: Scope): Expression {
-  const { op, left, right } = node;
+function compared({ op, left, right }: CompareOperation, scope: Scope): Expression {
   if (op === 'in' || op === 'not in') return among(left, right, op === 'not in', scope);
-  const [ofLeft, ofRight] = op === '==' || op === '!=' ? [tupleOf(left), tupleOf(right)] : [];
-  if (ofLeft !== undefined && ofRight !== undefined) {
-    const found = partByPart(ofLeft, ofRight, (a, b) => compared({ ...node, op: '==', left: a, right: b }, scope));
-    return op === '==' ? found : operation('not', [found]);
-  }
   const of = [expression(left, scope), expression(right, scope)];
   const [a, b] = of as [Expression, Expression];
   switch (op) {
@@ -489,27 +482,36 @@ function compared(node: CompareOperation, scope: Scope): Expression {
 
 /** `x IN (1, 2)`: only among constants. */
 function among(left: Syntax, right: Syntax, isNot: boolean, scope: Scope): Expression {
-  if (scope.beyond !== undefined && isQuery(right)) {
-    const found = scope.beyond.among(expression(left, scope), right);
-    return isNot ? operation('not', [found]) : found;
-  }
-  const list = tupleOf(right) ?? (right.node === 'Array' ? (right as Listing).exprs : [right]);
-  const parts = tupleOf(left);
-  if (parts !== undefined) {
-    const tuples = list.some((one) => tupleOf(one) === undefined) ? [right] : list;
-    const each = tuples.map((one) =>
-      partByPart(parts, tupleOf(one) ?? [one], (a, b) => among(a, { node: 'Tuple', exprs: [b] }, false, scope)),
-    );
-    const [only = truth(false), ...others] = each;
-    const found = others.length === 0 ? only : operation('or', each);
-    return isNot ? operation('not', [found]) : found;
-  }
+  const value = expression(left, scope);
+  const found =
+    scope.beyond !== undefined && isQuery(right)
+      ? scope.beyond.among(value, right)
+      : isTuple(value.type)
+        ? amongTuples(value, right, scope)
+        : amongConstants(value, listed(right), scope);
+  return isNot ? operation('not', [found]) : found;
+}
+
+/** What stands in the list of an IN. */
+const listed = (syntax: Syntax): readonly Syntax[] =>
+  tupleOf(syntax) ?? (syntax.node === 'Array' ? (syntax as Listing).exprs : [syntax]);
+
+function amongConstants(value: Expression, list: readonly Syntax[], scope: Scope): Expression {
   const values = list.map((one) => expression(one, scope));
   if (!values.every((one) => 'constant' in one)) refuse('IN takes constants');
   const present = values.filter((one) => !isNothing(one));
-  const value = expression(left, scope);
-  const found = present.length === 0 ? truth(false) : operation('in', comparable([value, ...present], 'IN'));
-  return isNot ? operation('not', [found]) : found;
+  return present.length === 0 ? truth(false) : operation('in', comparable([value, ...present], 'IN'));
+}
+
+/** `(a, b) IN ((1, 2), (3, 4))`, or of one tuple `(a, b) IN (1, 2)`. */
+function amongTuples(value: Expression, right: Syntax, scope: Scope): Expression {
+  const list = listed(right);
+  const tuples = list.some((one) => tupleOf(one) === undefined) ? [right] : list;
+  const each = tuples.map((one) =>
+    partByPart(partsOf(value), tupleOf(one) ?? [one], (part, other) => amongConstants(part, [other], scope)),
+  );
+  const [only = truth(false), ...others] = each;
+  return others.length === 0 ? only : operation('or', each);
 }
 
 const CASTS: readonly (readonly [RegExp, string])[] = [
@@ -551,16 +553,6 @@ function called(node: Call, scope: Scope): Expression {
     order_by: `ORDER BY is not supported in ${name}()`,
   });
   if (Object.hasOwn(OF_LISTS, name)) return overList(node, scope);
-  const [left, right, ...others] = node.args;
-  if (
-    (name === 'equals' || name === 'notEquals') &&
-    left &&
-    right &&
-    others.length === 0 &&
-    tupleOf(left) &&
-    tupleOf(right)
-  )
-    return compared({ node: 'CompareOperation', op: name === 'equals' ? '==' : '!=', left, right }, scope);
   if (INTERVAL.test(name)) refuse('Intervals are only supported beside + and -, and in dateAdd() and dateSub()');
   const added =
     /^(?:dateAdd|date_add|dateSub|date_subtract|date_sub)$/.test(name) && node.args.length === 2
@@ -615,7 +607,7 @@ function overList({ name, args: [each, list, ...rest] }: Call, scope: Scope): Ex
   const around = variables.at(-1);
   if (around !== undefined && !readsOnly(of, variables.length - 1))
     refuse(`In a lambda, ${name}() takes a list that is made of its element '${around.name}' alone, or of constants`);
-  const element = { name: String(args[0]), type: ELEMENTS[of.type as List] };
+  const element = { name: String(args[0]), type: elementType(of.type as List) };
   const body = expression(expr, { ...scope, variables: [...variables, element] });
   const isMap = OF_LISTS[name] === 'map';
   if (isMap && isList(body.type)) refuse('Lists of lists are not supported');

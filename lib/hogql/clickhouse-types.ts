@@ -1,6 +1,6 @@
 /** ClickHouse's names of types, by which clients of PostHog know what a column holds. */
 import { clockOfQuery } from './clock.ts';
-import { ELEMENTS, type Expression, isList, type Operator, type Scalar } from './expression.ts';
+import { type Expression, elementType, isList, isTuple, type Operator, partTypes, type Type } from './expression.ts';
 import { zoneOf } from './functions.ts';
 
 /** The names of columns' types that do not follow from their values. */
@@ -46,12 +46,68 @@ export function clickhouseType(expression: Expression): string {
   const known = names.get(expression);
   if (known !== undefined) return known;
   const { type } = expression;
-  if (isList(type)) return `Array(${nameOf(ELEMENTS[type], undefined)})`;
+  if (isTuple(type)) return ofParts(expression) ?? nameOf(type, undefined);
+  if (isList(type)) {
+    const [first] = 'operator' in expression ? expression.of : [];
+    const element = type.startsWith('tuples(') && first !== undefined ? (elementOf(expression) ?? first) : undefined;
+    return element === undefined || !isTuple(element.type)
+      ? nameOf(type, undefined)
+      : `Array(${clickhouseType(element)})`;
+  }
+  const part = ofPart(expression);
+  if (part !== undefined) return part;
   const name = nameOf(type, zoneOf(expression));
-  return isNullable(expression) ? `Nullable(${name})` : name;
+  return isNullable(expression) ? nullable(name) : name;
 }
 
-function nameOf(type: Scalar, zone: string | undefined): string {
+/** Returns the name of a type that may be null; lists and tuples never are, in ClickHouse. */
+export const nullable = (name: string): string =>
+  /^(?:Nullable|Array|Tuple)\(/.test(name) ? name : `Nullable(${name})`;
+
+/** Returns the names of the types that a `Tuple(…)` is of; undefined: it is none. */
+export function partNames(name: string): readonly string[] | undefined {
+  const inside = /^Tuple\((.*)\)$/.exec(name)?.[1];
+  if (inside === undefined) return undefined;
+  const parts: string[] = [];
+  let depth = 0;
+  for (const piece of inside.split(', ')) {
+    if (depth === 0) parts.push(piece);
+    else parts.push(`${parts.pop()}, ${piece}`);
+    depth += piece.split('(').length - piece.split(')').length;
+  }
+  return parts;
+}
+
+/** The name of a tuple that is made of parts, or that is one of several alike. */
+function ofParts(expression: Expression): string | undefined {
+  if (!('operator' in expression)) return undefined;
+  const { operator, of } = expression;
+  if (operator === 'tuple') return `Tuple(${of.map(clickhouseType).join(', ')})`;
+  const alike = of.find(({ type }) => type === expression.type);
+  if (alike !== undefined) return clickhouseType(alike);
+  const [first] = of;
+  return operator === 'element' && first !== undefined ? /^Array\((.*)\)$/.exec(clickhouseType(first))?.[1] : undefined;
+}
+
+/** What the elements of a list are like. */
+function elementOf(list: Expression): Expression | undefined {
+  if (!('operator' in list)) return undefined;
+  return list.operator === 'map' ? list.each : list.of[0];
+}
+
+/** The name of the type of a part of a tuple. */
+function ofPart(expression: Expression): string | undefined {
+  if (!('operator' in expression) || expression.operator !== 'tuple_part') return undefined;
+  const [tuple] = expression.of;
+  return tuple && partNames(clickhouseType(tuple))?.[(expression.with?.place ?? 1) - 1];
+}
+
+function nameOf(type: Type, zone: string | undefined): string {
+  if (isTuple(type))
+    return `Tuple(${partTypes(type)
+      .map((part) => nameOf(part, zone))
+      .join(', ')})`;
+  if (isList(type)) return `Array(${nameOf(elementType(type), zone)})`;
   if (type === 'instant') return `DateTime64(6, '${zone ?? clockOfQuery().zone}')`;
   return { text: 'String', json: 'String', integer: 'Int64', float: 'Float64', boolean: 'Bool', date: 'Date' }[type];
 }

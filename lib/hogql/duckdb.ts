@@ -10,6 +10,7 @@ import {
   INTEGER_TEXT,
   microsecondsOf,
   print,
+  typeText,
   UNIX_TEXT,
   UUID_TEXT,
 } from './print.ts';
@@ -107,12 +108,8 @@ const TYPES: Dialect['types'] = {
   boolean: 'BOOLEAN',
   instant: 'BIGINT',
   date: 'BIGINT',
-  texts: 'VARCHAR[]',
-  integers: 'BIGINT[]',
-  floats: 'DOUBLE[]',
-  booleans: 'BOOLEAN[]',
-  instants: 'BIGINT[]',
-  dates: 'BIGINT[]',
+  list: (element) => `${element}[]`,
+  tuple: (parts) => `STRUCT(${parts.map((part, n) => `f${n + 1} ${part}`).join(', ')})`,
 };
 
 export const DUCKDB: Dialect = {
@@ -167,7 +164,9 @@ export const DUCKDB: Dialect = {
 
     split: ([x], { text }) => `string_split(${x}, ${literal(text)})`,
     join: ([x], { text }) => `array_to_string(${x}, ${literal(text)})`,
-    list: (of, _, __, type) => `CAST([${of.join(', ')}] AS ${TYPES[type]})`,
+    list: (of, _, __, type) => `CAST([${of.join(', ')}] AS ${typeText(type, TYPES)})`,
+    tuple: (of) => `struct_pack(${of.map((one, n) => `f${n + 1} := ${one}`).join(', ')})`,
+    tuple_part: ([x], { place }) => `struct_extract(${x}, 'f${place}')`,
     element: (of) => `list_extract(${of.join(', ')})`,
     has: (of) => `coalesce(list_contains(${of.join(', ')}), FALSE)`,
     list_length: ([x]) => `len(${x})`,

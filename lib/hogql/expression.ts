@@ -6,14 +6,16 @@
 /**
  * The type of a value. Instants and dates are microseconds since 1970 UTC in a 64-bit integer (a date: its midnight),
  * so that most of the arithmetic with them is the same text in every dialect. `json` is JSON text. Lists have elements of
- * one type.
+ * one type. A tuple is written with the types of its parts, which are no tuples: `tuple(text,integers)`; a list of such
+ * `tuples(text,integers)`.
  */
-export type Type = Scalar | List;
+export type Type = Scalar | List | Tuple;
 export type Scalar = 'text' | 'json' | 'integer' | 'float' | 'boolean' | 'instant' | 'date';
-export type List = 'texts' | 'integers' | 'floats' | 'booleans' | 'instants' | 'dates';
+export type List = 'texts' | 'integers' | 'floats' | 'booleans' | 'instants' | 'dates' | `tuples(${string})`;
+export type Tuple = `tuple(${string})`;
 
-/** The types of the elements of lists. */
-export const ELEMENTS: Readonly<Record<List, Scalar>> = {
+/** The types of the elements of lists of other values than tuples. */
+const ELEMENTS: Readonly<Record<Exclude<List, `tuples(${string})`>, Scalar>> = {
   texts: 'text',
   integers: 'integer',
   floats: 'float',
@@ -22,11 +24,26 @@ export const ELEMENTS: Readonly<Record<List, Scalar>> = {
   dates: 'date',
 };
 
-export const isList = (type: Type): type is List => Object.hasOwn(ELEMENTS, type);
+export const isTuple = (type: Type): type is Tuple => type.startsWith('tuple(');
+const isOfTuples = (type: Type): type is `tuples(${string})` => type.startsWith('tuples(');
+export const isList = (type: Type): type is List => Object.hasOwn(ELEMENTS, type) || isOfTuples(type);
+
+/** The type of the elements of a list. */
+export const elementType = (list: List): Scalar | Tuple =>
+  isOfTuples(list) ? (list.replace('tuples', 'tuple') as Tuple) : ELEMENTS[list];
 
 /** The list whose elements have this type; undefined: there is none. */
-export const listOf = (type: Type): List | undefined =>
-  (Object.keys(ELEMENTS) as List[]).find((list) => ELEMENTS[list] === type);
+export function listOf(type: Type): List | undefined {
+  if (isTuple(type)) return type.replace('tuple', 'tuples') as List;
+  return (Object.keys(ELEMENTS) as (keyof typeof ELEMENTS)[]).find((list) => ELEMENTS[list] === type);
+}
+
+/** The type of a tuple of these parts. */
+export const tupleType = (parts: readonly Type[]): Tuple => `tuple(${parts.join(',')})`;
+
+/** The types of the parts of a tuple. */
+export const partTypes = (tuple: Tuple): (Scalar | List)[] =>
+  tuple.slice('tuple('.length, -1).split(',') as (Scalar | List)[];
 
 /** A field that a query may name: the column that holds it, and its type. */
 export interface QueryField {
@@ -73,6 +90,8 @@ export interface Parameters {
   readonly format?: readonly FormatPiece[];
   readonly zone?: string;
   readonly digits?: number;
+  /** A place in a tuple, from 1. */
+  readonly place?: number;
   /** A query of one column, whose values are looked through. */
   readonly query?: Query;
 }
@@ -185,6 +204,10 @@ export const OPERATORS = {
   // Integers from the first to before the second, at most 10,000 of them.
   range: { takes: ['integer', 'integer'], gives: 'integers' },
 
+  // Tuples.
+  tuple: { takes: [], more: 'part', gives: 'tuple' },
+  tuple_part: { takes: ['tuple'], with: ['place'], gives: 'part' },
+
   // JSON text. What is not JSON has no properties.
   // As it is written in the document, without the quotes around a text.
   property: { takes: ['json'], with: ['path'], gives: 'text' },
@@ -213,8 +236,8 @@ export const OPERATORS = {
   from_local: { takes: ['instant'], with: ['zone'], gives: 'instant' },
 } as const satisfies Readonly<Record<string, Signature>>;
 
-/** `list` is a list of any type, and `element` the type of its elements. */
-export type Taken = Type | 'any' | 'list' | 'element';
+/** `list` is a list of any type, and `element` the type of its elements; so are `tuple` and `part`. */
+export type Taken = Type | 'any' | 'list' | 'element' | 'tuple' | 'part';
 
 export interface Signature {
   readonly takes: readonly Taken[];
@@ -235,7 +258,7 @@ export type Expression =
   /** The end of the row's data interval: what `now()` is, so that every run of an interval gives the same bytes. */
   | { readonly now: true; readonly type: 'instant' }
   /** The element of the list that `map` or `filter` goes through: the `variable`-th of them, counted from outside. */
-  | { readonly variable: number; readonly type: Scalar }
+  | { readonly variable: number; readonly type: Scalar | Tuple }
   | {
       readonly operator: Operator;
       readonly of: readonly Expression[];

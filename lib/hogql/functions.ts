@@ -10,18 +10,23 @@ import {
   integerConstant,
   isNothing,
   localOf,
+  nameOf,
   nothing,
   operation,
+  partOf,
+  partsOf,
   textConstant,
   textOfInstant,
   truth,
+  tupleOfParts,
   unified,
 } from './build.ts';
 import { clockOfQuery, withClock } from './clock.ts';
 import {
-  ELEMENTS,
   type Expression,
+  elementType,
   isList,
+  isTuple,
   type List,
   type Operator,
   type Part,
@@ -92,7 +97,23 @@ const rounding = (operator: Operator): FunctionSpec =>
     return value.type === 'integer' ? value : operation(operator, [argument(value, 'float', `${name}()`)]);
   });
 
-export const equal = (of: readonly Expression[], name: string): Expression => operation('equal', comparable(of, name));
+/** What holds of two tuples where `same` holds of each part and what is in its place. */
+export function partByPart<Other>(
+  parts: readonly Expression[],
+  others: readonly Other[],
+  same: (part: Expression, other: Other) => Expression,
+): Expression {
+  if (parts.length !== others.length) refuse(`Tuples of ${parts.length} and ${others.length} parts cannot be compared`);
+  const all = parts.map((part, n) => same(part, others[n] as Other));
+  return all.length === 1 ? given(all, 0) : operation('and', all);
+}
+
+export function equal(of: readonly Expression[], name: string): Expression {
+  const [left, right] = of;
+  if (left && right && isTuple(left.type) && isTuple(right.type))
+    return partByPart(partsOf(left), partsOf(right), (part, other) => equal([part, other], name));
+  return operation('equal', comparable(of, name));
+}
 const unequal = (of: readonly Expression[], name: string): Expression => operation('not', [equal(of, name)]);
 export const less = (of: readonly Expression[], name: string): Expression => operation('less', ordered(of, name));
 export const lessOrEqual = (of: readonly Expression[], name: string): Expression =>
@@ -101,7 +122,8 @@ const turned = ([a, b]: readonly Expression[]): Expression[] => [b, a] as Expres
 
 export function ordered(of: readonly Expression[], name: string): Expression[] {
   const values = comparable(of, name);
-  return values.some(({ type }) => isList(type)) ? refuse(`${name} cannot compare lists`) : values;
+  if (values.some(({ type }) => isList(type))) refuse(`${name} cannot compare lists`);
+  return values.some(({ type }) => isTuple(type)) ? refuse(`${name} cannot compare tuples`) : values;
 }
 
 const comparison = (compare: Build): FunctionSpec => exactly(2, (of, name) => compare(of, `${name}()`));
@@ -468,13 +490,25 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   arrayElement: exactly(2, (of, name) => elementOf(given(of, 0), given(of, 1), `${name}()`)),
   has: exactly(2, (of, name) => {
     const list = aList(given(of, 0), name);
-    return operation('has', [list, argument(given(of, 1), ELEMENTS[list.type as List], `${name}()`)]);
+    return operation('has', [list, argument(given(of, 1), elementType(list.type as List), `${name}()`)]);
   }),
-  arraySort: exactly(1, (of, name) => operation('sort', [aList(given(of, 0), name)])),
+  arraySort: exactly(1, (of, name) => {
+    const list = aList(given(of, 0), name);
+    return isTuple(elementType(list.type as List)) ? refuse(`${name}() cannot sort tuples`) : operation('sort', [list]);
+  }),
   arrayReverse: exactly(1, (of, name) => operation('reverse', [aList(given(of, 0), name)])),
   range: between(1, 2, (of, name) => {
     const ends = allAs(of, 'integer', `${name}()`);
     return operation('range', ends.length === 1 ? [integerConstant(0), given(ends, 0)] : ends);
+  }),
+
+  // Tuples
+  tuple: atLeast(1, (of) => tupleOfParts(of)),
+  tupleElement: exactly(2, (of, name) => {
+    const [value, at] = [given(of, 0), given(of, 1)];
+    if (!isTuple(value.type)) return refuse(`${name}() takes a tuple, not ${nameOf(value.type)}`);
+    if (!('constant' in at) || at.type !== 'integer') return refuse(`Argument 2 of ${name}() must be a place, from 1`);
+    return partOf(value, Number(at.constant), `${name}()`);
   }),
 
   // JSON

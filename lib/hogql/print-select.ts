@@ -28,7 +28,7 @@ export interface SelectDialect {
   /** A window of the frame's SQL; absent frame: empty. */
   readonly window: (window: Window, of: readonly string[], over: string) => string;
   /** The rows of `from` with these columns, once for each element of the list, which is the column `element`. */
-  readonly unnested: (list: string, columns: readonly string[], element: string, from: string) => string;
+  readonly unnested: (list: string, columns: readonly string[], element: string, from: string, type: Type) => string;
   /** A value of the outermost columns, in the form in which it is told; absent: as it is. */
   readonly told?: (value: string, type: Type) => string;
 }
@@ -114,7 +114,9 @@ function printOne(select: Select, printer: Printer, told: SelectDialect['told'] 
     from = ` FROM (${text}) AS ${as}`;
   };
   if (unnest) {
-    layered(unnest.as, own, (columns) => printer.dialect.unnested(value(unnest.list), columns, 'c0', from));
+    layered(unnest.as, own, (columns) =>
+      printer.dialect.unnested(value(unnest.list), columns, 'c0', from, unnest.list.type),
+    );
     if (where && reads(where, unnest.as)) from += ` WHERE ${passing(where)}`;
   }
   if (group) {

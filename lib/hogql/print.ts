@@ -8,10 +8,12 @@ import type {
   Parameters,
   Query,
   QueryField,
+  Scalar,
   Step,
   Type,
   Unit,
 } from './expression.ts';
+import { elementType, isList, isTuple, partTypes } from './expression.ts';
 import { INSTANT } from './patterns.ts';
 
 /** A printed expression over an element of a list, and the name that it has for the element. */
@@ -27,8 +29,11 @@ type Printed = (of: readonly string[], parameters: Required<Parameters>, each: E
 export interface Dialect {
   /** A text as a literal. */
   readonly literal: (text: string) => string;
-  /** The name of a type in a cast. */
-  readonly types: Readonly<Record<Type, string>>;
+  /** The names of types in a cast, and those of lists and of tuples by the names of what is in them. */
+  readonly types: Readonly<Record<Scalar, string>> & {
+    readonly list: (element: string) => string;
+    readonly tuple: (parts: readonly string[]) => string;
+  };
   readonly operators: Readonly<Record<Exclude<Operator, 'in_query'>, Printed>>;
 }
 
@@ -116,10 +121,16 @@ const PLAIN: Readonly<Partial<Record<Operator, (of: readonly string[]) => string
 
 const variableName = (n: number): string => `v${n}`;
 
+/** A type as a dialect writes it in a cast. */
+export function typeText(type: Type, types: Dialect['types']): string {
+  if (isTuple(type)) return types.tuple(partTypes(type).map((one) => typeText(one, types)));
+  return isList(type) ? types.list(typeText(elementType(type), types)) : types[type];
+}
+
 const WHOLE: ReadonlySet<Type> = new Set(['integer', 'instant', 'date']);
 
 function constant(value: string | number | boolean | null, type: Type, dialect: Dialect): string {
-  if (value === null) return `CAST(NULL AS ${dialect.types[type]})`;
+  if (value === null) return `CAST(NULL AS ${typeText(type, dialect.types)})`;
   if (type === 'boolean') return value === true ? 'TRUE' : 'FALSE';
   if (type === 'float') return `DOUBLE '${value}'`;
   return WHOLE.has(type) ? `BIGINT '${value}'` : dialect.literal(String(value));

@@ -1,11 +1,21 @@
 /** From syntax to the checked tree of a whole SELECT: every name, type, group and window of it is known after this. */
 import { aggregateOf, isAggregate, isNullable } from './aggregates.ts';
-import { comparable, converted, integerConstant, isNothing, operation, truth, unified } from './build.ts';
+import {
+  comparable,
+  converted,
+  integerConstant,
+  isNothing,
+  operation,
+  partsOf,
+  truth,
+  tupleOfParts,
+  unified,
+} from './build.ts';
 import { expression, isA, isQuery, place, refuseParts, type Scope, standingFor, tupleOf } from './check.ts';
-import { clickhouseType, withClickhouseType } from './clickhouse-types.ts';
+import { clickhouseType, nullable, withClickhouseType } from './clickhouse-types.ts';
 import { type Clock, withClock } from './clock.ts';
 import type { Aggregate, Column, Join, Order, Query, Select, Source, WholeQuery, Window } from './expression.ts';
-import { type Expression, isList, type Type } from './expression.ts';
+import { type Expression, isList, isTuple, type Type } from './expression.ts';
 import { aList, condition, functionOf, sameZone } from './functions.ts';
 import { refuse, within } from './refusal.ts';
 import { columnOf, TOO_COMPLEX, weightOfAll } from './size.ts';
@@ -297,7 +307,7 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
   const having = syntax.having
     ? condition(expression(syntax.having, scopeOf(making, 'groups', false)), 'HAVING')
     : undefined;
-  const order = varying((syntax.order_by ?? []).map((one) => orderOf(one, columns, groups, whole)));
+  const order = varying((syntax.order_by ?? []).flatMap((one) => orderOf(one, columns, groups, whole)));
   const limitBy = syntax.limit_by
     ? {
         count: rowsOf(syntax.limit_by.n, 'LIMIT BY'),
@@ -581,9 +591,10 @@ function clickhouseOfAggregate(aggregate: Aggregate): string {
   if (aggregate.aggregate.startsWith('count')) return 'UInt64';
   const [first] = aggregate.of;
   const value = first === undefined ? 'Int64' : clickhouseType(first);
+  if (first?.type === aggregate.type && isList(first.type)) return value;
   if (isList(aggregate.type)) return `Array(${value.replace(/^Nullable\((.*)\)$/, '$1')})`;
   const plain = first?.type === aggregate.type ? value : clickhouseType({ constant: '0', type: aggregate.type });
-  return isNullable(aggregate) && !plain.startsWith('Nullable(') ? `Nullable(${plain})` : plain;
+  return isNullable(aggregate) ? nullable(plain) : plain;
 }
 
 /** `arrayJoin(list)`: the row once for each element. */
@@ -645,7 +656,7 @@ function otherOf(
 const clickhouseOfWindow = ({ window, of: [first], type }: Window): string => {
   if (/^(count|row_number|rank|dense_rank)$/.test(window)) return 'UInt64';
   const plain = first?.type === type ? clickhouseType(first) : clickhouseType({ constant: '0', type });
-  return plain.startsWith('Nullable(') || plain.startsWith('Array(') ? plain : `Nullable(${plain})`;
+  return nullable(plain);
 };
 
 function overOf(written: WindowExpr | undefined, of: (syntax: Syntax) => Expression): Over {
@@ -655,7 +666,9 @@ function overOf(written: WindowExpr | undefined, of: (syntax: Syntax) => Express
   return {
     partition: (written.partition_by ?? []).map(of),
     order: varying(
-      (written.order_by ?? []).map(({ expr, order }) => ({ expression: ordered(expr), down: order === 'DESC' })),
+      (written.order_by ?? []).flatMap(({ expr, order }) =>
+        inTurn({ expression: ordered(expr), down: order === 'DESC' }),
+      ),
     ),
     frame,
   };
@@ -683,11 +696,7 @@ function valueOfQuery(syntax: Syntax, { named, whole, values }: Making, stage: S
   const source = { query, as };
   values[stage].push(count === 'one' ? { kind: 'cross', source } : { kind: 'left', source, on: truth(true) });
   const { clickhouse, expression: value } = column;
-  const isNull = clickhouse.startsWith('Nullable(') || clickhouse.startsWith('Array(');
-  return withClickhouseType(
-    sameZone(value, columnOf(value, as, 'c0')),
-    isNull ? clickhouse : `Nullable(${clickhouse})`,
-  );
+  return withClickhouseType(sameZone(value, columnOf(value, as, 'c0')), nullable(clickhouse));
 }
 
 /** How many rows a query surely has: one, one at most, or perhaps more. */
@@ -704,17 +713,27 @@ function rowCount(query: Query): 'one' | 'at most one' | 'many' {
 function amongQuery(value: Expression, syntax: Syntax, { named, whole }: Making): Expression {
   whole.sources += 1;
   const { query, columns } = checkedQuery(syntax, named, whole);
-  const [column, ...rest] = columns;
-  if (column === undefined || rest.length > 0) return refuse('The subquery of IN has one column');
   const as = relationName(whole);
-  const inner = columnOf(column.expression, as, 'c0');
-  const [left, right] = comparable([value, inner], 'IN') as [Expression, Expression];
-  const present = operation('not', [operation('is_null', [right])]);
+  const inner = columns.map((one, n) => columnOf(one.expression, as, `c${n}`));
+  const [only, ...rest] = inner;
+  const parts = isTuple(value.type) ? partsOf(value) : [value];
+  const others = rest.length === 0 && only !== undefined && isTuple(only.type) ? partsOf(only) : inner;
+  if (parts.length !== others.length)
+    refuse(
+      isTuple(value.type) ? `The subquery of IN has ${parts.length} columns` : 'The subquery of IN has one column',
+    );
+  const pairs = parts.map((part, n) => comparable([part, others[n] as Expression], 'IN'));
+  const side = (n: 0 | 1): Expression => {
+    const all = pairs.map((pair) => pair[n] as Expression);
+    return isTuple(value.type) ? tupleOfParts(all) : (all[0] as Expression);
+  };
+  const [left, right] = [side(0), side(1)];
+  const present = pairs.map(([, other]) => operation('not', [operation('is_null', [other as Expression])]));
   const listed: Select = {
     from: { query, as },
     joins: [],
-    where: present,
-    columns: [{ name: column.name, type: right.type, clickhouse: column.clickhouse, expression: right }],
+    where: present.length === 1 ? (present[0] as Expression) : operation('and', present),
+    columns: [columnNamed('in', right)],
     distinct: false,
     order: [],
   };
@@ -823,9 +842,16 @@ function starOf(table: readonly (string | number)[], making: Making, scope: Scop
 const varying = (orders: readonly Order[]): Order[] =>
   orders.filter(({ column, expression: by }) => column !== undefined || !('constant' in by));
 
-function orderOf({ expr, order }: OrderExpr, columns: readonly Column[], scope: Scope, whole: Whole): Order {
+/** Rows are in the order of a tuple where they are in that of its parts, one after the other. */
+const inTurn = ({ expression: by, down }: Order): Order[] =>
+  isTuple(by.type) ? partsOf(by).map((part) => ({ expression: part, down })) : [{ expression: by, down }];
+
+function orderOf({ expr, order }: OrderExpr, columns: readonly Column[], scope: Scope, whole: Whole): Order[] {
   const place = placeOf(expr, columns.length);
   const value = place === undefined ? expression(expr, scope) : (columns[place] as Column).expression;
-  const column = place ?? columns.findIndex((one) => idOf(one.expression, whole) === idOf(value, whole));
-  return { expression: value, down: order === 'DESC', ...(column >= 0 && { column }) };
+  return inTurn({ expression: value, down: order === 'DESC' }).map((one) => {
+    const column = columns.findIndex(({ expression: known }) => idOf(known, whole) === idOf(one.expression, whole));
+    const found = one.expression === value ? (place ?? column) : column;
+    return { ...one, ...(found >= 0 && { column: found }) };
+  });
 }

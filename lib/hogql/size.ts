@@ -2,7 +2,7 @@
  * How large a tree is, and the values that it makes: known before any row is read, so that no query grows without bound.
  * A value that follows from the row is measured by it: in times of the row's own length.
  */
-import { type Expression, isList, type List, type OPERATORS, type Operator, type Type } from './expression.ts';
+import { type Expression, isList, isTuple, type List, type OPERATORS, type Operator, type Type } from './expression.ts';
 import { refuse } from './refusal.ts';
 
 /** A tree is at most so large and deep, printed sizes being in proportion: 3,000 nodes are some 60 kB of SQL. */
@@ -86,7 +86,7 @@ function measureOfLeaf(leaf: Expression): Measure {
 
 const constantOf = (leaf: Expression): string => ('constant' in leaf ? String(leaf.constant ?? '') : '');
 const weightOf = (characters: number): number => 1 + Math.floor(characters / CHARACTERS_OF_A_NODE);
-const isText = (type: Type): boolean => type === 'text' || type === 'json' || isList(type);
+const isText = (type: Type): boolean => type === 'text' || type === 'json' || isList(type) || isTuple(type);
 const sum = (all: readonly number[]): number => all.reduce((total, one) => total + one, 0);
 
 /** Sources one by one, and what is besides. */
@@ -108,7 +108,15 @@ const same: Growth = (of) => longest(of);
 const scalar: Growth = () => SCALAR;
 
 type Grows = {
-  [O in Operator]: (typeof OPERATORS)[O]['gives'] extends 'text' | 'json' | 'any' | 'list' | 'element' | List
+  [O in Operator]: (typeof OPERATORS)[O]['gives'] extends
+    | 'text'
+    | 'json'
+    | 'any'
+    | 'list'
+    | 'element'
+    | 'tuple'
+    | 'part'
+    | List
     ? O
     : never;
 }[Operator];
@@ -148,6 +156,8 @@ const GROWTH: Readonly<Record<Grows, Growth>> = {
 
   concat: together,
   list: (of) => together([...of, ofCharacters(of.length)]),
+  tuple: (of) => together([...of, ofCharacters(of.length)]),
+  tuple_part: same,
   join: ([list = SCALAR], { with: parameters }) => multiplied(list, Math.max(1, parameters?.text?.length ?? 0)),
   substring: ([text = SCALAR], { of: [, , count] }) => {
     const most = count !== undefined && 'constant' in count ? Number(count.constant) : Number.NaN;

@@ -1,5 +1,14 @@
 /** A whole SELECT as SQL of Trino. The values are those that DuckDB gives, but for what docs/hogql.md names. */
-import { isList, type WholeQuery, type Window } from './expression.ts';
+import {
+  elementType,
+  isList,
+  isTuple,
+  partTypes,
+  type Tuple,
+  type Type,
+  type WholeQuery,
+  type Window,
+} from './expression.ts';
 import { both, filtered, MOST_SQUARED, moment, type PrintedWindow, plain, present } from './print-aggregates.ts';
 import { type PrintedAggregate, printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
 import { TRINO } from './trino.ts';
@@ -49,12 +58,31 @@ const SELECT: SelectDialect = {
   },
   window: (window, of, over) =>
     (WINDOWS[window.window] ?? ((all) => `${window.window}(${all.join(', ')}) OVER (${over})`))(of, over, window),
-  // What is made of a row stands behind it as a list.
-  unnested: (list, columns, element, from) =>
-    `SELECT ${[...columns.map((column) => column.replace(/^.* AS /s, 'rows_.')), `elements_.${element}`].join(', ')} FROM (SELECT ${[...columns, `${list} AS list_`].join(', ')}${from}) AS rows_ CROSS JOIN UNNEST(rows_.list_) AS elements_(${element})`,
+  // What is made of a row stands behind it as a list. Of a row in the list UNNEST makes columns, but for one around it.
+  unnested: (list, columns, element, from, type) =>
+    `SELECT ${[...columns.map((column) => column.replace(/^.* AS /s, 'rows_.')), `elements_.${element}`].join(', ')} FROM (SELECT ${[...columns, `${type.startsWith('tuples(') ? `transform(${list}, v -> ROW(v))` : list} AS list_`].join(', ')}${from}) AS rows_ CROSS JOIN UNNEST(rows_.list_) AS elements_(${element})`,
   // Athena writes lists in a way that cannot be read again; the elements of JSON are texts, for it keeps no large number.
-  told: (value, type) => (isList(type) ? `json_format(CAST(CAST(${value} AS array(varchar)) AS json))` : value),
+  told,
 };
+
+const asJson = (value: string): string => `json_format(CAST(${value} AS json))`;
+const listAsJson = (list: string): string => asJson(`CAST(${list} AS array(varchar))`);
+
+/** The parts of a tuple as texts; null where there is none. */
+function textsOf(value: string, tuple: Tuple): string {
+  const parts = partTypes(tuple).map((type, n) => {
+    const part = `(${value}).f${n + 1}`;
+    return isList(type) ? listAsJson(part) : `CAST(${part} AS varchar)`;
+  });
+  return `CASE WHEN ${value} IS NOT NULL THEN ARRAY[${parts.join(', ')}] END`;
+}
+
+function told(value: string, type: Type): string {
+  if (isTuple(type)) return asJson(textsOf(value, type));
+  if (!isList(type)) return value;
+  const element = elementType(type);
+  return isTuple(element) ? asJson(`transform(${value}, v -> ${textsOf('v', element)})`) : listAsJson(value);
+}
 
 const momentOver =
   (name: string): PrintedWindow =>

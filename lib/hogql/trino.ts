@@ -12,6 +12,7 @@ import {
   INTEGER_TEXT,
   microsecondsOf,
   print,
+  typeText,
   UNIX_TEXT,
   UUID_TEXT,
 } from './print.ts';
@@ -72,12 +73,8 @@ const TYPES: Dialect['types'] = {
   boolean: 'boolean',
   instant: 'bigint',
   date: 'bigint',
-  texts: 'array(varchar)',
-  integers: 'array(bigint)',
-  floats: 'array(double)',
-  booleans: 'array(boolean)',
-  instants: 'array(bigint)',
-  dates: 'array(bigint)',
+  list: (element) => `array(${element})`,
+  tuple: (parts) => `row(${parts.map((part, n) => `f${n + 1} ${part}`).join(', ')})`,
 };
 
 export const TRINO: Dialect = {
@@ -142,7 +139,9 @@ export const TRINO: Dialect = {
 
     split: ([x], { text }) => `split(${x}, ${trinoLiteral(text)})`,
     join: ([x], { text }) => `array_join(${x}, ${trinoLiteral(text)})`,
-    list: (of, _, __, type) => `CAST(ARRAY[${of.join(', ')}] AS ${TYPES[type]})`,
+    list: (of, _, __, type) => `CAST(ARRAY[${of.join(', ')}] AS ${typeText(type, TYPES)})`,
+    tuple: (of, _, __, type) => `CAST(ROW(${of.join(', ')}) AS ${typeText(type, TYPES)})`,
+    tuple_part: ([x], { place }) => `(${x}).f${place}`,
     element: (of) => `TRY(element_at(${of.join(', ')}))`,
     has: (of) => `coalesce(contains(${of.join(', ')}), FALSE)`,
     list_length: ([x]) => `cardinality(${x})`,

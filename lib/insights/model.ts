@@ -56,11 +56,20 @@ export const InsightInput = z.object({
   tags: tagList().optional(),
   favorited: boolean().optional(),
   dashboards: z.array(integer()).max(MAX_DASHBOARDS).optional().describe('The dashboards that show it.'),
+  dashboard: integer().nullable().optional().describe('One more dashboard that shows it, beside the others.'),
   deleted: boolean().optional(),
 });
 
 /** The body that changes an insight. */
 export const InsightPatch = InsightInput;
+
+/** Which insights of a list are asked for. */
+export const InsightQuery = z.object({
+  search: text({ blank: true }).optional().describe('Part of the name, the derived name, the description or a tag.'),
+  short_id: text({ blank: true }).optional().describe('The one insight of this short id.'),
+  favorited: boolean().optional(),
+});
+export type InsightFilter = z.output<typeof InsightQuery>;
 
 /** How the answer of an insight, or of those of a dashboard, is asked for. */
 export const ResultQuery = z.object({
@@ -75,12 +84,15 @@ const SHORT_ID_DIGITS = 7;
 /** Returns PostHog's second name of an insight: eight letters and digits, never digits alone, made of its number. */
 export const shortIdOf = (id: number): string => `i${id.toString(36).padStart(SHORT_ID_DIGITS, '0')}`;
 
+/** Returns the number of an insight whose short id this is; undefined: it is none. */
+export function numberOfShortId(sent: string): number | undefined {
+  const digits = /^i([0-9a-z]{7,10})$/.exec(sent)?.[1];
+  return digits === undefined ? undefined : Number.parseInt(digits, 36);
+}
+
 /** Returns a field of the number of an insight, or its short id. */
 export function insightId() {
-  return z.preprocess((sent) => {
-    const digits = typeof sent === 'string' ? /^i([0-9a-z]{7,10})$/.exec(sent)?.[1] : undefined;
-    return digits === undefined ? sent : Number.parseInt(digits, 36);
-  }, integer());
+  return z.preprocess((sent) => (typeof sent === 'string' ? (numberOfShortId(sent) ?? sent) : sent), integer());
 }
 
 /** An insight inside a tile. What tells its answer is not in lists. */
@@ -98,6 +110,7 @@ export const TileInsight = z
     deleted: z.boolean(),
     created_at: z.iso.datetime(),
     created_by: User.nullable(),
+    updated_at: z.iso.datetime().describe('The same as `last_modified_at`, under the name that agents read.'),
     last_modified_at: z.iso.datetime(),
     last_modified_by: User.nullable(),
     result: z.unknown().optional(),
@@ -125,6 +138,7 @@ export function insightObject(item: InsightItem, userOf: UserLookup): z.input<ty
     deleted: item.deleted_at !== null,
     created_at: wireInstant(item.created_at),
     created_by: userOf(item.created_by),
+    updated_at: wireInstant(item.last_modified_at),
     last_modified_at: wireInstant(item.last_modified_at),
     last_modified_by: userOf(item.last_modified_by),
   };

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { boolean, integer } from '../http/fields.ts';
 import { pageOf, route } from '../http/route.ts';
-import { Insight, InsightInput, InsightPatch, insightId, ResultQuery } from './model.ts';
+import { Insight, InsightInput, InsightPatch, InsightQuery, insightId, ResultQuery } from './model.ts';
 
 const tag = 'Insights';
 const read = { method: 'GET', scope: 'insight:read', tag } as const;
@@ -12,8 +12,7 @@ const one = {
   params: z.object({ project_id: z.string(), id: insightId() }),
 } as const;
 
-/** `dashboard` is an older form of `dashboards`. */
-const UNSUPPORTED = { _create_in_folder: null, dashboard: null, order: null } as const;
+const UNSUPPORTED = { _create_in_folder: null, order: null } as const;
 
 export const listInsights = route({
   ...read,
@@ -21,6 +20,7 @@ export const listInsights = route({
   handler: 'insights/list',
   summary: 'List insights',
   description: 'Newest first, without those that are deleted, or on hidden dashboards only.',
+  query: InsightQuery,
   response: pageOf(Insight),
   paging: { kind: 'offset' },
 });
@@ -70,7 +70,7 @@ export const updateInsight = route({
   description:
     'Fields that are not sent stay. `dashboards` is the whole list: the insight gets a tile where it has none, and ' +
     'loses those elsewhere. `deleted: true` deletes softly, `deleted: false` brings back. For whoever made it or may ' +
-    'edit every dashboard that shows it; with `dashboards` alone, for whoever may read it and edit what gets or loses it.',
+    'edit every dashboard that shows it; with `dashboards` or `dashboard` alone, for whoever may read it and edit what gets or loses it.',
   body: InsightPatch,
   example: { name: 'Visitors', tags: ['weekly'] },
   unsupported: UNSUPPORTED,

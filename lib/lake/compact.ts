@@ -14,6 +14,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../ports/units.ts';
 import { allFiles, dayOf, type LakeFile, publishedAt } from './catalog.ts';
 import { writeDayFiles } from './day-files.ts';
 import { intactCopies, intactFiles } from './intact.ts';
+import { learnedProperties } from './learned-properties.ts';
 import type { Publishing } from './lease.ts';
 import { MAX_REPLACED, removeRetired, replaceFiles } from './replace.ts';
 import { MODELS, type Model } from './schema.ts';
@@ -123,9 +124,10 @@ interface Join {
 /** Returns whether the files were joined. What fails is told, and keeps nothing else from being joined. */
 async function joinFiles(context: Publishing, join_: Join, temporaryFolder: string): Promise<boolean> {
   const { projectId, model, files } = join_;
-  const { lake, log } = context;
+  const { table, lake, log } = context;
   const scratch = await mkdtemp(join(temporaryFolder, 'compaction-'));
   try {
+    const learned = model === 'events' ? await learnedProperties(table, projectId) : [];
     return await replaceFiles(context, join_, async (folder, name) => {
       const copies = await intactCopies(lake, intactFiles(), files, join(scratch, 'copies'));
       const database = await openDatabase({
@@ -141,6 +143,7 @@ async function joinFiles(context: Publishing, join_: Join, temporaryFolder: stri
           lake,
           nameOf: () => name,
           isSorted: areInOrder(files),
+          learned,
         };
         const [written, ...more] = await writeDayFiles(connection, model, parquet(copies), target);
         const rows = files.reduce((sum, file) => sum + file.rows, 0);

@@ -8,7 +8,7 @@ import type { FileStore } from '../ports/files/files.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
 import { DAY_MS } from '../ports/units.ts';
 import { dayOf, type LakeFile } from './catalog.ts';
-import { withHotColumns } from './hot-columns.ts';
+import { shortProperties, withHotColumns } from './hot-columns.ts';
 import { digestOf, type Written } from './intact.ts';
 import type { WrittenFile } from './publish.ts';
 import { LAKE_MODELS, type Model, ROW_GROUP } from './schema.ts';
@@ -23,6 +23,8 @@ interface DayFilesTarget {
   readonly nameOf?: (model: Model, day: string) => string;
   /** The rows come in the order of the lake's files. Default: they are sorted. */
   readonly isSorted?: boolean;
+  /** Properties that have columns beside the hot ones, where they are short. Default: none. */
+  readonly learned?: readonly string[];
 }
 
 /** SQL of how many bytes a row's texts have on average; 0: there are no rows. */
@@ -40,13 +42,15 @@ export async function writeDayFiles(
   connection: DuckDBConnection,
   model: Model,
   rows: string,
-  { scratch, folder, lake, nameOf = (ofModel, day) => `${ofModel}-${day}.parquet`, isSorted = false }: DayFilesTarget,
+  target: DayFilesTarget,
 ): Promise<WrittenFile[]> {
+  const { scratch, folder, lake, nameOf = (ofModel, day) => `${ofModel}-${day}.parquet`, isSorted = false } = target;
   const { columns, order } = LAKE_MODELS[model];
   const names = columns.map(({ name }) => name);
   const days = await contentByDay(connection, rows, model === 'events' ? 'timestamp_us' : 'inserted_us');
   const mean = await connection.runAndReadAll(`SELECT ${meanBytes(model)} FROM ${rows}`);
   const form = fileForm(Number(mean.getRows()[0]?.[0]));
+  const learned = model === 'events' ? await shortProperties(connection, rows, target.learned ?? []) : [];
   await mkdir(scratch, { recursive: true });
   const written: WrittenFile[] = [];
   for (const about of days) {
@@ -57,7 +61,7 @@ export async function writeDayFiles(
     const ofDay = `SELECT ${names.join(', ')} FROM ${rows}
         WHERE inserted_us >= ${from} AND inserted_us < ${from + DAY_MS * 1000}
         ${isSorted ? '' : `ORDER BY ${order.join(', ')}`}`;
-    const content = model === 'events' ? withHotColumns(`(${ofDay})`, names) : ofDay;
+    const content = model === 'events' ? withHotColumns(`(${ofDay})`, names, learned) : ofDay;
     await connection.run(`COPY (${content}) TO ${literal(path)} (${form})`);
     const { size: bytes } = await stat(path);
     const sha256 = await digestOf(path);

@@ -28,6 +28,11 @@ const HOT_PROPERTIES = [
   '$geoip_country_code',
 ] as const;
 
+const BUILT_IN: ReadonlySet<string> = new Set(HOT_PROPERTIES.map((property) => property.toLowerCase()));
+
+/** Whether a property has a column in files of every project, or its name in another letter case has. */
+export const isHot = (property: string): boolean => BUILT_IN.has(property.toLowerCase());
+
 /** The column of a property. */
 export const hotColumn = (property: string): string => `${REPEATING}${property}`;
 
@@ -44,9 +49,29 @@ function withColumnsOf(rows: string, columns: readonly string[], properties: rea
     FROM (SELECT *, TRY(json_extract_string(properties, [${paths.join(', ')}])) AS hot_ FROM ${rows})`;
 }
 
-/** SQL of events as a file of the lake holds them: rows with these columns, and the hot ones. */
-export const withHotColumns = (rows: string, columns: readonly string[]): string =>
-  withColumnsOf(rows, columns, HOT_PROPERTIES);
+/** SQL of events as a file of the lake holds them: rows with these columns, the hot ones, and those of more properties. */
+export const withHotColumns = (rows: string, columns: readonly string[], learned: readonly string[] = []): string =>
+  withColumnsOf(rows, columns, [...HOT_PROPERTIES, ...learned]);
+
+/** A property whose values are longer on average, in bytes of a row, has no column: it would be in a file twice. */
+const LONG = 200;
+/** So many rows tell how long values are. */
+const SAMPLE = 1_000;
+
+/** Returns those of the properties that are short in these rows, given as SQL that may stand behind FROM. */
+export async function shortProperties(
+  connection: DuckDBConnection,
+  rows: string,
+  properties: readonly string[],
+): Promise<readonly string[]> {
+  if (properties.length === 0) return [];
+  const paths = properties.map((property) => literal(`$."${property}"`));
+  const means = properties.map((_, n) => `coalesce(sum(strlen(v[${n + 1}])), 0) / count(*)`);
+  const found = await connection.runAndReadAll(`SELECT ${means.join(', ')} FROM (
+      SELECT TRY(json_extract_string(properties, [${paths.join(', ')}])) AS v FROM ${rows} LIMIT ${SAMPLE})`);
+  const [row = []] = found.getRows();
+  return properties.filter((_, n) => Number(row[n]) <= LONG);
+}
 
 /** A file of events on the disk, and the properties that have columns in it. */
 export interface HotFile {

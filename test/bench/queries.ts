@@ -61,6 +61,16 @@ const MEASURED: readonly Measured[] = [
     sql: `SELECT "properties.$browser" AS browser, ${DAY} AS day, count(*) FROM lake WHERE event = '$pageview' GROUP BY browser, day`,
   },
   {
+    what: 'trend by a learned property',
+    query: {
+      kind: 'TrendsQuery',
+      series,
+      dateRange,
+      breakdownFilter: { breakdown: 'status', breakdown_type: 'event' },
+    },
+    sql: `SELECT "properties.status" AS status, ${DAY} AS day, count(*) FROM lake WHERE event = '$pageview' GROUP BY status, day`,
+  },
+  {
     what: 'trend of people by day',
     query: { kind: 'TrendsQuery', series: [{ ...series[0], math: 'dau' }], dateRange },
     sql: `SELECT ${DAY} AS day, count(DISTINCT coalesce(person_id, distinct_id)) FROM lake WHERE event = '$pageview' GROUP BY day`,
@@ -91,12 +101,18 @@ const MEASURED: readonly Measured[] = [
   },
 ];
 
+const LEARNED_READS = 30;
+
 export const querying: Part = async (bench) => {
   const lines = bench.small ? 100_000 : 1_000_000;
   const file = join(bench.folder, 'access.log.gz');
   bench.say(`generating and importing ${count(lines)} events`);
   await run('access-log.ts', { file, lines }, bench);
   const service = await startService(bench, 'queries');
+  // Read so often that files which are written from now on have a column of it.
+  const read = { kind: 'HogQLQuery', query: 'SELECT properties.status FROM events' };
+  for (let n = 0; n < LEARNED_READS; n += 1)
+    await service.call('POST', `/api/projects/${service.projectId}/query/`, { query: read, refresh: 'force_blocking' });
   const words = ['import', file, '--project', String(service.projectId), '--json'];
   await start('infra/local/admin.ts', words, { WORKSPACE_HOME: service.dataDirectory }, bench).ended();
 

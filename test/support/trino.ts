@@ -41,6 +41,10 @@ const BEFORE = [
 /** Names that mean the same here; a list is taken by them in both. */
 const NAMES: readonly (readonly [RegExp, string])[] = [
   [/\barray\((\w+)\)/g, '$1[]'],
+  [/\brow\((?=f1 )/g, 'STRUCT('],
+  [/\barray\((STRUCT\([^()]*\))\)/g, '$1[]'],
+  // UNNEST makes one column of a row here, and needs no row around it.
+  [/\bv -> ROW\(v\)/g, 'v -> v'],
   [/\btransform\(/g, 'list_transform('],
   [/\bfilter\(/g, 'list_filter('],
   [/\belement_at\(/g, 'list_extract('],

@@ -11,16 +11,19 @@ import { Answer } from '../../http/answer.ts';
 import { type Paging, readPage } from '../../http/page.ts';
 import {
   type Insight,
+  type InsightFilter,
   type InsightInput,
   type InsightItem,
   type InsightPatch,
   insightObject,
   MAX_DASHBOARDS,
+  numberOfShortId,
 } from '../../insights/model.ts';
 import { type Asking, resultOf } from '../../insights/results.ts';
 import { aboutInsight, insightChange, newInsight } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
+import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
@@ -102,11 +105,15 @@ export async function createInsight(
   const item = newInsight({ project: author.project, id, now }, input, author.member.user_uuid);
   const logOps = author.activityOps({ ...aboutInsight(item), activity: 'created' });
   return untilWritten(async () => {
-    const added = await tilesToAdd(table, author, item, input.dashboards ?? [], now);
+    const added = await tilesToAdd(table, author, item, dashboardsIn(input), now);
     await table.write([{ put: item, if: 'absent' }, ...added.ops, ...idempotencyOps(String(id)), ...logOps]);
     return { item, tiles: added.tiles };
   });
 }
+
+/** Returns the dashboards that an input or a patch puts an insight on. */
+const dashboardsIn = ({ dashboards = [], dashboard = null }: z.output<typeof InsightPatch>): readonly number[] =>
+  dashboard === null ? dashboards : [...dashboards, dashboard];
 
 /** Returns how the activity log shows the dashboards on which an insight comes or goes. */
 function dashboardChanges(action: 'created' | 'deleted', tiles: readonly Key[]): Change[] {
@@ -137,9 +144,10 @@ export async function changeInsight(
     checkChange(item, [...summaries.values()], patch, member);
     const now = clock();
     const { set, changes } = insightChange(item, patch, { by: member.user_uuid, now });
-    const wanted = patch.dashboards;
-    const removed = wanted === undefined ? NOTHING : tilesToRemove({ item, tiles, summaries }, member, wanted);
-    const added = wanted === undefined ? NOTHING : await tilesToAdd(table, { project, member }, item, wanted, now);
+    const wanted = dashboardsIn(patch);
+    const isWhole = patch.dashboards !== undefined;
+    const removed = isWhole ? tilesToRemove({ item, tiles, summaries }, member, wanted) : NOTHING;
+    const added = await tilesToAdd(table, { project, member }, item, wanted, now);
     const unchanged = { id: item.id, deleted_at: item.deleted_at, ...(ifMatch === undefined ? {} : { ver: ifMatch }) };
     const [written] = await table.write([
       { change: keys.insight(project, item.id), set, add: { ver: 1 }, if: { is: unchanged } },
@@ -166,10 +174,11 @@ export async function changeInsight(
 function checkChange(
   item: InsightItem,
   summaries: readonly DashboardItem[],
-  { dashboards, ...fields }: z.output<typeof InsightPatch>,
+  { dashboards, dashboard, ...fields }: z.output<typeof InsightPatch>,
   member: MemberWithLevel,
 ): void {
-  const isEdit = dashboards === undefined || Object.values(fields).some((value) => value !== undefined);
+  const isMove = dashboards !== undefined || dashboard !== undefined;
+  const isEdit = !isMove || Object.values(fields).some((value) => value !== undefined);
   if (isEdit) checkCanEditInsight(item, summaries, member);
   else if (!maySeeInsight(item, summaries, member)) failUnseen();
 }
@@ -257,9 +266,41 @@ const withTiles = (table: Table, items: readonly InsightItem[]): Promise<Insight
   Promise.all(items.map(async (item) => ({ item, tiles: await tilesOfInsight(table, item.project_id, item.id) })));
 
 /** Returns a page of a project's insights, newest first, and how many there are. Who asks is not yet known. */
-export async function readInsightPage(table: Table, project: number, paging: Paging): Promise<InsightPage> {
+export async function readInsightPage(
+  table: Table,
+  project: number,
+  filter: InsightFilter,
+  paging: Paging,
+): Promise<InsightPage> {
+  if (Object.values(filter).some((value) => value !== undefined)) {
+    return pageOf(table, await readFitting(table, project, filter), paging);
+  }
   const { items, count, cursor } = await readPage(table, ranges.insightsOf(project), paging);
   return { found: await withTiles(table, items), count, cursor };
+}
+
+const pageOf = async (
+  table: Table,
+  items: readonly InsightItem[],
+  { limit, offset }: Paging,
+): Promise<InsightPage> => ({
+  found: await withTiles(table, items.slice(offset, offset + limit)),
+  count: items.length,
+});
+
+/** Returns the insights of a project that pass the filter, newest first. A short id is one read. */
+async function readFitting(table: Table, project: number, filter: InsightFilter): Promise<readonly InsightItem[]> {
+  const { search = '', short_id, favorited } = filter;
+  const sought = search.toLowerCase();
+  const fits = ({ name, derived_name, description, tags, favorited: isFavorite = false }: InsightItem): boolean =>
+    (favorited === undefined || isFavorite === favorited) &&
+    [name, derived_name, description, ...(tags === undefined ? [] : fromJsonText(tags))].some(
+      (text) => text?.toLowerCase().includes(sought) === true,
+    );
+  if (short_id === undefined) return (await listAll(table, ranges.insightsOf(project))).filter(fits);
+  const id = numberOfShortId(short_id);
+  const item = id === undefined ? undefined : await table.get(keys.insight(project, id));
+  return item?.deleted_at === null && fits(item) ? [item] : [];
 }
 
 /** Returns the page for a member: an insight that they may not see is neither listed nor counted. */
@@ -267,11 +308,12 @@ export async function insightPageFor(
   table: Table,
   tenant: Tenant,
   read: InsightPage,
-  { limit, offset }: Paging,
+  filter: InsightFilter,
+  paging: Paging,
 ): Promise<InsightPage> {
   if (tenant.project === undefined || !mayBeHidden(tenant)) return read;
-  const seen = await seenInsights(table, tenant, await listAll(table, ranges.insightsOf(tenant.project.id)));
-  return { found: await withTiles(table, seen.slice(offset, offset + limit)), count: seen.length };
+  const fitting = await readFitting(table, tenant.project.id, filter);
+  return pageOf(table, await seenInsights(table, tenant, fitting), paging);
 }
 
 /** Returns what shows one insight, with its version and its answer (`asked` null: without). Throws a 403 when it is not there for the caller. */

@@ -2,6 +2,7 @@
  * Answers over Athena. A question becomes SQL of Trino over the Glue tables of the lake; whoever may ask Athena has it
  * answered, and the query is computed again with the rows of all questions so far.
  */
+import { elementType, isList, isTuple, partTypes, type Tuple, type Type } from '../../hogql/expression.ts';
 import { TRINO, trinoLiteral } from '../../hogql/trino.ts';
 import { trinoSelect } from '../../hogql/trino-select.ts';
 import { LAKE_MODELS, type Model } from '../../lake/schema.ts';
@@ -142,11 +143,27 @@ function rowsOf(model: Model, files: readonly WorldFile[], lake: AthenaLake, nam
 }
 
 type Read = (value: string) => unknown;
+type Texts = readonly (string | null)[];
+
+/** How the parts of a tuple come out of their texts. */
+function partsOf(tuple: Tuple): (texts: Texts) => unknown[] {
+  const readers = partTypes(tuple).map(readerOf);
+  return (texts) => readers.map((read, n) => (typeof texts[n] === 'string' ? read(texts[n]) : null));
+}
 
 /** How a value of a type comes out of Athena's text, as `trinoSelect` has it written. */
-function readerOf(type: string): Read {
-  if (type.endsWith('s') && type !== 'json') {
-    const one = readerOf(type.slice(0, -1));
+function readerOf(type: Type): Read {
+  if (isTuple(type)) {
+    const parts = partsOf(type);
+    return (text) => parts(JSON.parse(text) as Texts);
+  }
+  if (isList(type)) {
+    const element = elementType(type);
+    if (isTuple(element)) {
+      const parts = partsOf(element);
+      return (text) => (JSON.parse(text) as readonly (Texts | null)[]).map((item) => item && parts(item));
+    }
+    const one = readerOf(element);
     return (text) => (JSON.parse(text) as readonly unknown[]).map((item) => (item === null ? null : one(String(item))));
   }
   if (type === 'integer')

@@ -2,6 +2,7 @@
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import { allFiles } from '../../lake/catalog.ts';
+import { propertyReads } from '../../lake/learned-properties.ts';
 import type { Context } from '../../ports/context.ts';
 import { messageOf } from '../../ports/errors.ts';
 import type { SentQuery } from '../kinds/source.ts';
@@ -27,7 +28,13 @@ export const keyOf = ({ project, query }: AskedQuery): string => answerKey(proje
 
 export const momentOf = ({ project }: AskedQuery, now: number): Moment => ({ now, ...insightMoment(project) });
 
-export function computations({ table, log }: Pick<Context, 'table' | 'log'>, answerer: Answerer, cache: AnswerCache) {
+export function computations(
+  context: Pick<Context, 'table' | 'clock' | 'log'>,
+  answerer: Answerer,
+  cache: AnswerCache,
+) {
+  const { table, log } = context;
+  const reads = propertyReads(context);
   const filesOf = async (project: number): Promise<WorldFiles> => {
     const [events, persons] = await Promise.all([
       allFiles(table, project, 'events'),
@@ -52,20 +59,22 @@ export function computations({ table, log }: Pick<Context, 'table' | 'log'>, ans
       waiting: Pick<Waiting, 'signal' | 'isBackground'>,
     ): Promise<KeptAnswer> => {
       const files = await filesOf(project.id);
-      const { answer, looked }: Answered = await answerer.answer(
+      const found: Answered = await answerer.answer(
         { query, moment, files },
         { organization: project.organization_id, ...waiting },
       );
+      const { properties = [], ...looked } = found.looked;
       const kept: KeptAnswer = {
         at: moment.now,
-        answer,
+        answer: found.answer,
         looked,
         clock: clockUseOf(query, looked.now),
         files: filesDigest(files, looked),
       };
-      await cache.keep(project.id, key, kept).catch((error) => {
+      const keeping = cache.keep(project.id, key, kept).catch((error) => {
         log.warning('an answer could not be kept', { reason: messageOf(error) });
       });
+      await Promise.all([keeping, reads.note(project.id, properties)]);
       return kept;
     },
     /** Tells the answers of queries of one project as they are kept, true or not any more. */

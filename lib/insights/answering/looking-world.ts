@@ -2,8 +2,10 @@
  * The world of insights, whichever engine it is over: questions are read and checked, the files that they touch are
  * chosen, and what was looked at is told.
  */
+import type { WholeQuery } from '../../hogql/expression.ts';
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { filled } from '../../hogql/placeholders.ts';
+import { withPropertyColumns } from '../../hogql/property-columns.ts';
 import { lineAndColumn, Refusal, withoutPlaces } from '../../hogql/refusal.ts';
 import { type CheckedSelect, checkedSelect } from '../../hogql/select.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
@@ -38,6 +40,8 @@ export interface Looked {
   readonly persons: boolean;
   /** Now itself, so that it means something else a moment later. */
   readonly now: boolean;
+  /** Properties of events that questions name, each once. */
+  readonly properties?: readonly string[];
   /** The first question, as text. */
   readonly hogql: string | null;
 }
@@ -68,6 +72,9 @@ export interface CheckedQuestion {
 /** Returns the rows of a question, values in the order and form of `Rows`. */
 type AnswerQuestion = (question: CheckedQuestion) => Promise<readonly (readonly unknown[])[]>;
 
+/** So many properties are told as read. */
+const MAX_PROPERTIES = 50;
+
 /** A session lasts a day at most, as SDKs make them. */
 const LONGEST_SESSION_MS = DAY_MS;
 
@@ -89,6 +96,7 @@ export function lookingWorlds(parser: Parser = hogqlParser()) {
 
   return (files: WorldFiles, { now, ...moment }: Moment, answer: AnswerQuestion): LookingWorld => {
     const looks: Looked['events'][number][] = [];
+    const properties = new Set<string>();
     let [persons, isNow, hogql]: [boolean, boolean, string | null] = [false, false, null];
 
     const rows = async (question: Question): Promise<Rows> => {
@@ -101,6 +109,7 @@ export function lookingWorlds(parser: Parser = hogqlParser()) {
         return { syntax, given, checked: checkedSelect(asked, { tables: INSIGHT_TABLES, zone, weekStartDay }) };
       }, limit && question.hogql);
       hogql ??= hogqlText(syntax);
+      propertiesOf(checked.query, properties);
       isNow ||= JSON.stringify(checked.query).includes('"now":true');
       const at = BigInt(Math.floor(now * 1000));
       const tables: [table: string, columns: ReadonlySet<string>][] = [];
@@ -143,9 +152,21 @@ export function lookingWorlds(parser: Parser = hogqlParser()) {
           const [syntax] = await parser.expressions([text]);
           return withoutPlaces(syntax as Syntax);
         }, text),
-      looked: () => ({ events: looks, persons, now: isNow, hogql }),
+      looked: () => ({
+        events: looks,
+        persons,
+        now: isNow,
+        properties: [...properties].slice(0, MAX_PROPERTIES),
+        hogql,
+      }),
     };
   };
+}
+
+/** Adds the properties of events that a query reads as columns might hold them. */
+function propertiesOf(query: WholeQuery, found: Set<string>): void {
+  const columnOf = (property: string): undefined => void found.add(property);
+  withPropertyColumns(query, { table: 'events', document: 'properties', columnOf });
 }
 
 /** Returns the LIMIT that a query has, where it is a number. */

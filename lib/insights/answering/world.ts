@@ -1,11 +1,17 @@
 /** The world of insights over DuckDB: HogQL over the lake's files, persons resolved through merges. */
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import { type DuckDBConnection, type DuckDBInstance, DuckDBListValue, type DuckDBValue } from '@duckdb/node-api';
+import {
+  type DuckDBConnection,
+  type DuckDBInstance,
+  DuckDBListValue,
+  DuckDBStructValue,
+  type DuckDBValue,
+} from '@duckdb/node-api';
 import { type DatabaseLimits, openDatabase, ownFolder, parquet, pathList } from '../../duckdb/database.ts';
 import { DUCKDB } from '../../hogql/duckdb.ts';
 import { duckdbSelect } from '../../hogql/duckdb-select.ts';
-import type { WholeQuery } from '../../hogql/expression.ts';
+import { elementType, isList, isTuple, partTypes, type Type, type WholeQuery } from '../../hogql/expression.ts';
 import type { Parser } from '../../hogql/parse.ts';
 import type { RelationOf } from '../../hogql/print-select.ts';
 import { withPropertyColumns } from '../../hogql/property-columns.ts';
@@ -173,7 +179,7 @@ export function worldDatabase({ lake, parser, ...limits }: WorldOptions): WorldD
 const nothing = (model: Model): string =>
   `(SELECT ${LAKE_MODELS[model].columns.map(({ name, type }) => `NULL::${type} AS ${name}`).join(', ')} WHERE false)`;
 
-async function all(connection: DuckDBConnection, sql: string, types: readonly string[]): Promise<unknown[][]> {
+async function all(connection: DuckDBConnection, sql: string, types: readonly Type[]): Promise<unknown[][]> {
   const found: unknown[][] = [];
   const readers = types.map(readerOf);
   let [values, characters] = [0, 0];
@@ -199,10 +205,15 @@ async function all(connection: DuckDBConnection, sql: string, types: readonly st
 
 type Read = (value: DuckDBValue) => unknown;
 
-/** How a value of a type comes out of DuckDB; null is null. */
-function readerOf(type: string): Read {
-  if (type.endsWith('s') && type !== 'json') {
-    const one = readerOf(type.slice(0, -1));
+/** How a value of a type comes out of DuckDB; null is null. A tuple is a list of its parts. */
+function readerOf(type: Type): Read {
+  if (isTuple(type)) {
+    const parts = partTypes(type).map(readerOf);
+    return (tuple) =>
+      tuple instanceof DuckDBStructValue ? parts.map((read, n) => read(tuple.entries[`f${n + 1}`] ?? null)) : null;
+  }
+  if (isList(type)) {
+    const one = readerOf(elementType(type));
     return (list) =>
       list instanceof DuckDBListValue ? list.items.map((item) => (item === null ? null : one(item))) : null;
   }

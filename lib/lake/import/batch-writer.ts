@@ -5,6 +5,7 @@ import { MINUTE_MS } from '../../ports/units.ts';
 import { type Arrived, historyEnd } from '../arrival.ts';
 import type { LakeFile, PublishedFile } from '../catalog.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
+import { learnedProperties } from '../learned-properties.ts';
 import type { Adder, Lease, Publishing } from '../lease.ts';
 import { openPersonStates } from '../persons/states.ts';
 import { publish } from '../publish.ts';
@@ -131,11 +132,11 @@ export class BatchWriter {
   async #publish(lease: Lease, file: string): Promise<void> {
     const { context, staging, arrived } = this.#options;
     const before = await this.#options.before();
-    const batch = await staging.load(
-      file,
-      this.#overlapping(before),
-      await forgottenRows(context.table, lease.projectId),
-    );
+    const [forgotten, learned] = await Promise.all([
+      forgottenRows(context.table, lease.projectId),
+      learnedProperties(context.table, lease.projectId),
+    ]);
+    const batch = await staging.load(file, this.#overlapping(before), forgotten);
     await rm(file);
     this.#known += batch.known;
     if (batch.rows === 0) return;
@@ -152,6 +153,7 @@ export class BatchWriter {
           folder,
           lake: context.lake,
           ...(persons === undefined ? {} : { persons }),
+          learned,
           signal: lease.signal,
         });
         refused = written.refused;

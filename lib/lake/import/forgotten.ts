@@ -13,6 +13,7 @@ import { type Item, MAX_TRANSACTION, type Op, type Table } from '../../ports/tab
 import { allFiles, type LakeFile, personStates } from '../catalog.ts';
 import { writeDayFiles } from '../day-files.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
+import { learnedProperties } from '../learned-properties.ts';
 import { type Lease, type Publishing, writeUnderLease } from '../lease.ts';
 import { replaceFiles } from '../replace.ts';
 import type { Model } from '../schema.ts';
@@ -151,7 +152,8 @@ async function rewritten(
       if (found.getRows().length === 0) return true;
       const rows = `(SELECT ${columns} FROM ${parquet([copy])} WHERE ${where})`;
       return await replaceFiles(context, { projectId, model, files: [file] }, async (target, name) => {
-        const made = { scratch: join(folder, 'parquet'), folder: target, lake, nameOf: () => name };
+        const learned = await learnedProperties(context.table, projectId);
+        const made = { scratch: join(folder, 'parquet'), folder: target, lake, nameOf: () => name, learned };
         return (await writeDayFiles(connection, model, rows, made))[0];
       });
     } finally {

@@ -87,6 +87,8 @@ interface WriteOptions {
   readonly lake: FileStore;
   /** Given when the batch changes persons. */
   readonly persons?: PersonStates;
+  /** Properties that have columns of their own in the project's files. */
+  readonly learned: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -160,12 +162,12 @@ export async function openStaging(options: StagingOptions): Promise<Staging> {
       return { rows, known, personChanges };
     },
 
-    write: async ({ at, historyEnd, folder: target, lake, persons, signal }) => {
+    write: async ({ at, historyEnd, folder: target, lake, persons, learned, signal }) => {
       const arrival = arrivalSql(historyEnd, at);
       const rows = `(SELECT * EXCLUDE (created_us), ${projectId}::BIGINT AS team_id, ${arrival} AS inserted_us,
           coalesce(created_us, ${at * 1000}::BIGINT) AS created_us FROM staged WHERE event IS NOT NULL)`;
       const place = { scratch: join(folder, 'parquet'), folder: target, lake };
-      const events = await writeDayFiles(connection, 'events', rows, place);
+      const events = await writeDayFiles(connection, 'events', rows, { ...place, learned });
       if (persons === undefined) return { files: events, refused: 0 };
       const about = { projectId, at: at * 1000, arrival, states: persons.files, signal };
       const { refused } = await derivePersons(database, about);

@@ -46,6 +46,7 @@
  *   answer to a query          ANSWERS#pid   ANSWER#key
  *   run of a query (AWS)       ANSWERS#pid   QUERY#name
  *   it is being computed (AWS) ANSWERS#pid   UNDER-WAY#key
+ *   what queries read          ANSWERS#pid   PROPERTY-READS
  *   turn to compute (AWS)      ANSWERS#oid   TURN#kind#n
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
@@ -151,6 +152,7 @@ export const keys = {
   answer: (pid: number, key: string) => at<'answer'>(`ANSWERS#${pid}`, `ANSWER#${key}`),
   queryRun: (pid: number, name: string) => at<'queryRun'>(`ANSWERS#${pid}`, `QUERY#${name}`),
   answerUnderWay: (pid: number, key: string) => at<'answerUnderWay'>(`ANSWERS#${pid}`, `UNDER-WAY#${key}`),
+  propertyReads: (pid: number) => at<'propertyReads'>(`ANSWERS#${pid}`, 'PROPERTY-READS'),
   answerTurn: (oid: string, kind: string, n: number) => at<'answerTurn'>(`ANSWERS#${oid}`, `TURN#${kind}#${padded(n)}`),
   lakeLayout: (pid: number) => at<'lakeLayout'>(`W#${pid}`, 'LAYOUT'),
   retiredFiles: (pid: number, due: number, id: string) =>
@@ -278,7 +280,7 @@ export const ranges = {
   /** Answers to queries that are kept. */
   answersOf: (pid: number) => partition<'answer'>(`ANSWERS#${pid}`, { prefix: 'ANSWER#' }),
   /** All that is kept of a project's queries. */
-  queriesOf: (pid: number) => partition<'answer' | 'queryRun' | 'answerUnderWay'>(`ANSWERS#${pid}`),
+  queriesOf: (pid: number) => partition<'answer' | 'queryRun' | 'answerUnderWay' | 'propertyReads'>(`ANSWERS#${pid}`),
   /** What became of captured events, the newest day first. */
   captureCounts: (pid: number) => partition<'captureCounts'>(`W#${pid}`, { prefix: 'CAPTURED#', newestFirst: true }),
   /** The counts of minutes of the hours in [from, to], both `YYYY-MM-DDTHH`. */

@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { BadJson, parseJson } from '../../http/json.ts';
+import { invalid } from '../../ports/errors.ts';
 
 const shared = {
   id: z.uuid().describe('Made of the project and the name: always the same.'),
@@ -9,22 +11,34 @@ const shared = {
 export const EventDefinition = z
   .object({
     ...shared,
-    volume_30_day: z.int().describe('How many events with the name happened in the last 30 days.'),
+    volume_30_day: z.int().describe('How many events with the name happened in these 30 days.'),
     last_seen_at: z.iso.datetime().describe('When the last one of them happened.'),
   })
   .meta({ id: 'EventDefinition' });
 
-/** A name of properties of events. */
+/** A name of properties of events or of persons. */
 export const PropertyDefinition = z
   .object({
     ...shared,
-    volume_30_day: z.int().describe('How many events of the last 30 days have the property.'),
-    last_seen_at: z.iso.datetime().describe('When the last one of them happened.'),
+    volume_30_day: z.int().describe('How many events of these 30 days have the property; or how many persons now.'),
+    last_seen_at: z.iso.datetime().describe('When the last of these events happened, or of these persons changed.'),
   })
   .meta({ id: 'PropertyDefinition' });
 
 /** What names are of. */
-export type NamesOf = 'event' | 'property';
+export type NamesOf = 'event' | 'property' | 'person';
+
+/** Which names are asked for; absent: any. */
+export interface NamesAsked {
+  /** A part of the name, in any case. */
+  readonly search?: string | undefined;
+  /** Of properties of events: those that events of these names have. */
+  readonly events?: readonly string[] | undefined;
+  /** False: not those that PostHog's SDKs set. */
+  readonly isCore?: false | undefined;
+  /** Those of feature flags alone, or none of them. */
+  readonly isFlag?: boolean | undefined;
+}
 
 /** A name that was seen, as the reader gives it. */
 export interface NameRow {
@@ -32,4 +46,17 @@ export interface NameRow {
   readonly volume: number;
   /** Microseconds since 1970, as text. */
   readonly last: string;
+}
+
+const Names = z.array(z.string());
+
+/** Returns the names that `event_names` holds as JSON. Throws a 400 that says what it should be. */
+export function namesOfEvents(text: string): string[] {
+  try {
+    const { data } = Names.safeParse(parseJson(text));
+    if (data !== undefined) return data;
+  } catch (error) {
+    if (!(error instanceof BadJson)) throw error;
+  }
+  return invalid('event_names', 'Expected JSON of a list of names: ["$pageview"].');
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { choice, integer, text } from '../../http/fields.ts';
+import { boolean, choice, integer, text } from '../../http/fields.ts';
 import { pageOf, route } from '../../http/route.ts';
 import { EventDefinition, PropertyDefinition } from './model.ts';
 
@@ -14,7 +14,9 @@ export const listEventDefinitions = route({
   paths: ['/api/projects/{project_id}/event_definitions'],
   params,
   summary: 'List event names',
-  description: 'The names of the events that happened in the last 30 days, in their order as texts, with counts.',
+  description:
+    'The names of the events that happened in the last 30 days, or in the 30 days before the newest event where that is ' +
+    'longer ago; in their order as texts, with counts.',
   query: z.object({ search }),
   response: pageOf(EventDefinition),
   paging: { kind: 'offset' },
@@ -27,10 +29,14 @@ export const listPropertyDefinitions = route({
   paths: ['/api/projects/{project_id}/property_definitions'],
   params,
   summary: 'List property names',
-  description: 'The names of the properties of these events, in their order as texts, with counts.',
+  description: 'The names of the properties of these events, or of persons, in their order as texts, with counts.',
   query: z.object({
     search,
-    type: choice(['event']).optional().describe('Whose they are: those of persons are not counted.'),
+    type: choice(['event', 'person']).optional().describe('Whose they are. Default: of events.'),
+    event_names: text().optional().describe('JSON of a list of names of events, for `filter_by_event_names`.'),
+    filter_by_event_names: boolean().optional().describe('Only properties that these events have.'),
+    exclude_core_properties: boolean().optional().describe('Without names that begin with `$`.'),
+    is_feature_flag: boolean().optional().describe('Only names that begin with `$feature/`, or none of them.'),
   }),
   response: pageOf(PropertyDefinition),
   paging: { kind: 'offset' },

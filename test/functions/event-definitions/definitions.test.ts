@@ -72,10 +72,48 @@ test('a page of names that had to be cut goes on where it was cut', async () => 
   expect(page).toMatchObject({ count: 3, next: 'http://localhost/api/?limit=3&offset=1' });
 });
 
-test('names of persons are refused by name', async () => {
-  const path = `/api/projects/${service.project.id}/property_definitions/?type=person`;
-  expect(await service.call('GET', path)).toMatchObject({
-    status: 400,
-    body: { attr: 'type', detail: '"person" is not a valid choice. Choose one of: event.' },
+test('properties of persons are those that persons have now', async () => {
+  await importRecords(context, service.project.id, [
+    { ...event('$set', 2, { $set: { plan: 'free', $creator: 1 } }), distinct_id: 'bob' },
+    { ...event('$set', 1, { $set: { plan: 'pro' }, $unset: ['$creator'] }), distinct_id: 'bob' },
+    { ...event('$set', 1, { $set: { plan: 'max', $os: 'Linux' } }), distinct_id: 'cem' },
+  ]);
+  expect(await counts('property', '?type=person')).toEqual([
+    ['$os', 1],
+    ['plan', 2],
+  ]);
+  expect(await counts('property', '?type=person&exclude_core_properties=true&search=P')).toEqual([['plan', 2]]);
+});
+
+test('properties are those of some events, without those of SDKs and of flags, where that is asked', async () => {
+  const path = `?filter_by_event_names=true&event_names=${encodeURIComponent('["click","gone"]')}`;
+  await importRecords(context, service.project.id, [event('click', 1, { x: 1, $lib: 'web', '$feature/new': true })]);
+  expect(await counts('property', path)).toEqual([
+    ['$feature/new', 1],
+    ['$lib', 1],
+    ['x', 1],
+  ]);
+  expect(await counts('property', `${path}&exclude_core_properties=true`)).toEqual([['x', 1]]);
+  expect(await counts('property', `${path}&is_feature_flag=false`)).toEqual([
+    ['$lib', 1],
+    ['x', 1],
+  ]);
+  expect(await counts('property', '?is_feature_flag=true')).toEqual([['$feature/new', 1]]);
+  const names = async (text: string) =>
+    (await service.call('GET', `/api/projects/${service.project.id}/property_definitions/?event_names=${text}`)).body;
+  for (const text of ['x', '{}', '[1]'])
+    expect(await names(text)).toMatchObject({
+      attr: 'event_names',
+      detail: 'Expected JSON of a list of names: ["$pageview"].',
+    });
+});
+
+test('where all events are older, names are those of the thirty days before the newest', async () => {
+  const { body } = await service.call('POST', `/api/organizations/${service.organization.id}/projects/`, {
+    body: { name: 'History' },
   });
+  const project = Number(body?.['id']);
+  await importRecords(context, project, [event('older', 401, {}), event('old', 380, {}), event('last', 370, { a: 1 })]);
+  const { body: listed } = await service.call('GET', `/api/projects/${project}/event_definitions/`);
+  expect(listed).toMatchObject({ count: 2, results: [{ name: 'last', volume_30_day: 1 }, { name: 'old' }] });
 });

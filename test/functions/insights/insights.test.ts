@@ -41,6 +41,7 @@ test('an empty body makes an insight of defaults', async () => {
     deleted: false,
     created_at: '2026-01-01T00:00:00Z',
     created_by: expect.objectContaining({ uuid: service.owner.uuid }),
+    updated_at: '2026-01-01T00:00:00Z',
     last_modified_at: '2026-01-01T00:00:00Z',
     last_modified_by: expect.objectContaining({ uuid: service.owner.uuid }),
     dashboards: [],
@@ -67,6 +68,56 @@ test('what clients read back is kept: tags, the derived name, the star, and a sh
   }
 });
 
+test('a list is of those that hold a text, have a star, or are the one of a short id', async () => {
+  const world = await dashboards();
+  const made = [
+    await world.insight({ name: 'Visitors', favorited: true }),
+    await world.insight({ derived_name: 'visits' }),
+    await world.insight({ description: 'Who VISITS us', tags: ['web'] }),
+    await world.insight({ name: 'Gone', deleted: true }),
+  ];
+  const listed = async (query: string) => {
+    const { body } = await world.call('GET', `/insights/?${query}`);
+    const { count, results = [] } = body as { count?: number; results?: { id: number }[] };
+    return [count, results.map(({ id }) => id)];
+  };
+  expect(await listed('search=visit')).toEqual([3, [3, 2, 1]]);
+  expect(await listed('search=VISIT&limit=1&offset=1')).toEqual([3, [2]]);
+  expect(await listed('search=web')).toEqual([1, [3]]);
+  expect(await listed('favorited=true')).toEqual([1, [1]]);
+  expect(await listed('favorited=false&search=visitors')).toEqual([0, []]);
+  expect(await listed(`short_id=${String(made[1]?.['short_id'])}`)).toEqual([1, [2]]);
+  for (const other of [String(made[3]?.['short_id']), 'i0000999', 'AbCdEfGh', '2'])
+    expect(await listed(`short_id=${other}`)).toEqual([0, []]);
+});
+
+test('a list of one short id is empty for whoever may not see it', async () => {
+  const world = await dashboards();
+  const { id: dashboard } = await world.dashboard();
+  const { short_id, id } = await world.insight({ dashboards: [dashboard] });
+  const key = await world.service.newKey(await world.service.newUser(LEVELS.member));
+  const found = async () =>
+    (await world.call('GET', `/insights/?short_id=${String(short_id)}`, undefined, { key })).body;
+  expect(await found()).toMatchObject({ count: 1, results: [{ id }] });
+  await world.call('PUT', `/dashboards/${dashboard}/access_controls/`, { access_level: 'none' });
+  expect(await found()).toMatchObject({ count: 0, results: [] });
+});
+
+test('`dashboard` puts it on one more dashboard, and takes it from none', async () => {
+  const world = await dashboards();
+  const [first, second] = [await world.dashboard(), await world.dashboard()];
+  const { id, dashboards: shown } = await world.insight({ dashboard: first.id });
+  expect(shown).toEqual([first.id]);
+  expect((await patch(world, id, { dashboard: second.id, name: 'Both' })).body).toMatchObject({
+    name: 'Both',
+    dashboards: [first.id, second.id],
+  });
+  expect((await patch(world, id, { dashboard: second.id })).body?.['dashboards']).toEqual([first.id, second.id]);
+  expect((await patch(world, id, { dashboard: null })).body?.['dashboards']).toEqual([first.id, second.id]);
+  expect((await patch(world, id, { dashboard: 999 })).status).toBe(400);
+  expect((await world.found(second.id)).tiles).toMatchObject([{ order: 0, insight: { id } }]);
+});
+
 test('it changes field by field, and says who changed it when', async () => {
   const world = await dashboards();
   const made = await world.insight({ name: 'Visitors', description: 'd', query: { a: 1 }, filters: { b: 2 } });
@@ -77,6 +128,7 @@ test('it changes field by field, and says who changed it when', async () => {
     ...made,
     name: null,
     query: { c: { d: [] } },
+    updated_at: '2026-01-01T00:00:01Z',
     last_modified_at: '2026-01-01T00:00:01Z',
     last_modified_by: expect.objectContaining({ email: 'user-1@example.com' }),
   });

@@ -1,3 +1,4 @@
+import { learnedProperties } from '../../../lib/lake/learned-properties.ts';
 import { SECOND_MS } from '../../../lib/ports/units.ts';
 import { START, testContext } from '../../support/context.ts';
 import { importRecords } from '../../support/imports.ts';
@@ -253,4 +254,11 @@ test('where nothing answers queries, they are refused by name, and insights are 
   expect((await service.call('GET', `${path}x/`)).status).toBe(400);
   const insight = await insightOf(service, { kind: 'HogQLQuery', query: COUNT });
   expect(await service.call('GET', `${insight}?refresh=true`)).toMatchObject({ status: 200, body: { result: null } });
+});
+
+test('what queries read often is learned', async () => {
+  const { context, service, hogql } = await world();
+  const query = 'SELECT properties.n, properties.$browser FROM events';
+  for (let n = 0; n < 21; n += 1) await hogql(query, { refresh: 'force_blocking' });
+  expect(await learnedProperties(context.table, service.project.id)).toEqual(['n']);
 });

@@ -107,6 +107,8 @@ describe('Trino can read', () => {
     booleans: list('booleans'),
     instants: list('instants'),
     dates: list('dates'),
+    tuple: { operator: 'tuple', of: [{ column: 'event', type: 'text' }], type: 'tuple(text)' },
+    part: { column: 'event', type: 'text' },
   };
   const parameters: Parameters[] = [
     {
@@ -122,6 +124,7 @@ describe('Trino can read', () => {
       part: 'iso_week',
       zone: 'UTC',
       digits: 2,
+      place: 1,
       format: [{ code: 'Y' }, { text: "'{%" }],
     },
     { side: 'both', unit: 'day', step: 'monday', digits: 0, path: [] },
@@ -137,7 +140,7 @@ describe('Trino can read', () => {
           of,
           with: { ...parameters[0], ...given },
           ...(each && { each: OF[each] }),
-          type: operator === 'list' ? 'texts' : 'text',
+          type: operator === 'list' ? 'texts' : operator === 'tuple' ? 'tuple(text)' : 'text',
         };
         expect(faultsOf(`SELECT ${trinoText(node as Expression, 'interval_end')} FROM events`)).toEqual([]);
       }

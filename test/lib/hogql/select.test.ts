@@ -1,10 +1,10 @@
 /** Whole SELECTs: what DuckDB gives of each, what Trino's grammar says of its text, and what is refused. */
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
-import { DuckDBListValue } from '@duckdb/node-api';
+import { DuckDBListValue, DuckDBStructValue } from '@duckdb/node-api';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { AGGREGATE_NAMES } from '../../../lib/hogql/aggregates.ts';
 import { duckdbSelect } from '../../../lib/hogql/duckdb-select.ts';
-import { ELEMENTS, isList, type Type } from '../../../lib/hogql/expression.ts';
+import { elementType, isList, isTuple, partTypes, type Type } from '../../../lib/hogql/expression.ts';
 import { hogqlParser } from '../../../lib/hogql/parse.ts';
 import { filled } from '../../../lib/hogql/placeholders.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
@@ -61,15 +61,29 @@ async function fill(connection: DuckDBConnection): Promise<void> {
 
 const plain = (value: DuckDBValue): unknown => {
   if (value instanceof DuckDBListValue) return value.items.map(plain);
+  if (value instanceof DuckDBStructValue) return Object.values(value.entries).map(plain);
   return typeof value === 'bigint' ? Number(value) : value;
 };
-/** Lists are told as JSON lists of texts. */
-const plainOfTrino = (value: DuckDBValue, type: Type): unknown => {
-  if (!isList(type) || value === null) return plain(value);
-  const read = (item: string): unknown =>
-    ELEMENTS[type] === 'text' ? item : ELEMENTS[type] === 'boolean' ? item === 'true' : Number(item);
-  return (JSON.parse(String(value)) as (string | null)[]).map((item) => (item === null ? null : read(item)));
-};
+/** Lists and tuples are told as JSON lists of texts. */
+const plainOfTrino = (value: DuckDBValue, type: Type): unknown =>
+  value === null || !(isList(type) || isTuple(type)) ? plain(value) : toldOf(String(value), type);
+
+function toldOf(told: string, type: Type): unknown {
+  if (isTuple(type)) return ofTexts(JSON.parse(told) as (string | null)[], partTypes(type));
+  if (!isList(type)) return type === 'text' ? told : type === 'boolean' ? told === 'true' : Number(told);
+  const element = elementType(type);
+  return (JSON.parse(told) as unknown[]).map((item) =>
+    item === null
+      ? null
+      : isTuple(element)
+        ? ofTexts(item as string[], partTypes(element))
+        : toldOf(String(item), element),
+  );
+}
+
+const ofTexts = (texts: readonly (string | null)[], types: readonly Type[]): unknown[] =>
+  types.map((type, n) => (typeof texts[n] === 'string' ? toldOf(texts[n], type) : null));
+
 const rowsOf = async (one: CheckedSelect): Promise<unknown[][]> =>
   (await connection.runAndReadAll(sqlOf(one))).getRows().map((row) => row.map(plain));
 
@@ -224,8 +238,18 @@ const REFUSED: readonly (readonly [query: string, text: string])[] = [
   ],
   ['SELECT 1 FROM events e JOIN persons e ON 1 = 1', 'Two tables have the name e'],
   ['SELECT 1 FROM events e FULL JOIN persons p ON 1 = 1', 'FULL JOIN is not supported'],
-  ['SELECT (event, uuid) FROM events', 'Tuples are only supported beside =, != and IN, and in GROUP BY'],
-  ['SELECT 1 FROM events WHERE (event, uuid) < (uuid, event)', 'Tuples are only supported beside =, != and IN'],
+  ['SELECT ((event, 1), uuid) FROM events', 'Tuples in tuples are not supported'],
+  ['SELECT ([(event, 1)], uuid) FROM events', 'Tuples in tuples are not supported'],
+  ['SELECT (event, uuid).3 FROM events', '.: there is no part 3 of a tuple of text and text'],
+  ['SELECT tupleElement(event, 1) FROM events', 'tupleElement() takes a tuple, not text'],
+  ['SELECT tupleElement((event, 1), length(event)) FROM events', 'must be a place, from 1'],
+  ['SELECT max((event, uuid)) FROM events', 'max() cannot take a tuple'],
+  ['SELECT toString((1, 2))', 'toString() cannot take a tuple of an integer and an integer'],
+  ['SELECT if(1 = 1, (1, 2), (event, 2)) FROM events', 'convert them to one'],
+  ['SELECT arraySort([(1, 2)])', 'arraySort() cannot sort tuples'],
+  ['SELECT (event, uuid) = uuid FROM events', '= compares a tuple of text and text and text'],
+  ['SELECT 1 FROM events WHERE (event, uuid) < (uuid, event)', '< cannot compare tuples'],
+  ['SELECT 1 FROM events WHERE (event, uuid) IN (SELECT event FROM events)', 'The subquery of IN has 2 columns'],
   ['SELECT 1 FROM events WHERE (event, uuid) = (1, 2, 3)', 'Tuples of 2 and 3 parts cannot be compared'],
   ["SELECT 1 FROM events WHERE (event, uuid) IN ('a')", 'Tuples of 2 and 1 parts cannot be compared'],
   ['SELECT 1 FROM events WHERE (event, uuid) IN ((event, uuid))', 'IN takes constants'],

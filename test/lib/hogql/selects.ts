@@ -273,6 +273,89 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
         ['view', 'ada', 2],
       ],
     ],
+    [
+      "SELECT (event, 1) AS t, t.1, tupleElement(t, 2), tuple(uuid, NULL).2 FROM events WHERE uuid = 'e1'",
+      [[['view', 1], 'view', 1, null]],
+    ],
+    [
+      'SELECT (event, properties.tags) AS t, count() FROM events GROUP BY t ORDER BY t.1, count() DESC, t DESC',
+      [
+        [['buy', null], 2],
+        [['view', 'b'], 1],
+        [['view', 'a,b'], 1],
+        [['view', 'a'], 1],
+        [['view', null], 1],
+      ],
+    ],
+    [
+      "SELECT groupArray((uuid, timestamp)) AS l, l[2].1, arrayMap(x -> x.1, l), arrayFilter(x -> x.1 = 'e3', l).1.1 FROM (SELECT uuid, timestamp FROM events WHERE event = 'buy' ORDER BY uuid)",
+      [
+        [
+          [
+            ['e3', hour(3)],
+            ['e5', hour(25)],
+          ],
+          'e5',
+          ['e3', 'e5'],
+          'e3',
+        ],
+      ],
+    ],
+    [
+      "SELECT arrayJoin([(1, 'a'), (2, 'b')]) AS t, t.2 AS name ORDER BY t DESC",
+      [
+        [[2, 'b'], 'b'],
+        [[1, 'a'], 'a'],
+      ],
+    ],
+    [
+      'SELECT argMax((event, uuid), timestamp), uniq((event, person_id)), any((1, 2)) FROM events',
+      [[['view', 'e6'], 5, [1, 2]]],
+    ],
+    [
+      'SELECT uuid FROM events WHERE (person_id, timestamp) IN (SELECT person_id, max(timestamp) FROM events GROUP BY person_id) ORDER BY uuid',
+      [['e3'], ['e5'], ['e6']],
+    ],
+    ["SELECT count() FROM events WHERE (event, properties.tags) IN (SELECT ('view', 'a'))", [[1]]],
+    [
+      'SELECT count() FROM events WHERE (event, properties.tags) NOT IN (SELECT event, properties.tags FROM events)',
+      [[3]],
+    ],
+    [
+      "SELECT arrayMap(x -> (x, length(x)), splitByChar(',', 'a,bb')), has([(1, 'a')], (1, 'a')), if(1 = 2, (1, 'a'), (2, 'b')), [(1, 2.5)][9]",
+      [
+        [
+          [
+            ['a', 1],
+            ['bb', 2],
+          ],
+          true,
+          [2, 'b'],
+          null,
+        ],
+      ],
+    ],
+    [
+      "SELECT t = (1, 'a'), t != (1, 'b'), t IN ((1, 'a'), (2, 'b')), t IN (1, 'b') FROM (SELECT (1, 'a') AS t)",
+      [[true, true, true, false]],
+    ],
+    [
+      'SELECT DISTINCT (event, 1) AS t, t.1 AS name FROM events ORDER BY name',
+      [
+        [['buy', 1], 'buy'],
+        [['view', 1], 'view'],
+      ],
+    ],
+    [
+      "SELECT uuid, (SELECT (min(uuid), 1) FROM events) AS t, row_number() OVER (PARTITION BY (event, person_id) ORDER BY (timestamp, uuid)) FROM events WHERE person_id = 'ada' ORDER BY (event, uuid)",
+      [
+        ['e3', ['e1', 1], 1],
+        ['e1', ['e1', 1], 1],
+        ['e2', ['e1', 1], 2],
+      ],
+    ],
+    ['WITH q AS (SELECT (event, uuid) AS t FROM events) SELECT q.t.2 FROM q ORDER BY q.t.2 LIMIT 1', [['e1']]],
+    ['SELECT (1, 2) UNION ALL SELECT NULL', [[[1, 2]], [null]]],
   ],
   Windows: [
     [

@@ -8,6 +8,7 @@ import { allFiles } from '../../../lib/lake/catalog.ts';
 import { compact } from '../../../lib/lake/compact.ts';
 import { hotColumn, hotPropertiesOf, withHotColumns } from '../../../lib/lake/hot-columns.ts';
 import { forgetEvents, forgottenOf } from '../../../lib/lake/import/forgotten.ts';
+import { afterReads, learnedProperties, propertyReads } from '../../../lib/lake/learned-properties.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { DAY_MS } from '../../../lib/ports/units.ts';
 import { anyText } from '../../support/any-text.ts';
@@ -69,15 +70,17 @@ const documentText = fc.oneof(
 );
 
 test('a column has what a query reads in the document', async () => {
-  const inText = duckdbText(
-    {
-      operator: 'property_value',
-      of: [{ column: 'properties', type: 'json' }],
-      with: { path: ['$browser'] },
-      type: 'text',
-    },
-    0n,
-  );
+  const NAMES = ['$browser', 'plan', '$browser.a'];
+  const inText = (name: string): string =>
+    duckdbText(
+      {
+        operator: 'property_value',
+        of: [{ column: 'properties', type: 'json' }],
+        with: { path: [name] },
+        type: 'text',
+      },
+      0n,
+    );
   const database = await openDatabase({ threads: 1 });
   const connection = await database.connect();
   onEnd(() => {
@@ -87,11 +90,9 @@ test('a column has what a query reads in the document', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(documentText, { minLength: 1, maxLength: 300, size: 'max' }), async (documents) => {
       const events = `(SELECT unnest([${documents.map(literal).join(', ')}]) AS properties)`;
-      const rows = withHotColumns(events, ['properties']);
-      const column = identifier(hotColumn('$browser'));
-      const found = await connection.runAndReadAll(
-        `SELECT properties FROM (${rows}) WHERE ${column} IS DISTINCT FROM ${inText}`,
-      );
+      const rows = withHotColumns(events, ['properties'], ['plan', '$browser.a']);
+      const isOther = NAMES.map((name) => `${identifier(hotColumn(name))} IS DISTINCT FROM ${inText(name)}`);
+      const found = await connection.runAndReadAll(`SELECT properties FROM (${rows}) WHERE ${isOther.join(' OR ')}`);
       expect(found.getRows()).toEqual([]);
     }),
     { numRuns: propertyRuns(40) },
@@ -214,4 +215,91 @@ test('a file tells which properties have columns in it', async () => {
   database.closeSync();
   expect(found.get(old ?? '')).toEqual(new Set());
   expect(found.get(hot ?? '')).toContain('$browser');
+});
+
+/** What a project has learned, from nothing. */
+const learnedFrom = (reads: Readonly<Record<string, number>>) =>
+  afterReads({ properties: [], counts: {}, halvedAt: START }, reads, START);
+
+test('a property is learned when it was read twenty times, eight of a project at most', () => {
+  expect(learnedFrom({ plan: 19, page: 20, size: 40 }).properties).toEqual(['size', 'page']);
+  const many = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`p${n}`, 20 + n]));
+  const { properties, counts } = learnedFrom(many);
+  expect(properties).toEqual(['p199', 'p198', 'p197', 'p196', 'p195', 'p194', 'p193', 'p192']);
+  expect(Object.keys(counts)).toHaveLength(100);
+  expect(learnedFrom({ Plan: 30, plan: 20 }).properties).toEqual(['Plan']);
+});
+
+test('what was learned stays until it is hardly read any more, and others take its place then', () => {
+  const before = learnedFrom(Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`p${n}`, 20])));
+  const soon = afterReads(before, { busy: 1_000 }, START + DAY_MS);
+  expect(soon.properties).toEqual(before.properties);
+  let now = soon;
+  const weeks = [1, 2, 3].map((week) => {
+    now = afterReads(now, { busy: 20, p0: 20 }, START + week * 7 * DAY_MS);
+    return now.properties;
+  });
+  expect(weeks).toEqual([before.properties, before.properties, before.properties]);
+  expect(afterReads(now, { busy: 20, p0: 20 }, START + 28 * DAY_MS).properties).toEqual(['p0', 'busy']);
+});
+
+test('files get columns of what queries of their project read often, but for long values, and old ones are read beside', async () => {
+  const context = await importContext();
+  const line = (n: number): string =>
+    JSON.stringify({
+      event: 'e',
+      distinct_id: 'ada',
+      uuid: `01940000-0000-7000-8000-00000000000${n}`,
+      timestamp: START - n * 1000,
+      properties: { plan: n % 2 === 0 ? n : { n: [`${n}`] }, text: 'x'.repeat(201) },
+    });
+  const add = async (n: number): Promise<void> => {
+    context.clock.advance(1000);
+    await run(context, fileIn(context, `${n}.jsonl`, line(n)), { arrived: 'now' });
+  };
+  const columns = async () => {
+    const files = await allFiles(context.table, PROJECT, 'events');
+    return Promise.all(
+      files.map(async ({ path }) => {
+        const database = await openDatabase({ places: [context.lake.address(path)] });
+        const connection = await database.connect();
+        const hot =
+          (await hotPropertiesOf(connection, [context.lake.address(path)])).values().next().value ?? new Set();
+        connection.closeSync();
+        database.closeSync();
+        return ['plan', 'text', 'n'].filter((name) => hot.has(name));
+      }),
+    );
+  };
+  const worlds = worldDatabase({ lake: context.lake, parser: hogqlParser() });
+  onEnd(() => worlds.close());
+  const plans = async () => {
+    const events = await allFiles(context.table, PROJECT, 'events');
+    const moment: Moment = { now: START, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] };
+    const world = worlds.world({ events, persons: [] }, moment);
+    const { rows } = await world.rows({ hogql: 'SELECT properties.plan FROM events ORDER BY uuid' });
+    return [rows.flat(), world.looked().properties];
+  };
+  await add(1);
+  const reads = propertyReads(context);
+  for (let n = 0; n < 21; n += 1) await reads.note(PROJECT, ['plan', 'text', '$browser', 'odd "name"', '$OS']);
+  expect(await learnedProperties(context.table, PROJECT)).toEqual(['plan', 'text']);
+  await add(2);
+  expect(await columns()).toEqual([[], ['plan']]);
+  expect(await plans()).toEqual([['{"n":["1"]}', '2'], ['plan']]);
+  await add(3);
+  context.clock.advance(2 * DAY_MS);
+  await compact(context, PROJECT);
+  expect(await columns()).toEqual([['plan']]);
+  expect(await plans()).toEqual([['{"n":["1"]}', '2', '{"n":["3"]}'], ['plan']]);
+  await forgetEvents(context, PROJECT, [forgottenOf('bob', context.clock())]);
+  expect(await columns()).toEqual([['plan']]);
+  expect(await learnedProperties(context.table, 8)).toEqual([]);
+});
+
+test('counts that cannot be told keep nobody from an answer', async () => {
+  const context = await importContext();
+  const table = { ...context.table, get: () => Promise.reject(new Error('gone')) };
+  await propertyReads({ ...context, table }).note(PROJECT, ['plan']);
+  expect(await learnedProperties(context.table, PROJECT)).toEqual([]);
 });

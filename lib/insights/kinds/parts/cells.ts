@@ -1,22 +1,32 @@
 /** Cells of tables as answers show them. */
 import { Temporal } from 'temporal-polyfill';
+import { partNames } from '../../../hogql/clickhouse-types.ts';
 import type { Rows } from '../kind.ts';
 
 /** Returns the rows with instants and dates as texts: ISO 8601 in a zone, `2020-01-09T13:00:00+01:00`; in UTC with `Z`. */
 export function cellsOf({ rows, types }: Pick<Rows, 'rows' | 'types'>, zone: string): unknown[][] {
-  const shown = types.map((type) => {
-    if (/\bDateTime/.test(type)) return each((at) => instantText(at, zone));
-    if (/\bDate(32)?\b/.test(type)) return each((at) => new Date(at).toISOString().slice(0, 10));
-    return (value: unknown) => value;
-  });
+  const shown = types.map((type) => shownAs(type, zone));
   return rows.map((row) => row.map((value, n) => shown[n]?.(value) ?? null));
 }
 
-const each = (text: (at: number) => string) =>
-  function shown(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map(shown);
-    return typeof value === 'number' ? text(value) : value;
-  };
+/** How a value of a type of ClickHouse is shown. */
+function shownAs(type: string, zone: string): (value: unknown) => unknown {
+  const list = /^Array\((.*)\)$/.exec(type)?.[1];
+  if (list !== undefined) {
+    const element = shownAs(list, zone);
+    return (value) => (Array.isArray(value) ? value.map(element) : value);
+  }
+  const parts = partNames(type)?.map((part) => shownAs(part, zone));
+  if (parts !== undefined) return (value) => (Array.isArray(value) ? parts.map((part, n) => part(value[n])) : value);
+  if (/\bDateTime/.test(type)) return ofNumber((at) => instantText(at, zone));
+  if (/\bDate(32)?\b/.test(type)) return ofNumber((at) => new Date(at).toISOString().slice(0, 10));
+  return (value) => value;
+}
+
+const ofNumber =
+  (text: (at: number) => string) =>
+  (value: unknown): unknown =>
+    typeof value === 'number' ? text(value) : value;
 
 /** Returns an instant (milliseconds since 1970, with fractions) in a zone, with as many digits as it has. */
 function instantText(at: number, zone: string): string {
