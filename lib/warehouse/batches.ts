@@ -5,14 +5,14 @@
 import type { Interval } from '../lake/intervals.ts';
 import { MINUTE_MS } from '../ports/units.ts';
 import { areTogether, type BatchWarehouse } from './duckdb.ts';
-import { packed, packingOf } from './packing.ts';
+import { packingOf } from './packing.ts';
 import { wholeLines } from './parts.ts';
 import type { FrozenPlan, LineForm, Warehouse } from './warehouse.ts';
 
 /** About so many bytes are read at once. Where that is one interval, it and all others of its batch are streamed. */
 const READ_BYTES = 16 * 1024 * 1024;
-/** How many bytes a row is taken to have before any was read. */
-const ROW_BYTES = 500;
+/** How many bytes a row is taken to have before any was read, as a line and packed. */
+const ROW_BYTES = { line: 500, packed: 100 };
 /** The most that all batches hold; beyond it the one that was longest not asked loses what it holds. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
 /** A batch that is not asked for so long is forgotten. */
@@ -35,7 +35,9 @@ class Batch {
   next = 0;
   stride = 0;
   /** The mean of the rows that were read the last time. */
-  rowBytes = ROW_BYTES;
+  rowBytes: number | undefined;
+  /** Resolves when rows were read ahead. */
+  arrival = Promise.withResolvers<void>();
   /** Reading together has failed, or does not help: each interval is read alone. */
   isApart = false;
   waiting = 0;
@@ -49,6 +51,8 @@ class Batch {
   hold(n: number, pieces: Buffer[]): void {
     this.held.set(n, pieces);
     this.heldBytes += bytesOf(pieces);
+    this.arrival.resolve();
+    this.arrival = Promise.withResolvers<void>();
   }
 
   give(n: number): Buffer[] {
@@ -116,18 +120,29 @@ export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehou
     makeRoom();
     try {
       const all = (await batch.counts)?.slice(from) ?? [];
-      const counts = all.slice(0, fitting(all, readBytes / batch.rowBytes));
+      const rowBytes = batch.rowBytes ?? ROW_BYTES[packingOf(form) === null ? 'line' : 'packed'];
+      const counts = all.slice(0, fitting(all, readBytes / rowBytes));
       const intervals = batch.plan.intervals.slice(from, from + counts.length);
       const { signal } = batch.controller;
-      const reading = source.readAll({ plan: batch.plan, intervals, counts, form, most: 2 * readBytes }, signal);
-      const { pieces, lengths } = await collected(reading);
-      const rows = counts.slice(0, lengths.length).reduce((sum, count) => sum + count, 0);
-      if (rows > 0) batch.rowBytes = bytesOf(pieces) / rows;
-      for (const [n, own] of cut(pieces, lengths).entries())
-        if (own.length > 0 && !batch.given.has(from + n)) batch.hold(from + n, own);
-      batch.next = from + lengths.length;
-      batch.stride = lengths.length;
-      if (lengths.length < 2 && all.length > 1) batch.isApart = true;
+      let [n, rows, bytes] = [from, 0, 0];
+      let pieces: Buffer[] = [];
+      for await (const piece of source.readAll(
+        { plan: batch.plan, intervals, counts, form, most: 2 * readBytes },
+        signal,
+      )) {
+        if (piece.length > 0) {
+          pieces.push(piece);
+          continue;
+        }
+        bytes += bytesOf(pieces);
+        rows += all[n - from] ?? 0;
+        if (pieces.length > 0 && !batch.given.has(n)) batch.hold(n, pieces);
+        [n, pieces] = [n + 1, []];
+      }
+      if (rows > 0) batch.rowBytes = bytes / rows;
+      batch.next = n;
+      batch.stride = n - from;
+      if (n - from < 2 && all.length > 1) batch.isApart = true;
     } catch {
       batch.isApart = true;
     }
@@ -153,7 +168,7 @@ export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehou
     if (batch.form !== text) return undefined;
     while (!batch.held.has(n)) {
       if (batch.isApart) return undefined;
-      await batch.shared(begin(batch, n, form), signal);
+      await batch.shared(Promise.race([begin(batch, n, form), batch.arrival.promise]), signal);
     }
     const pieces = batch.give(n);
     const isShort = batch.held.size < batch.stride / 2;
@@ -182,7 +197,7 @@ export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehou
     read: async function* (plan, interval, form, signal) {
       const pieces = await together(batchOf(plan), numberOf(plan, interval), form, signal);
       if (pieces === undefined) yield* source.read(plan, interval, form, signal);
-      else yield* packed(wholeLines(pieces), packingOf(form));
+      else yield* packingOf(form) === null ? wholeLines(pieces) : pieces;
     },
     files: (plan, interval, form, signal) => source.files(plan, interval, form, signal),
   };
@@ -196,31 +211,4 @@ function fitting(counts: readonly number[], most: number): number {
   let sum = 0;
   const over = counts.findIndex((count) => (sum += count) > most);
   return over === -1 ? counts.length : Math.max(2, over);
-}
-
-async function collected(reading: AsyncGenerator<Buffer, number[]>) {
-  const pieces: Buffer[] = [];
-  for (;;) {
-    const step = await reading.next();
-    if (step.done === true) return { pieces, lengths: step.value };
-    pieces.push(step.value);
-  }
-}
-
-/** Returns the parts of each length. */
-function cut(parts: readonly Buffer[], lengths: readonly number[]): Buffer[][] {
-  let [at, from] = [0, 0];
-  return lengths.map((length) => {
-    const own: Buffer[] = [];
-    for (let rest = length; rest > 0; ) {
-      const part = parts[at];
-      if (part === undefined) throw new Error('the rows of an interval are not whole');
-      const piece = part.subarray(from, from + rest);
-      own.push(piece);
-      rest -= piece.length;
-      from += piece.length;
-      if (from === part.length) [at, from] = [at + 1, 0];
-    }
-    return own;
-  });
 }

@@ -12,7 +12,7 @@ import { LAKE_MODELS } from '../lake/schema.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { lineDatabase, type Rows } from './line-database.ts';
 import { newestRows } from './newest.ts';
-import { packed, packingOf } from './packing.ts';
+import { packed, packedApart, packingOf } from './packing.ts';
 import { computedColumns } from './query-columns.ts';
 import { type Stretch, stretches } from './row-order.ts';
 import type { FrozenPlan, LineForm, RowQuery, Warehouse } from './warehouse.ts';
@@ -26,10 +26,10 @@ export interface BatchWarehouse extends Warehouse {
   /** How many rows each of the intervals delivers. They must be `together`. */
   counts(plan: FrozenPlan, intervals: readonly Interval[], signal: AbortSignal): Promise<number[]>;
   /**
-   * The rows of the intervals, one after another, of which each delivers so many. Returns how many bytes each has; it ends
-   * early when there are `most`, and returns those of fewer intervals: what comes after these is to be dropped.
+   * The rows of the intervals, one after another, in their final form, with `INTERVAL_END` behind those of each. It ends
+   * early when their lines have `most` bytes: then it gives fewer intervals.
    */
-  readAll(wanted: AllWanted, signal: AbortSignal): AsyncGenerator<Buffer, number[]>;
+  readAll(wanted: AllWanted, signal: AbortSignal): AsyncGenerator<Buffer>;
 }
 
 export interface AllWanted {
@@ -40,6 +40,9 @@ export interface AllWanted {
   readonly form: LineForm;
   readonly most: number;
 }
+
+/** Stands behind the bytes of an interval. */
+export const INTERVAL_END: Buffer = Buffer.alloc(0);
 
 /** May these intervals be read at once: events whose query does not ask for the time, without gaps, of equal length? */
 export function areTogether({ model, query }: FrozenPlan, intervals: readonly Interval[]): boolean {
@@ -134,10 +137,13 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
     readAll: async function* ({ plan, intervals, counts, form, most }, signal) {
       const whole = span(intervals);
       const files = await opened(plan, whole, signal);
-      return yield* database.during(signal, async function* (connection) {
+      yield* database.during(signal, async function* (connection) {
         const parts = await inOrder(connection, lake, files, whole);
         const queries = parts.map((part) => rowsOf(part, plan, whole, () => 'true').sql);
-        return yield* database.counted(connection, queries, form, counts, most);
+        for await (const pieces of packedApart(database.counted(connection, queries, form, counts, most), form)) {
+          yield* pieces;
+          yield INTERVAL_END;
+        }
       });
     },
     close: () => database.close(),

@@ -40,9 +40,8 @@ interface LineDatabase {
   /** The rows that a query answers, as Parquet files in the temporary directory: each until the next one is asked for. */
   files(connection: DuckDBConnection, rows: Rows, form: ParquetForm): AsyncGenerator<FormedFile>;
   /**
-   * The rows that queries answer, one after another, as lines: in pieces that end where one of the `counts` of lines
-   * does. Returns how many bytes each of them has. Ends early behind one of them when there are `most` bytes, and
-   * without the one that would be more than that by itself.
+   * The rows that queries answer, one after another, as lines: the pieces of so many lines each as `counts` say. Ends
+   * early when there are `most` bytes, and before a count whose lines are more than that by themselves.
    */
   counted(
     connection: DuckDBConnection,
@@ -50,7 +49,7 @@ interface LineDatabase {
     form: LineForm,
     counts: readonly number[],
     most: number,
-  ): AsyncGenerator<Buffer, number[]>;
+  ): AsyncGenerator<Buffer[]>;
   /** All rows that a query answers. */
   rows(sql: string, signal: AbortSignal): Promise<unknown[][]>;
   /** The one number that a query answers. */
@@ -125,22 +124,21 @@ async function* counted(
   form: LineForm,
   counts: readonly number[],
   most: number,
-): AsyncGenerator<Buffer, number[]> {
-  const lengths: number[] = [];
+): AsyncGenerator<Buffer[]> {
   const pieces = new Pieces();
-  let [left, begun, bytes] = [counts[0] ?? 0, 0, 0];
-  /** Goes to the next count that is not 0. Returns whether there is room for it. */
-  const isOver = (): boolean => {
-    while (left === 0 && lengths.length < counts.length) {
-      lengths.push(bytes - begun);
-      begun = bytes;
-      left = counts[lengths.length] ?? 0;
+  let [n, left, sum, bytes] = [0, counts[0] ?? 0, 0, 0];
+  let lines: Buffer[] = [];
+  /** Hands over the lines of a count that has all of them, and those of the counts of none behind it. */
+  function* complete(): Generator<Buffer[]> {
+    while (left === 0 && n < counts.length) {
+      if (pieces.bytes > 0) lines.push(pieces.take());
+      yield lines;
+      [n, sum, bytes, lines] = [n + 1, sum + bytes, 0, []];
+      left = counts[n] ?? 0;
     }
-    return (
-      lengths.length === counts.length || (left === counts[lengths.length] && bytes >= most) || bytes - begun > most
-    );
-  };
-  if (isOver()) return lengths;
+  }
+  yield* complete();
+  if (n === counts.length) return;
   for (const sql of queries) {
     for await (const chunk of await lineStream(connection, sql, form)) {
       for (let row = 0; row < chunk.rowCount; ) {
@@ -148,17 +146,17 @@ async function* counted(
         for (const run of runsOf(chunk, row, row + taken)) {
           bytes += run.length;
           pieces.add(run);
-          if (pieces.isEnough) yield pieces.take();
+          if (pieces.isEnough) lines.push(pieces.take());
         }
         row += taken;
         left -= taken;
-        const hasEnded = left === 0;
-        if (hasEnded && pieces.bytes > 0) yield pieces.take();
-        if (isOver()) return lengths;
+        if (bytes > most) return;
+        yield* complete();
+        if (n === counts.length || (bytes === 0 && sum >= most)) return;
       }
     }
   }
-  throw new Error(`${lengths.length} of ${counts.length} intervals have all their rows`);
+  throw new Error(`${n} of ${counts.length} intervals have all their rows`);
 }
 
 /**

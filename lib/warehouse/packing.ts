@@ -37,3 +37,26 @@ export async function* packed(
     await fed.catch(() => {});
   }
 }
+
+/** Yields the lines of each interval packed by themselves; those of none stay none. Packs some while the next ones come. */
+export async function* packedApart(
+  source: AsyncIterable<Buffer[]>,
+  form: Parameters<typeof packingOf>[0],
+): AsyncGenerator<Buffer[]> {
+  const packing = packingOf(form);
+  let before: Promise<Buffer[]> | undefined;
+  for await (const lines of source) {
+    const now = lines.length === 0 ? Promise.resolve([]) : piecesOf(packed(lines, packing));
+    // A failure is met when it is asked for.
+    now.catch(() => {});
+    if (before !== undefined) yield await before;
+    before = now;
+  }
+  if (before !== undefined) yield await before;
+}
+
+async function piecesOf(source: AsyncIterable<Buffer>): Promise<Buffer[]> {
+  const pieces: Buffer[] = [];
+  for await (const piece of source) pieces.push(piece);
+  return pieces;
+}

@@ -48,7 +48,7 @@ export function pooledWarehouse(pool: WorkerPool): Warehouse {
       (await pool.run(together('counts', { plan: within(plan, intervals), intervals }, signal))) as number[],
     readAll: async function* (wanted, signal) {
       const plan = within(wanted.plan, wanted.intervals);
-      return (yield* pool.stream(together('read-all', { ...wanted, plan }, signal))) as number[];
+      yield* pool.stream(together('read-all', { ...wanted, plan }, signal));
     },
   };
   return batched(source);

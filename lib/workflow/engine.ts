@@ -1,13 +1,13 @@
 /**
  * The engine of one machine: it runs the state machines inside this process and keeps every execution in the table, so
- * that a kill at any moment costs at most a task run again. states-language.ts has the language, interpreter.ts the
+ * that a kill at any moment costs at most some tasks run again. states-language.ts has the language, interpreter.ts the
  * meaning of its states.
  *
  * Durability. An execution is one item: before a state does anything (Task, Wait, Map), the state, its input, its
  * retries and its `wake_at` are written, in one write, on the condition that the execution is still running. States
  * that only compute (Choice, Pass, Succeed, Fail) are computed again from the state before. An item of a Map has an
- * item of its own from its second state on, and when it has ended. `resume` goes on from there; a task that was under
- * way runs again. To begin again at the start would not do, though every step may be repeated: begin-run finds a
+ * item of its own from its second state on, and a moment after it has ended, when the outputs of that moment are written
+ * together. `resume` goes on from there; a task that was under way, or whose output was not written yet, runs again. To begin again at the start would not do, though every step may be repeated: begin-run finds a
  * finished run and has nothing to do, so what finish-run was removing would lie there for good, and retries would be
  * counted anew. Definitions are kept by hash: an execution ends on the definition that it began with.
  *
@@ -23,10 +23,11 @@ import type { Log } from '../ports/log.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { idsIn, keys, places, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
-import { type Item, MAX_TRANSACTION, Refused, type Table, TooLarge } from '../ports/table/table.ts';
+import { type Item, MAX_TRANSACTION, type Op, Refused, type Table, TooLarge } from '../ports/table/table.ts';
 import { Turns } from '../workers/turns.ts';
 import { IdleTracker } from './idle-tracker.ts';
 import { type BranchHost, type BranchPosition, startOf, walk } from './interpreter.ts';
+import { LateWrites } from './late-writes.ts';
 import type { EndedInput, ErrorOutput } from './messages.ts';
 import { StateError } from './state-error.ts';
 import { type Definition, type Flow, readDefinition, type Task } from './states-language.ts';
@@ -95,6 +96,8 @@ const MAX_FORGOTTEN = 1_000;
 /** `onEnded` is tried so often, with pauses of 5 s doubling to 5 minutes. */
 const MAX_NOTIFICATIONS = 12;
 const NOTIFICATION_PAUSE_MS = { first: 5_000, longest: 300_000 };
+/** How long the output of a Map's item waits for others, to be written with them. */
+const OUTPUT_WAIT_MS = 250;
 /** A write that failed is tried again after these pauses, without end: until the disk or the table is well again. */
 const WRITE_PAUSE_MS = { first: 1_000, longest: 60_000 };
 
@@ -384,17 +387,23 @@ class EmbeddedEngine implements Engine {
     const outputs = inputs.map((_, index) => found.get(index)?.output);
     let failure: { readonly error: unknown } | undefined;
 
+    const write = (ops: readonly Op[]): Promise<unknown> =>
+      this.#durably(signal, () => this.#table.write(ops, { apart: true }));
+    const ended = new LateWrites({
+      write: (ops) => this.#inBackground(async () => void (await write(ops))),
+      later: (ring) => alarm(this.#clock() + OUTPUT_WAIT_MS, this.#clock, this.#timer, ring),
+    });
+
     const runItem = async (index: number, input: Json): Promise<void> => {
-      const put = (fields: Item | Readonly<Record<string, string | number | null>>): Promise<unknown> =>
-        this.#durably(signal, () =>
-          this.#table.write([{ put: { ...keys.executionItem(name, state, index), visit, ...fields } }]),
-        );
+      const put = (fields: Partial<MapItem>): Op => ({
+        put: { ...keys.executionItem(name, state, index), visit, ...fields },
+      });
       const output = await walk(flow, found.get(index)?.position ?? startOf(flow, input), {
         ...this.#hostOf(running, signal),
-        keep: async (position) => void (await put(stored(position))),
+        keep: async (position) => void (await write([put(stored(position))])),
         each: () => Promise.reject(new StateError('States.Runtime', 'A Map cannot be in a Map.')),
       });
-      await put({ output: toJsonText(output) });
+      ended.add(put({ output: toJsonText(output) }));
       outputs[index] = output;
     };
 
@@ -417,6 +426,7 @@ class EmbeddedEngine implements Engine {
     };
     for (let more = 1; more < lanes; more += 1) this.#idleTracker.enter();
     await Promise.all(Array.from({ length: lanes }, lane));
+    await ended.end();
     running.controller.signal.throwIfAborted();
     if (failure !== undefined) throw failure.error;
     return outputs as Json[];

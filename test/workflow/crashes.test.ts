@@ -74,7 +74,7 @@ async function endOf(it: World, name: string): Promise<Record<'status' | 'output
 
 const NAMES = ['b', 'b-0', 'b-1', 'b-2'];
 
-test('a process killed before or after any of its writes costs at most a task run again', async () => {
+test('a process killed before or after any of its writes costs at most tasks run again whose end was not written', async () => {
   const { it: model, writes } = await undisturbed();
   const ends = await Promise.all(NAMES.map((name) => endOf(model, name)));
   expect(ends[0]).toEqual({ status: 'SUCCEEDED', output: '{"status":"Completed"}', error: null });

@@ -381,15 +381,17 @@ describe('a run', () => {
       latest_error: 'The disk of the service is full: space must be freed there.',
     });
     isFull = false;
-    const files = { ...context.runFiles };
-    let isPlanRefused = true;
-    context.runFiles.write = async (path, content) => {
-      if (isPlanRefused) throw Object.assign(new Error('EROFS: open'), { code: 'EROFS' });
-      return files.write(path, content);
+    const { table } = context;
+    const write = table.write.bind(table);
+    let isReceiptRefused = true;
+    table.write = async (ops, options) => {
+      const isReceipt = JSON.stringify(ops).includes('"receipt":');
+      if (isReceipt && isReceiptRefused) throw Object.assign(new Error('EROFS: open'), { code: 'EROFS' });
+      return write(ops, options);
     };
     await run(at('07T14:05:00'));
     expect((await world.runs(id)).at(-1)?.latest_error).toContain('is read-only');
-    isPlanRefused = false;
+    isReceiptRefused = false;
     await run(at('07T14:59:00'));
     expect((await world.runs(id)).map(({ status, latest_error }) => [status, latest_error])).toEqual([
       ['Completed', null],

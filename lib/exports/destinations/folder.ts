@@ -1,6 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { link, lstat, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import {
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+} from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
@@ -109,7 +122,7 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
         }
       }
       await removeStrays(ready);
-      await removePartials(ready);
+      await removePut(ready);
     });
   },
 
@@ -164,6 +177,30 @@ function besideOf(interval: FolderInterval, what: 'partial' | 'owner'): string {
 /** Returns where unfinished files of one interval lie: on the same file system, out of sight. */
 const partialsOf = (interval: FolderInterval): string => besideOf(interval, 'partial');
 
+/** Makes the folder of unfinished files, without what earlier attempts left there. */
+async function makePartials(interval: FolderInterval): Promise<void> {
+  const partials = partialsOf(interval);
+  try {
+    await mkdir(partials);
+    return;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') await removePartials(interval);
+    else await makeFolder(dirname(partials));
+  }
+  await mkdir(partials, { recursive: true });
+}
+
+/** Removes what is left where files waited that are in their places: of linked ones their other names. */
+async function removePut(receipt: FolderReceipt): Promise<void> {
+  try {
+    for (const { from } of receipt.files) await unlink(from);
+    await rmdir(partialsOf(receipt));
+  } catch {
+    // Some were moved, or there is more: a few calls of the system more.
+    await removePartials(receipt);
+  }
+}
+
 const removePartials = (interval: FolderInterval): Promise<void> =>
   rm(partialsOf(interval), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
 
@@ -201,9 +238,7 @@ async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
   const { names } = interval;
   const partials = partialsOf(interval);
   await checkRoots(dirname(partials), reach);
-  await makeFolder(dirname(partials));
-  await removePartials(interval);
-  await mkdir(partials, { recursive: true });
+  await makePartials(interval);
   const files: WaitingFile[] = [];
   let bytes = 0;
   const prepare = async (name: string, content: string | AsyncIterable<Buffer>, path?: string): Promise<number> => {
@@ -242,8 +277,8 @@ async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
 async function putInPlace(delivery: Delivery<FolderConfig>, receipt: FolderReceipt): Promise<boolean> {
   const { path, names, files } = receipt;
   const folder = dirname(wholePlace(receipt));
-  if (!(await isFolder(folder))) return false;
-  await using owner = await open(besideOf(receipt, 'owner'), 'a');
+  await using owner = await orAbsent(open(besideOf(receipt, 'owner'), 'a'));
+  if (owner === undefined) return false;
   // Before the files, so that none of ours lies there as a stranger's. A line of a process that died may have no end.
   await owner.writeFile(`\n${files.map(({ mark }) => mark).join('\n')}\n`);
   for (const file of files) {
@@ -298,23 +333,20 @@ async function writerOf(interval: FolderInterval, mark: string): Promise<string 
 
 /** Returns the marks of the files that an export has put beside; none when there is no such file. */
 async function marksIn(path: string): Promise<ReadonlySet<string>> {
-  try {
-    return new Set((await readFile(path, 'utf8')).split('\n'));
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return new Set();
-    throw error;
-  }
+  return new Set((await orAbsent(readFile(path, 'utf8')))?.split('\n'));
 }
 
 /** Removes files of the export's earlier deliveries of the interval that count no more. They are found without a listing. */
 async function removeStrays(receipt: FolderReceipt): Promise<void> {
   const { path, names, files } = receipt;
   const isThere = async (name: string): Promise<boolean> => (await markOf(placeOf(path, name))) !== undefined;
+  const counting = new Set(files.map(({ name }) => name));
   const found: string[] = [];
-  for (const name of [fileName(names, null), manifestName(names)]) if (await isThere(name)) found.push(name);
+  for (const name of [fileName(names, null), manifestName(names)])
+    if (!counting.has(name) && (await isThere(name))) found.push(name);
   // Those with the greatest numbers are removed first, so that the numbers of those that are left have no gap.
   for (let n = 0; await isThere(fileName(names, n)); n += 1) found.push(fileName(names, n));
-  const strays = strayNames(names, found, new Set(files.map(({ name }) => name)));
+  const strays = strayNames(names, found, counting);
   if (strays.length === 0) return;
   const ours = await marksIn(besideOf(receipt, 'owner'));
   for (const name of strays) {
@@ -369,6 +401,16 @@ async function moved(from: string, to: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Returns what is opened; undefined when it is not there, nor can it be. */
+async function orAbsent<T>(opening: Promise<T>): Promise<T | undefined> {
+  try {
+    return await opening;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

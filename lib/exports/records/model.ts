@@ -78,6 +78,8 @@ export interface RunItem extends Item {
   readonly status: RunStatus;
   /** Set before the destination's commit; from then on the run is finished, not cancelled. */
   readonly phase: 'committing' | null;
+  /** What is prepared, while the run is committing. Absent: there is nothing, or it is in a file of the run. */
+  readonly receipt?: JsonText<Readonly<Record<string, unknown>>>;
   readonly attempt: string;
   /** The execution that runs it. */
   readonly execution: string;

@@ -13,8 +13,9 @@ import { openConfig } from '../destinations/secrets.ts';
 import { type LogLine, writeLines } from '../records/logs.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { troubleOp } from './outcome.ts';
+import { forgetReceipt, keptReceipt } from './receipt.ts';
 import { intervalOf } from './run.ts';
-import { type BatchInput, dropReceipt, keepNote, keepReceipt, noteOf, receiptOf } from './run-files.ts';
+import { type BatchInput, keepNote, noteOf } from './run-files.ts';
 
 /** How a step finds a destination by its type; a test adds its own. */
 export type DestinationOf = (type: string) => Destination | undefined;
@@ -86,23 +87,22 @@ async function nameFor(table: Table, item: BatchExportItem, exportId: string): P
 
 /** Returns what an earlier attempt prepared, as its receipt tells; undefined when there is no receipt. */
 export async function resume(context: Context, sending: Sending): Promise<Prepared | undefined> {
-  const receipt = await receiptOf(context, sending.delivery.attempt, sending.n);
+  const receipt = await keptReceipt(context, sending.run, sending.n);
   sending.prepared = receipt && { receipt };
   return sending.prepared;
 }
 
-/** Prepares the interval and keeps the receipt: from then on its commit can be finished by whoever comes. */
-export async function prepare(context: Context, sending: Sending): Promise<Prepared> {
-  const { destination, delivery, n } = sending;
+/** Prepares the interval. Once its receipt is kept its commit can be finished by whoever comes. */
+export async function prepare(sending: Sending): Promise<Prepared> {
+  const { destination, delivery } = sending;
   sending.prepared = await destination.deliver(delivery);
   delivery.signal.throwIfAborted();
-  await keepReceipt(context, delivery.attempt, n, sending.prepared.receipt);
   return sending.prepared;
 }
 
 /** Removes what is known to be prepared. The receipt goes first, so that nobody commits what is being removed. */
 export async function discard(context: Context, sending: Sending): Promise<void> {
-  const { destination, delivery, n, prepared } = sending;
-  await dropReceipt(context, delivery.attempt, n);
+  const { destination, delivery, run, n, prepared } = sending;
+  await forgetReceipt(context, run, n);
   await destination.discard({ ...delivery, signal: AbortSignal.timeout(DISCARD_TIMEOUT_MS) }, prepared);
 }

@@ -80,7 +80,12 @@ export async function endRun(
   const set = { ...end.fields, status: end.status, phase: null, finished_at: now, last_updated_at: now };
   const lines = [...end.lines, { at: now, instance: run.id, ...end.last }];
   const isEnded = await isWritten(context.table, [
-    { change: keys.run(run.batch_export, run.id), set, if: { is: { status: OPEN, attempt: run.attempt } } },
+    {
+      change: keys.run(run.batch_export, run.id),
+      set,
+      unset: ['receipt'],
+      if: { is: { status: OPEN, attempt: run.attempt } },
+    },
     ...lineOps(context, run.batch_export, run.execution, `end-${run.id}`, lines),
     ...(end.status === 'Failed' ? runFailureOps(run, String(end.fields['latest_error']), now) : []),
     ...(end.ops ?? []),

@@ -75,18 +75,15 @@ export const keepInput = ({ runFiles }: Files, input: BatchInput): Promise<void>
 export const inputOf = (files: Files, attempt: string): Promise<BatchInput | undefined> =>
   read(files, inputPath(attempt)) as Promise<BatchInput | undefined>;
 
-/** Writes the receipt of what is prepared for an interval. */
+/** Writes the receipt of what is prepared for an interval, where it is too large for the run itself. */
 export const keepReceipt = ({ runFiles }: Files, attempt: string, interval: number, receipt: Receipt): Promise<void> =>
   runFiles.write(receiptPath(attempt, interval), sealed(receipt));
 
-/**
- * Returns the receipt of what is prepared for an interval; undefined when nothing is, as far as is known. Without it all
- * is prepared anew.
- */
+/** Returns a receipt that was kept in a file; undefined when there is none, or it cannot be read. */
 export const receiptOf = (files: Files, attempt: string, interval: number): Promise<Receipt | undefined> =>
   readIfWhole(files, receiptPath(attempt, interval)) as Promise<Receipt | undefined>;
 
-/** Removes a receipt: what it names is about to be removed. */
+/** Removes the file of a receipt, if there is one. */
 export const dropReceipt = ({ runFiles }: Files, attempt: string, interval: number): Promise<void> =>
   runFiles.remove(receiptPath(attempt, interval));
 

@@ -14,6 +14,7 @@ import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { admit, conclude, type Reach } from './back-off.ts';
 import { type DestinationOf, discard, openSending, prepare, resume, type Sending } from './delivery.ts';
 import { cancelOpenRun, completeRun, failRun, troubleOp } from './outcome.ts';
+import { keepReceipt } from './receipt.ts';
 import { intervalOf, isOpen, OPEN, rangeText } from './run.ts';
 import { type BatchInput, inputOf } from './run-files.ts';
 
@@ -109,9 +110,10 @@ async function send(context: Context, sending: Sending, item: BatchExportItem, i
       await completeRun(context, run, { records: 0, bytes: 0 }, []);
       return 'unknown';
     }
-    prepared = await prepare(context, sending);
+    prepared = await prepare(sending);
   }
-  await change(context, run, { phase: 'committing' }, stillBackfilling(run));
+  const receipt = await keepReceipt(context, run, sending.n, prepared.receipt);
+  await change(context, run, { phase: 'committing', ...receipt }, stillBackfilling(run));
   await destination.commit(delivery, prepared);
   await completeRun(context, run, { records, bytes: prepared.receipt.bytes }, lines);
   return 'reached';
@@ -160,7 +162,8 @@ async function recover(
   const found = await context.table.get(keys.run(run.batch_export, run.id));
   const isOurs = found !== undefined && isOpen(found) && found.attempt === run.attempt;
   const isCommitting = isOurs && found.phase === 'committing';
-  if (sending !== undefined && (!isCommitting || error instanceof Permanent)) await undo(context, sending);
+  if (sending !== undefined && (!isCommitting || error instanceof Permanent))
+    await undo(context, { ...sending, run: found ?? run });
   if (isLost || error instanceof Lost) {
     // Open still: it was its backfill that ended.
     if (isOurs && !isCommitting) await cancelOpenRun(context, found);

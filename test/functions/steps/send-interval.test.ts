@@ -100,6 +100,48 @@ test('a commit that was interrupted is finished with its receipt, not redone', a
   expect(remembered.calls).toEqual(['deliver', 'commit', 'commit']);
 });
 
+test.each([
+  ['in the run, from the write on with which the commit begins', 1, false],
+  ['in a file, where it is too large for the run', 10_000, true],
+])('a receipt is kept %s, until the commit is done', async (_, length, isInFile) => {
+  const { answer, remembered, run, context, id, attempt, findDestination } = await begun();
+  const known = findDestination();
+  const padded: typeof known = {
+    ...known,
+    deliver: async (delivery) => ({
+      receipt: { ...(await known.deliver(delivery)).receipt, more: 'x'.repeat(length) },
+    }),
+  };
+  const send = () => {
+    const input = { export: id, execution: 'execution', attempt, interval: 0, unloaded: null };
+    expect(answer).toMatchObject({ attempt });
+    return sendInterval(context, input, new AbortController().signal, () => padded);
+  };
+  const file = async () => (await context.runFiles.read(`${attempt}/receipt-0.json`)) !== undefined;
+  remembered.inside = (call) => {
+    if (call === 'commit') throw new Transient('The network is down.');
+  };
+  await expect(send()).rejects.toThrow(Transient);
+  expect(await run()).toMatchObject({ phase: 'committing' });
+  expect([(await run()).receipt === undefined, await file()]).toEqual([isInFile, isInFile]);
+  remembered.inside = () => {};
+  expect(await send()).toEqual({ interval: 0, status: 'Completed' });
+  expect(remembered.calls).toEqual(['deliver', 'commit', 'commit']);
+  expect((await run()).receipt).toBeUndefined();
+});
+
+test('a receipt of what can never be committed is forgotten before that is removed', async () => {
+  const { answer, send, remembered, run } = await begun();
+  const kept: unknown[] = [];
+  remembered.inside = async (call) => {
+    kept.push((await run()).receipt === undefined);
+    if (call === 'commit') throw new Permanent('The bucket is gone.');
+  };
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Failed' });
+  expect(remembered.calls).toEqual(['deliver', 'commit', 'discard receipt']);
+  expect(kept).toEqual([true, false, true]);
+});
+
 test('a last commit that the end of the process cuts off ends no run: the next start tries it again', async () => {
   const { answer, send, remembered, run, context, id, attempt, findDestination } = await begun();
   remembered.inside = (call) => {
@@ -191,12 +233,15 @@ test('a worker that does not hear of the cancel sees it by itself, and rolls bac
 });
 
 test('a run that is cancelled just before its commit is not committed', async () => {
-  const { answer, send, remembered, run, context, attempt } = await begun();
-  const { runFiles } = context;
-  const write = runFiles.write.bind(runFiles);
-  runFiles.write = async (path, content) => {
-    await write(path, content);
-    if (path === `${attempt}/receipt-0.json`) await cancelOpenRun(context, await run());
+  const { answer, send, remembered, run, context } = await begun();
+  const { table } = context;
+  const write = table.write.bind(table);
+  table.write = async (ops, options) => {
+    if (JSON.stringify(ops).includes('"phase":"committing"')) {
+      table.write = write;
+      await cancelOpenRun(context, await run());
+    }
+    return write(ops, options);
   };
   expect(await send(answer)).toEqual({ interval: 0, status: 'Cancelled' });
   expect(remembered.calls).toEqual(['deliver', 'discard receipt']);

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import type { Expression } from '../../../lib/hogql/expression.ts';
+import type { Interval } from '../../../lib/lake/intervals.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { batched } from '../../../lib/warehouse/batches.ts';
@@ -112,6 +114,25 @@ test.each<[what: string, query: Partial<RowQuery>, form: LineForm]>([
   expect(calls.filter((call) => call === 'readAll').length).toBeGreaterThan(1);
   expect(calls.filter((call) => call === 'count' || call === 'read')).toEqual([]);
 });
+
+test.each(['gzip', 'brotli'] as const)(
+  'intervals that are read together are packed as each is alone: %s',
+  async (packing) => {
+    const { warehouse, source, plan, calls } = await lakeOf();
+    const form: LineForm = { ...LINES, format: 'JSONLines', packing };
+    const together = batched(source, 50_000);
+    const bytesOf = async (from: Warehouse, interval: Interval): Promise<Buffer> => {
+      const rows = await from.count(plan, interval, never);
+      return rows === 0
+        ? Buffer.alloc(0)
+        : Buffer.concat(await Readable.from(from.read(plan, interval, form, never)).toArray());
+    };
+    for (const interval of intervals)
+      expect(await bytesOf(together, interval)).toEqual(await bytesOf(warehouse, interval));
+    expect(calls).toContain('readAll');
+    expect(calls).not.toContain('read');
+  },
+);
 
 test('an interval that is large, and one that is asked for again, are read alone', async () => {
   const { warehouse, source, plan, calls } = await lakeOf();
