@@ -18,7 +18,7 @@ import { importsOf } from '../imports/spool.ts';
 import { jobOps } from '../jobs/job.ts';
 import { projectFolders } from '../lake/catalog.ts';
 import { compactionJob } from '../lake/compaction-job.ts';
-import { dueOps } from '../notifications/notifier.ts';
+import { dueOps, type NotifierKind } from '../notifications/notifier.ts';
 import type { Context } from '../ports/context.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { idsIn, isSameKind, keys, ranges } from '../ports/table/keys.ts';
@@ -195,7 +195,8 @@ async function* removeProjectContent(context: Context, id: number): Removals {
       }
     }
   }
-  yield* removeNotifiers(table, id);
+  yield* removeNotifiers(table, ranges.alertsOf(id), 'alert');
+  yield* removeNotifiers(table, ranges.subscriptionsOf(id), 'subscription');
   yield* removeRange(table, ranges.lakeOf(id));
   yield* removeRange(table, ranges.queriesOf(id));
   for (const folder of projectFolders(id)) yield* removeFiles(lake, folder);
@@ -205,20 +206,16 @@ async function* removeProjectContent(context: Context, id: number): Removals {
 }
 
 /** Their messages end by themselves. */
-async function* removeNotifiers(table: Table, project: number): Removals {
-  for await (const items of pagesOf(table, ranges.alertsOf(project))) {
+async function* removeNotifiers<T extends Item & Parameters<typeof dueOps>[1]>(
+  table: Table,
+  range: Range<T>,
+  kind: NotifierKind,
+): Removals {
+  for await (const items of pagesOf(table, range)) {
     await remove(
       table,
       items,
-      items.flatMap((item) => dueOps('alert', item, null)),
-    );
-    if (items.length > 0) yield;
-  }
-  for await (const items of pagesOf(table, ranges.subscriptionsOf(project))) {
-    await remove(
-      table,
-      items,
-      items.flatMap((item) => dueOps('subscription', item, null)),
+      items.flatMap((item) => dueOps(kind, item, null)),
     );
     if (items.length > 0) yield;
   }

@@ -1,6 +1,6 @@
 /** A real browser for tests of pages, from a package: whatever this machine has installed is not asked for. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -64,7 +64,7 @@ export async function obstacles(page: Page): Promise<unknown[]> {
 /** Returns the browser's program, and an environment with the libraries and fonts of its package. */
 export function browserProgram(): { readonly program: string; readonly environment: NodeJS.ProcessEnv } {
   const folder = unpacked();
-  const own = { LD_LIBRARY_PATH: join(folder, 'al2023/lib'), FONTCONFIG_PATH: join(folder, 'fonts') };
+  const own = { LD_LIBRARY_PATH: join(folder, 'al2023/lib'), FONTCONFIG_FILE: join(folder, 'fonts.conf') };
   return { program: join(folder, 'chromium'), environment: { ...process.env, ...own } };
 }
 
@@ -74,12 +74,18 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: program, args: ARGUMENTS, env: environment });
 }
 
+/** The configuration of the package looks for its fonts below `/tmp`, where nobody puts them; without any, no page is drawn. */
+const FONTS = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir prefix="relative">fonts</dir></fontconfig>
+`;
+
 /** The folder of what the package holds, which is unpacked once for each version. */
 function unpacked(): string {
   const { version } = JSON.parse(readFileSync(join(MODULES, '@sparticuz/chromium/package.json'), 'utf8')) as {
     version: string;
   };
-  const folder = join(MODULES, `.cache/chromium-${version}`);
+  const folder = join(MODULES, `.cache/browser-${version}`);
   if (existsSync(folder)) return folder;
   mkdirSync(join(MODULES, '.cache'), { recursive: true });
   const fresh = mkdtempSync(`${folder}-`);
@@ -87,6 +93,7 @@ function unpacked(): string {
   // It unpacks into the temporary folder, and the libraries that it needs only where it takes this for Lambda.
   const env = { ...process.env, TMPDIR: fresh, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
   execFileSync(process.execPath, ['-e', script], { cwd: MODULES, env });
+  writeFileSync(join(fresh, 'fonts.conf'), FONTS);
   try {
     renameSync(fresh, folder);
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { Op, Table } from '../../lib/ports/table/table.ts';
+import { Busy, type Op, type Table } from '../../lib/ports/table/table.ts';
 
 /** Returns the table, but for the verbs that are given instead of its own. */
 export function tableWith(table: Table, instead: Partial<Table>): Table {
@@ -19,3 +19,18 @@ export const watchWrites = (table: Table, before: (ops: readonly Op[]) => Promis
       return table.write(ops, options);
     },
   });
+
+/** A table whose user dies at its n-th write, or right after it; it tells whether that many came. */
+export function tableThatDies(table: Table, n: number, after: boolean): { dying: Table; isDead: () => boolean } {
+  let writes = 0;
+  const dying = tableWith(table, {
+    write: async (ops, options) => {
+      writes += 1;
+      if (writes === n && !after) throw new Busy('killed');
+      const written = await table.write(ops, options);
+      if (writes === n) throw new Busy('killed');
+      return written;
+    },
+  });
+  return { dying, isDead: () => writes >= n };
+}

@@ -17,6 +17,7 @@ import { from } from 'pg-copy-streams';
 import { openDatabase } from '../../../lib/duckdb/database.ts';
 import type { Column } from '../../../lib/warehouse/columns.ts';
 import { copyLine } from '../../../lib/warehouse/copy-text.ts';
+import { anyCharacter, anyText } from '../../support/any-text.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../support/postgres.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -29,13 +30,13 @@ const COLUMNS: readonly Column[] = [
 ];
 
 const odd = constantFrom('\t', '\n', '\r', '\\', '\\N', '\\.', '"', '☃', '😀', '\u2028', 'null', '');
-const text = oneof(odd, string({ unit: 'grapheme' }), string({ unit: 'binary' }));
+const text = oneof(odd, string({ unit: 'grapheme' }), anyText());
 const row = record({
   text: option(text),
   json: option(
     oneof(
       json(),
-      json({ stringUnit: 'binary' }),
+      json({ stringUnit: anyCharacter }),
       odd.map((one) => JSON.stringify({ [one]: one })),
     ),
   ),

@@ -1,5 +1,4 @@
 import { Group, Select } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import type { Dashboard, Tile } from '../../client/dashboards.ts';
 import type { BoardView } from '../../client/insights.ts';
@@ -28,14 +27,12 @@ interface BoardDatesProps {
 /** Chooses the dates, and beside them the filters, of all charts: for the reader, in the address, and for everybody when they are kept. */
 export function BoardDates({ board, tiles, write }: BoardDatesProps) {
   const [, setView] = useView();
-  const queries = useQueryClient();
   const { filters, range } = board;
   const kept = { date_from: text(filters['date_from']), date_to: text(filters['date_to']) };
   const choose = (next: DateRange | undefined): void =>
     setView({ from: next?.date_from ?? undefined, to: next?.date_to ?? undefined });
   const keep = async (): Promise<void> => {
     await write({ filters: { ...filters, ...range } });
-    await queries.invalidateQueries({ queryKey: ['tile-answer', board.project, board.id] });
     choose(undefined);
   };
   const own = kept.date_from === null && kept.date_to === null ? 'As each chart has it' : rangeText(kept);

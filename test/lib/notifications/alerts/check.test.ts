@@ -4,12 +4,11 @@ import { LEVELS } from '../../../../lib/http/levels.ts';
 import { nextCheck } from '../../../../lib/notifications/alerts/times.ts';
 import { ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
-import { Busy } from '../../../../lib/ports/table/table.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { START, settableClock } from '../../../support/context.ts';
 import { notifyingService, runDue } from '../../../support/notifications.ts';
 import { type Received, type Receiver, startReceiver } from '../../../support/receiver.ts';
-import { tableWith } from '../../../support/table-override.ts';
+import { tableThatDies } from '../../../support/table-override.ts';
 
 const NOON = START + 12 * HOUR_MS;
 const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
@@ -301,18 +300,9 @@ test('killed before or after any write, it is told, and with one id', async () =
       receiver.reset();
       const { alert, context, read } = await alerting();
       const { id } = await alert({ threshold: threshold({ lower: 1 }) });
-      let writes = 0;
-      const dying = tableWith(context.table, {
-        write: (async (ops: never, options: never) => {
-          writes += 1;
-          if (writes === n && !after) throw new Busy('killed');
-          const written = await context.table.write(ops, options);
-          if (writes === n) throw new Busy('killed');
-          return written;
-        }) as never,
-      });
+      const { dying, isDead } = tableThatDies(context.table, n, after);
       await runDue(context, { ...context, table: dying });
-      const isOver = writes < n;
+      const isOver = !isDead();
       // What was under way is started again by its job.
       for (let minute = 0; minute < 5; minute++) {
         context.clock.advance(MINUTE_MS);

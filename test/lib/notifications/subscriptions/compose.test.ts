@@ -3,12 +3,11 @@ import { LEVELS } from '../../../../lib/http/levels.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
-import { Busy } from '../../../../lib/ports/table/table.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { START, settableClock } from '../../../support/context.ts';
 import { notifyingService, runDue } from '../../../support/notifications.ts';
 import { type Receiver, startReceiver } from '../../../support/receiver.ts';
-import { tableWith } from '../../../support/table-override.ts';
+import { tableThatDies } from '../../../support/table-override.ts';
 
 const NOON = START + 12 * HOUR_MS;
 const SEVEN = '2026-01-01T07:00:00Z';
@@ -248,18 +247,9 @@ test('killed before or after any write, it is sent, and with one id', async () =
       const { subscribe, read, insight, clock, context } = await subscribing();
       const { id } = await subscribe({ insight });
       clock.set(Date.UTC(2026, 0, 2, 7));
-      let writes = 0;
-      const table = tableWith(context.table, {
-        write: (async (ops: never, options: never) => {
-          writes += 1;
-          if (writes === n && !after) throw new Busy('killed');
-          const written = await context.table.write(ops, options);
-          if (writes === n) throw new Busy('killed');
-          return written;
-        }) as never,
-      });
-      await runDue(context, { ...context, table });
-      const isOver = writes < n;
+      const { dying, isDead } = tableThatDies(context.table, n, after);
+      await runDue(context, { ...context, table: dying });
+      const isOver = !isDead();
       for (let minute = 0; minute < 5; minute++) {
         clock.advance(MINUTE_MS);
         await runDue(context);
