@@ -28,7 +28,7 @@ import {
   rangeOf,
   resolvedDateRange,
 } from './parts/date-range.ts';
-import { type FunnelShape, groupsOf, keyOf, runsOf } from './parts/funnel-runs.ts';
+import { areRunsApart, bestRunsOf, type FunnelShape, groupsOf, keyOf, runsOf } from './parts/funnel-runs.ts';
 import { LACKING, lacking } from './parts/members.ts';
 import { areDisjoint, propertyCondition, propertyFilters } from './parts/property-filters.ts';
 import { Series, seriesCondition } from './parts/series.ts';
@@ -238,6 +238,21 @@ function furthestOf(shape: FunnelShape, more: Columns = {}): Syntax {
   const keys = [...keyOf(shape), ...Object.keys(more)];
   const kept = Object.fromEntries(keys.map((name) => [name, more[name] ?? field(name)]));
   const same = Object.fromEntries(keys.map((name) => [name, field(name)]));
+  const rank = call('minus', call('multiply', field('reached'), constant(RANK_STEP)), field('done'));
+  const areApart = areRunsApart(shape);
+  if (areApart && (shape.order === 'strict' || (shape.order === 'ordered' && Object.keys(more).length === 0)))
+    return select({
+      columns: {
+        ...same,
+        furthest: call('max', field('reached')),
+        ...Object.fromEntries(shape.steps.map((_, n) => [`u${n}`, call('argMax', field(`t${n}`), rank)])),
+      },
+      from: select({
+        columns: { ...kept, ...fieldsOf(['reached', 'done', ...shape.steps.map((_, n) => `t${n}`)]) },
+        from: shape.order === 'strict' ? runsOf(shape) : bestRunsOf(shape),
+      }),
+      groupBy: keys.map((name) => field(name)),
+    });
   const hasExclusions = shape.exclusions.length > 0;
   const ends = select({
     columns: {
@@ -250,7 +265,6 @@ function furthestOf(shape: FunnelShape, more: Columns = {}): Syntax {
     from: runsOf(shape),
     groupBy: [...keys, 'reached', 'is_excluded', 'done'].map((name) => field(name)),
   });
-  const rank = call('minus', call('multiply', field('reached'), constant(RANK_STEP)), field('done'));
   const isClean = call('not', field('is_excluded'));
   const ofClean = (name: string, ...of: Syntax[]): Syntax =>
     hasExclusions ? call(`${name}If`, ...of, isClean) : call(name, ...of);

@@ -92,16 +92,32 @@ const labelled = (isGuessed: boolean): string => `WITH
     FROM events WHERE {condition} GROUP BY actor, active_in
   ),
   ${isGuessed ? GUESSED : 'activity AS (SELECT actor, active_in, created FROM active)'},
-  marks AS (SELECT actor, created, active_in, arrayJoin([0, 1]) AS shift FROM activity),
+  around AS (
+    SELECT actor, active_in, created, ${near('lag', 'active_in')} AS before, ${near('lag', 'created')} AS created_before,
+      ${near('lead', 'active_in')} AS after
+    FROM activity
+  ),
+  marks AS (
+    SELECT actor, active_in, isNotNull(before) AND before = active_in - 1 AS was_here,
+      if(was_here AND isNotNull(created_before) AND (isNull(created) OR created_before < created), created_before, created)
+        AS earliest,
+      isNotNull(after) AND after = active_in + 1 AS is_next, created, arrayJoin([0, 1]) AS shift
+    FROM around
+  ),
   states AS (
-    SELECT actor, active_in + shift AS bucket, min(created) AS since, countIf(shift = 0) AS here, countIf(shift = 1) AS was_here
-    FROM marks GROUP BY actor, bucket
+    SELECT actor, active_in + shift AS bucket, if(shift = 0, earliest, created) AS since, shift, was_here
+    FROM marks WHERE shift = 0 OR NOT is_next
   ),
   labelled AS (
     SELECT actor, bucket, isNotNull(since) AS is_known,
-      multiIf(here = 0, 'dormant', {created_in} = bucket, 'new', was_here > 0, 'returning', 'resurrecting') AS status
+      multiIf(shift = 1, 'dormant', {created_in} = bucket, 'new', was_here, 'returning', 'resurrecting') AS status
     FROM states WHERE bucket >= 1 AND bucket <= {last}
   )`;
+
+/** What the bucket before or after, in which an actor was active, has. */
+const near = (name: 'lag' | 'lead', column: string): string =>
+  `${name}InFrame(${column}) OVER (
+    PARTITION BY actor ORDER BY active_in ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)`;
 
 const GUESSED = `firsts AS (
     SELECT person_id AS first_actor, min(timestamp) AS first_at

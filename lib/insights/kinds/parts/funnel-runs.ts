@@ -64,6 +64,12 @@ const AFTER = { by: 'ROWS', from: 1, to: 'last' } as const;
  */
 export const runsOf = (shape: FunnelShape): Syntax => RUNS[shape.order](shape);
 
+/**
+ * Whether no two runs of a person reach as many steps, end at the same time, and have different times before: each run
+ * that `runsOf` gives of a strict funnel, and each that `bestRunsOf` gives.
+ */
+export const areRunsApart = (shape: FunnelShape): boolean => areApart(shape) && shape.exclusions.length === 0;
+
 /** The columns by which rows belong together. */
 export const keyOf = ({ breakdown }: Pick<FunnelShape, 'breakdown'>): readonly string[] =>
   breakdown === undefined ? ['actor'] : ['actor', 'value'];
@@ -72,24 +78,29 @@ const flagsOf = ({ steps }: FunnelShape): string[] => steps.map((_, n) => `s${n}
 const exclusionsOf = ({ exclusions }: FunnelShape): string[] => exclusions.map((_, n) => `x${n}`);
 const fields = (names: readonly string[]): Syntax[] => names.map((name) => field(name));
 
+/** What tells apart events of a strict funnel that stand at one instant and are the same step, where that matters. */
+const idsOf = (shape: FunnelShape): readonly string[] =>
+  shape.order === 'strict' && !areRunsApart(shape) ? ['uuid'] : [];
+
 /** The events: `actor`, `value`, `at`, `s0` ... whether it is a step, `x0` ... whether it is excluded, `is_start`. */
 function eventsOf(shape: FunnelShape): Syntax {
   const { order, breakdown } = shape;
   const [flags, excluded] = [flagsOf(shape), exclusionsOf(shape)];
   const isStrict = order === 'strict';
+  const ids = idsOf(shape);
   const conditions = [...shape.steps, ...shape.exclusions.map(({ condition }) => condition)];
   const events = select({
     columns: {
       actor: shape.actor,
       at: call('toUnixTimestamp64Micro', field('timestamp')),
       ...named(conditions.map((condition, n) => [[...flags, ...excluded][n] as string, condition])),
-      ...(isStrict && { uuid: field('uuid') }),
+      ...kept(ids),
       ...(breakdown && { value: breakdown.value }),
     },
     from: 'events',
     where: isStrict ? shape.where : all([shape.where, any(conditions)]),
   });
-  const names = ['actor', 'at', ...flags, ...excluded, ...(isStrict ? ['uuid'] : [])];
+  const names = ['actor', 'at', ...flags, ...excluded, ...ids];
   const isStep = any(fields(flags));
   const is_start = order === 'unordered' ? isStep : field('s0');
   if (breakdown === undefined) return select({ columns: { ...kept(names), is_start }, from: events });
@@ -334,10 +345,64 @@ function orderedRuns(shape: FunnelShape): Syntax {
   return finished(shape, select({ columns, from: starts }));
 }
 
+/**
+ * Returns some runs of an ordered funnel whose runs are apart, as `runsOf` does but without `is_excluded`: of each person
+ * those among which the one is that gets furthest; of those the one that ends first, and of those the one that begins last.
+ *
+ * A run of one step more ends at an event of that step, and the last to begin of those that may end there is the one that
+ * came to the step before last: the row before, of these two sorts. So each step takes one look at the row before,
+ * and leaves fewer rows: of an event after another one of its step there is nothing to gain.
+ */
+export function bestRunsOf(shape: FunnelShape): Syntax {
+  const key = keyOf(shape);
+  const isAt = (step: number): Syntax => call('equals', field('place'), constant(step));
+  const steps = range(shape.steps.length);
+  const place = call(
+    'multiIf',
+    ...steps.slice(0, -1).flatMap((step) => [field(`s${step}`), constant(step)]),
+    constant(steps.length - 1),
+  );
+  // Of a step that a value is taken from, events of other values are no step.
+  const isStep = any(fields(flagsOf(shape)));
+  let query = select({ columns: { ...kept([...key, 'at']), place, t0: AT }, from: eventsOf(shape), where: isStep });
+  for (const step of steps.slice(1)) {
+    const isRun = isAt(step - 1);
+    const times = range(step).map((n) => `t${n}`);
+    const isLooked = any([isRun, isAt(step)]);
+    const parts = { partitionBy: [...fields(key), isLooked], orderBy: fields(['at', 'place']) };
+    const everything: WindowParts = { ...parts, frame: { by: 'ROWS', from: 'first', to: 'last' } };
+    const looked = select({
+      columns: {
+        ...kept([...key, 'at', 'place', ...times]),
+        ...named(
+          times.map((name) => [`b_${name}`, over('lagInFrame', [where(isRun, field(name)), constant(1)], everything)]),
+        ),
+        earliest: over('min', [where(isRun, AT)], everything),
+      },
+      from: query,
+    });
+    const isLater = call('not', isLooked);
+    const isFirst = all([isRun, call('equals', AT, field('earliest'))]);
+    const isNext = all([isAt(step), isAtMost(AT, plus(field('b_t0'), shape.windowUs))]);
+    query = select({
+      columns: {
+        ...kept([...key, 'at', 'place']),
+        ...named(times.map((name) => [name, call('if', isAt(step), field(`b_${name}`), field(name))])),
+        [`t${step}`]: where(isAt(step), AT),
+      },
+      from: looked,
+      where: any([isLater, isFirst, isNext]),
+    });
+  }
+  const columns = { ...kept([...key, ...timeNames(shape)]), reached: plus(field('place'), 1), done: AT };
+  return select({ columns, from: query });
+}
+
 /** Events stand in the order of time; of one instant, what is excluded first, then by the first step that they are. */
 function strictRuns(shape: FunnelShape): Syntax {
   const [key, flags, excluded] = [keyOf(shape), flagsOf(shape), exclusionsOf(shape)];
   const later = range(shape.steps.length).slice(1);
+  const ids = idsOf(shape);
   const place = call(
     'multiIf',
     ...(excluded.length === 0 ? [] : [any(fields(excluded)), constant(-1)]),
@@ -345,10 +410,10 @@ function strictRuns(shape: FunnelShape): Syntax {
     constant(flags.length),
   );
   const events = select({
-    columns: { ...kept([...key, 'at', ...flags, ...excluded, 'uuid', 'is_start']), place },
+    columns: { ...kept([...key, 'at', ...flags, ...excluded, ...ids, 'is_start']), place },
     from: eventsOf(shape),
   });
-  const orderBy = fields(['at', 'place', 'uuid']);
+  const orderBy = fields(['at', 'place', ...ids]);
   const partitionBy = fields(key);
   const everything: WindowParts = { partitionBy, orderBy, frame: { by: 'ROWS', from: 'first', to: 'last' } };
   const ahead = (value: Syntax, count: number): Syntax =>
@@ -359,7 +424,7 @@ function strictRuns(shape: FunnelShape): Syntax {
     over('min', [where(field(name), AT)], { partitionBy, orderBy, frame: AFTER }),
   ]);
   const rows = select({
-    columns: { ...kept([...key, 'at', 'uuid', 'place', 'is_start']), ...named([...nexts, ...behind]) },
+    columns: { ...kept([...key, 'at', ...ids, 'place', 'is_start']), ...named([...nexts, ...behind]) },
     from: events,
   });
   const after = shape.exclusions.map(({ from }, n): readonly [string, Syntax] => [
