@@ -1,8 +1,7 @@
 import { placeIn } from '../../lib/accounts/organizations/projects/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { namesOfEvents } from '../../lib/reading/definitions/model.ts';
 import { listPropertyDefinitions } from '../../lib/reading/definitions/routes.ts';
-import { namesSeen } from '../../lib/reading/definitions/store.ts';
+import { namesOfEvents, namesSeen } from '../../lib/reading/definitions/store.ts';
 import { lookFor } from '../../lib/reading/waiting.ts';
 
 export const handler = endpoint(listPropertyDefinitions, ({ tenant, query, paging }, context) => {

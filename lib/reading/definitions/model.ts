@@ -1,6 +1,4 @@
 import * as z from 'zod';
-import { BadJson, parseJson } from '../../http/json.ts';
-import { invalid } from '../../ports/errors.ts';
 
 const shared = {
   id: z.uuid().describe('Made of the project and the name: always the same.'),
@@ -46,17 +44,4 @@ export interface NameRow {
   readonly volume: number;
   /** Microseconds since 1970, as text. */
   readonly last: string;
-}
-
-const Names = z.array(z.string());
-
-/** Returns the names that `event_names` holds as JSON. Throws a 400 that says what it should be. */
-export function namesOfEvents(text: string): string[] {
-  try {
-    const { data } = Names.safeParse(parseJson(text));
-    if (data !== undefined) return data;
-  } catch (error) {
-    if (!(error instanceof BadJson)) throw error;
-  }
-  return invalid('event_names', 'Expected JSON of a list of names: ["$pageview"].');
 }

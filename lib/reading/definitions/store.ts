@@ -1,8 +1,11 @@
 /** The names that events and their properties had lately, and those of the properties of persons, with counts. */
 import { v5 } from 'uuid';
+import * as z from 'zod';
+import { BadJson, parseJson } from '../../http/json.ts';
 import { OffsetPage, type Paging } from '../../http/page.ts';
 import { allFiles } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
+import { invalid } from '../../ports/errors.ts';
 import { DAY_MS } from '../../ports/units.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
 import { wireMicroseconds } from '../microseconds.ts';
@@ -70,4 +73,17 @@ export async function namesSeen(
     last_seen_at: wireMicroseconds(last),
   }));
   return new OffsetPage(paging, definitions, { count: total?.volume ?? 0 }, isCut);
+}
+
+const Names = z.array(z.string());
+
+/** Returns the names that `event_names` holds as JSON. Throws a 400 that says what it should be. */
+export function namesOfEvents(text: string): string[] {
+  try {
+    const { data } = Names.safeParse(parseJson(text));
+    if (data !== undefined) return data;
+  } catch (error) {
+    if (!(error instanceof BadJson)) throw error;
+  }
+  return invalid('event_names', 'Expected JSON of a list of names: ["$pageview"].');
 }
