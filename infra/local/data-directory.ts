@@ -101,8 +101,8 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
   const clock = Date.now;
   const lake = folderFiles(lakeIn(folder));
   const table = openDatabase(folder, clock, isClaimed);
-  const pool = (options: Omit<PoolOptions, 'folder' | 'log'>) =>
-    workerPool({ ...options, folder: temporaryIn(folder), log });
+  const pool = (options: Omit<PoolOptions, 'folder' | 'compiled' | 'log'>) =>
+    workerPool({ ...options, folder: temporaryIn(folder), compiled: join(temporaryIn(folder), 'compiled'), log });
   const rows = pool({
     program: join(import.meta.dirname, '../../lib/warehouse/row-worker.ts'),
     options: { lake: lakeIn(folder), memoryLimit: DATABASE_MEMORY } satisfies RowWorkerOptions,

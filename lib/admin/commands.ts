@@ -13,7 +13,6 @@ import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { type FollowOptions, follow } from '../lake/import/follow.ts';
 import { type ImportFile, type ImportOptions, type ImportReport, importEvents } from '../lake/import/import.ts';
-import { IMPORT_FORMATS, type ImportFormat, PAGE_VIEWS, type PageViews } from '../lake/sources/formats.ts';
 import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
@@ -31,7 +30,7 @@ export interface Outcome {
   readonly failed?: boolean;
 }
 
-export { IMPORT_FORMATS, PAGE_VIEWS };
+import type { ChosenOfFiles } from './import-options.ts';
 
 /** What the commands may touch, on one machine and on AWS alike. */
 export type AdminContext = Pick<
@@ -150,13 +149,8 @@ export async function revokeKey(context: AdminContext, _options: object, words: 
   };
 }
 
-export interface ImportCommandOptions {
+export interface ImportCommandOptions extends ChosenOfFiles {
   readonly project: number;
-  readonly format?: ImportFormat;
-  readonly arrived?: 'now' | 'then';
-  readonly pageViews?: PageViews;
-  readonly column?: Readonly<Record<string, string>>;
-  readonly value?: Readonly<Record<string, string>>;
 }
 
 /** What a command that follows files needs: what ends it, who is told of what was read, and what waits. */

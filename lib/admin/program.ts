@@ -1,9 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { LEVELS } from '../http/levels.ts';
-import { type ImportFile, ImportStopped } from '../lake/import/import.ts';
+import { ImportStopped } from '../lake/import/import.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
+import { withImportOptions } from './import-options.ts';
 import type { Progress } from './progress.ts';
 import { addServiceCommands, Interrupted, type ServiceSurroundings } from './service/program.ts';
 
@@ -16,8 +17,6 @@ interface Surroundings extends ServiceSurroundings {
   readonly progress: () => Progress;
   /** Of the data directory; absent where there is none. */
   readonly copies?: Copies;
-  /** Returns the files that words name: paths, folders, `-` for standard input, `s3://bucket/prefix`. */
-  readonly importFiles: (words: readonly string[]) => Promise<ImportFile[]>;
 }
 
 /** Copies of a data directory. */
@@ -34,29 +33,6 @@ const list = (text: string): string[] =>
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '');
-
-/** Takes one more `name=text` in. */
-function pair(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
-  if (name === '') throw new InvalidArgumentError('It must be written as field=text.');
-  return { ...before, [name]: value };
-}
-
-const IMPORT_HELP = `
-Formats (lines may be packed with gzip or zstd):
-  combined  web server logs, as Apache and nginx write them
-  jsonl     a JSON object a line: event, distinct_id, timestamp, properties ...
-  csv       a table with a header, between commas, semicolons, tabs or bars
-  parquet   a table
-A log or JSON lines that have grown since their last import, and are not packed, are read on from there.
-Files of the batch exports of PostHog, and of this service, are read as they are: events and persons.
-
-Tables: a column is the field of its name (event, distinct_id, timestamp, uuid, properties, created_at, person_id,
-person_properties, elements_chain), and any other column a property, unless there is a column properties.
-  --column event=Action --column timestamp="Created at" --column properties.plan=Tier --value event=purchase
-
-Records that cannot be imported are counted, named with their reasons, and copied to a file, to be mended and imported again.
-`;
 
 function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('A whole number is needed.');
@@ -134,50 +110,30 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   );
   command(key, 'revoke <key>', 'Revoke a key, named by its id or its value', commands.revokeKey);
 
-  command(
-    root,
-    'import <file...>',
-    'Import events and persons from files, folders, standard input (-), or s3://bucket/prefix. The same file twice adds nothing; of one that has grown, what is new is read.',
-    async (context, options: commands.ImportCommandOptions & { readonly follow?: boolean }, files) => {
-      const { signal: stop, end } = surroundings.interruption(new ImportStopped());
-      if (options.follow && files.some((file) => file === '-' || file.startsWith('s3://')))
-        root.error('error: --follow goes on with files of this machine alone.', { exitCode: EXIT.usage });
-      const done = options.follow
-        ? commands.followFiles(context, options, files.map(surroundings.resolve), {
-            stop,
-            tell: complain,
-            pause: (ms) => surroundings.pause(ms, stop).catch(() => {}),
-          })
-        : surroundings
-            .importFiles(files)
-            .then((found) => commands.importFiles(context, options, found, surroundings.progress(), stop));
-      return done.finally(end);
-    },
+  withImportOptions(
+    command(
+      root,
+      'import <file...>',
+      'Import events and persons from files, folders, standard input (-), or s3://bucket/prefix. The same file twice adds nothing; of one that has grown, what is new is read.',
+      async (context, options: commands.ImportCommandOptions & { readonly follow?: boolean }, files) => {
+        const { signal: stop, end } = surroundings.interruption(new ImportStopped());
+        if (options.follow && files.some((file) => file === '-' || file.startsWith('s3://')))
+          root.error('error: --follow goes on with files of this machine alone.', { exitCode: EXIT.usage });
+        const done = options.follow
+          ? commands.followFiles(context, options, files.map(surroundings.resolve), {
+              stop,
+              tell: complain,
+              pause: (ms) => surroundings.pause(ms, stop).catch(() => {}),
+            })
+          : surroundings
+              .importFiles(files)
+              .then((found) => commands.importFiles(context, options, found, surroundings.progress(), stop));
+        return done.finally(end);
+      },
+    ),
   )
     .requiredOption('--project <id>', 'the project that gets the events', wholeNumber)
-    .addOption(
-      new Option('--format <format>', 'what the files hold; default: told by how each file begins').choices(
-        commands.IMPORT_FORMATS,
-      ),
-    )
-    .option('--column <field=column>', 'which column of a table is a field of events; may be given again', pair)
-    .option('--value <field=text>', 'what a field is in all rows of a table; may be given again', pair)
-    .addOption(
-      new Option(
-        '--arrived <when>',
-        'when the events count as arrived: now, or then (at their own time). Default: then for history, now otherwise',
-      ).choices(['now', 'then']),
-    )
-    .addOption(
-      new Option(
-        '--page-views <which>',
-        'which requests of a log are $pageview events: those for pages by people (others are $http_log), or all',
-      )
-        .choices(commands.PAGE_VIEWS)
-        .default('pages'),
-    )
-    .option('--follow', 'go on with what the files get, until it is interrupted')
-    .addHelpText('after', IMPORT_HELP);
+    .option('--follow', 'go on with what the files get, until it is interrupted');
   command(
     root,
     'doctor',

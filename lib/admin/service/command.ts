@@ -1,5 +1,6 @@
 /** What a command is that asks a running service. */
 import type { Command } from 'commander';
+import type { ImportFile } from '../../lake/import/import.ts';
 import type { Outcome } from '../commands.ts';
 import type { Progress } from '../progress.ts';
 import type { Client } from './client.ts';
@@ -16,8 +17,10 @@ export interface Asked<Options = Readonly<Record<string, unknown>>> {
   readonly progress: () => Progress;
   /** Waits between two looks. Throws the reason of Ctrl-C. */
   readonly pause: (milliseconds: number) => Promise<void>;
-  /** Makes a path that the caller typed absolute. */
-  readonly resolve: (path: string) => string;
+  /** What Ctrl-C aborts. */
+  readonly signal: AbortSignal;
+  /** Returns the files that words name: paths, folders, `-` for standard input, `s3://bucket/prefix`. */
+  readonly files: (words: readonly string[]) => Promise<ImportFile[]>;
   /** Returns what a file holds; `-` is what comes in. */
   readonly read: (path: string) => Promise<string>;
 }

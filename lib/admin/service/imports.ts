@@ -1,15 +1,17 @@
-/** Imports by request: files that lie here, and events that are to be there. */
-import { open } from 'node:fs/promises';
-import { basename } from 'node:path';
-import { type Command, Option } from 'commander';
+/** Imports by request: files that are here or in a bucket, and events that are to be there. */
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import type * as z from 'zod';
-import { type Import, OPEN_STATES, type Upload } from '../../imports/model.ts';
-import { IMPORT_FORMATS, type ImportFormat } from '../../lake/sources/formats.ts';
+import { type Import, OPEN_STATES, type ReadingInput, type Upload } from '../../imports/model.ts';
+import { localFile } from '../../lake/import/import.ts';
 import type { Outcome } from '../commands.ts';
+import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
 import { type Addressed, type Asked, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, plain, table } from './table.ts';
 
 type ImportObject = z.output<typeof Import>;
+type LocalFile = Awaited<ReturnType<typeof localFile>>;
 
 const IMPORTS = ['imports', 'Imports of files by a running service'] as const;
 
@@ -36,28 +38,23 @@ const importText = (one: ImportObject): string =>
 const isFailed = ({ state, rejected, problem }: ImportObject): boolean =>
   state !== 'completed' || rejected > 0 || problem !== null;
 
-interface SendOptions {
-  readonly format?: ImportFormat;
-}
-
 /** Uploads a file and has it imported. An import that is interrupted before its end is cancelled. */
-async function sent(asked: Asked<SendOptions>, file: string): Promise<ImportObject> {
-  const { client, of, options, progress, pause, resolve } = asked;
+async function sent(asked: Asked<ChosenOfFiles>, { name, path: local, size }: LocalFile): Promise<ImportObject> {
+  const { client, of, options, progress, pause } = asked;
   const bar = progress();
-  await using content = await open(resolve(file));
-  const { size } = await content.stat();
-  const made = await client.send<ImportObject>('POST', of('/imports/'), { name: basename(file), bytes: size });
+  await using content = await open(local);
+  const made = await client.send<ImportObject>('POST', of('/imports/'), { name: basename(name), bytes: size });
   const path = of(`/imports/${made.id}`);
   try {
     for (let offset = 0; offset < size; ) {
       const { buffer, bytesRead } = await content.read(Buffer.alloc(PART_BYTES), 0, PART_BYTES, offset);
+      if (bytesRead === 0) throw new Error(`${name} has become shorter while it was sent.`);
       const part = buffer.subarray(0, bytesRead);
       const { bytes_uploaded } = await client.put<z.output<typeof Upload>>(`${path}/content/`, { offset }, part);
       offset = bytes_uploaded;
       bar.update(offset, size, 'uploaded');
     }
-    const { format } = options;
-    await client.send('POST', `${path}/start/`, format === undefined ? {} : { format });
+    await client.send('POST', `${path}/start/`, readingOf(options));
     for (;;) {
       const now = await client.get<ImportObject>(`${path}/`);
       if (!OPEN_STATES.includes(now.state)) return now;
@@ -73,24 +70,45 @@ async function sent(asked: Asked<SendOptions>, file: string): Promise<ImportObje
   }
 }
 
-const withFormat = (command: Command): Command =>
-  command.addOption(
-    new Option('--format <format>', 'what the files hold; default: told by how each file begins').choices(
-      IMPORT_FORMATS,
-    ),
-  );
+/** How files are read, as the service takes it. */
+const readingOf = ({ format, column, value, arrived, pageViews }: ChosenOfFiles): z.input<typeof ReadingInput> => ({
+  ...(format === undefined ? {} : { format }),
+  ...(column === undefined ? {} : { columns: column }),
+  ...(value === undefined ? {} : { values: value }),
+  ...(arrived === undefined ? {} : { arrived }),
+  ...(pageViews === undefined ? {} : { page_views: pageViews }),
+});
+
+/** Sends files one after the other; those that are elsewhere are kept here for as long. Empty ones are only named. */
+async function send(asked: Asked<ChosenOfFiles>): Promise<Outcome> {
+  const folder = await mkdtemp(join(tmpdir(), 'sending-'));
+  try {
+    const done: ImportObject[] = [];
+    const texts: string[] = [];
+    for (const file of await asked.files(asked.words)) {
+      const found = await localFile(file, folder, asked.signal);
+      if (found.size === 0) {
+        texts.push(`${plain(found.name)} is empty: there is nothing to import.`);
+        continue;
+      }
+      const one = await sent(asked, found);
+      done.push(one);
+      texts.push(importText(one));
+    }
+    return { object: done, text: texts.join('\n\n'), failed: done.some(isFailed) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
 
 export const IMPORT_COMMANDS: readonly ServiceCommand[] = [
   {
     group: IMPORTS,
     spec: 'send <file...>',
-    description: 'Upload files and import them, one after the other',
-    options: withFormat,
-    run: async (asked: Asked<SendOptions>): Promise<Outcome> => {
-      const done: ImportObject[] = [];
-      for (const file of asked.words) done.push(await sent(asked, file));
-      return { object: done, text: done.map(importText).join('\n\n'), failed: done.some(isFailed) };
-    },
+    description:
+      'Upload files, folders, standard input (-), or s3://bucket/prefix, and import them, one file after the other',
+    options: withImportOptions,
+    run: send,
   },
   {
     group: IMPORTS,

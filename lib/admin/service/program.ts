@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { ImportFile } from '../../lake/import/import.ts';
 import type { Outcome } from '../commands.ts';
 import type { Progress } from '../progress.ts';
 import { openClient, type ServiceAddress } from './client.ts';
@@ -19,6 +20,8 @@ export interface ServiceSurroundings {
   readonly resolve: (path: string) => string;
   /** Returns what a file holds; `-` is standard input. */
   readonly read: (path: string) => Promise<string>;
+  /** Returns the files that words name: paths, folders, `-` for standard input, `s3://bucket/prefix`. */
+  readonly importFiles: (words: readonly string[]) => Promise<ImportFile[]>;
 }
 
 /** Ctrl-C ended what would have gone on. */
@@ -77,7 +80,8 @@ function addCommand(
         show: (object: unknown, text: string) => print(`${own.json === true ? JSON.stringify(object) : text}\n`),
         progress: surroundings.progress,
         pause: (milliseconds: number) => surroundings.pause(milliseconds, signal),
-        resolve: surroundings.resolve,
+        signal,
+        files: surroundings.importFiles,
         read: surroundings.read,
       });
       if (outcome === undefined) return;

@@ -148,8 +148,8 @@ export async function importEvents(context: Publishing, options: ImportOptions):
       const rejected: RejectedLine[] = [];
       const reads: FileRead[] = [];
       let passages = -1;
-      for (const [n, file] of options.files.entries()) {
-        const { name, path, size } = await localFile(file, sizes[n] as number, folder, adder.signal);
+      for (const file of options.files) {
+        const { name, path, size } = await localFile(file, folder, adder.signal);
         // What was fetched is read whole: it is not kept, so what follows is no more than what is there again.
         const bookmark = name === path ? await bookmarkOf(context, projectId, path, size) : undefined;
         const known = options.format === undefined || options.format === bookmark?.format ? bookmark : undefined;
@@ -191,9 +191,12 @@ export async function importEvents(context: Publishing, options: ImportOptions):
   return asImport(context, projectId, work, { stop: options.stop });
 }
 
-/** Brings a file to this machine, if it is elsewhere. */
-async function localFile(file: ImportFile, size: number, folder: string, signal: AbortSignal) {
-  if (typeof file === 'string') return { name: file, path: file, size };
+/**
+ * Brings a file to this machine, into a folder, if it is elsewhere. Throws the signal's reason on abort, and what
+ * `stat` throws for a path where nothing is.
+ */
+export async function localFile(file: ImportFile, folder: string, signal: AbortSignal) {
+  if (typeof file === 'string') return { name: file, path: file, size: (await stat(file)).size };
   const path = join(folder, 'fetched');
   await file.save(path, signal).catch((error: unknown) => {
     signal.throwIfAborted();

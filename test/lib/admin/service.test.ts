@@ -1,6 +1,8 @@
 /** The commands that ask a running service, over HTTP, with runs that the real machines make. */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { importFiles } from '../../../infra/local/import-files.ts';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
 import type { Imports } from '../../../lib/imports/imports.ts';
 import { runImport } from '../../../lib/imports/run.ts';
@@ -45,7 +47,8 @@ async function commandLine() {
       }),
       interruption: (reason) => ({ signal: stop.signal, end: () => stop.abort(reason) }),
       resolve: (path) => path,
-      importFiles: async (words) => [...words],
+      importFiles: (words) =>
+        importFiles(words, { resolve: (path) => path, input: Readable.from([input.text]), environment: {} }),
       address: async (given) => ({ url: given ?? url, key }),
       read: async (path) => (path === '-' ? input.text : Promise.reject(new Error(`no file ${path}`))),
       pause: async () => {
@@ -218,11 +221,12 @@ describe('an import', () => {
       files,
       run: (task) => runImport(world.context, task, { files, folder: world.folder, onProgress: () => {} }),
     });
-    line.meanwhile(async () => {
+    const pass = async () => {
       await runner.pass();
       await runner.idle();
-    });
-    return { ...line, file };
+    };
+    line.meanwhile(pass);
+    return { ...line, file, pass };
   }
 
   test('is sent with a bar, listed and shown', async () => {
@@ -244,6 +248,23 @@ describe('an import', () => {
       code: EXIT.failed,
       out: expect.stringContaining('rejected  1'),
     });
+  });
+
+  test('is sent of a folder and of standard input, read as it is said, without what is empty', async () => {
+    const { run, json, input, meanwhile, pass } = await importing(line);
+    const folder = join(world.folder, 'sending');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'a.csv'), 'Action,who,at\npaid,ada,2026-01-01\n');
+    writeFileSync(join(folder, 'b.csv'), '');
+    input.text = 'Action,who,at\npaid,bob,2026-01-02\n';
+    meanwhile(pass, pass);
+    const columns = ['event=Action', 'distinct_id=who', 'timestamp=at'].flatMap((one) => ['--column', one]);
+    const { code, out } = await run('imports', 'send', folder, '-', ...columns);
+    expect([code, out]).toEqual([EXIT.ok, expect.stringMatching(/a\.csv[^]*b\.csv is empty[^]*standard input/)]);
+    expect(await json('imports', 'list')).toMatchObject([
+      { name: 'standard input', format: 'csv', added: 1 },
+      { name: 'a.csv', format: 'csv', added: 1 },
+    ]);
   });
 
   test('is cancelled when the command is interrupted', async () => {
