@@ -140,7 +140,7 @@ function unpackLz64(bytes: Buffer, limits: DecodeLimits): Buffer {
 function parse(bytes: Buffer, limits: DecodeLimits): unknown {
   const sent = bytes.toString('utf8').replace(/^\ufeff/, '');
   // A value has a byte at least, and all but the first a mark before it.
-  if (bytes.length > limits.values && hasMarks(sent, limits.values) && valuesIn(bytes) > limits.values)
+  if (bytes.length > limits.values && mayHold(sent, limits.values) && valuesIn(bytes) > limits.values)
     throw tooLarge(limits);
   const text = MAY_NAME_BY_NUMBER.test(sent) ? sent.replace(NAMING_NUMBER, withExactName) : sent;
   if (/^\s*$/.test(text)) throw new Undecodable('empty', 'The request holds no data.');
@@ -164,15 +164,25 @@ const MAY_NAME_BY_NUMBER = /(?:distinct_id|alias)"\s*:\s*-?\d/;
 const withExactName = (all: string, before: string, number: string): string =>
   String(Number(number)) === number ? all : `${before}"${number}"`;
 
+/** How many values and names stand behind each, at most. */
+const MARKS = [
+  [',', 2],
+  ['{', 2],
+  ['[', 1],
+] as const;
+
 const [QUOTE, BACKSLASH, COMMA, COLON, BRACKET, BRACE] = [...Buffer.from('"\\,:[{')];
 
-/** Whether JSON text has so many marks, those within texts too. It is told much sooner than how many values there are. */
-function hasMarks(text: string, many: number): boolean {
+/**
+ * Whether JSON text may hold so many values and names. It is told much sooner than how many there are: each stands behind a
+ * comma, a bracket, a brace or a colon, and of colons there are no more than of commas and braces.
+ */
+function mayHold(text: string, many: number): boolean {
   let left = many;
-  for (const mark of ',:[{')
+  for (const [mark, values] of MARKS)
     for (let at = text.indexOf(mark); at !== -1; at = text.indexOf(mark, at + 1)) {
-      left -= 1;
-      if (left === 0) return true;
+      left -= values;
+      if (left <= 0) return true;
     }
   return false;
 }

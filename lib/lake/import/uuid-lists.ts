@@ -1,9 +1,10 @@
 /**
  * Which files of events may hold one that is about to be added. Of each file there is a list of its uuids on the local
  * disk, eight bytes of each, in an order in which uuids that carry their time (version 7) lie by time: a batch of events of
- * now reads nothing of what is older. A list is made when it is first needed and lacking, so all of them may be lost at any
- * time; that they say so too often costs a look into a file, and too seldom they never do.
+ * now reads nothing of what is older. A list that is lacking is made of its file, so all of them may be lost at any time. One
+ * may name a file that does not hold the event, which is looked into then; never does it fail to name one that does.
  */
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -16,7 +17,7 @@ import type { LakeFile } from '../catalog.ts';
 const KEY = "TRY_CAST(('0x' || substr(uuid, 1, 8) || substr(uuid, 29, 8)) AS UBIGINT)";
 const IS_TIMED = "(substr(uuid, 15, 1) = '7')";
 
-/** Nobody looks into files of which all was there so long before, so lists that are older are of no use. */
+/** Files that arrived so long ago are not looked into any more. */
 const KEPT_MS = 3 * DAY_MS;
 
 /** What of a batch files may hold already. */
@@ -35,7 +36,7 @@ interface Sought {
   readonly copies: (files: readonly LakeFile[]) => Promise<readonly string[]>;
 }
 
-/** Lists in a folder of the local disk. One process at a time writes there; what it may not do is outlast the power. */
+/** Lists in a folder of the local disk. Nothing is synced there: it is to be emptied when the machine has been off. */
 export class UuidLists {
   readonly folder: string;
 
@@ -82,7 +83,7 @@ export class UuidLists {
 
 /** Makes the list of a file. It is there whole, or not at all. */
 async function make(connection: DuckDBConnection, file: string, list: string): Promise<void> {
-  const part = `${list}.part`;
+  const part = `${list}.${randomUUID()}`;
   await connection.run(`COPY (
       FROM (SELECT ${KEY} AS key, ${IS_TIMED} AS is_timed FROM ${parquet([file])}) WHERE key IS NOT NULL ORDER BY is_timed, key
     ) TO ${literal(part)} (FORMAT parquet, COMPRESSION uncompressed)`);

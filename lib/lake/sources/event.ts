@@ -129,4 +129,7 @@ export const storable = (json: string): string =>
     : json;
 
 /** The same for text. */
-export const storableText = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
+export const storableText = (text: string): string => {
+  const formed = text.toWellFormed();
+  return formed.includes('\0') ? formed.replaceAll('\0', '\ufffd') : formed;
+};

@@ -278,6 +278,15 @@ describe('a request is refused', () => {
     expect(process.resourceUsage().maxRSS - before).toBeLessThan(64 * 1024);
   });
 
+  test.each([
+    [2_400, 200],
+    [2_500, 413],
+  ])('by its names and values: an event with %i properties is answered with %i', (properties, status) => {
+    const many = Object.fromEntries(Array.from({ length: properties }, (_, n) => [`name${n}`, n]));
+    const answer = readPayload(requestOf(JSON.stringify(event({ properties: many }))), limits);
+    expect('status' in answer ? answer.status : 200).toBe(status);
+  });
+
   test('not for marks within texts', () => {
     const text = JSON.stringify(event({ properties: { text: '[{,:'.repeat(500_000) } }));
     expect(taken(readPayload(requestOf(text), limits)).events).toHaveLength(1);
