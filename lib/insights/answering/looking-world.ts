@@ -38,7 +38,7 @@ export interface Looked {
   readonly persons: boolean;
   /** Now itself, so that it means something else a moment later. */
   readonly now: boolean;
-  /** The first question, as text. */
+  /** The first question, as text, asides left out. */
   readonly hogql: string | null;
 }
 
@@ -100,7 +100,7 @@ export function lookingWorlds(parser: Parser = hogqlParser()) {
         const asked = given === undefined ? syntax : { ...syntax, limit: constant(given + 1) };
         return { syntax, given, checked: checkedSelect(asked, { tables: INSIGHT_TABLES, zone, weekStartDay }) };
       }, limit && question.hogql);
-      hogql ??= hogqlText(syntax);
+      if (question.isAside !== true) hogql ??= hogqlText(syntax);
       isNow ||= JSON.stringify(checked.query).includes('"now":true');
       const at = BigInt(Math.floor(now * 1000));
       const tables: [table: string, columns: ReadonlySet<string>][] = [];
