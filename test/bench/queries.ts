@@ -99,6 +99,16 @@ const MEASURED: readonly Measured[] = [
         FROM lake WHERE event = '$pageview' GROUP BY person
       ) GROUP BY days`,
   },
+  {
+    what: 'lifecycle',
+    query: { kind: 'LifecycleQuery', series, dateRange },
+    sql: `WITH days AS (
+        SELECT DISTINCT coalesce(person_id, distinct_id) AS person, ${DAY} AS day FROM lake WHERE event = '$pageview'
+      ), near AS (
+        SELECT day, lag(day) OVER own AS before, lead(day) OVER own AS after, min(day) OVER (PARTITION BY person) AS first
+        FROM days WINDOW own AS (PARTITION BY person ORDER BY day)
+      ) SELECT day, first = day, before = day - INTERVAL 1 DAY, after = day + INTERVAL 1 DAY, count(*) FROM near GROUP BY ALL`,
+  },
 ];
 
 const LEARNED_READS = 30;

@@ -42,7 +42,7 @@ export interface Looked {
   readonly now: boolean;
   /** Properties of events that questions name, each once. */
   readonly properties?: readonly string[];
-  /** The first question, as text. */
+  /** The first question, as text, asides left out. */
   readonly hogql: string | null;
 }
 
@@ -108,7 +108,7 @@ export function lookingWorlds(parser: Parser = hogqlParser()) {
         const asked = given === undefined ? syntax : { ...syntax, limit: constant(given + 1) };
         return { syntax, given, checked: checkedSelect(asked, { tables: INSIGHT_TABLES, zone, weekStartDay }) };
       }, limit && question.hogql);
-      hogql ??= hogqlText(syntax);
+      if (question.isAside !== true) hogql ??= hogqlText(syntax);
       propertiesOf(checked.query, properties);
       isNow ||= JSON.stringify(checked.query).includes('"now":true');
       const at = BigInt(Math.floor(now * 1000));

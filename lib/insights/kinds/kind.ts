@@ -75,6 +75,8 @@ export interface Question {
    */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /** It only helps to ask well, so it is not shown as the HogQL of an answer. */
+  readonly isAside?: boolean;
   /**
    * How many rows are given of what a caller wrote: as many as its own LIMIT says, else `otherwise`, and never more than
    * `most`. Absent: all rows.

@@ -4,7 +4,7 @@ import type { Syntax } from '../../hogql/syntax.ts';
 import { all, call, constant, field } from '../../hogql/write.ts';
 import { choice } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
-import type { Answer, Kind, Question, Selection, World } from './kind.ts';
+import type { Answer, Kind, Question, Rows, Selection, World } from './kind.ts';
 import { bucketIndex } from './parts/bucket-index.ts';
 import {
   addIntervals,
@@ -138,11 +138,29 @@ const asked = ({ values, from, to }: Plan, select: string, isGuessed: boolean): 
 
 const COUNTS = 'SELECT bucket, status, is_known, count() AS persons FROM labelled GROUP BY bucket, status, is_known';
 
+/** Among so many events it shows whether there are any of somebody who has no state of a person, where that is usual. */
+const SAMPLE = 10_000;
+
+/** Whether some of the first events are of somebody who has no state of a person, so that asking without them is in vain. */
+async function isSurelyGuessed({ values: { condition }, from, to }: Plan, world: World): Promise<boolean> {
+  const hogql = `SELECT countIf(isNull(created)) FROM (
+    SELECT person.created_at AS created FROM events WHERE {condition} LIMIT ${SAMPLE})`;
+  const { rows } = await world.rows({ hogql, values: { condition: condition as Syntax }, from, to, isAside: true });
+  return Number(rows[0]?.[0]) > 0;
+}
+
+/** The counts, as all know since when everybody is there, or guess. */
+async function countsOf(plan: Plan, world: World): Promise<Rows['rows']> {
+  if (!(await isSurelyGuessed(plan, world))) {
+    const { rows } = await world.rows(asked(plan, COUNTS, false));
+    if (rows.every(([, , isKnown]) => isKnown === true)) return rows;
+  }
+  return (await world.rows(asked(plan, COUNTS, true))).rows;
+}
+
 async function answer(query: LifecycleQuery, world: World): Promise<Answer> {
   const plan = await planOf(query, world);
-  const known = await world.rows(asked(plan, COUNTS, false));
-  const isKnown = known.rows.every(([, , one]) => one === true);
-  const { rows } = isKnown ? known : await world.rows(asked(plan, COUNTS, true));
+  const rows = await countsOf(plan, world);
   const [series] = query.series;
   const counts = new Map(
     rows.map(([bucket, status, , persons]) => [`${Number(bucket)} ${String(status)}`, Number(persons)]),

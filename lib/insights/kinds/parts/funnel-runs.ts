@@ -345,6 +345,8 @@ function orderedRuns(shape: FunnelShape): Syntax {
   return finished(shape, select({ columns, from: starts }));
 }
 
+const isAt = (step: number): Syntax => call('equals', field('place'), constant(step));
+
 /**
  * Returns some runs of an ordered funnel whose runs are apart, as `runsOf` does but without `is_excluded`: of each person
  * those among which the one is that gets furthest; of those the one that ends first, and of those the one that begins last.
@@ -355,7 +357,6 @@ function orderedRuns(shape: FunnelShape): Syntax {
  */
 export function bestRunsOf(shape: FunnelShape): Syntax {
   const key = keyOf(shape);
-  const isAt = (step: number): Syntax => call('equals', field('place'), constant(step));
   const steps = range(shape.steps.length);
   const place = call(
     'multiIf',

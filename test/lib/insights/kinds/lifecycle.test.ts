@@ -123,6 +123,12 @@ describe('a lifecycle query', () => {
     await expect(idsOf({ day: '2020-02-01' })).rejects.toThrow(/none of the answer/);
     await expect(idsOf({ status: 'asleep' })).rejects.toThrow(/has the statuses/);
   });
+
+  it('is shown as the HogQL that counts', async () => {
+    const world = await insightWorld({ events: EVENTS, persons: PERSONS });
+    await lifecycle.answer(readQuery(RANGE), world);
+    expect(world.looked().hogql).toMatch(/'resurrecting'/);
+  });
 });
 
 it('gives what a naive program gives, for random events, merges and clocks', async () => {
