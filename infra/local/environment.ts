@@ -168,7 +168,7 @@ export const VARIABLES = {
   }),
   CHROMIUM: variable(program, {
     fallback: 'none',
-    about: 'the path of a Chromium or Chrome, which makes `.png` and `.pdf` of shared pages',
+    about: 'the path of a Chromium or Chrome, which makes `.png` and `.pdf` of shared pages, and the pictures in mails',
   }),
   METRICS: variable(isOn, {
     fallback: 'on',

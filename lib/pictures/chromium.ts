@@ -14,7 +14,7 @@ import { SECOND_MS } from '../ports/units.ts';
 import { residentBytes } from '../workers/memory.ts';
 import { failFull, LineFull, type TurnLimits, Turns } from '../workers/turns.ts';
 import { devtools } from './devtools.ts';
-import { type Page, PictureFailed, type PictureForm, type Pictures } from './pictures.ts';
+import { type Page, PictureFailed, type Pictures } from './pictures.ts';
 
 interface ChromiumOptions {
   /** The path of the program. */
@@ -36,8 +36,8 @@ const LOOK_MS = 100;
 /** Pictures that were made last are given again. */
 const MAX_KEPT_BYTES = 32_000_000;
 
-/** A page as wide as a small screen, at two dots for each pixel. A picture is so high at most, in pixels of the page. */
-const WIDTH = 1200;
+/** A small screen, at two dots for each pixel. A picture is so high at most, in pixels of the page. */
+const SCREEN = { width: 1200, height: 800 };
 const SCALE = 2;
 const MAX_HEIGHT = 8_000;
 /** A4, in inches. */
@@ -76,7 +76,7 @@ export function chromiumPictures({ program, environment, folder, log, mostMs = M
   const kept = new Recent<Buffer>(MAX_KEPT_BYTES, ({ length }) => length);
   const under = new Map<string, Promise<Buffer>>();
 
-  const made = async ({ html, form }: Page): Promise<Buffer> => {
+  const made = async (page: Page): Promise<Buffer> => {
     mkdirSync(folder, { recursive: true });
     const own = await mkdtemp(join(folder, 'picture-'));
     // Its own sandbox needs another user than root.
@@ -90,7 +90,7 @@ export function chromiumPictures({ program, environment, folder, log, mostMs = M
     const ended = endOf(child);
     const watch = watched(child, mostMs);
     try {
-      return await Promise.race([drawn(child, html, form), ended, watch.failed]);
+      return await Promise.race([drawn(child, page), ended, watch.failed]);
     } finally {
       watch.stop();
       kill(child);
@@ -101,7 +101,9 @@ export function chromiumPictures({ program, environment, folder, log, mostMs = M
 
   return {
     make: async (page) => {
-      const name = createHash('sha256').update(`${page.form} ${page.html}`).digest('base64');
+      const name = createHash('sha256')
+        .update(`${page.form} ${page.size?.width} ${page.size?.height} ${page.html}`)
+        .digest('base64');
       const known = kept.get(name) ?? under.get(name);
       if (known !== undefined) return known;
       const making = turns
@@ -123,7 +125,7 @@ export function chromiumPictures({ program, environment, folder, log, mostMs = M
 }
 
 /** Makes the bytes of a page in a browser that has just been started. */
-async function drawn(child: ChildProcess, html: string, form: PictureForm): Promise<Buffer> {
+async function drawn(child: ChildProcess, { html, form, size = SCREEN }: Page): Promise<Buffer> {
   const browser = devtools(child);
   const { targetId } = await browser.call('Target.createTarget', { url: 'about:blank' });
   const { sessionId } = await browser.call('Target.attachToTarget', { targetId, flatten: true });
@@ -133,8 +135,7 @@ async function drawn(child: ChildProcess, html: string, form: PictureForm): Prom
   const nothing = { latency: 0, downloadThroughput: 0, uploadThroughput: 0 };
   await call('Network.emulateNetworkConditions', { offline: true, ...nothing });
   await call('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: 'light' }] });
-  const size = { width: WIDTH, height: 800, deviceScaleFactor: SCALE, mobile: false };
-  await call('Emulation.setDeviceMetricsOverride', size);
+  await call('Emulation.setDeviceMetricsOverride', { ...size, deviceScaleFactor: SCALE, mobile: false });
   const { frameTree } = await call('Page.getFrameTree');
   const { frame } = frameTree as { frame: { id: string } };
   await call('Page.setDocumentContent', { frameId: frame.id, html });
@@ -144,7 +145,7 @@ async function drawn(child: ChildProcess, html: string, form: PictureForm): Prom
   }
   const { cssContentSize } = await call('Page.getLayoutMetrics');
   const height = Math.min(Math.ceil((cssContentSize as { height: number }).height), MAX_HEIGHT);
-  const clip = { x: 0, y: 0, width: WIDTH, height, scale: 1 };
+  const clip = { x: 0, y: 0, width: size.width, height, scale: 1 };
   const { data } = await call('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip });
   return Buffer.from(String(data), 'base64');
 }

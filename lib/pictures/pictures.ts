@@ -7,6 +7,8 @@ export interface Page {
   /** The whole page. Nothing of it is loaded from elsewhere, and no script of it runs. */
   readonly html: string;
   readonly form: PictureForm;
+  /** How wide and, at least, how high a `png` is, in pixels of the page; default: as a small screen. */
+  readonly size?: { readonly width: number; readonly height: number };
   /** Whose turn it takes: an organization. */
   readonly owner: string;
 }

@@ -96,9 +96,9 @@ export const STEPS = {
   // It waits for its turn and for an answer.
   'check-alert': { timeout: 300, memory: 512, needs: ['answers'] },
   // As many answers as a dashboard has insights; what was answered is kept, so a repetition goes on from there.
-  'compose-subscription': { timeout: 300, memory: 512, needs: ['answers'] },
-  // It waits at most 50 s for a webhook, or for a mail server.
-  'send-message': { timeout: 60, memory: 512, needs: ['vault', 'outbound', 'mail'] },
+  'compose-subscription': { timeout: 300, memory: 512, needs: ['answers', 'pictures'] },
+  // It waits at most 50 s for a webhook, or for a mail server, after half a minute at most for pictures.
+  'send-message': { timeout: 90, memory: 512, needs: ['vault', 'outbound', 'mail', 'pictures'] },
   'execution-ended': SETTLES,
 } as const satisfies Readonly<Record<string, StepRow>>;
 

@@ -14,6 +14,7 @@ const LETTER: Letter = {
   subject: 'Alert: bcc\r\nBcc: evil@example.com',
   text: 'plain text',
   html: '<p>markup</p>',
+  pictures: [{ name: 'chart-1.png', bytes: Buffer.from('a picture of ten') }],
 };
 
 interface Carrier {
@@ -36,9 +37,13 @@ function mailCases(open: () => Promise<Carrier>): void {
     await carrier.mail.send(LETTER);
     const [letter = '', ...more] = carrier.taken();
     expect(more).toEqual([]);
-    for (const part of ['ada@example.com', 'analytics@example.com', 'plain text', '<p>markup</p>']) {
+    const parts = ['ada@example.com', 'analytics@example.com', 'plain text', '<p>markup</p>', 'image/png'];
+    for (const part of [...parts, 'YSBwaWN0dXJlIG9mIHRlbg==']) {
       expect(letter).toContain(part);
     }
+    // What markup shows by `cid:` is named so, and is a part of the letter instead of a file beside it.
+    expect(letter).toMatch(/Content-?Id[^\n]*chart-1\.png/i);
+    expect(letter).toMatch(/inline/i);
     expect(letter).toMatch(/X-Notification-ID[^\n]*1-019b796d/i);
     expect(letter).not.toMatch(/^bcc: evil/im);
   });
@@ -87,6 +92,12 @@ async function smtp(): Promise<Carrier> {
   };
 }
 
+/** Writes bytes as the call does. */
+const inBase64 = (_: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && 'type' in value && value.type === 'Buffer' && 'data' in value
+    ? Buffer.from(value.data as number[]).toString('base64')
+    : value;
+
 async function ses(): Promise<Carrier> {
   const mock = mockClient(SESv2Client);
   const about = { message: 'no', $metadata: {} };
@@ -97,7 +108,7 @@ async function ses(): Promise<Carrier> {
     refusal = undefined;
     if (error !== undefined) throw error;
     // A subject is one field of the call, and no header can come out of it.
-    taken.push(JSON.stringify(input));
+    taken.push(JSON.stringify(input, inBase64));
     return {};
   });
   return {

@@ -43,10 +43,11 @@ const dashboardAt = (project: string, id: string) =>
     params: { path: { project_id: project, id: Number(id) } },
   });
 
-export function useDashboard(project: string, id: string) {
+export function useDashboard(project: string, id: string | undefined) {
   return useQuery({
-    queryKey: dashboardKey(project, id),
-    queryFn: () => versioned(dashboardAt(project, id)),
+    queryKey: dashboardKey(project, id ?? ''),
+    enabled: id !== undefined,
+    queryFn: () => readDashboard(project, id ?? ''),
   });
 }
 

@@ -1,6 +1,6 @@
 /** Saved questions of a project, and what they answer. */
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
-import { answered, api, type Schemas, versioned } from './api.ts';
+import { answered, api, type Schemas, type Versioned, versioned } from './api.ts';
 import type { SentFilter } from './property-filters.ts';
 import type { DateRange } from './ranges.ts';
 
@@ -41,14 +41,17 @@ export function useInsight(project: string, id: string | undefined) {
   return useQuery({
     queryKey: insightKey(project, id ?? ''),
     enabled: id !== undefined,
-    queryFn: () =>
-      versioned(
-        api.GET('/api/projects/{project_id}/insights/{id}/', {
-          params: { path: { project_id: project, id: Number(id) } },
-        }),
-      ),
+    queryFn: () => readInsight(project, id ?? ''),
   });
 }
+
+/** Returns the insight as it is now. */
+export const readInsight = (project: string, id: string): Promise<Versioned<Insight>> =>
+  versioned(
+    api.GET('/api/projects/{project_id}/insights/{id}/', {
+      params: { path: { project_id: project, id: Number(id) } },
+    }),
+  );
 
 /** Returns what a query answers, computed if it must be. */
 export function useAnswer(project: string, query: Readonly<Record<string, unknown>>) {

@@ -27,3 +27,10 @@ export function covers(made: unknown, known: unknown): boolean {
   }
   return made === known;
 }
+
+/** Returns the members of an object that are otherwise than they were. */
+export function changedOf<Values extends object>(now: Values, before: Values): Partial<Values> {
+  const names = Object.keys(now) as (keyof Values)[];
+  const changed = names.filter((name) => JSON.stringify(now[name]) !== JSON.stringify(before[name]));
+  return Object.fromEntries(changed.map((name) => [name, now[name]])) as Partial<Values>;
+}

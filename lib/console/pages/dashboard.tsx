@@ -29,6 +29,7 @@ import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
 import { Problem, tell, tellProblem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
+import { ToButton } from '../parts/to.tsx';
 
 type Change = Schemas['DashboardsUpdateRequest'];
 
@@ -132,6 +133,9 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
           <Rename value={value} write={write} />
           <Sharing project={project} id={value.id} />
           <Collaborators project={project} value={value} write={write} />
+          <ToButton to={`/projects/${project}/subscriptions`} view={{ dashboard: id }} variant="default" size="xs">
+            Subscriptions
+          </ToButton>
           <Duplicate project={project} value={value} />
           <TextTileForm write={write} />
           <ScopedButton scope="dashboard:write" variant={isEditing ? 'filled' : 'default'} size="xs" onClick={toggle}>

@@ -5,7 +5,8 @@ import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { answered, api, ifMatch, Refusal, type Versioned, versioned } from '../client/api.ts';
 import { ALL_DASHBOARDS, useDashboards } from '../client/dashboards.ts';
-import { type Insight, insightKey, useAnswer, useInsight } from '../client/insights.ts';
+import { type Insight, insightKey, readInsight, useAnswer, useInsight } from '../client/insights.ts';
+import { changedOf } from '../client/json.ts';
 import { FIRST_QUESTION, type Question, queryOf, questionOf } from '../client/questions.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
@@ -16,6 +17,8 @@ import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
+import { ToButton } from '../parts/to.tsx';
+import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
 const TYPING_MS = 500;
 
@@ -23,9 +26,15 @@ export default function InsightPage() {
   const project = useParam('project');
   const id = useParam('id');
   const isNew = id === 'new';
+  const queries = useQueryClient();
   const { data, error, refetch } = useInsight(project, isNew ? undefined : id);
-  if (isNew) return <InsightEditor key="new" project={project} seen={undefined} />;
-  if (data !== undefined) return <InsightEditor key={id} project={project} seen={data} />;
+  const [isAnew, setAnew] = useState(0);
+  const look = (theirs: Versioned<Insight>): void => {
+    queries.setQueryData(insightKey(project, id), theirs);
+    setAnew((times) => times + 1);
+  };
+  if (isNew) return <InsightEditor key="new" project={project} seen={undefined} look={look} />;
+  if (data !== undefined) return <InsightEditor key={`${id} ${isAnew}`} project={project} seen={data} look={look} />;
   return (
     <Page title="Insight">{error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}</Page>
   );
@@ -34,12 +43,23 @@ export default function InsightPage() {
 interface InsightEditorProps {
   readonly project: string;
   readonly seen: Versioned<Insight> | undefined;
+  /** Begins anew from another version. */
+  readonly look: (version: Versioned<Insight>) => void;
 }
 
-function InsightEditor({ project, seen }: InsightEditorProps) {
+/** What is written of an insight. */
+interface Change {
+  readonly name: string;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly dashboards: number[];
+}
+
+/** Asks and keeps a question. What is being written is not touched by what others change meanwhile. */
+function InsightEditor({ project, seen, look }: InsightEditorProps) {
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const kept = seen?.value;
+  const [base, setBase] = useState(seen);
+  const kept = base?.value;
   const begun = kept === undefined ? FIRST_QUESTION : questionOf(kept.query);
   const [question, setQuestion] = useState<Question>(begun ?? FIRST_QUESTION);
   const [isTouched, setTouched] = useState(false);
@@ -54,24 +74,47 @@ function InsightEditor({ project, seen }: InsightEditorProps) {
   const dashboards = useDashboards(project, 1, ALL_DASHBOARDS);
   const fault = answer.error instanceof Refusal ? answer.error.message : undefined;
 
-  async function save(): Promise<void> {
-    const body = { name, query: isForm ? queryOf(question) : (kept?.query ?? {}), dashboards: boards.map(Number) };
-    const path = { project_id: project };
-    const { value } = await (seen === undefined
-      ? versioned(api.POST('/api/projects/{project_id}/insights/', { params: { path }, body }))
-      : versioned(
-          api.PATCH('/api/projects/{project_id}/insights/{id}/', {
-            params: { path: { ...path, id: seen.value.id }, header: ifMatch(seen) },
-            body,
-          }),
-        ));
-    await Promise.all(
-      [['insights', project], ['dashboard', project], insightKey(project, String(value.id))].map((queryKey) =>
+  const path = { project_id: project };
+  const renew = (id: number) =>
+    Promise.all(
+      [['insights', project], ['dashboard', project], insightKey(project, String(id))].map((queryKey) =>
         queries.invalidateQueries({ queryKey }),
       ),
     );
+  const { send, notice } = useVersionedWrite<Change, Insight>({
+    what: 'the insight',
+    read: () => readInsight(project, String(kept?.id)),
+    write: async (change, over) => {
+      const written = await versioned(
+        api.PATCH('/api/projects/{project_id}/insights/{id}/', {
+          params: { path: { ...path, id: over.value.id }, header: ifMatch(over) },
+          body: change,
+        }),
+      );
+      setBase(written);
+      await renew(written.value.id);
+      tell(`${written.value.name || 'The insight'} is kept.`);
+    },
+    disputed: (change, theirs) => {
+      const { query, dashboards } = theirs;
+      const other = { name: theirs.name ?? '', query, dashboards };
+      const fields = Object.keys(changedOf(change, other)) as (keyof Change)[];
+      return fields.map((field) => ({ field, theirs: other[field], mine: change[field] }));
+    },
+    look,
+    attempt: saving.attempt,
+  });
+
+  async function save(): Promise<void> {
+    const change = { name, query: isForm ? queryOf(question) : (kept?.query ?? {}), dashboards: boards.map(Number) };
+    if (base !== undefined) {
+      await send(change, base);
+      return;
+    }
+    const { id } = await answered(api.POST('/api/projects/{project_id}/insights/', { params: { path }, body: change }));
+    await renew(id);
     tell(`${name === '' ? 'The insight' : name} is kept.`);
-    if (seen === undefined) void navigate({ to: `/projects/${project}/insights/${value.id}` });
+    void navigate({ to: `/projects/${project}/insights/${id}` });
   }
 
   const remove = async (): Promise<void> => {
@@ -90,9 +133,27 @@ function InsightEditor({ project, seen }: InsightEditorProps) {
       title={kept === undefined ? 'New insight' : kept.name || kept.derived_name || 'Untitled'}
       actions={
         kept !== undefined && (
-          <ConfirmButton label="Delete" scope="insight:write" act={remove}>
-            The insight goes from all lists and dashboards. The API can bring it back.
-          </ConfirmButton>
+          <>
+            <ToButton
+              to={`/projects/${project}/alerts`}
+              view={{ insight: String(kept.id) }}
+              variant="default"
+              size="xs"
+            >
+              Alerts
+            </ToButton>
+            <ToButton
+              to={`/projects/${project}/subscriptions`}
+              view={{ insight: String(kept.id) }}
+              variant="default"
+              size="xs"
+            >
+              Subscriptions
+            </ToButton>
+            <ConfirmButton label="Delete" scope="insight:write" act={remove}>
+              The insight goes from all lists and dashboards. The API can bring it back.
+            </ConfirmButton>
+          </>
         )
       }
     >
@@ -160,6 +221,7 @@ function InsightEditor({ project, seen }: InsightEditorProps) {
           )}
         </Card>
       </SimpleGrid>
+      {notice}
     </Page>
   );
 }

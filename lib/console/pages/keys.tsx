@@ -17,6 +17,8 @@ type Key = Schemas['PersonalApiKey'];
 const RESOURCES = [
   'dashboard',
   'insight',
+  'alert',
+  'subscription',
   'sharing_configuration',
   'access_control',
   'batch_export',

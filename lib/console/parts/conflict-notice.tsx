@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
 
 /** A field of an object in two versions. */
-interface Disputed {
+export interface Disputed {
   readonly field: string;
   readonly theirs: unknown;
   readonly mine: unknown;

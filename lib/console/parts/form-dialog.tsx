@@ -11,6 +11,8 @@ interface FormDialogProps<Values extends object> extends Omit<ButtonProps, 'chil
   readonly scope: string;
   /** What the fields hold whenever the dialog is opened. */
   readonly initial: Values;
+  /** Is called when it opens: what is changed later is not what the fields began with. */
+  readonly opened?: () => void;
   readonly children: (form: Form<Values>) => ReactNode;
   /** Which fields show by themselves what is wrong with them. */
   readonly fields?: readonly string[];
@@ -30,6 +32,7 @@ export function FormDialog<Values extends object>({
   label,
   scope,
   initial,
+  opened,
   children,
   fields = Object.keys(initial),
   submit,
@@ -45,6 +48,7 @@ export function FormDialog<Values extends object>({
   const { values, error, isBusy } = form;
   const begin = (): void => {
     form.begin();
+    opened?.();
     open();
   };
   const send = async (): Promise<void> => {

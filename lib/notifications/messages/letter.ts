@@ -1,7 +1,8 @@
-/** A message as a mail. Mail programs show no SVG, so it is texts, tables and links. */
+/** A message as a mail: texts, tables and links; and pictures, where there are some, for mail programs show no SVG. */
 import type { Cell } from '../../charts/chart.ts';
 import { html, type Markup } from '../../http/markup.ts';
 import type { Letter } from '../../ports/mail/mail.ts';
+import { PICTURE_WIDTH } from './chart-pictures.ts';
 import type { Message, ShownInsight } from './message.ts';
 import { tableText } from './slack.ts';
 
@@ -10,16 +11,19 @@ export const NO_MAIL = 'This service sends no mail: its operator has set no mail
 
 const MAX_SUBJECT_LENGTH = 200;
 
-/** Returns the mail of a message to an address. */
-export function letterOf(id: string, message: Message, to: string): Letter {
+/** Returns the mail of a message to an address; `pictures` are those of its insights, by their places. */
+export function letterOf(id: string, message: Message, to: string, pictures: ReadonlyMap<number, Buffer>): Letter {
   return {
     id,
     to,
     subject: message.title.replaceAll(/\s+/g, ' ').slice(0, MAX_SUBJECT_LENGTH),
     text: textOf(message),
-    html: markupOf(message).toString(),
+    html: markupOf(message, pictures).toString(),
+    pictures: [...pictures].map(([at, bytes]) => ({ name: pictureName(at), bytes })),
   };
 }
+
+const pictureName = (at: number): string => `chart-${at + 1}.png`;
 
 const END = { alert: 'An alert sends this.', subscription: 'A subscription sends this.' } as const;
 const STOP = 'Whoever made it, or an admin of the organization, can stop it.';
@@ -44,13 +48,13 @@ const NUMBER = 'padding: 2px 12px 2px 0; text-align: right;';
 const linked = (name: string, link: string | null): Markup =>
   link === null ? html`${name}` : html`<a href="${link}">${name}</a>`;
 
-function markupOf({ title, lines, link, insights, by }: Message): Markup {
+function markupOf({ title, lines, link, insights, by }: Message, pictures: ReadonlyMap<number, Buffer>): Markup {
   return html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>${title}</title></head>
 <body style="font-family: sans-serif; line-height: 1.4;">
 <h1 style="font-size: 18px;">${linked(title, link)}</h1>
-${lines.map((line) => html`<p>${line}</p>\n`)}${insights.map(insightMarkup)}<p style="color: #666;">${END[by.kind]} ${STOP}</p>
+${lines.map((line) => html`<p>${line}</p>\n`)}${insights.map((insight, at) => insightMarkup(insight, pictures.has(at) ? pictureName(at) : null))}<p style="color: #666;">${END[by.kind]} ${STOP}</p>
 </body>
 </html>
 `;
@@ -59,10 +63,10 @@ ${lines.map((line) => html`<p>${line}</p>\n`)}${insights.map(insightMarkup)}<p s
 const cellMarkup = (value: Cell): Markup =>
   html`<td style="${typeof value === 'number' ? NUMBER : CELL}">${value ?? ''}</td>`;
 
-function insightMarkup({ name, link, summary, table, moreRows }: ShownInsight): Markup {
+function insightMarkup({ name, link, summary, table, moreRows }: ShownInsight, picture: string | null): Markup {
   return html`<h2 style="font-size: 16px;">${linked(name, link)}</h2>
 <p>${summary}</p>
-${
+${picture !== null && html`<p><img src="cid:${picture}" alt="${summary}" width="${PICTURE_WIDTH}" style="max-width: 100%;"></p>\n`}${
   table.rows.length > 0 &&
   html`<table style="border-collapse: collapse;">
 <tr>${table.columns.map((column) => html`<th style="${CELL}">${column}</th>`)}</tr>

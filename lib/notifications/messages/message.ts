@@ -20,6 +20,8 @@ export interface ShownInsight {
   readonly table: NumberTable;
   /** How many more rows there are. */
   readonly moreRows: number;
+  /** Its chart as `packedFigure` keeps it, from which a mail's picture is made; absent: there is none. */
+  readonly figure?: string;
 }
 
 export interface Message {

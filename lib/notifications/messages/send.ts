@@ -15,6 +15,7 @@ import type { MessageInput } from '../../workflow/messages.ts';
 import type { AlertItem } from '../alerts/model.ts';
 import { failed, type NotifierItem, SUCCEEDED } from '../notifier.ts';
 import { placeOf } from '../place.ts';
+import { chartPictures } from './chart-pictures.ts';
 import { letterOf } from './letter.ts';
 import type { Message, Target } from './message.ts';
 import { slackBody } from './slack.ts';
@@ -85,14 +86,15 @@ async function post(
 }
 
 async function mailMessage(
-  { mail, table }: Context,
+  context: Context,
   id: string,
   message: Message,
   target: Exclude<Target, { type: 'webhook' | 'slack' }>,
 ): Promise<void> {
+  const { mail, table } = context;
   if (mail === null) throw new Permanent('The service sends no mail.');
   const to = target.type === 'email' ? target.address : (await table.get(keys.user(target.user)))?.email;
-  if (to !== undefined) await mail.send(letterOf(id, message, to));
+  if (to !== undefined) await mail.send(letterOf(id, message, to, await chartPictures(context, message)));
 }
 
 /** Returns whose the sealed address is. */
@@ -101,7 +103,13 @@ const belongingOf = ({ organization, by: { kind, id } }: Pick<Message, 'organiza
 
 /** Returns the body of a webhook. `text` is for people: chat services show it as it is. */
 function webhookBody(id: string, { type, at, title, lines, data, insights }: Message) {
-  const numbers = insights.map(({ table, moreRows, ...rest }) => ({ ...rest, ...table, more_rows: moreRows }));
+  const numbers = insights.map(({ name, link, summary, table, moreRows }) => ({
+    name,
+    link,
+    summary,
+    ...table,
+    more_rows: moreRows,
+  }));
   return {
     type,
     timestamp: wireInstant(at),

@@ -1,6 +1,7 @@
 /** Composes what a subscription sends when it is due: the numbers of an insight, or of those of a dashboard. */
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import type { Cell } from '../../charts/chart.ts';
+import { figure } from '../../charts/figure.ts';
 import { dashboardOverrides } from '../../dashboards/answers.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
 import { chartOfAnswer } from '../../dashboards/public-page/drawn.ts';
@@ -22,13 +23,14 @@ import type { Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { NotifierInput } from '../../workflow/messages.ts';
 import { dashboardLink, insightLink } from '../links.ts';
+import { packedFigure } from '../messages/chart-pictures.ts';
 import { type Message, messageOps, type ShownInsight, type Target } from '../messages/message.ts';
 import { dueOps, failed, paused, UNSEEN } from '../notifier.ts';
 import { type Place, placeOf } from '../place.ts';
 import type { SubscriptionItem } from './model.ts';
 import { nextTime, scheduleText } from './schedule.ts';
 
-type ComposeContext = Pick<Context, 'table' | 'clock' | 'answers' | 'newId' | 'settings' | 'log'>;
+type ComposeContext = Pick<Context, 'table' | 'clock' | 'answers' | 'newId' | 'settings' | 'log' | 'pictures'>;
 
 /**
  * Composes what is due: its messages and the next time are one transaction, so that it may end anywhere and be
@@ -89,13 +91,19 @@ async function outcome(
   if (found === 'deleted') return NOTHING;
   if (found === 'unseen') return { set: paused(UNSEEN), messages: [] };
   try {
+    // Only mails show pictures, and only where there is a browser that makes them.
+    const withFigures = item.target_type === 'email' && context.pictures !== null;
+    let pictured = 0;
     const shown: ShownInsight[] = [];
     let bytes = 0;
     for (const insight of found.insights.slice(0, MAX_INSIGHTS)) {
-      const one = await shownInsight(context, insight, found, place, signal);
-      bytes += Buffer.byteLength(JSON.stringify(one));
+      const one = await shownInsight(context, insight, found, place, { signal, withFigures });
+      const { figure: picture = '', ...numbers } = one;
+      bytes += Buffer.byteLength(JSON.stringify(numbers));
       if (bytes > MAX_BYTES) break;
-      shown.push(one);
+      const isPictured = picture !== '' && shown.length < MAX_PICTURES && pictured + picture.length <= MAX_FIGURES;
+      pictured += isPictured ? picture.length : 0;
+      shown.push(isPictured ? one : numbers);
     }
     const made = messageOf(item, found, shown, now);
     return { set: {}, messages: targetsOf(item).map((target) => ({ ...made, target })) };
@@ -109,6 +117,9 @@ async function outcome(
 const MAX_INSIGHTS = 25;
 /** They are stored once for each of 20 targets, in one transaction of at most 4 MB. */
 const MAX_BYTES = 150_000;
+/** A mail shows the pictures of so many insights; their charts are kept beside the numbers in so many characters. */
+const MAX_PICTURES = 6;
+const MAX_FIGURES = 40_000;
 
 /** What a subscription sends. */
 interface Subject {
@@ -158,6 +169,11 @@ const MAX_COLUMNS = 8;
 const MAX_CELL_LENGTH = 60;
 const MAX_TEXT_LENGTH = 300;
 
+/** Pictures that say nothing that the table does not. */
+const TEXTS: ReadonlySet<string> = new Set(['table', 'none']);
+/** The numbers beside a picture are not in the picture. */
+const NO_NUMBERS = { columns: [], rows: [] };
+
 const cut = (text: string, length: number): string =>
   // A pair of surrogates may be cut in two.
   (text.length > length ? `${text.slice(0, length - 1)}…` : text).toWellFormed();
@@ -168,7 +184,7 @@ async function shownInsight(
   insight: InsightItem,
   { dashboard, overrides }: Subject,
   { project }: Place,
-  signal: AbortSignal,
+  { signal, withFigures }: { readonly signal: AbortSignal; readonly withFigures: boolean },
 ): Promise<ShownInsight> {
   const head = { name: cut(nameOf(insight), MAX_TEXT_LENGTH), link: insightLink(context, project.id, insight.id) };
   const without = (summary: string): ShownInsight => ({
@@ -190,7 +206,8 @@ async function shownInsight(
     });
     if (asked === undefined) return without('Its query cannot be read.');
     const told = await answers.ask(asked, 'blocking', { callerLeft: signal, isBackground: true });
-    const { summary, table } = chartOfAnswer({ project: project.id, query: insight.query, told });
+    const chart = chartOfAnswer({ project: project.id, query: insight.query, told });
+    const { summary, table, picture } = chart;
     // Of days the latest are news; of anything else the first are the greatest.
     const rows = table.columns[0] === 'Date' ? table.rows.slice(-MAX_ROWS) : table.rows.slice(0, MAX_ROWS);
     const shorter = (cell: Cell): Cell => (typeof cell === 'string' ? cut(cell, MAX_CELL_LENGTH) : cell);
@@ -202,6 +219,10 @@ async function shownInsight(
         rows: rows.map((row) => row.slice(0, MAX_COLUMNS).map(shorter)),
       },
       moreRows: table.rows.length - rows.length,
+      // A picture of what is a table is the same table.
+      ...(withFigures && !TEXTS.has(picture.type)
+        ? { figure: packedFigure(figure({ ...chart, table: NO_NUMBERS }).toString()) }
+        : {}),
     };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

@@ -6,6 +6,15 @@ export interface Letter {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** What `html` shows, by `cid:` and the name. */
+  readonly pictures: readonly LetterPicture[];
+}
+
+export interface LetterPicture {
+  /** Of letters, digits, `-` and `.`: a part of one letter. */
+  readonly name: string;
+  /** A PNG. */
+  readonly bytes: Buffer;
 }
 
 /** The port to who carries mail: a server that speaks SMTP on one machine, SES on AWS. */

@@ -20,7 +20,7 @@ const inUtf8 = (Data: string) => ({ Data, Charset: 'UTF-8' });
 /** Returns mail over SES. */
 export function sesMail({ client, from }: SesOptions): Mail {
   return {
-    send: async ({ id, to, subject, text, html }) => {
+    send: async ({ id, to, subject, text, html, pictures }) => {
       const command = new SendEmailCommand({
         FromEmailAddress: from,
         Destination: { ToAddresses: [to] },
@@ -29,6 +29,13 @@ export function sesMail({ client, from }: SesOptions): Mail {
             Subject: inUtf8(subject),
             Body: { Text: inUtf8(text), Html: inUtf8(html) },
             Headers: [{ Name: ID_HEADER, Value: id }],
+            Attachments: pictures.map(({ name, bytes }) => ({
+              RawContent: bytes,
+              FileName: name,
+              ContentId: name,
+              ContentType: 'image/png',
+              ContentDisposition: 'INLINE',
+            })),
           },
         },
       });

@@ -20,14 +20,22 @@ export function smtpMail({ url, from }: SmtpOptions): Mail {
     connectionTimeout: CONNECT_TIMEOUT_MS,
     greetingTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: IDLE_TIMEOUT_MS,
-    // A letter is texts: nothing in it is read from files or addresses.
+    // A letter is texts and bytes: nothing in it is read from files or addresses.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   const domain = from.slice(from.lastIndexOf('@') + 1).replace(/>$/, '');
   return {
-    send: async ({ id, to, subject, text, html }) => {
-      const letter = { from, to, subject, text, html, messageId: `<${id}@${domain}>`, headers: { [ID_HEADER]: id } };
+    send: async ({ id, to, subject, text, html, pictures }) => {
+      const attachments = pictures.map(({ name, bytes }) => ({
+        cid: name,
+        filename: name,
+        content: bytes,
+        contentType: 'image/png',
+        contentDisposition: 'inline' as const,
+      }));
+      const parts = { from, to, subject, text, html, attachments };
+      const letter = { ...parts, messageId: `<${id}@${domain}>`, headers: { [ID_HEADER]: id } };
       try {
         await transport.sendMail(letter);
       } catch (error) {

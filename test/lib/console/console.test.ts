@@ -412,6 +412,168 @@ describeConsole('the console', ({ service, open }) => {
     expect(after['name']).toBe('Mine');
   });
 
+  test('shows both versions of an insight where somebody else was faster, whichever is kept', async () => {
+    const { body } = await service().call('POST', api('/insights/'), {
+      name: 'Before',
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] },
+    });
+    const path = `/insights/${String(body['id'])}`;
+    const { page } = await open(at(path));
+    const name = page.getByRole('textbox', { name: 'Name' });
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await name.fill('Mine');
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs' });
+    await button(page, 'Save').click();
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+    await expectSeen(notice.getByText('Mine', { exact: true }));
+    expect(await obstacles(page)).toEqual([]);
+    await button(notice, 'Keep theirs').click();
+    await expectSeen(page.getByRole('heading', { name: 'Theirs' }));
+    expect(await name.inputValue()).toBe('Theirs');
+    await name.fill('Mine again');
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs again' });
+    await button(page, 'Save').click();
+    await button(notice, 'Write mine').click();
+    await expectSeen(page.getByRole('heading', { name: 'Mine again' }));
+    const { body: after } = await service().call('GET', `${api(path)}/`);
+    expect(after['name']).toBe('Mine again');
+  });
+
+  test('watches the number of an insight: an alert is made, looks at once, is changed, disabled and deleted', async () => {
+    const { body: insight } = await service().call('POST', api('/insights/'), {
+      name: HOSTILE,
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'never' }] },
+    });
+    const { page, complaints } = await open(at(`/insights/${String(insight['id'])}`));
+    await page.getByRole('main').getByRole('link', { name: 'Alerts' }).click();
+    await expectSeen(page.getByRole('heading', { name: `Alerts of ${HOSTILE}` }));
+    await expectSeen(page.getByText('No alerts yet.'));
+    await button(page, 'New alert').click();
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('textbox', { name: 'Name' }).fill(HOSTILE);
+    await button(dialog, 'Make the alert').click();
+    await expectSeen(dialog.getByText('Set lower or upper, or both.'));
+    await page.getByRole('spinbutton', { name: 'Tells when it is below' }).fill('100');
+    await page.getByRole('textbox', { name: 'Webhook', exact: true }).fill('ftp://hooks.example.com/');
+    await button(dialog, 'Make the alert').click();
+    await expectSeen(dialog.getByText(/notify_url|https/));
+    expect(await obstacles(page)).toEqual([]);
+    await page.getByRole('textbox', { name: 'Webhook', exact: true }).fill('');
+    await button(dialog, 'Make the alert').click();
+    await expectSeen(page.getByRole('heading', { name: HOSTILE }));
+    await expectSeen(row(page, 'Checks', 'Firing'));
+    await expectSeen(row(page, 'Alert', 'The number is below 100'));
+
+    await button(page, 'Edit').click();
+    await page.getByRole('combobox', { name: 'Looks at', exact: true }).click();
+    await page.getByRole('option', { name: 'How much more it is than before' }).click();
+    await page.getByRole('combobox', { name: 'Counted' }).click();
+    await page.getByRole('option', { name: 'in percent' }).click();
+    await page.getByRole('spinbutton', { name: 'Tells when it is below' }).fill('');
+    await page.getByRole('spinbutton', { name: 'Tells when it is above' }).fill('12.5');
+    const path = api(`/alerts/${page.url().split('/').at(-1) ?? ''}/`);
+    await service().call('PATCH', path, { name: 'Theirs', calculation_interval: 'weekly' });
+    await page.getByRole('textbox', { name: 'Name' }).fill('Mine');
+    await button(dialog, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+    await button(notice, 'Write mine').click();
+    await expectSeen(page.getByRole('heading', { name: 'Mine' }));
+    await expectSeen(row(page, 'Alert', 'Its increase is above 12.5 percent'));
+    const { body: kept } = await service().call('GET', path);
+    expect(kept).toMatchObject({
+      calculation_interval: 'weekly',
+      threshold: { configuration: { type: 'percentage', bounds: { lower: null, upper: 0.125 } } },
+    });
+
+    await button(page, 'Snooze').click();
+    await button(dialog, 'Snooze').click();
+    await expectSeen(row(page, 'Alert', 'Snoozed'));
+    await button(page, 'Look again').click();
+    await expectSeen(row(page, 'Alert', 'Not firing'));
+    await button(page, 'Disable').click();
+    await expectSeen(row(page, 'Alert', 'Disabled'));
+    await page.getByRole('link', { name: 'Alerts' }).click();
+    await expectSeen(row(page, 'Alerts', 'Disabled').getByRole('link', { name: HOSTILE }));
+    await row(page, 'Alerts', 'Disabled').getByRole('link', { name: 'Mine' }).click();
+    await button(page, 'Enable').click();
+    await expectSeen(row(page, 'Alert', 'Not firing'));
+    await button(page, 'Delete').click();
+    await button(dialog, 'Delete').click();
+    await expectSeen(page.getByText('No alerts yet.'));
+    expect(await page.title()).not.toBe('taken');
+    // The browser itself complains of what was refused.
+    expect(complaints.filter((one) => !/40\d|412/.test(one))).toEqual([]);
+  });
+
+  test('sends the numbers of a dashboard: a subscription is made, changed, disabled and deleted', async () => {
+    const { body: insight } = await service().call('POST', api('/insights/'), {
+      name: 'Sent alone',
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] },
+    });
+    const { body: board } = await service().call('POST', api('/dashboards/'), {
+      name: HOSTILE,
+      tiles: [{ insight: insight['id'] }],
+    });
+    const { page, complaints } = await open(at(`/dashboards/${String(board['id'])}`));
+    await page.getByRole('main').getByRole('link', { name: 'Subscriptions' }).click();
+    await expectSeen(page.getByRole('heading', { name: `Subscriptions of ${HOSTILE}` }));
+    await expectSeen(page.getByText('No subscriptions yet.'));
+    await button(page, 'New subscription').click();
+    const dialog = page.getByRole('dialog');
+    const choose = async (name: string, option: string): Promise<void> => {
+      await dialog.getByRole('combobox', { name }).click();
+      await page.getByRole('option', { name: option, exact: true }).click();
+    };
+    await choose('Sent to', 'e-mail');
+    await page.getByRole('textbox', { name: 'E-mail addresses' }).fill('ada@example.com');
+    await button(dialog, 'Make the subscription').click();
+    await expectSeen(dialog.getByText('This service sends no mail'));
+    await choose('Sent to', 'Slack');
+    await page.getByRole('textbox', { name: 'Address' }).fill('https://hooks.slack.com/services/T0/B0/secret');
+    await choose('Unit', 'months');
+    await choose('Which of them', 'the last');
+    await page.getByRole('checkbox', { name: 'Friday' }).check();
+    await page.getByLabel('From').fill('2030-01-01T08:30');
+    await dialog.getByRole('combobox', { name: 'Insights' }).press('ArrowDown');
+    await page.getByRole('option', { name: 'Sent alone' }).click();
+    await dialog.getByRole('combobox', { name: 'Insights' }).press('Tab');
+    expect(await obstacles(page)).toEqual([]);
+    await button(dialog, 'Make the subscription').click();
+    await expectSeen(row(page, 'Subscription', 'sent every month on the last Monday and Friday'));
+    await expectSeen(row(page, 'Subscription', 'https://hooks.slack.com/…'));
+    const path = api(`/subscriptions/${page.url().split('/').at(-1) ?? ''}/`);
+    const { body: made } = await service().call('GET', path);
+    expect(made).toMatchObject({
+      target_type: 'slack',
+      bysetpos: -1,
+      start_date: new Date('2030-01-01T08:30').toISOString().replace('.000', ''),
+      dashboard_export_insights: [insight['id']],
+    });
+
+    await button(page, 'Edit').click();
+    await service().call('PATCH', path, { title: 'Theirs', interval: 2 });
+    await page.getByRole('textbox', { name: 'Title' }).fill('Mine');
+    await button(dialog, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+    await button(notice, 'Write mine').click();
+    await expectSeen(page.getByRole('heading', { name: 'Mine' }));
+    await expectSeen(row(page, 'Subscription', 'sent every 2 months'));
+    await button(page, 'Disable').click();
+    await expectSeen(row(page, 'Subscription', 'Disabled'));
+    await page.getByRole('link', { name: 'Subscriptions' }).click();
+    await expectSeen(row(page, 'Subscriptions', 'Disabled').getByText(HOSTILE));
+    await page.getByRole('link', { name: 'Mine' }).click();
+    await button(page, 'Enable').click();
+    await expectSeen(row(page, 'Subscription', 'On'));
+    await button(page, 'Delete').click();
+    await button(dialog, 'Delete').click();
+    await expectSeen(page.getByText('No subscriptions yet.'));
+    expect(await page.title()).not.toBe('taken');
+    expect(complaints.filter((one) => !/40\d|412/.test(one))).toEqual([]);
+  });
+
   test('makes an export with its checks, delivers the past, shows runs and log, pauses and goes on', async () => {
     const folder = temporaryFolder();
     const { page } = await open(at('/exports'));
@@ -615,6 +777,8 @@ describeConsole('the console', ({ service, open }) => {
     '/dashboards',
     '/insights',
     '/insights/new',
+    '/alerts',
+    '/subscriptions',
     '/events',
     '/persons',
     '/exports',
@@ -637,7 +801,28 @@ describeConsole('the console', ({ service, open }) => {
       name: 'Web',
       use_template: 'WEBSITE_TRAFFIC',
     });
+    const { body: trend } = await service().call('POST', api('/insights/'), {
+      name: 'Watched',
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] },
+    });
+    const { body: alert } = await service().call('POST', api('/alerts/'), {
+      insight: trend['id'],
+      name: 'A number that goes down',
+      subscribed_users: [],
+      threshold: { configuration: { type: 'absolute', bounds: { lower: 1_000_000 } } },
+    });
+    const { body: subscription } = await service().call('POST', api('/subscriptions/'), {
+      insight: trend['id'],
+      target_type: 'webhook',
+      target_value: 'https://hooks.example.com/reports',
+      frequency: 'weekly',
+      start_date: '2030-01-01T08:30:00Z',
+    });
     const more = [
+      `/alerts?insight=${String(trend['id'])}`,
+      `/alerts/${String(alert['id'])}`,
+      `/subscriptions?insight=${String(trend['id'])}`,
+      `/subscriptions/${String(subscription['id'])}`,
       '/activity',
       '/settings',
       `/dashboards/${String(board['id'])}`,

@@ -1,6 +1,7 @@
 /** Mail of alerts and subscriptions: to whom, and what it looks like. */
 import { LEVELS } from '../../../lib/http/levels.ts';
-import { Permanent, Transient } from '../../../lib/ports/errors.ts';
+import { type Page, PictureFailed, type Pictures } from '../../../lib/pictures/pictures.ts';
+import { fail, Permanent, Transient } from '../../../lib/ports/errors.ts';
 import type { Letter } from '../../../lib/ports/mail/mail.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
@@ -9,8 +10,8 @@ import { notifyingService } from '../../support/notifications.ts';
 
 const SEVEN = '2026-01-01T07:00:00Z';
 
-/** A service at noon that sends mail, which is kept. */
-async function mailing() {
+/** A service at noon that sends mail, which is kept; `pictures` is its browser. */
+async function mailing(pictures: Pictures | null = null) {
   const letters: Letter[] = [];
   const refusals: Error[] = [];
   const mail = {
@@ -26,7 +27,7 @@ async function mailing() {
     publicUrl: 'https://analytics.example.com',
     mailFrom: 'analytics@example.com',
   };
-  const world = await notifyingService({ clock: settableClock(START + 12 * HOUR_MS), mail, settings });
+  const world = await notifyingService({ clock: settableClock(START + 12 * HOUR_MS), mail, settings, pictures });
   return { ...world, clock: world.context.clock, letters, refusals };
 }
 
@@ -69,6 +70,7 @@ test('an alert is mailed to its users who are members still, and see the insight
         '',
       ].join('\n'),
       html: expect.stringContaining(`<a href="${link}">Alert: None</a>`) as unknown,
+      pictures: [],
     },
   ]);
 });
@@ -124,4 +126,92 @@ test('without a mail server, addresses and users are refused by name', async () 
     'target_type',
     `${refusal} Use webhook or slack.`,
   ]);
+});
+
+/** A browser whose pictures are their pages; `obstacles` are thrown first. */
+function browser(obstacles: (() => never)[] = []) {
+  const pages: Page[] = [];
+  const pictures: Pictures = {
+    make: async (page) => {
+      pages.push(page);
+      obstacles.shift()?.();
+      return Buffer.from(page.html);
+    },
+  };
+  return { pages, pictures };
+}
+
+/** A mail of a dashboard with an insight by line and another one as a table, which is due the next morning. */
+async function mailedDashboard(pictures: Pictures) {
+  const world = await mailing(pictures);
+  const { call, insightOf, series, pay, clock } = world;
+  await pay(clock(), 3);
+  const line = await insightOf({ series, dateRange: { date_from: '-1d' } }, '<script>x</script>');
+  const { id: table } = await call('POST', '/insights/', {
+    name: 'Rows',
+    query: { kind: 'HogQLQuery', query: 'SELECT count() FROM events' },
+  });
+  const { id } = await call('POST', '/dashboards/', { name: 'Shop', tiles: [{ insight: line }, { insight: table }] });
+  const subscribe = (target_type: string, target_value: string) =>
+    call('POST', '/subscriptions/', {
+      dashboard: id,
+      target_type,
+      target_value,
+      frequency: 'daily',
+      start_date: SEVEN,
+    });
+  return { ...world, subscribe };
+}
+
+test('a mail has the pictures of charts, each in the letter; what is a table stays one', async () => {
+  const { pages, pictures } = browser();
+  const { letters, run, clock, subscribe, service } = await mailedDashboard(pictures);
+  await subscribe('email', 'ada@example.com');
+  clock.advance(DAY_MS);
+  await run();
+  const [letter] = letters;
+  expect(letter?.pictures.map(({ name }) => name)).toEqual(['chart-1.png']);
+  expect(letter?.html.match(/<img [^>]*>/g)).toEqual([expect.stringMatching(/src="cid:chart-1.png" alt="[^"]+"/)]);
+  expect(letter?.html).toContain('<td');
+  const [page] = pages;
+  expect(page).toMatchObject({ form: 'png', owner: service.organization.id, size: { width: 600 } });
+  expect(page?.html).toContain('<figure class="chart">');
+  expect(page?.html).toContain('<svg');
+  expect(page?.html).not.toContain('<script');
+});
+
+test('a picture that cannot be made is left out, and others wait some minutes for their turn', async () => {
+  const { pages, pictures } = browser([
+    () => fail('throttled', 'Many pictures are being made.'),
+    () => {
+      throw new PictureFailed('The browser ended.');
+    },
+  ]);
+  const { letters, run, clock, subscribe, call } = await mailedDashboard(pictures);
+  const { id } = await subscribe('email', 'ada@example.com');
+  clock.advance(DAY_MS);
+  await run();
+  expect(letters).toEqual([]);
+  expect(await call('GET', `/subscriptions/${String(id)}/`)).toMatchObject({
+    latest_error:
+      'A message could not be sent: Its pictures wait for others, which are being made. It will be tried again.',
+  });
+  clock.advance(MINUTE_MS);
+  await run();
+  expect(letters).toEqual([expect.objectContaining({ pictures: [] })]);
+  expect(letters[0]?.html).not.toContain('<img');
+  expect(pages).toHaveLength(2);
+});
+
+test('a mail that the server refuses for an hour goes without pictures, which are not made again and again', async () => {
+  const { pages, pictures } = browser();
+  const { letters, refusals, run, clock, subscribe } = await mailedDashboard(pictures);
+  await subscribe('email', 'ada@example.com');
+  clock.advance(DAY_MS);
+  refusals.push(new Transient('The mail server answered 451.'));
+  await run();
+  clock.advance(2 * HOUR_MS);
+  await run();
+  expect(letters).toEqual([expect.objectContaining({ pictures: [] })]);
+  expect(pages).toHaveLength(1);
 });

@@ -32,6 +32,9 @@ describeInBrowser('pictures by a browser of the machine', () => {
     expect(two).toBe(one);
     expect(await made.make(page)).toBe(one);
     expect((await made.make({ ...page, form: 'pdf' })).subarray(0, 5).toString()).toBe('%PDF-');
+    const narrow = await made.make({ ...page, html: pageOf('<p>Short</p>'), size: { width: 600, height: 1 } });
+    expect(sizeOf(narrow)[0]).toBe(1200);
+    expect(sizeOf(narrow)[1]).toBeLessThan(200);
     expect(readdirSync(folder)).toEqual([]);
   });
 

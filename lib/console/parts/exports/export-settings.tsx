@@ -1,14 +1,14 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { answered, api, Refusal, type Schemas, type Versioned } from '../../client/api.ts';
+import { answered, api, type Schemas, type Versioned } from '../../client/api.ts';
 import { changedConfig, DESTINATIONS, type DestinationForm, storedValues } from '../../client/destinations.ts';
 import { type BatchExport, exportKey, readExport, useDestinationTests, writeExport } from '../../client/exports.ts';
 import { type Filter, sentFilters, wholeFiltersIn } from '../../client/property-filters.ts';
-import { ConflictNotice } from '../conflict-notice.tsx';
 import { useForm } from '../form.ts';
 import { tell } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
+import { useVersionedWrite } from '../versioned-write.tsx';
 import { Checks } from './checks.tsx';
 import { ExportFields, type ExportValues, NEW_EXPORT, webhookOf } from './export-fields.tsx';
 
@@ -42,7 +42,6 @@ function Settings({ project, seen, destination, look }: SettingsProps) {
   const [before] = useState(() => valuesOf(value, destination, filters ?? []));
   const form = useForm(before);
   const tests = useDestinationTests(project, [destination.type]);
-  const [conflict, setConflict] = useState<{ change: Change; theirs: Versioned<BatchExport> } | null>(null);
 
   /** Returns what the form says otherwise than the export. */
   const change = (): Change => {
@@ -61,20 +60,22 @@ function Settings({ project, seen, destination, look }: SettingsProps) {
     };
   };
 
-  const write = async (wanted: Change, over: Versioned<BatchExport>): Promise<void> => {
-    try {
+  const { send, notice } = useVersionedWrite<Change, BatchExport>({
+    what: 'the export',
+    read: () => readExport(project, value.id),
+    write: async (wanted, over) => {
       const written = await writeExport(project, over, wanted);
       queries.setQueryData(exportKey(project, value.id), written);
       tell(`${written.value.name} is changed.`);
       look(written);
-    } catch (problem) {
-      if (!(problem instanceof Refusal && problem.status === 412)) throw problem;
-      setConflict({ change: wanted, theirs: await readExport(project, value.id) });
-    }
-  };
+    },
+    disputed: disputedOf,
+    look,
+    attempt: form.attempt,
+  });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    void form.attempt(() => write(change(), seen));
+    void form.attempt(() => send(change(), seen));
   };
 
   return (
@@ -106,17 +107,7 @@ function Settings({ project, seen, destination, look }: SettingsProps) {
           </ScopedButton>
         </Group>
       </Stack>
-      {conflict !== null && (
-        <ConflictNotice
-          what="the export"
-          disputed={disputedOf(conflict.change, conflict.theirs.value)}
-          keep={() => look(conflict.theirs)}
-          replace={() => {
-            setConflict(null);
-            void form.attempt(() => write(conflict.change, conflict.theirs));
-          }}
-        />
-      )}
+      {notice}
     </form>
   );
 }

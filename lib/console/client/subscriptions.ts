@@ -1,0 +1,137 @@
+/** Subscriptions of a project: what is sent where, and when. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { polled } from './polling.ts';
+
+export type Subscription = Schemas['Subscription'];
+export type SubscriptionChange = Schemas['SubscriptionsUpdateRequest'];
+
+/** How many subscriptions stand on a page. */
+export const SUBSCRIPTIONS_PAGE = 25;
+
+/** What is sent: a dashboard or an insight. */
+export interface Subject {
+  readonly dashboard?: number;
+  readonly insight?: number;
+}
+
+/** They are sent by themselves. */
+const live = polled<unknown>(() => true);
+
+/** Returns a page of subscriptions, of a dashboard, an insight, or all. */
+export function useSubscriptions(project: string, subject: Subject, page: number) {
+  const query = { ...subject, limit: SUBSCRIPTIONS_PAGE, offset: (page - 1) * SUBSCRIPTIONS_PAGE };
+  return useQuery({
+    queryKey: ['subscriptions', project, query],
+    placeholderData: keepPreviousData,
+    refetchInterval: live,
+    queryFn: () =>
+      answered(
+        api.GET('/api/projects/{project_id}/subscriptions/', { params: { path: { project_id: project }, query } }),
+      ),
+  });
+}
+
+/** Returns the subscription as it is now. */
+export const readSubscription = (project: string, id: number): Promise<Versioned<Subscription>> =>
+  versioned(
+    api.GET('/api/projects/{project_id}/subscriptions/{id}/', { params: { path: { project_id: project, id } } }),
+  );
+
+/** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
+export const writeSubscription = (
+  project: string,
+  seen: Versioned<Subscription>,
+  change: SubscriptionChange,
+): Promise<Versioned<Subscription>> =>
+  versioned(
+    api.PATCH('/api/projects/{project_id}/subscriptions/{id}/', {
+      params: { path: { project_id: project, id: seen.value.id }, header: ifMatch(seen) },
+      body: change,
+    }),
+  );
+
+/** What a form says of a subscription: texts as they are typed, times by the clock of the reader. */
+export interface SubscriptionValues {
+  readonly title: string;
+  readonly target_type: Subscription['target_type'];
+  readonly target_value: string;
+  /** Empty: as it is. */
+  readonly notify_secret: string;
+  readonly frequency: Subscription['frequency'];
+  readonly interval: string;
+  readonly byweekday: readonly Subscription['byweekday'][number][];
+  /** Empty: each of these days. */
+  readonly bysetpos: string;
+  readonly start_date: string;
+  readonly until_date: string;
+  /** Numbers of insights of the dashboard; none: all. */
+  readonly dashboard_export_insights: readonly string[];
+}
+
+const MINUTE_MS = 60_000;
+/** `2026-01-05T07:00` */
+const LOCAL_LENGTH = 16;
+
+/** Returns an instant as a field of date and time has it, by the clock of the reader. */
+function localOf(at: string): string {
+  const instant = new Date(at);
+  return new Date(instant.getTime() - instant.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, LOCAL_LENGTH);
+}
+
+/** Returns what the form begins with: each Monday morning from tomorrow on. */
+export function newSubscription(): SubscriptionValues {
+  const tomorrow = new Date();
+  tomorrow.setDate(tomorrow.getDate() + 1);
+  tomorrow.setHours(9, 0, 0, 0);
+  return {
+    title: '',
+    target_type: 'webhook',
+    target_value: '',
+    notify_secret: '',
+    frequency: 'weekly',
+    interval: '1',
+    byweekday: ['monday'],
+    bysetpos: '',
+    start_date: localOf(tomorrow.toISOString()),
+    until_date: '',
+    dashboard_export_insights: [],
+  };
+}
+
+export const subscriptionValues = (one: Subscription): SubscriptionValues => ({
+  title: one.title ?? '',
+  target_type: one.target_type,
+  target_value: one.target_value,
+  notify_secret: '',
+  frequency: one.frequency,
+  interval: String(one.interval),
+  byweekday: one.byweekday,
+  bysetpos: one.bysetpos === null ? '' : String(one.bysetpos),
+  start_date: localOf(one.start_date),
+  until_date: one.until_date === null ? '' : localOf(one.until_date),
+  dashboard_export_insights: one.dashboard_export_insights.map(String),
+});
+
+/** Days are of weeks and months alone. */
+export const hasDays = ({ frequency }: Pick<SubscriptionValues, 'frequency'>): boolean =>
+  frequency === 'weekly' || frequency === 'monthly';
+
+/** Returns what is sent of a form: all but what is left empty to stay. */
+export function sentSubscription(values: SubscriptionValues) {
+  const { target_type, target_value, notify_secret, frequency, interval, start_date, until_date } = values;
+  const byweekday = hasDays(values) ? [...values.byweekday] : [];
+  const isPlaced = frequency === 'monthly' && byweekday.length > 0 && values.bysetpos !== '';
+  return {
+    title: values.title,
+    target_type,
+    target_value,
+    ...(notify_secret === '' || target_type === 'email' ? {} : { notify_secret }),
+    frequency,
+    interval: Number(interval),
+    byweekday,
+    bysetpos: isPlaced ? Number(values.bysetpos) : null,
+    start_date: new Date(start_date).toISOString(),
+    until_date: until_date === '' ? null : new Date(until_date).toISOString(),
+  };
+}

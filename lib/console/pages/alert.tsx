@@ -1,0 +1,198 @@
+import { Alert as Notice, Select, Stack, Text, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import {
+  type Alert,
+  type AlertChange,
+  type AlertValues,
+  alertKey,
+  alertValues,
+  boundsText,
+  readAlert,
+  sentAlert,
+  useAlert,
+  writeAlert,
+} from '../client/alerts.ts';
+import { answered, api, type Versioned } from '../client/api.ts';
+import { changedOf } from '../client/json.ts';
+import { useParam } from '../parts/address.ts';
+import { AlertFields, SHOWN_FIELDS } from '../parts/alerts/alert-fields.tsx';
+import { AlertState, numberText } from '../parts/alerts/alert-state.tsx';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { type Fact, Facts } from '../parts/facts.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
+import { Instant } from '../parts/instant.tsx';
+import { Listing } from '../parts/listing.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { Page } from '../parts/page.tsx';
+import { Problem, tell, tellProblem } from '../parts/problem.tsx';
+import { ScopedButton } from '../parts/scoped-button.tsx';
+import { To } from '../parts/to.tsx';
+import { useVersionedWrite } from '../parts/versioned-write.tsx';
+
+export default function AlertPage() {
+  const project = useParam('project');
+  const id = useParam('id');
+  const { data, error, refetch } = useAlert(project, id);
+  if (data !== undefined) return <AlertView project={project} seen={data} />;
+  return (
+    <Page title="Alert">{error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}</Page>
+  );
+}
+
+const SNOOZES = [
+  { value: '2h', label: 'for two hours' },
+  { value: '1d', label: 'for a day' },
+  { value: '1w', label: 'for a week' },
+  { value: '1m', label: 'for a month' },
+] as const;
+
+interface AlertViewProps {
+  readonly project: string;
+  readonly seen: Versioned<Alert>;
+}
+
+function AlertView({ project, seen }: AlertViewProps) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [edited, setEdited] = useState(seen);
+  const { value } = seen;
+  const { id, insight } = value;
+  const name = value.name || 'Untitled';
+  const show = (version: Versioned<Alert>): void => void queries.setQueryData(alertKey(project, id), version);
+  const renew = () => queries.invalidateQueries({ queryKey: ['alerts', project] });
+
+  const put = async (change: AlertChange, over: Versioned<Alert>): Promise<void> => {
+    show(await writeAlert(project, over, change));
+    await renew();
+  };
+  const { send, notice } = useVersionedWrite<Partial<AlertValues>, Alert>({
+    what: 'the alert',
+    read: () => readAlert(project, id),
+    write: async (change, over) => {
+      const before = alertValues(over.value);
+      const [was, is] = [sentAlert(before), sentAlert({ ...before, ...change })];
+      await put(changedOf(is, was), over);
+      tell(`${name} is changed.`);
+    },
+    disputed: ({ notify_secret: _secret, ...change }, theirs) => {
+      const other = alertValues(theirs);
+      const fields = Object.keys(change) as (keyof typeof change)[];
+      return fields.map((field) => ({ field, theirs: other[field], mine: change[field] }));
+    },
+    look: show,
+  });
+  const attempt = (change: AlertChange): void => void put(change, seen).catch(tellProblem);
+  const remove = async (): Promise<void> => {
+    await answered(
+      api.DELETE('/api/projects/{project_id}/alerts/{id}/', { params: { path: { project_id: project, id } } }),
+    );
+    await renew();
+    void navigate({ to: `/projects/${project}/alerts`, search: { insight: insight.id } });
+  };
+  return (
+    <Page
+      title={name}
+      actions={
+        <>
+          <FormDialog
+            label="Edit"
+            scope="alert:write"
+            dialogSize="lg"
+            initial={alertValues(value)}
+            fields={SHOWN_FIELDS}
+            does="Save"
+            opened={() => setEdited(seen)}
+            submit={(values) => send(changedOf(values, alertValues(edited.value)), edited)}
+          >
+            {(form) => <AlertFields form={form} project={project} query={insight.query} kept={value} />}
+          </FormDialog>
+          {value.snoozed_until === null ? (
+            <FormDialog
+              label="Snooze"
+              scope="alert:write"
+              initial={{ snoozed_until: '1d' }}
+              does="Snooze"
+              submit={(change) => put(change, seen)}
+            >
+              {(form) => <Select label="It does not look" data={SNOOZES} {...form.choice('snoozed_until')} />}
+            </FormDialog>
+          ) : (
+            <ScopedButton
+              scope="alert:write"
+              variant="default"
+              size="xs"
+              onClick={() => attempt({ snoozed_until: null })}
+            >
+              Look again
+            </ScopedButton>
+          )}
+          <ScopedButton
+            scope="alert:write"
+            variant="default"
+            size="xs"
+            onClick={() => attempt({ enabled: !value.enabled })}
+          >
+            {value.enabled ? 'Disable' : 'Enable'}
+          </ScopedButton>
+          <ConfirmButton label="Delete" scope="alert:write" act={remove}>
+            {name} is gone, with what it found, and tells nobody any more.
+          </ConfirmButton>
+        </>
+      }
+    >
+      <Stack>
+        {(value.paused_reason ?? value.latest_error) !== null && (
+          <Notice color="orange" variant="outline" role="alert">
+            {value.paused_reason === null ? value.latest_error : `It is disabled. ${value.paused_reason}`}
+          </Notice>
+        )}
+        <Facts label="Alert" facts={factsOf(value, project)} />
+        <Title order={2} size="h4">
+          What it found
+        </Title>
+        <Listing
+          label="Checks"
+          rows={value.checks}
+          rowKey={(check) => check.id}
+          empty={<Text>It has not looked yet.</Text>}
+          columns={[
+            { name: 'Looked', cell: ({ created_at }) => <Instant at={created_at} /> },
+            { name: 'Number', cell: ({ calculated_value }) => numberText(calculated_value) },
+            { name: 'State', cell: ({ state }) => <AlertState state={state} /> },
+            { name: 'Told', cell: ({ targets_notified }) => (targets_notified ? 'yes' : 'no'), from: 'xs' },
+          ]}
+        />
+      </Stack>
+      {notice}
+    </Page>
+  );
+}
+
+const insightName = ({ insight: { name, derived_name } }: Alert): string => name || derived_name || 'Untitled';
+
+/** Returns who is told, in words. */
+function toldText({ notify_host, subscribed_users }: Alert): string {
+  const all = [...(notify_host === null ? [] : [notify_host]), ...subscribed_users.map(({ email }) => email)];
+  return all.length === 0 ? 'nobody' : all.join(', ');
+}
+
+function factsOf(value: Alert, project: string): readonly Fact[] {
+  return [
+    ['State', <AlertState key="state" {...value} />],
+    [
+      'Insight',
+      <To key="insight" to={`/projects/${project}/insights/${value.insight.id}`}>
+        {insightName(value)}
+      </To>,
+    ],
+    ['Tells when', boundsText(value)],
+    ['Number', numberText(value.last_value)],
+    ['Looks', `${value.calculation_interval}${value.skip_weekend ? ', not on Saturday and Sunday' : ''}`],
+    ['Looks next', <Instant key="next" at={value.snoozed_until ?? value.next_check_at} />],
+    ['Told', <Instant key="told" at={value.last_notified_at} />],
+    ['Tells', toldText(value)],
+    ['Made by', value.created_by?.email ?? 'somebody who has left'],
+  ];
+}

@@ -1,0 +1,68 @@
+import { Group, Stack, Text } from '@mantine/core';
+import { ALERTS_PAGE, boundsText, useAlerts } from '../client/alerts.ts';
+import { useInsight } from '../client/insights.ts';
+import { useParam, useView } from '../parts/address.ts';
+import { AlertState, numberText } from '../parts/alerts/alert-state.tsx';
+import { NewAlert } from '../parts/alerts/new-alert.tsx';
+import { Instant } from '../parts/instant.tsx';
+import { Listing } from '../parts/listing.tsx';
+import { Page } from '../parts/page.tsx';
+import { To } from '../parts/to.tsx';
+
+/** Alerts: of all insights, or of the one that the address names. */
+export default function Alerts() {
+  const project = useParam('project');
+  const [view, setView] = useView();
+  const page = Number(view['page'] ?? 1);
+  const id = view['insight'];
+  const insight = useInsight(project, id).data?.value;
+  const { data, error, refetch } = useAlerts(project, id === undefined ? undefined : Number(id), page);
+  const watched = insight?.name || insight?.derived_name || `insight ${id}`;
+  return (
+    <Page
+      title={id === undefined ? 'Alerts' : `Alerts of ${watched}`}
+      actions={insight !== undefined && <NewAlert project={project} insight={insight} />}
+    >
+      <Stack>
+        {id !== undefined && (
+          <Group>
+            <To to={`/projects/${project}/insights/${id}`}>The insight</To>
+            <To to={`/projects/${project}/alerts`}>All alerts</To>
+          </Group>
+        )}
+        <Listing
+          label="Alerts"
+          rows={data?.results}
+          rowKey={(one) => one.id}
+          error={data === undefined ? error : null}
+          retry={() => void refetch()}
+          pages={{ count: data?.count ?? 0, size: ALERTS_PAGE, at: page, go: (next) => setView({ page: next }) }}
+          empty={
+            <Text>
+              {id === undefined
+                ? 'No alerts yet. An insight’s page has them: an alert tells when its number is out of bounds.'
+                : 'No alerts yet. “New alert” tells you when the number is out of bounds.'}
+            </Text>
+          }
+          columns={[
+            {
+              name: 'Name',
+              cell: (one) => <To to={`/projects/${project}/alerts/${one.id}`}>{one.name || 'Untitled'}</To>,
+            },
+            {
+              name: 'Insight',
+              cell: ({ insight: { id: number, name, derived_name } }) => (
+                <To to={`/projects/${project}/insights/${number}`}>{name || derived_name || 'Untitled'}</To>
+              ),
+              from: 'md',
+            },
+            { name: 'Tells when', cell: (one) => boundsText(one), from: 'sm' },
+            { name: 'State', cell: (one) => <AlertState {...one} /> },
+            { name: 'Number', cell: ({ last_value }) => numberText(last_value), from: 'xs' },
+            { name: 'Looked', cell: ({ last_checked_at }) => <Instant at={last_checked_at} />, from: 'sm' },
+          ]}
+        />
+      </Stack>
+    </Page>
+  );
+}

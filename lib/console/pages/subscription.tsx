@@ -1,0 +1,161 @@
+import { Alert, Stack } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Versioned } from '../client/api.ts';
+import { changedOf } from '../client/json.ts';
+import { polled } from '../client/polling.ts';
+import {
+  readSubscription,
+  type Subject,
+  type Subscription,
+  type SubscriptionChange,
+  type SubscriptionValues,
+  sentSubscription,
+  subscriptionValues,
+  writeSubscription,
+} from '../client/subscriptions.ts';
+import { useParam } from '../parts/address.ts';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { type Fact, Facts } from '../parts/facts.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
+import { Instant } from '../parts/instant.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { Page } from '../parts/page.tsx';
+import { Problem, tell, tellProblem } from '../parts/problem.tsx';
+import { ScopedButton } from '../parts/scoped-button.tsx';
+import { useSubject } from '../parts/subscriptions/subject.ts';
+import { SubscriptionFields } from '../parts/subscriptions/subscription-fields.tsx';
+import { SubscriptionState } from '../parts/subscriptions/subscription-state.tsx';
+import { To } from '../parts/to.tsx';
+import { useVersionedWrite } from '../parts/versioned-write.tsx';
+
+export default function SubscriptionPage() {
+  const project = useParam('project');
+  const id = useParam('id');
+  const { data, error, refetch } = useQuery({
+    queryKey: ['subscription', project, id],
+    refetchInterval: polled<unknown>(() => true),
+    queryFn: () => readSubscription(project, Number(id)),
+  });
+  if (data !== undefined) return <SubscriptionView project={project} seen={data} />;
+  return (
+    <Page title="Subscription">
+      {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
+    </Page>
+  );
+}
+
+/** Returns what it sends. */
+const subjectOf = ({ dashboard, insight }: Subscription): Subject => ({
+  ...(dashboard === null ? {} : { dashboard }),
+  ...(insight === null ? {} : { insight }),
+});
+
+interface SubscriptionViewProps {
+  readonly project: string;
+  readonly seen: Versioned<Subscription>;
+}
+
+function SubscriptionView({ project, seen }: SubscriptionViewProps) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [edited, setEdited] = useState(seen);
+  const { value } = seen;
+  const { id } = value;
+  const name = value.title || value.resource_name || 'Untitled';
+  const subject = subjectOf(value);
+  const known = useSubject(project, subject);
+  const show = (version: Versioned<Subscription>): void =>
+    void queries.setQueryData(['subscription', project, String(id)], version);
+  const renew = () => queries.invalidateQueries({ queryKey: ['subscriptions', project] });
+
+  const put = async (change: SubscriptionChange, over: Versioned<Subscription>): Promise<void> => {
+    show(await writeSubscription(project, over, change));
+    await renew();
+  };
+  const { send, notice } = useVersionedWrite<Partial<SubscriptionValues>, Subscription>({
+    what: 'the subscription',
+    read: () => readSubscription(project, id),
+    write: async (change, over) => {
+      const before = subscriptionValues(over.value);
+      const { dashboard_export_insights: chosen } = change;
+      await put(
+        {
+          ...changedOf(sentSubscription({ ...before, ...change }), sentSubscription(before)),
+          ...(chosen === undefined ? {} : { dashboard_export_insights: chosen.map(Number) }),
+        },
+        over,
+      );
+      tell(`${name} is changed.`);
+    },
+    // An address of a webhook is never told.
+    disputed: ({ notify_secret: _secret, target_value: _address, ...change }, theirs) => {
+      const other = subscriptionValues(theirs);
+      const fields = Object.keys(change) as (keyof typeof change)[];
+      return fields.map((field) => ({ field, theirs: other[field], mine: change[field] }));
+    },
+    look: show,
+  });
+  const remove = async (): Promise<void> => {
+    await writeSubscription(project, seen, { deleted: true });
+    await renew();
+    void navigate({ to: `/projects/${project}/subscriptions`, search: subject });
+  };
+  return (
+    <Page
+      title={name}
+      actions={
+        <>
+          <FormDialog
+            label="Edit"
+            scope="subscription:write"
+            dialogSize="lg"
+            initial={subscriptionValues(value)}
+            does="Save"
+            opened={() => setEdited(seen)}
+            submit={(values) => send(changedOf(values, subscriptionValues(edited.value)), edited)}
+          >
+            {(form) => <SubscriptionFields form={form} insights={known?.insights} />}
+          </FormDialog>
+          <ScopedButton
+            scope="subscription:write"
+            variant="default"
+            size="xs"
+            onClick={() => void put({ enabled: !value.enabled }, seen).catch(tellProblem)}
+          >
+            {value.enabled ? 'Disable' : 'Enable'}
+          </ScopedButton>
+          <ConfirmButton label="Delete" scope="subscription:write" act={remove}>
+            {name} is not sent any more.
+          </ConfirmButton>
+        </>
+      }
+    >
+      <Stack>
+        {(value.paused_reason ?? value.latest_error) !== null && (
+          <Alert color="orange" variant="outline" role="alert">
+            {value.paused_reason === null ? value.latest_error : `It is disabled. ${value.paused_reason}`}
+          </Alert>
+        )}
+        <Facts label="Subscription" facts={factsOf(value, known?.to)} />
+      </Stack>
+      {notice}
+    </Page>
+  );
+}
+
+const TARGETS = { webhook: 'Webhook', slack: 'Slack', email: 'E-mail' };
+
+function factsOf(value: Subscription, to: string | undefined): readonly Fact[] {
+  const name = value.resource_name || 'Untitled';
+  return [
+    ['State', <SubscriptionState key="state" {...value} />],
+    [value.resource_type === 'dashboard' ? 'Dashboard' : 'Insight', to === undefined ? name : <To to={to}>{name}</To>],
+    ['When', value.summary],
+    [TARGETS[value.target_type], value.target_value],
+    ['Sent', <Instant key="sent" at={value.last_delivered_at} />],
+    ['Sent next', <Instant key="next" at={value.next_delivery_date} />],
+    ['Made by', value.created_by?.email ?? 'somebody who has left'],
+  ];
+}

@@ -1,0 +1,119 @@
+import { Group, Stack, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { answered, api } from '../client/api.ts';
+import {
+  newSubscription,
+  SUBSCRIPTIONS_PAGE,
+  type Subject,
+  sentSubscription,
+  useSubscriptions,
+} from '../client/subscriptions.ts';
+import { useParam, useView } from '../parts/address.ts';
+import { FormDialog } from '../parts/form-dialog.tsx';
+import { Instant } from '../parts/instant.tsx';
+import { Listing } from '../parts/listing.tsx';
+import { Page } from '../parts/page.tsx';
+import { useSubject } from '../parts/subscriptions/subject.ts';
+import { SubscriptionFields } from '../parts/subscriptions/subscription-fields.tsx';
+import { SubscriptionState } from '../parts/subscriptions/subscription-state.tsx';
+import { To } from '../parts/to.tsx';
+
+/** Returns what the address names: a dashboard, an insight, or nothing. */
+function subjectOf({ dashboard, insight }: Readonly<Record<string, string | undefined>>): Subject {
+  if (dashboard !== undefined) return { dashboard: Number(dashboard) };
+  return insight === undefined ? {} : { insight: Number(insight) };
+}
+
+/** Subscriptions: all, or those of the dashboard or insight that the address names. */
+export default function Subscriptions() {
+  const project = useParam('project');
+  const [view, setView] = useView();
+  const page = Number(view['page'] ?? 1);
+  const subject = subjectOf(view);
+  const isAll = Object.keys(subject).length === 0;
+  const known = useSubject(project, subject);
+  const { data, error, refetch } = useSubscriptions(project, subject, page);
+  return (
+    <Page
+      title={known === undefined ? 'Subscriptions' : `Subscriptions of ${known.name}`}
+      actions={known !== undefined && <NewSubscription project={project} subject={subject} insights={known.insights} />}
+    >
+      <Stack>
+        {known !== undefined && (
+          <Group>
+            <To to={known.to}>{known.insights === undefined ? 'The insight' : 'The dashboard'}</To>
+            <To to={`/projects/${project}/subscriptions`}>All subscriptions</To>
+          </Group>
+        )}
+        <Listing
+          label="Subscriptions"
+          rows={data?.results}
+          rowKey={({ id }) => id}
+          error={data === undefined ? error : null}
+          retry={() => void refetch()}
+          pages={{ count: data?.count ?? 0, size: SUBSCRIPTIONS_PAGE, at: page, go: (next) => setView({ page: next }) }}
+          empty={
+            <Text>
+              {isAll
+                ? 'No subscriptions yet. The pages of dashboards and insights have them: numbers that are sent in time.'
+                : 'No subscriptions yet. “New subscription” sends the numbers to Slack, a webhook or by e-mail.'}
+            </Text>
+          }
+          columns={[
+            {
+              name: 'Title',
+              cell: ({ id, title, resource_name }) => (
+                <To to={`/projects/${project}/subscriptions/${id}`}>{title || resource_name || 'Untitled'}</To>
+              ),
+            },
+            { name: 'What', cell: ({ resource_name }) => resource_name || 'Untitled', from: 'md' },
+            { name: 'When', cell: ({ summary }) => summary, from: 'sm' },
+            { name: 'Where', cell: ({ target_value }) => target_value, from: 'sm' },
+            { name: 'State', cell: (one) => <SubscriptionState {...one} /> },
+            { name: 'Sent', cell: ({ last_delivered_at }) => <Instant at={last_delivered_at} />, from: 'xs' },
+          ]}
+        />
+      </Stack>
+    </Page>
+  );
+}
+
+interface NewSubscriptionProps {
+  readonly project: string;
+  readonly subject: Subject;
+  readonly insights: readonly { readonly value: string; readonly label: string }[] | undefined;
+}
+
+function NewSubscription({ project, subject, insights }: NewSubscriptionProps) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  return (
+    <FormDialog
+      label="New subscription"
+      scope="subscription:write"
+      variant="filled"
+      size="sm"
+      dialogSize="lg"
+      initial={newSubscription()}
+      does="Make the subscription"
+      submit={async (values) => {
+        const chosen = values.dashboard_export_insights.map(Number);
+        const made = await answered(
+          api.POST('/api/projects/{project_id}/subscriptions/', {
+            params: { path: { project_id: project } },
+            body: {
+              ...subject,
+              ...sentSubscription(values),
+              ...(chosen.length === 0 ? {} : { dashboard_export_insights: chosen }),
+            },
+          }),
+        );
+        await queries.invalidateQueries({ queryKey: ['subscriptions', project] });
+        void navigate({ to: `/projects/${project}/subscriptions/${made.id}` });
+      }}
+    >
+      {(form) => <SubscriptionFields form={form} insights={insights} />}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,34 @@
+import { useDashboard } from '../../client/dashboards.ts';
+import { useInsight } from '../../client/insights.ts';
+import type { Subject } from '../../client/subscriptions.ts';
+
+interface KnownSubject {
+  readonly name: string;
+  /** Its page. */
+  readonly to: string;
+  /** The insights of a dashboard to choose from; undefined: it is an insight. */
+  readonly insights: readonly { readonly value: string; readonly label: string }[] | undefined;
+}
+
+/** Returns what is known of a dashboard or an insight that is sent; undefined: nothing yet. */
+export function useSubject(project: string, { dashboard, insight }: Subject): KnownSubject | undefined {
+  const board = useDashboard(project, dashboard === undefined ? undefined : String(dashboard)).data?.value;
+  const one = useInsight(project, insight === undefined ? undefined : String(insight)).data?.value;
+  if (board !== undefined) {
+    const shown = board.tiles.flatMap((tile) => tile.insight ?? []);
+    return {
+      name: board.name || 'Untitled',
+      to: `/projects/${project}/dashboards/${board.id}`,
+      insights: shown.map(({ id, name, derived_name }) => ({
+        value: String(id),
+        label: name || derived_name || `Insight ${id}`,
+      })),
+    };
+  }
+  if (one === undefined) return undefined;
+  return {
+    name: one.name || one.derived_name || 'Untitled',
+    to: `/projects/${project}/insights/${one.id}`,
+    insights: undefined,
+  };
+}
