@@ -134,7 +134,9 @@ test('a worker that is left with much memory is replaced before the next task co
 test('a replacement that cannot be started harms no task', async () => {
   const folder = join(temporaryFolder(), 'workers');
   const pool = poolWith({ folder });
-  jest.useFakeTimers({ doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'Date'] });
+  jest.useFakeTimers({
+    doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'Date'],
+  });
   try {
     await pool.run({ name: 'takes', input: 300, owner });
     renameSync(folder, `${folder} of before`);
