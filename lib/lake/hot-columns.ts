@@ -7,31 +7,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { identifier, literal, parquet, pathList } from '../duckdb/database.ts';
 import { REPEATING } from '../duckdb/parquet.ts';
-
-/** Those of every project. */
-const HOT_PROPERTIES = [
-  '$browser',
-  '$os',
-  '$device_type',
-  '$current_url',
-  '$pathname',
-  '$host',
-  '$referring_domain',
-  '$session_id',
-  '$process_person_profile',
-  'utm_source',
-  'utm_medium',
-  'utm_campaign',
-  'utm_term',
-  'utm_content',
-  '$lib',
-  '$geoip_country_code',
-] as const;
-
-const BUILT_IN: ReadonlySet<string> = new Set(HOT_PROPERTIES.map((property) => property.toLowerCase()));
-
-/** Whether a property has a column in files of every project, or its name in another letter case has. */
-export const isHot = (property: string): boolean => BUILT_IN.has(property.toLowerCase());
+import { HOT_PROPERTIES } from './hot-properties.ts';
 
 /** The column of a property. */
 export const hotColumn = (property: string): string => `${REPEATING}${property}`;

@@ -1,6 +1,6 @@
 /**
  * Properties that queries of a project read often get columns of their own in its files, beside those of every project
- * (`hot-columns.ts`). They are learned from counts, which are but a hint: who writes a file reads the list, who reads a
+ * (`hot-properties.ts`). They are learned from counts, which are but a hint: who writes a file reads the list, who reads a
  * file asks the file.
  */
 import type { Context } from '../ports/context.ts';
@@ -10,7 +10,7 @@ import { keys } from '../ports/table/keys.ts';
 import type { Item, Table } from '../ports/table/table.ts';
 import { isWritten } from '../ports/table/until-written.ts';
 import { DAY_MS, MINUTE_MS } from '../ports/units.ts';
-import { isHot } from './hot-columns.ts';
+import { isHot } from './hot-properties.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {

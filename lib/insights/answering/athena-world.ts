@@ -164,7 +164,7 @@ function readerOf(type: Type): Read {
       return (text) => (JSON.parse(text) as readonly (Texts | null)[]).map((item) => item && parts(item));
     }
     const one = readerOf(element);
-    return (text) => (JSON.parse(text) as readonly unknown[]).map((item) => (item === null ? null : one(String(item))));
+    return (text) => (JSON.parse(text) as Texts).map((item) => (item === null ? null : one(item)));
   }
   if (type === 'integer')
     return (text) => {

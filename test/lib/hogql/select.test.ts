@@ -72,13 +72,8 @@ function toldOf(told: string, type: Type): unknown {
   if (isTuple(type)) return ofTexts(JSON.parse(told) as (string | null)[], partTypes(type));
   if (!isList(type)) return type === 'text' ? told : type === 'boolean' ? told === 'true' : Number(told);
   const element = elementType(type);
-  return (JSON.parse(told) as unknown[]).map((item) =>
-    item === null
-      ? null
-      : isTuple(element)
-        ? ofTexts(item as string[], partTypes(element))
-        : toldOf(String(item), element),
-  );
+  if (isTuple(element)) return (JSON.parse(told) as string[][]).map((item) => ofTexts(item, partTypes(element)));
+  return (JSON.parse(told) as (string | null)[]).map((item) => (item === null ? null : toldOf(item, element)));
 }
 
 const ofTexts = (texts: readonly (string | null)[], types: readonly Type[]): unknown[] =>

@@ -484,6 +484,14 @@ describe('what is too large for the function, and asked for later, Athena answer
     ['a funnel by day', funnel({ funnelsFilter: { funnelVizType: 'trends', funnelOrderType: 'unordered' } })],
     ['a strict funnel', funnel({ funnelsFilter: { funnelOrderType: 'strict' } })],
     [
+      'tuples',
+      {
+        kind: 'HogQLQuery',
+        query: `SELECT (event, timestamp, [1, 2], 2.5, true, NULL) AS t, [(1, NULL), (2, event)], argMax((uuid, event), timestamp)
+          FROM events GROUP BY uuid, event, timestamp ORDER BY t DESC, uuid LIMIT 3`,
+      },
+    ],
+    [
       'retention',
       {
         kind: 'RetentionQuery',
