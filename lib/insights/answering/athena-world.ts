@@ -147,7 +147,7 @@ type Read = (value: string) => unknown;
 function readerOf(type: string): Read {
   if (type.endsWith('s') && type !== 'json') {
     const one = readerOf(type.slice(0, -1));
-    return (text) => (JSON.parse(text) as readonly unknown[]).map((item) => (item === null ? null : one(String(item))));
+    return (text) => (JSON.parse(text) as readonly (string | null)[]).map((item) => (item === null ? null : one(item)));
   }
   if (type === 'integer')
     return (text) => {
