@@ -173,7 +173,7 @@ describe('a query that takes longer than anybody can wait', () => {
     const { body: made } = await service.call('POST', `/api/projects/${project}/insights/`, {
       body: { query: { kind: 'HogQLQuery', query: COUNT } },
     });
-    const insight = await service.call('GET', `/api/projects/${project}/insights/${made?.['id']}/?refresh=blocking`);
+    const insight = await service.call('GET', `/api/projects/${project}/insights/${String(made?.['id'])}/?refresh=blocking`);
     lambda.instead = undefined;
     const goesOn = { complete: false, query_async: true, error: false, results: null };
     expect([unnamed, named]).toMatchObject([
