@@ -8,7 +8,7 @@ export interface Answered {
   readonly hasMore: boolean | undefined;
 }
 
-export type Told = Pick<Schemas['QueryAnswer'], 'columns' | 'types' | 'hasMore' | 'query_status'>;
+type Told = Pick<Schemas['QueryAnswer'], 'columns' | 'types' | 'hasMore' | 'query_status'>;
 
 /** How often it is asked what became of a query. */
 const LOOK_MS = 1_000;
@@ -37,6 +37,6 @@ export async function whenAnswered(
     const { query_status } = await answered(api.GET('/api/projects/{project_id}/query/{id}/', { params }));
     run = query_status;
   }
-  const answer = run.results as Told & { readonly results: unknown };
-  return answerOf(answer.results, answer);
+  const answer = run.results as (Told & { readonly results: unknown }) | null;
+  return answerOf(answer?.results, answer ?? {});
 }

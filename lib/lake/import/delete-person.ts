@@ -13,7 +13,7 @@ export interface DeletedPerson {
 }
 
 /** Persons of a project that go together: their files are read once. */
-export interface DeletedPersons {
+interface DeletedPersons {
   readonly projectId: number;
   /** One distinct_id of each. */
   readonly distinctIds: readonly string[];

@@ -174,7 +174,10 @@ describe('a query that takes longer than anybody can wait', () => {
     const { body: made } = await service.call('POST', `/api/projects/${project}/insights/`, {
       body: { query: { kind: 'HogQLQuery', query: COUNT } },
     });
-    const insight = await service.call('GET', `/api/projects/${project}/insights/${made?.['id']}/?refresh=blocking`);
+    const insight = await service.call(
+      'GET',
+      `/api/projects/${project}/insights/${String(made?.['id'])}/?refresh=blocking`,
+    );
     lambda.instead = undefined;
     const goesOn = { complete: false, query_async: true, error: false, results: null };
     expect([unnamed, named]).toMatchObject([
@@ -185,8 +188,8 @@ describe('a query that takes longer than anybody can wait', () => {
     expect(orders).toHaveLength(3);
     for (const order of orders) await carryOut(order);
     for (const { body } of [unnamed, named, insight]) {
-      const { id } = body?.['query_status'] as { id: string };
-      expect(await service.call('GET', `${path}${id}/`)).toMatchObject({
+      const run = body?.['query_status'] as { id: string } | undefined;
+      expect(await service.call('GET', `${path}${run?.id}/`)).toMatchObject({
         status: 200,
         body: { query_status: { complete: true, results: { results: [[12]] } } },
       });
