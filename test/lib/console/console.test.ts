@@ -485,12 +485,14 @@ describeConsole('the console', ({ service, open }) => {
     await expectSeen(page.getByRole('heading', { name: 'Theirs' }));
     expect(await name.inputValue()).toBe('Theirs');
     await name.fill('Mine again');
-    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs again' });
+    const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'ordered' }] };
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs again', query });
     await button(page, 'Save').click();
     await button(notice, 'Write mine').click();
     await expectSeen(page.getByRole('heading', { name: 'Mine again' }));
+    // What was not touched here stays as they have it.
     const { body: after } = await service().call('GET', `${api(path)}/`);
-    expect(after['name']).toBe('Mine again');
+    expect(after).toMatchObject({ name: 'Mine again', query });
   });
 
   test('watches the number of an insight: an alert is made, looks at once, is changed, disabled and deleted', async () => {
