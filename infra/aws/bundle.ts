@@ -94,6 +94,7 @@ export async function bundle(outdir: string): Promise<Bundles> {
   const queryWorker = await programOf('lib/exports/query/query-worker.ts');
   const answerWorker = await programOf('lib/insights/answering/answer-worker.ts');
   const rowWorker = await programOf('lib/warehouse/row-worker.ts');
+  const athenaWorker = await programOf('lib/insights/answering/athena-worker.ts');
   const folder = (name: string): string => join(outdir, flat(name));
   for (const spec of FUNCTIONS) {
     // Wherever the folder lies, below a package of ES modules too.
@@ -106,6 +107,10 @@ export async function bundle(outdir: string): Promise<Bundles> {
     if (spec.needs.includes('lakeWorker')) {
       writeFileSync(join(folder(spec.name), 'answer-worker.js'), answerWorker);
       writeFileSync(join(folder(spec.name), 'row-worker.js'), rowWorker);
+      carry(PARSER, folder(spec.name));
+    }
+    if (spec.needs.includes('queryRunner')) {
+      writeFileSync(join(folder(spec.name), 'athena-worker.js'), athenaWorker);
       carry(PARSER, folder(spec.name));
     }
     if (spec.needs.includes('compiler')) {

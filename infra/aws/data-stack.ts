@@ -31,6 +31,9 @@ const PRIVATE: BucketProps = {
 /** Uploads that a process died over are taken away after a day. */
 const NO_LEFTOVERS = { abortIncompleteMultipartUploadAfter: Duration.days(1) };
 
+/** Where Athena keeps the rows of queries, in the bucket of the runs' files. They are read once, at once. */
+export const QUERY_RESULTS = 'queries/';
+
 interface DataStackProps {
   readonly stage: Stage;
   readonly options: StageOptions;
@@ -95,7 +98,10 @@ export class DataStack extends Stack {
       serverAccessLogsBucket: accessLogs as IBucket,
       serverAccessLogsPrefix: 'runs/',
       // A run lives for a day and its retries for one more; what is older was left by something that died.
-      lifecycleRules: [{ ...NO_LEFTOVERS, expiration: Duration.days(7) }],
+      lifecycleRules: [
+        { ...NO_LEFTOVERS, expiration: Duration.days(7) },
+        { prefix: QUERY_RESULTS, expiration: Duration.days(1) },
+      ],
     });
 
     const inbox = new Bucket(this, 'Inbox', {

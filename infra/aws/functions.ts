@@ -34,7 +34,7 @@ export const ENVIRONMENT = {
   imports: [],
   answers: ['LAKE_WORKER', 'QUERY_RUNNER'],
   lakeWorker: [],
-  queryRunner: ['LAKE_WORKER'],
+  queryRunner: ['LAKE_WORKER', 'LAKE_BUCKET', 'LAKE_DATABASE', 'QUERY_WORK_GROUP'],
   pictures: [],
   events: ['EVENT_BUS'],
   mail: [],
@@ -85,8 +85,8 @@ export const FUNCTIONS: readonly LambdaSpec[] = [
   // Those that others call come first. Most of the memory is DuckDB's, and more than two cores come with it.
   { name: 'lake-worker/waited', ...LAKE_WORKER, timeout: 29 },
   { name: 'lake-worker/background', ...LAKE_WORKER, timeout: 310 },
-  // It waits for the one before, and renews answers for 9 minutes.
-  { name: 'run-queries', table: 'read', reads: true, needs: ['queryRunner'], timeout: 900, memory: 512 },
+  // It waits for the one before or for Athena, whose rows a worker beside it folds, and renews answers for 9 minutes.
+  { name: 'run-queries', table: 'read', reads: true, needs: ['queryRunner'], timeout: 900, memory: 1024 },
   { name: 'authorizer', table: 'keys', needs: [], timeout: 10, memory: 512 },
   { name: 'method-not-allowed', table: 'read', needs: [], ...ENDPOINT },
   // A body may be 5 MB and unpack to 100 MB, and 1,769 MB are a whole core.

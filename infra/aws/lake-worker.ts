@@ -17,14 +17,17 @@ const READ_MEMORY = { database: '500MB', workerMb: 900 };
 /** Of the 10 GB of disk; the rest is what DuckDB spills. */
 const COPIES_BYTES = 6e9;
 
+const ANY_BYTES = { waited: Infinity, background: Infinity, athena: Infinity };
+
 /** The function's own disk. */
 const FOLDER = join(tmpdir(), 'lake');
 
 const program = (name: string): string => fileURLToPath(new URL(`./${name}.js`, import.meta.url));
 
 /** Who reads the lake, in the functions that do: with DuckDB, in workers whose programs lie beside it (bundle.ts). */
-export const lakeWorker = ({ clock, log }: Pick<Context, 'clock' | 'log'>): LakeWorker =>
+export const lakeWorker = ({ clock, log, settings }: Pick<Context, 'clock' | 'log' | 'settings'>): LakeWorker =>
   workerOver({
+    mostBytes: settings.queryBytes ?? ANY_BYTES,
     copies: lakeCopies({ lake: lake(), folder: FOLDER, mostBytes: COPIES_BYTES }),
     answers: workers({
       program: program('answer-worker'),

@@ -1,7 +1,11 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { CaptureCounts } from '../../lib/capture/counts.ts';
 import { land } from '../../lib/capture/land.ts';
 import { Lander } from '../../lib/capture/lander.ts';
 import type { Landing } from '../../lib/capture/landing.ts';
+import { UuidLists } from '../../lib/lake/import/uuid-lists.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { MINUTE_MS } from '../../lib/ports/units.ts';
 
@@ -9,13 +13,14 @@ import { MINUTE_MS } from '../../lib/ports/units.ts';
 const WALK_MS = 10 * MINUTE_MS;
 
 /** Who lands, in the one function that does: with DuckDB, on the function's own disk. One at a time. */
-export const landing = (context: Context): Landing => {
+export const landing = (context: Context, listsFolder = mkdtempSync(join(tmpdir(), 'uuids-'))): Landing => {
   const { inbox, log, clock, metrics } = context;
   if (inbox === null) throw new Error('there is no inbox here');
   const counts = new CaptureCounts(context);
+  const lists = new UuidLists(listsFolder);
   const lander = new Lander({
     inbox,
-    land: (segments) => land({ ...context, inbox }, segments),
+    land: (segments) => land({ ...context, inbox }, segments, { lists }),
     log,
     clock,
     metrics,

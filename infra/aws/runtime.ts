@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import { AthenaClient } from '@aws-sdk/client-athena';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { FirehoseClient } from '@aws-sdk/client-firehose';
@@ -15,6 +16,7 @@ import { SFNClient } from '@aws-sdk/client-sfn';
 import type { EventBridgeEvent } from 'aws-lambda';
 import { v7 } from 'uuid';
 import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
+import { athenaPool, bySize } from '../../lib/insights/answering/athena-pool.ts';
 import { BACKGROUND_MS, pooledAnswerer, WAITED_MS } from '../../lib/insights/answering/pooled-answerer.ts';
 import { queryRunner as runnerOf, stageAnswers } from '../../lib/insights/answering/stage-answers.ts';
 import type { Context } from '../../lib/ports/context.ts';
@@ -26,9 +28,10 @@ import { isLevel, jsonLines, type LogSink, logTo } from '../../lib/ports/log.ts'
 import { sesMail } from '../../lib/ports/mail/ses.ts';
 import { emfMetrics } from '../../lib/ports/metrics/emf.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
+import { athenaQueries } from '../../lib/ports/queries/athena.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
 import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
-import { SECOND_MS } from '../../lib/ports/units.ts';
+import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { kmsVault } from '../../lib/ports/vault/kms.ts';
 import { athenaWarehouse, type Converter } from '../../lib/warehouse/athena.ts';
 import { pooledReader } from '../../lib/warehouse/pooled-reader.ts';
@@ -122,8 +125,8 @@ export const imports = () => null;
 /** Not offered: a browser is larger than all of a function may be. */
 export const pictures = () => null;
 
-/** What an organization has done at once: for those who wait for a query, for a page of rows, and for nobody. */
-const TURNS = { waited: 8, read: 4, background: 8 };
+/** What an organization has done at once: for those who wait for a query, for a page of rows, and for nobody; by Athena. */
+const TURNS = { waited: 8, read: 4, background: 8, athena: 2 };
 
 /** Nothing is sent twice: what was lost may have been done. */
 const functionOf = (name: 'LAKE_WORKER' | 'QUERY_RUNNER', ms: number) =>
@@ -170,12 +173,38 @@ export const answers = (context: Pick<Context, 'table' | 'clock' | 'newId' | 'lo
   });
 };
 
+/** Of the 1,024 MB that the function has: kinds fold the rows that Athena gave. */
+const ATHENA_WORKER_MB = 600;
+/** Nobody waits, so a turn of Athena may take a while to come free. */
+const ATHENA_TURN_MS = MINUTE_MS;
+
+/** Its worker's program lies beside the function's own (bundle.ts). */
+const athena = ({ settings: { queryBytes }, ...context }: Turning & Pick<Context, 'log' | 'settings'>) =>
+  athenaPool({
+    queries: athenaQueries({ client: new AthenaClient(), workGroup: variable('QUERY_WORK_GROUP') }),
+    workers: workers({
+      program: fileURLToPath(new URL('./athena-worker.js', import.meta.url)),
+      options: null,
+      what: 'Answering the query',
+      memoryMb: ATHENA_WORKER_MB,
+      silenceMs: BACKGROUND_MS,
+    }),
+    turns: turnsOf(context, 'athena', ATHENA_TURN_MS),
+    lake: { database: variable('LAKE_DATABASE'), address: `s3://${variable('LAKE_BUCKET')}/` },
+    mostBytes: queryBytes?.athena ?? 0,
+    ms: BACKGROUND_MS,
+    log: context.log,
+  });
+
 /** In the one function that carries out orders. */
 export const queryRunner = (context: Pick<Context, 'table' | 'clock' | 'newId' | 'log' | 'settings'>) => {
   const background = lakeWorkers(context, BACKGROUND_MS);
+  const small = pooledAnswerer({ waited: background, background });
+  const large = athena(context);
   return runnerOf({
     ...context,
-    answerer: pooledAnswerer({ waited: background, background }),
+    answerer: bySize(small, pooledAnswerer({ waited: large, background: large })),
+    renewing: small,
     background: backgroundTurns(context),
     cancelMs: context.settings.cancelSeconds * SECOND_MS,
   });

@@ -14,7 +14,7 @@ import { measured as measuredOf } from './constructs/measured.ts';
 import { Overview } from './constructs/overview.ts';
 import { explainWildcards } from './constructs/permissions.ts';
 import { machineArns, Workflows } from './constructs/workflows.ts';
-import type { DataStack } from './data-stack.ts';
+import { type DataStack, QUERY_RESULTS } from './data-stack.ts';
 import { concurrencyOf, type StageOptions } from './options.ts';
 import { type Stage, tagsOf } from './stages.ts';
 
@@ -35,19 +35,30 @@ export class ServiceStack extends Stack {
     const stage: Stage = { ...own, settings: { ...own.settings, mailFrom, publicUrl } };
     this.addStackDependency(data);
 
-    const workGroup = `workspaces-${stage.name}`;
-    new CfnWorkGroup(this, 'WorkGroup', {
-      name: workGroup,
-      recursiveDeleteOption: true,
-      workGroupConfiguration: {
-        enforceWorkGroupConfiguration: true,
-        publishCloudWatchMetricsEnabled: true,
-        resultConfiguration: {
-          outputLocation: `s3://${data.runFilesBucket}/athena/`,
-          encryptionConfiguration: { encryptionOption: 'SSE_S3' },
+    const workGroupOf = (logicalId: string, name: string, folder: string, mostBytes?: number): string => {
+      new CfnWorkGroup(this, logicalId, {
+        name,
+        recursiveDeleteOption: true,
+        workGroupConfiguration: {
+          enforceWorkGroupConfiguration: true,
+          publishCloudWatchMetricsEnabled: true,
+          ...(mostBytes === undefined ? {} : { bytesScannedCutoffPerQuery: mostBytes }),
+          resultConfiguration: {
+            outputLocation: `s3://${data.runFilesBucket}/${folder}`,
+            encryptionConfiguration: { encryptionOption: 'SSE_S3' },
+          },
         },
-      },
-    });
+      });
+      return name;
+    };
+    const workGroup = workGroupOf('WorkGroup', `workspaces-${stage.name}`, 'athena/');
+    // Of its own, so that what is asked never stands in the way of exports, and costs no more than this.
+    const queryWorkGroup = workGroupOf(
+      'QueryWorkGroup',
+      `workspaces-${stage.name}-queries`,
+      QUERY_RESULTS,
+      stage.settings.queryBytes?.athena,
+    );
 
     const machines = machineArns(this, stage);
     const eventBus = this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' });
@@ -56,6 +67,7 @@ export class ServiceStack extends Stack {
       stage,
       data,
       workGroup,
+      queryWorkGroup,
       eventBus,
       machines,
       inboxStream,

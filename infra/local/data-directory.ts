@@ -45,6 +45,9 @@ export async function removeUnfinished(folder: string): Promise<void> {
 /** Where exports spill to and make files, while they run; only the service runs any. */
 export const temporaryIn = (folder: string): string => join(folder, 'temporary');
 
+/** What landings know of the lake from one to the next, whichever worker does them. */
+export const uuidListsIn = (folder: string): string => join(temporaryIn(folder), 'uuids');
+
 /** What DuckDB may hold in each worker that selects rows; the process has some 100 MB beside that. */
 const DATABASE_MEMORY = '400MB';
 const ROW_MEMORY_MB = { each: 650, all: 950 };
@@ -98,8 +101,8 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
   const clock = Date.now;
   const lake = folderFiles(lakeIn(folder));
   const table = openDatabase(folder, clock, isClaimed);
-  const pool = (options: Omit<PoolOptions, 'folder' | 'log'>) =>
-    workerPool({ ...options, folder: temporaryIn(folder), log });
+  const pool = (options: Omit<PoolOptions, 'folder' | 'compiled' | 'log'>) =>
+    workerPool({ ...options, folder: temporaryIn(folder), compiled: join(temporaryIn(folder), 'compiled'), log });
   const rows = pool({
     program: join(import.meta.dirname, '../../lib/warehouse/row-worker.ts'),
     options: { lake: lakeIn(folder), memoryLimit: DATABASE_MEMORY } satisfies RowWorkerOptions,

@@ -2,12 +2,13 @@
 import { type LandingSegment, land } from '../../lib/capture/land.ts';
 import { compact } from '../../lib/lake/compact.ts';
 import { type DeletedPerson, deletePerson } from '../../lib/lake/import/delete-person.ts';
+import { UuidLists } from '../../lib/lake/import/uuid-lists.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
 import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { serveTasks } from '../../lib/workers/serve.ts';
-import { inboxIn, openDataDirectory } from './data-directory.ts';
+import { inboxIn, openDataDirectory, uuidListsIn } from './data-directory.ts';
 
 /** A walk through a project's files begins nothing more then. */
 const WALK_MS = 10 * MINUTE_MS;
@@ -23,6 +24,7 @@ void serveTasks<LandWorkerOptions>(async ({ folder, options: { home } }) => {
   return {
     compact: (project: number) => compact(context, project, { temporaryFolder: folder, until: Date.now() + WALK_MS }),
     'delete-person': (person: DeletedPerson) => deletePerson(context, person, folder),
-    land: (segments: readonly LandingSegment[]) => land(context, segments, { temporaryFolder: folder }),
+    land: (segments: readonly LandingSegment[]) =>
+      land(context, segments, { temporaryFolder: folder, lists: new UuidLists(uuidListsIn(home)) }),
   };
 });

@@ -6,6 +6,7 @@ import { filesSince } from '../lake/catalog.ts';
 import { adding } from '../lake/import/adding.ts';
 import { ofModel } from '../lake/import/batch-writer.ts';
 import type { SameEvents } from '../lake/import/staging.ts';
+import type { UuidLists } from '../lake/import/uuid-lists.ts';
 import { adderUnder, ImportUnderWay, type Lease, type Publishing, underLease } from '../lake/lease.ts';
 import { ProjectGone } from '../lake/publish.ts';
 import { messageOf } from '../ports/errors.ts';
@@ -52,6 +53,8 @@ export interface LandingReport {
 interface LandingOptions {
   /** For files of its own while it works. Default: the system's temporary folder. */
   readonly temporaryFolder?: string;
+  /** What the landings before this one knew of the files of the lake. Default: nothing. */
+  readonly lists?: UuidLists;
 }
 
 type Landing = Publishing & { readonly inbox: Pick<Inbox, 'read'> };
@@ -119,7 +122,7 @@ async function landProject(
   context: Landing,
   projectId: number,
   requests: readonly CapturedRequest[],
-  { temporaryFolder }: LandingOptions,
+  { temporaryFolder, lists }: LandingOptions,
 ): Promise<ProjectLanding> {
   const refused: Partial<Record<EventRefusal, number>> = {};
   const refuse = (reason: EventRefusal): void => void (refused[reason] = (refused[reason] ?? 0) + 1);
@@ -134,7 +137,7 @@ async function landProject(
   });
   const work = async (lease: Lease): Promise<ProjectLanding> => {
     const before = () => filesSince(context.table, projectId, 'events', context.clock() - ATTEMPTS_MS);
-    const options = { before, arrived: 'now', same: SAME_CAPTURED, temporaryFolder } as const;
+    const options = { before, arrived: 'now', same: SAME_CAPTURED, lists, temporaryFolder } as const;
     return adding(context, adderUnder(lease), options, async (batches) => {
       for (const request of requests) {
         let events = 0;

@@ -8,6 +8,7 @@ import type {
   QueryField,
   Select,
   Source,
+  Type,
   WholeQuery,
   Window,
 } from './expression.ts';
@@ -28,6 +29,8 @@ export interface SelectDialect {
   readonly window: (window: Window, of: readonly string[], over: string) => string;
   /** The rows of `from` with these columns, once for each element of the list, which is the column `element`. */
   readonly unnested: (list: string, columns: readonly string[], element: string, from: string) => string;
+  /** A value of the outermost columns, in the form in which it is told; absent: as it is. */
+  readonly told?: (value: string, type: Type) => string;
 }
 
 /** Returns the SQL of a table, to stand after FROM; `columns` are those that are read of it there. */
@@ -48,15 +51,26 @@ export function printSelect(
 ): string {
   const printer: Printer = { dialect, relation, now };
   const before = named.map((one) => `${one.name} AS (${printQuery(one.query, printer)})`);
-  return `${before.length === 0 ? '' : `WITH ${before.join(', ')} `}${printQuery(query, printer)}`;
+  return `${before.length === 0 ? '' : `WITH ${before.join(', ')} `}${printQuery(query, printer, dialect.told)}`;
 }
 
-function printQuery(query: Query, printer: Printer): string {
-  if ('columns' in query) return printOne(query, printer);
+function printQuery(query: Query, printer: Printer, told?: SelectDialect['told']): string {
+  if ('columns' in query) return printOne(query, printer, told);
   // A number of rows belongs to all of them.
   const all = query.union.map((one) => `(${printQuery(one, printer)})`).join(' UNION ALL ');
-  return `SELECT * FROM (${all}) AS u${limits(query)}`;
+  const columns =
+    told === undefined
+      ? '*'
+      : typesOf(query)
+          .map((type, n) => `${told(`u.c${n}`, type)} AS c${n}`)
+          .join(', ');
+  return `SELECT ${columns} FROM (${all}) AS u${limits(query)}`;
 }
+
+const typesOf = (query: Query): Type[] =>
+  'columns' in query
+    ? query.columns.map(({ expression }) => expression.type)
+    : query.union.slice(0, 1).flatMap(typesOf);
 
 const limits = ({ limit, offset }: Pick<Select, 'limit' | 'offset'>): string =>
   `${offset ? ` OFFSET ${offset}` : ''}${limit === undefined ? '' : ` LIMIT ${limit}`}`;
@@ -64,7 +78,7 @@ const limits = ({ limit, offset }: Pick<Select, 'limit' | 'offset'>): string =>
 /** Columns are read under these names where a layer is around the relation that has them. */
 type Layers = ReadonlyMap<string, string>;
 
-function printOne(select: Select, printer: Printer): string {
+function printOne(select: Select, printer: Printer, told: SelectDialect['told'] = (value) => value): string {
   const fields = fieldsOf(select);
   const read = new Map<string, Set<string>>();
   for (const { relation = '', column } of fields) read.set(relation, (read.get(relation) ?? new Set()).add(column));
@@ -121,13 +135,16 @@ function printOne(select: Select, printer: Printer): string {
     const texts = windows.all.map((one, n) => `${windowText(one, printer, value)} AS w${n}`);
     layered(windows.as, relations, (columns) => `SELECT ${[...columns, ...texts].join(', ')}${from}`);
   }
-  const columns = select.columns.map((one, n) => `${value(one.expression)} AS c${n}`);
+  const tellColumn = (text: string, { expression: { type } }: Select['columns'][number], n: number): string =>
+    `${told(text, type)} AS c${n}`;
+  const columns = select.columns.map((one, n) => tellColumn(value(one.expression), one, n));
   const order = (names: (one: Order) => string): string =>
     select.order.length === 0
       ? ''
       : ` ORDER BY ${select.order.map((one) => `${names(one)}${one.down ? ' DESC' : ''} NULLS LAST`).join(', ')}`;
+  // What is told in another form is ordered by itself.
   const placed = ({ column, expression }: Order): string =>
-    column === undefined ? value(expression) : String(column + 1);
+    column === undefined || told('', expression.type) !== '' ? value(expression) : String(column + 1);
   if (select.limitBy) {
     const { count, offset, of } = select.limitBy;
     const by = select.order.map((one, n) => `${value(one.expression)} AS o${n}`);
@@ -137,7 +154,13 @@ function printOne(select: Select, printer: Printer): string {
     const rows = ` WHERE n > ${offset} AND n <= ${offset + count}`;
     return `SELECT ${names} FROM (${inner}) AS l${rows}${order((one) => `o${select.order.indexOf(one)}`)}${limits(select)}`;
   }
-  return `SELECT ${select.distinct ? 'DISTINCT ' : ''}${columns.join(', ')}${from}${order(placed)}${limits(select)}`;
+  if (!select.distinct) return `SELECT ${columns.join(', ')}${from}${order(placed)}${limits(select)}`;
+  const plain = select.columns.map((one, n) => `${value(one.expression)} AS c${n}`).join(', ');
+  const distinct = `SELECT DISTINCT ${plain}${from}`;
+  if (select.columns.every(({ expression: { type } }) => told('', type) === ''))
+    return `${distinct}${order(({ column = 0 }) => String(column + 1))}${limits(select)}`;
+  const all = select.columns.map((one, n) => tellColumn(`d.c${n}`, one, n)).join(', ');
+  return `SELECT ${all} FROM (${distinct}) AS d${order(({ column }) => `d.c${column}`)}${limits(select)}`;
 }
 
 const layerColumn = (relation: string, column: string): string => `"${relation}_${column.replaceAll('"', '')}"`;

@@ -1,5 +1,5 @@
 /** A whole SELECT as SQL of Trino. The values are those that DuckDB gives, but for what docs/hogql.md names. */
-import type { WholeQuery, Window } from './expression.ts';
+import { isList, type WholeQuery, type Window } from './expression.ts';
 import { both, filtered, MOST_SQUARED, moment, type PrintedWindow, plain, present } from './print-aggregates.ts';
 import { type PrintedAggregate, printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
 import { TRINO } from './trino.ts';
@@ -52,6 +52,8 @@ const SELECT: SelectDialect = {
   // What is made of a row stands behind it as a list.
   unnested: (list, columns, element, from) =>
     `SELECT ${[...columns.map((column) => column.replace(/^.* AS /s, 'rows_.')), `elements_.${element}`].join(', ')} FROM (SELECT ${[...columns, `${list} AS list_`].join(', ')}${from}) AS rows_ CROSS JOIN UNNEST(rows_.list_) AS elements_(${element})`,
+  // Athena writes lists in a way that cannot be read again; the elements of JSON are texts, for it keeps no large number.
+  told: (value, type) => (isList(type) ? `json_format(CAST(CAST(${value} AS array(varchar)) AS json))` : value),
 };
 
 const momentOver =
@@ -77,7 +79,8 @@ const WINDOWS: Readonly<Partial<Record<Window['window'], PrintedWindow>>> = {
 };
 
 /**
- * Returns the query as Trino's SQL, with columns `c0`, `c1` … as DuckDB has them. `now` is in microseconds.
+ * Returns the query as Trino's SQL, with columns `c0`, `c1` … as DuckDB has them, but for lists, which are told as JSON
+ * lists of texts. `now` is in microseconds.
  */
 export function trinoSelect(query: WholeQuery, relation: RelationOf, now: bigint): string {
   return printSelect(query, SELECT, relation, `BIGINT '${now}'`);

@@ -25,6 +25,11 @@ export interface Settings {
   readonly maxIntervalBytes: number | null;
   /** The price of a query: by the bytes that it reads, at least `minimumBytes`. Null: it costs nothing. */
   readonly scanPrice: { readonly dollarsPerTerabyte: number; readonly minimumBytes: number } | null;
+  /**
+   * What a query reads at most of a stage's lake, in bytes of files: in a function for who waits, in one for nobody, and by
+   * Athena, for who asks `async`. Null: any number (there are no such functions).
+   */
+  readonly queryBytes: { readonly waited: number; readonly background: number; readonly athena: number } | null;
   /** Destinations at loopback, link-local and private addresses are allowed (local mode). */
   readonly privateAddresses: boolean;
   /**
@@ -63,6 +68,7 @@ export const LOCAL_SETTINGS: Settings = {
   cancelSeconds: 0.25,
   maxIntervalBytes: 8e9,
   scanPrice: null,
+  queryBytes: null,
   privateAddresses: true,
   folderRoots: null,
   publicUrl: null,
@@ -87,6 +93,8 @@ export const CLOUD_SETTINGS: Settings = {
   requestsPerKey: 480,
   // Athena: $5 per TB, and at least 10 MB a query (aws.amazon.com/athena/pricing, us-east-1).
   scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * 1024 * 1024 },
+  // Athena reads it for half a dollar: about a hundred days of 10 million events each.
+  queryBytes: { waited: 1e9, background: 4e9, athena: 100e9 },
   privateAddresses: false,
   folderRoots: undefined,
   destinations: ['HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],

@@ -8,12 +8,13 @@ import { EVENT_COLUMNS, LAKE_MODELS } from '../lake/schema.ts';
 import { Permanent, Transient } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { computedColumns, plainColumns } from './query-columns.ts';
-import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
+import type { FormedFile, FrozenPlan, LineForm, ParquetForm, RowQuery, Warehouse } from './warehouse.ts';
 
 /** Forms an interval's bytes of unloaded Parquet files, in the lake's order of rows. */
 export interface Converter {
   count(plan: FrozenPlan, paths: readonly string[], signal: AbortSignal): Promise<number>;
-  read(plan: FrozenPlan, paths: readonly string[], form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
+  read(plan: FrozenPlan, paths: readonly string[], form: LineForm, signal: AbortSignal): AsyncIterable<Buffer>;
+  files(plan: FrozenPlan, paths: readonly string[], form: ParquetForm, signal: AbortSignal): AsyncIterable<FormedFile>;
 }
 
 interface AthenaOptions {
@@ -56,6 +57,10 @@ export function athenaWarehouse({ database, workGroup, lake, runFiles, converter
     read: async function* (plan, interval, form, signal) {
       const paths = await unloaded(plan, interval);
       if (paths.length > 0) yield* forms().read(plan, paths, form, signal);
+    },
+    files: async function* (plan, interval, form, signal) {
+      const paths = await unloaded(plan, interval);
+      if (paths.length > 0) yield* forms().files(plan, paths, form, signal);
     },
   };
 }

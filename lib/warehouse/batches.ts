@@ -5,10 +5,9 @@
 import type { Interval } from '../lake/intervals.ts';
 import { MINUTE_MS } from '../ports/units.ts';
 import { areTogether, type BatchWarehouse } from './duckdb.ts';
-import { type LineForm } from './line-database.ts';
 import { packed, packingOf } from './packing.ts';
 import { wholeLines } from './parts.ts';
-import type { Form, FrozenPlan, Warehouse } from './warehouse.ts';
+import type { FrozenPlan, LineForm, Warehouse } from './warehouse.ts';
 
 /** About so many bytes are read at once. Where that is one interval, it and all others of its batch are streamed. */
 const READ_BYTES = 16 * 1024 * 1024;
@@ -142,8 +141,13 @@ export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehou
   };
 
   /** Returns the rows of an interval; undefined when they are to be read alone. */
-  const together = async (batch: Batch, n: number, form: Form, signal: AbortSignal): Promise<Buffer[] | undefined> => {
-    if (form.format === 'Parquet' || batch.counts === undefined || batch.given.has(n)) return undefined;
+  const together = async (
+    batch: Batch,
+    n: number,
+    form: LineForm,
+    signal: AbortSignal,
+  ): Promise<Buffer[] | undefined> => {
+    if (batch.counts === undefined || batch.given.has(n)) return undefined;
     const text = JSON.stringify(form);
     batch.form ??= text;
     if (batch.form !== text) return undefined;
@@ -180,6 +184,7 @@ export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehou
       if (pieces === undefined) yield* source.read(plan, interval, form, signal);
       else yield* packed(wholeLines(pieces), packingOf(form));
     },
+    files: (plan, interval, form, signal) => source.files(plan, interval, form, signal),
   };
 }
 

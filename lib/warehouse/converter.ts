@@ -7,10 +7,10 @@ import type { FileStore } from '../ports/files/files.ts';
 import { collectBuffersRarely } from '../workers/buffers.ts';
 import type { Task, WorkerPool } from '../workers/pool.ts';
 import type { Converter } from './athena.ts';
-import { lineDatabase } from './line-database.ts';
+import { lineDatabase, type Rows } from './line-database.ts';
 import { packed, packingOf } from './packing.ts';
-import { piecesOf } from './parts.ts';
-import type { Form, FrozenPlan } from './warehouse.ts';
+import { formedFiles, piecesOf } from './parts.ts';
+import type { Form, FrozenPlan, LineForm, ParquetForm } from './warehouse.ts';
 
 interface ConverterOptions {
   readonly runFiles: Pick<FileStore, 'save'>;
@@ -24,7 +24,16 @@ interface ConverterOptions {
 interface ConvertWanted {
   readonly model: Model;
   readonly files: readonly string[];
-  readonly form?: Form;
+}
+
+/** As lines. */
+interface LinesWanted extends ConvertWanted {
+  readonly form: LineForm;
+}
+
+/** As files. */
+interface FilesWanted extends ConvertWanted {
+  readonly form: ParquetForm;
 }
 
 /** What DuckDB, Node and a worker say where memory or disk end. */
@@ -82,7 +91,7 @@ export function pooledConverter(options: ConverterOptions): Converter & { close(
     signal: AbortSignal,
     form?: Form,
   ): Promise<Task> => {
-    const input: ConvertWanted = { model, files: await onDisk(paths), ...(form && { form }) };
+    const input = { model, files: await onDisk(paths), ...(form && { form }) } satisfies ConvertWanted;
     return { name, input, owner, signal };
   };
 
@@ -101,6 +110,13 @@ export function pooledConverter(options: ConverterOptions): Converter & { close(
         throw explained(error);
       }
     },
+    files: async function* (plan, paths, form, signal) {
+      try {
+        yield* formedFiles(pool.stream(await task('files', plan, paths, signal, form)));
+      } catch (error) {
+        throw explained(error);
+      }
+    },
     close: async () => {
       await pool.close();
       kept = undefined;
@@ -111,17 +127,22 @@ export function pooledConverter(options: ConverterOptions): Converter & { close(
 
 const never = new AbortController().signal;
 
+const inOrder = ({ model, files }: ConvertWanted): Rows => ({
+  sql: `SELECT * FROM ${parquet(files)} ORDER BY ${LAKE_MODELS[model].order.join(', ')}`,
+  paths: files,
+});
+
 /** Returns what a worker does of it. */
 export function conversions(limits: DatabaseLimits) {
   const database = lineDatabase(limits);
   return {
     count: ({ files }: ConvertWanted) => database.number(`SELECT count(*) FROM ${parquet(files)}`, never),
-    read: async function* ({ model, files, form }: ConvertWanted) {
-      if (form === undefined) throw new Error('rows are read in a form');
-      const sql = `SELECT * FROM ${parquet(files)} ORDER BY ${LAKE_MODELS[model].order.join(', ')}`;
-      const rows = { sql, paths: files };
-      const formed = database.during(never, (connection) => database.formed(connection, rows, form, never));
-      yield* packed(formed, packingOf(form));
+    read: async function* ({ form, ...wanted }: LinesWanted) {
+      const lines = database.during(never, (connection) => database.lines(connection, inOrder(wanted), form, never));
+      yield* packed(lines, packingOf(form));
+    },
+    files: async function* ({ form, ...wanted }: FilesWanted) {
+      yield* database.during(never, (connection) => database.files(connection, inOrder(wanted), form));
     },
   };
 }

@@ -10,12 +10,12 @@ import { intactFiles } from '../lake/intact.ts';
 import type { Interval } from '../lake/intervals.ts';
 import { LAKE_MODELS } from '../lake/schema.ts';
 import type { FileStore } from '../ports/files/files.ts';
-import { type LineForm, lineDatabase, type Rows } from './line-database.ts';
+import { lineDatabase, type Rows } from './line-database.ts';
 import { newestRows } from './newest.ts';
 import { packed, packingOf } from './packing.ts';
 import { computedColumns } from './query-columns.ts';
 import { type Stretch, stretches } from './row-order.ts';
-import type { Form, FrozenPlan, RowQuery, Warehouse } from './warehouse.ts';
+import type { FrozenPlan, LineForm, RowQuery, Warehouse } from './warehouse.ts';
 
 interface DuckdbWarehouseOptions extends DatabaseLimits {
   readonly lake: FileStore;
@@ -72,24 +72,43 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
     return files;
   };
 
-  async function* formed(
+  /** What `form` makes of the interval's rows, stretch after stretch; nothing when no file may hold any. */
+  async function* formed<T>(
     plan: FrozenPlan,
     interval: Interval,
-    form: Form,
     signal: AbortSignal,
-  ): AsyncGenerator<Buffer> {
+    cut: (connection: DuckDBConnection, files: Files) => Promise<Stretch[]>,
+    form: (connection: DuckDBConnection, rows: Rows) => AsyncGenerator<T>,
+  ): AsyncGenerator<T> {
     signal.throwIfAborted();
     const files = await opened(plan, interval, signal);
     if (files.length === 0) return;
     yield* database.during(signal, async function* (connection) {
       const isDelivered = await deliveredRows(connection, lake, plan, interval, files);
-      for (const part of await inOrder(connection, lake, files, interval, form))
-        yield* database.formed(connection, rowsOf(part, plan, interval, isDelivered), form, signal);
+      for (const part of await cut(connection, files))
+        yield* form(connection, rowsOf(part, plan, interval, isDelivered));
     });
   }
 
+  const lines = (plan: FrozenPlan, interval: Interval, form: LineForm, signal: AbortSignal): AsyncGenerator<Buffer> =>
+    formed(
+      plan,
+      interval,
+      signal,
+      (connection, files) => inOrder(connection, lake, files, interval),
+      (connection, rows) => database.lines(connection, rows, form, signal),
+    );
+
   return {
-    read: (plan, interval, form, signal) => packed(formed(plan, interval, form, signal), packingOf(form)),
+    read: (plan, interval, form, signal) => packed(lines(plan, interval, form, signal), packingOf(form)),
+    files: (plan, interval, form, signal) =>
+      formed(
+        plan,
+        interval,
+        signal,
+        async (_connection, files) => [atOnce(lake, files, interval)],
+        (connection, rows) => database.files(connection, rows, form),
+      ),
     unload: () => Promise.resolve(null),
     count: async (plan, interval, signal) => {
       signal.throwIfAborted();
@@ -116,7 +135,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
       const whole = span(intervals);
       const files = await opened(plan, whole, signal);
       return yield* database.during(signal, async function* (connection) {
-        const parts = await inOrder(connection, lake, files, whole, form);
+        const parts = await inOrder(connection, lake, files, whole);
         const queries = parts.map((part) => rowsOf(part, plan, whole, () => 'true').sql);
         return yield* database.counted(connection, queries, form, counts, most);
       });
@@ -136,22 +155,21 @@ const microseconds = ({ start, end }: Interval): { from: bigint; to: bigint } =>
   to: BigInt(end) * 1000n,
 });
 
-/**
- * One query when the files' arrivals do not overlap; else their row groups say how to cut the interval. A Parquet file is
- * made by one query in any case, which may have to sort the whole interval.
- */
+/** All rows of the interval by one query, which sorts them when the files' arrivals overlap. A Parquet file is made so. */
+function atOnce(lake: FileStore, files: Files, interval: Interval): Stretch {
+  const overlap = files.some((file, n) => n > 0 && file.from <= Number(files[n - 1]?.to));
+  return { ...microseconds(interval), paths: files.map(({ path }) => lake.address(path)), sorted: overlap };
+}
+
+/** The same, but where it would have to sort, the files' row groups say how to cut the interval. */
 async function inOrder(
   connection: DuckDBConnection,
   lake: FileStore,
   files: Files,
   interval: Interval,
-  { format }: Form,
 ): Promise<Stretch[]> {
-  const paths = files.map(({ path }) => lake.address(path));
-  const { from, to } = microseconds(interval);
-  const overlap = files.some((file, n) => n > 0 && file.from <= Number(files[n - 1]?.to));
-  if (!overlap || format === 'Parquet') return [{ from, to, paths, sorted: overlap }];
-  return stretches(await rowGroups(connection, paths), from, to);
+  const whole = atOnce(lake, files, interval);
+  return whole.sorted ? stretches(await rowGroups(connection, whole.paths), whole.from, whole.to) : [whole];
 }
 
 const literals = (texts: readonly string[]): string => texts.map(literal).join(', ');

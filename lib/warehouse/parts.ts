@@ -1,6 +1,6 @@
 /** Bytes come from a worker in parts of any length. */
 import { packingOf } from './packing.ts';
-import { type Form, NEXT_FILE } from './warehouse.ts';
+import type { FormedFile, LineForm } from './warehouse.ts';
 
 const LINE_END = 0x0a;
 
@@ -11,17 +11,19 @@ export function* wholeLines(parts: Iterable<Buffer>): Generator<Buffer> {
   yield* lines.rest();
 }
 
-/** Yields what a worker gives in parts as the pieces of its form: whole lines, or files with a mark before each of several. */
-export async function* piecesOf(parts: AsyncIterable<Buffer>, form: Form): AsyncGenerator<Buffer> {
+/** Yields the files that a worker hands over: each is there until the next one is asked for. */
+export async function* formedFiles(handed: AsyncIterable<Buffer>): AsyncGenerator<FormedFile> {
+  for await (const file of handed) yield JSON.parse(file.toString()) as FormedFile;
+}
+
+/** Yields the lines that a worker gives in parts: packed as they come, else in pieces of whole ones. */
+export async function* piecesOf(parts: AsyncIterable<Buffer>, form: LineForm): AsyncGenerator<Buffer> {
   if (packingOf(form) !== null) {
     yield* parts;
     return;
   }
   const lines = new LineJoiner();
-  for await (const part of parts) {
-    if (form.format !== 'Parquet') yield* lines.add(part);
-    else yield part.length === 0 ? NEXT_FILE : part;
-  }
+  for await (const part of parts) yield* lines.add(part);
   yield* lines.rest();
 }
 

@@ -4,14 +4,23 @@ import { collectBuffersRarely } from '../workers/buffers.ts';
 import type { Task, WorkerPool } from '../workers/pool.ts';
 import { batched } from './batches.ts';
 import { type AllWanted, type BatchWarehouse, filesOf } from './duckdb.ts';
-import { piecesOf } from './parts.ts';
-import type { Form, FrozenPlan, Warehouse } from './warehouse.ts';
+import { formedFiles, piecesOf } from './parts.ts';
+import type { Form, FrozenPlan, LineForm, ParquetForm, Warehouse } from './warehouse.ts';
 
-/** What a worker is asked for; `form` only when the rows are read. */
+/** What a worker is asked for, of an interval. */
 export interface RowsWanted {
   readonly plan: FrozenPlan;
   readonly interval: Interval;
-  readonly form?: Form;
+}
+
+/** As lines. */
+export interface LinesWanted extends RowsWanted {
+  readonly form: LineForm;
+}
+
+/** As files. */
+export interface FilesWanted extends RowsWanted {
+  readonly form: ParquetForm;
 }
 
 /** The same for several intervals. */
@@ -34,6 +43,7 @@ export function pooledWarehouse(pool: WorkerPool): Warehouse {
     read: async function* (plan, interval, form, signal) {
       yield* piecesOf(pool.stream(task('read', plan, interval, signal, form)), form);
     },
+    files: (plan, interval, form, signal) => formedFiles(pool.stream(task('files', plan, interval, signal, form))),
     counts: async (plan, intervals, signal) =>
       (await pool.run(together('counts', { plan: within(plan, intervals), intervals }, signal))) as number[],
     readAll: async function* (wanted, signal) {
@@ -51,7 +61,7 @@ const within = (plan: FrozenPlan, intervals: readonly Interval[]): FrozenPlan =>
 };
 
 function task(name: string, plan: FrozenPlan, interval: Interval, signal: AbortSignal, form?: Form): Task {
-  const input: RowsWanted = { plan: within(plan, [interval]), interval, ...(form && { form }) };
+  const input = { plan: within(plan, [interval]), interval, ...(form && { form }) } satisfies RowsWanted;
   return { name, input, owner: plan.organizationId, subject: `${plan.attempt} ${interval.start}`, signal };
 }
 

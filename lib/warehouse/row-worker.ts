@@ -3,7 +3,7 @@ import { folderFiles } from '../ports/files/folder.ts';
 import { serveTasks } from '../workers/serve.ts';
 import { type AllWanted, duckdbWarehouse } from './duckdb.ts';
 import { duckdbReader } from './duckdb-reader.ts';
-import type { CountsWanted, RowsWanted } from './pooled.ts';
+import type { CountsWanted, FilesWanted, LinesWanted, RowsWanted } from './pooled.ts';
 import type { Reading } from './reader.ts';
 
 export interface RowWorkerOptions {
@@ -24,9 +24,11 @@ void serveTasks<RowWorkerOptions>(async ({ folder, options: { lake, memoryLimit 
     counts: ({ plan, intervals }: CountsWanted) => warehouse.counts(plan, intervals, never),
     look: (reading: Reading) => reader.read(reading, { organization: '', signal: never }),
     'read-all': (wanted: AllWanted) => warehouse.readAll(wanted, never),
-    read: async function* ({ plan, interval, form }: RowsWanted) {
-      if (form === undefined) throw new Error('rows are read in a form');
+    read: async function* ({ plan, interval, form }: LinesWanted) {
       yield* warehouse.read(plan, interval, form, never);
+    },
+    files: async function* ({ plan, interval, form }: FilesWanted) {
+      yield* warehouse.files(plan, interval, form, never);
     },
   };
 });

@@ -42,22 +42,31 @@ export interface RowQuery {
   readonly where?: Expression | null;
 }
 
-/** How rows become bytes. */
-export type Form =
+/** How rows become lines. */
+export type LineForm =
   /** All lines of the interval are packed as one, if they are. */
   | { readonly format: 'JSONLines'; readonly columns: readonly Column[]; readonly packing?: Packing | null }
   /** PostgreSQL's COPY text format. */
-  | { readonly format: 'CopyText'; readonly columns: readonly Column[] }
-  | {
-      readonly format: 'Parquet';
-      readonly columns: readonly Column[];
-      readonly compression: ParquetCompression;
-      /** What would be larger comes as several files of about so many bytes, with `NEXT_FILE` before each. */
-      readonly fileBytes: number;
-    };
+  | { readonly format: 'CopyText'; readonly columns: readonly Column[] };
 
-/** Stands between bytes, before each of several files. */
-export const NEXT_FILE: Buffer = Buffer.alloc(0);
+/** How rows become files. */
+export interface ParquetForm {
+  readonly format: 'Parquet';
+  readonly columns: readonly Column[];
+  readonly compression: ParquetCompression;
+  /** What would be larger comes as several files of about so many bytes. */
+  readonly fileBytes: number;
+}
+
+export type Form = LineForm | ParquetForm;
+
+/** A file that was formed of rows, on a disk of this machine. Plain JSON. */
+export interface FormedFile {
+  /** Absolute. */
+  readonly path: string;
+  /** It is one of several of its interval. */
+  readonly isPart: boolean;
+}
 
 /** The port to the engine that selects rows and forms the final bytes. */
 export interface Warehouse {
@@ -65,6 +74,11 @@ export interface Warehouse {
   unload(plan: FrozenPlan, intervals: readonly number[]): Promise<{ QueryString: string; WorkGroup: string } | null>;
   /** How many rows the interval delivers. */
   count(plan: FrozenPlan, interval: Interval, signal: AbortSignal): Promise<number>;
-  /** The interval's rows in the final form, in a fixed order; lines that are not packed come in pieces of whole ones. Ends with an error on abort. */
-  read(plan: FrozenPlan, interval: Interval, form: Form, signal: AbortSignal): AsyncIterable<Buffer>;
+  /** The interval's rows as lines, in a fixed order; those that are not packed come in pieces of whole ones. Ends with an error on abort. */
+  read(plan: FrozenPlan, interval: Interval, form: LineForm, signal: AbortSignal): AsyncIterable<Buffer>;
+  /**
+   * The interval's rows as files, in the same order. Each is there until the next one is asked for, or the end: whoever
+   * asked may move it away. Ends with an error on abort.
+   */
+  files(plan: FrozenPlan, interval: Interval, form: ParquetForm, signal: AbortSignal): AsyncIterable<FormedFile>;
 }

@@ -1,8 +1,11 @@
 /** What a service and its worker say to each other: frames of bytes over one socket, each of a kind. */
 import type { Writable } from 'node:stream';
 
-/** `task` goes to the worker; of the others, any number of `bytes` and then one `result` or `error` come back. */
-type FrameKind = 'task' | 'bytes' | 'result' | 'error';
+/**
+ * `task` and `next` go to the worker. Of the others any number of `bytes` and `handed`, which is JSON, come back, and then
+ * one `result` or `error`. After `handed` the worker waits for `next`.
+ */
+type FrameKind = 'task' | 'bytes' | 'result' | 'error' | 'handed' | 'next';
 
 export interface Frame {
   readonly kind: FrameKind;
@@ -11,7 +14,7 @@ export interface Frame {
 
 /** Before each body: its length in bytes, then the number of its kind. */
 const HEADER_BYTES = 5;
-const KINDS: readonly FrameKind[] = ['task', 'bytes', 'result', 'error'];
+const KINDS: readonly FrameKind[] = ['task', 'bytes', 'result', 'error', 'handed', 'next'];
 
 /**
  * Yields the frames of a stream. One of bytes comes in the parts in which it arrives, for a copy of each would cost as

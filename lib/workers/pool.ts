@@ -33,6 +33,11 @@ export interface PoolOptions {
   readonly silenceMs: number;
   /** Where each worker has a folder of its own. Default: the system's temporary one. */
   readonly folder?: string;
+  /**
+   * Where Node keeps the workers' programs compiled, so that all but the first start in half the time and with 30 MB less.
+   * Only who may run the service may write there. Default: nowhere.
+   */
+  readonly compiled?: string;
   /** Where it is counted how often a piece of work took its process down; without it, in this process. */
   readonly deaths?: string;
   readonly log: Pick<Log, 'warning'>;
@@ -53,7 +58,8 @@ export interface Task {
 
 export interface WorkerPool {
   /**
-   * Yields the bytes that a task gives, in parts of any length (an empty one is kept), and returns its result. Throws what the task throws; the signal's reason on
+   * Yields the bytes that a task gives, in parts of any length (an empty one is kept), and what it hands over, as one part of
+   * JSON: it goes on when the next one is asked for. Returns its result. Throws what the task throws; the signal's reason on
    * abort; `LineFull`; `WorkerLost` when its process was killed or died; `Permanent` when that was the third time, and
    * `Transient` when it had to go because all together took too much memory. Who stops early kills the worker.
    */
@@ -84,7 +90,7 @@ export class WorkerLost extends Error {
 const WATCH_MS = process.platform === 'linux' ? 50 : 500;
 /** A worker that has nothing to do is kept for so long. */
 const IDLE_MS = 30 * SECOND_MS;
-/** A worker that has more than this share of its memory after a task is not used again. */
+/** A worker that has more than this share of its memory after a task is not used again, but replaced. */
 const REUSED_BELOW = 0.6;
 const MB = 1024 * 1024;
 /** What is kept of the last words of a worker, in characters. */
@@ -166,8 +172,9 @@ class Pool implements WorkerPool {
       for (;;) {
         const frame = await worker.next(this.#options.silenceMs);
         if (frame === undefined) throw await this.#lost(worker, signal);
-        if (frame.kind === 'bytes') {
+        if (frame.kind === 'bytes' || frame.kind === 'handed') {
           yield frame.body;
+          if (frame.kind === 'handed') worker.goOn();
           continue;
         }
         isDone = true;
@@ -190,8 +197,8 @@ class Pool implements WorkerPool {
   }
 
   #start(): WorkerProcess {
-    const { program, options, memory, folder = tmpdir(), log } = this.#options;
-    const worker = new WorkerProcess({ program, options, folder, limit: memory.each * MB });
+    const { program, options, memory, folder = tmpdir(), compiled, log } = this.#options;
+    const worker = new WorkerProcess({ program, options, folder, compiled, limit: memory.each * MB });
     this.#all.add(worker);
     void worker.ended.then(({ lastWords, reason }) => {
       this.#all.delete(worker);
@@ -215,12 +222,16 @@ class Pool implements WorkerPool {
       clearInterval(this.#watch);
       this.#watch = undefined;
     }
-    if (!isDone || worker.isLeaving || worker.most > this.#options.memory.each * MB * REUSED_BELOW) {
-      void worker.kill('retired');
-    } else {
-      worker.isIdle(IDLE_MS);
-      this.#idle.push(worker);
-    }
+    const isWanted = isDone && !worker.isLeaving;
+    const isTooLarge = worker.most > this.#options.memory.each * MB * REUSED_BELOW;
+    if (!isWanted || isTooLarge) void worker.kill('retired');
+    // Another one takes its place, so that the next task need not wait for a start.
+    if (isWanted) this.#keep(isTooLarge ? this.#start() : worker);
+  }
+
+  #keep(worker: WorkerProcess): void {
+    worker.isIdle(IDLE_MS);
+    this.#idle.push(worker);
   }
 
   /** Kills whoever has more memory than they may; of those that have too much together the one that has most. */
@@ -279,15 +290,21 @@ class WorkerProcess {
     program,
     options,
     folder,
+    compiled,
     limit,
-  }: Pick<PoolOptions, 'program' | 'options'> & { readonly folder: string; readonly limit: number }) {
+  }: Pick<PoolOptions, 'program' | 'options'> & {
+    readonly folder: string;
+    readonly compiled: string | undefined;
+    readonly limit: number;
+  }) {
     const own = join(folder, `worker-${randomUUID()}`);
     mkdirSync(own, { recursive: true, mode: 0o700 });
     const start: Start = { parent: process.pid, folder: own, options };
     const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
     const [command, ...rest] = limitedTo(limit, [process.execPath, ...flags, program, JSON.stringify(start)]);
     // It is given nothing of the environment: there may be secrets in it.
-    this.#child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: {} });
+    const env = compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled };
+    this.#child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env });
     this.#socket = this.#child.stdio[3] as Duplex;
     // Whoever reads learns of it, and the process's end says why.
     this.#socket.on('error', () => {});
@@ -325,6 +342,11 @@ class WorkerProcess {
   give(task: { readonly name: string; readonly input: unknown }): void {
     // A worker that is gone does not take it; the next frame tells.
     writeFrame(this.#socket, 'task', jsonBody(task)).catch(() => {});
+  }
+
+  /** What was handed over is not needed any more. */
+  goOn(): void {
+    writeFrame(this.#socket, 'next', Buffer.alloc(0)).catch(() => {});
   }
 
   /** Returns the next frame; undefined when the process has ended. It is killed when there is none for so long. */

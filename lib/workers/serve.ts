@@ -1,12 +1,18 @@
 /** The worker's side: takes one task after another from the process that started it. */
+import { flushCompileCache } from 'node:module';
 import { Socket } from 'node:net';
 import { setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { sentError } from './errors.ts';
-import { framesOf, jsonBody, writeFrame } from './frames.ts';
+import { type Frame, framesOf, jsonBody, writeFrame } from './frames.ts';
 
-/** Does a task: yields bytes and returns its result, or just resolves to that. Input and result are JSON. */
-type Work = (input: never) => AsyncGenerator<Uint8Array, unknown> | Promise<unknown>;
+/**
+ * Does a task: yields bytes and returns its result, or just resolves to that. Input and result are JSON. Any other object
+ * that it yields is handed over as JSON, and it goes on when it is asked for the next.
+ */
+type Work = (input: never) => Steps | Promise<unknown>;
+
+type Steps = AsyncGenerator<object, unknown>;
 
 /** What a worker process is told when it is started. */
 export interface Start<Options = unknown> {
@@ -44,13 +50,16 @@ export async function serveTasks<Options>(
   new Worker(WATCH, { eval: true, workerData: start.parent, stdout: true, stderr: true }).unref();
   const socket = new Socket({ fd: SOCKET_FD, readable: true, writable: true });
   const tasks = await works(start);
-  for await (const { body } of framesOf(socket)) {
+  // It is killed at last, and would not do so by itself.
+  flushCompileCache();
+  const frames = framesOf(socket);
+  for await (const { body } of frames) {
     const { name, input } = JSON.parse(body.toString()) as { name: string; input: never };
     try {
       const work = tasks[name];
       if (work === undefined) throw new Error(`there is no task ${name}`);
       const doing = work(input);
-      const result = 'next' in doing ? await written(socket, doing) : await doing;
+      const result = 'next' in doing ? await written(socket, frames, doing) : await doing;
       await writeFrame(socket, 'result', jsonBody(result));
     } catch (error) {
       await writeFrame(socket, 'error', jsonBody(sentError(error)));
@@ -60,13 +69,18 @@ export async function serveTasks<Options>(
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** Writes the bytes that are yielded, and returns the result. */
-async function written(socket: Socket, steps: AsyncGenerator<Uint8Array, unknown>): Promise<unknown> {
+/** Writes what is yielded, and returns the result. */
+async function written(socket: Socket, frames: AsyncGenerator<Frame>, steps: Steps): Promise<unknown> {
   const ahead: Promise<void>[] = [];
   for (;;) {
-    const step = await steps.next();
-    if (step.done === true) return step.value;
-    ahead.push(writeFrame(socket, 'bytes', step.value));
+    const { done, value } = await steps.next();
+    if (done === true) return value;
+    if (!(value instanceof Uint8Array)) {
+      await writeFrame(socket, 'handed', jsonBody(value));
+      await frames.next();
+      continue;
+    }
+    ahead.push(writeFrame(socket, 'bytes', value));
     if (ahead.length > MOST_AHEAD) await ahead.shift();
   }
 }

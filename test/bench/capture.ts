@@ -24,6 +24,9 @@ const GOAL_QUERYABLE_MS = 2 * SECOND_MS;
 /** Throughput of an export of a day that came in small requests, by that of the same events that came at once. */
 const GOAL_EXPORT = 0.8;
 const SMALL_REQUESTS = 10_000;
+/** Processor time of a landing into the large day, by that of one into the small. */
+const GOAL_DAY = 1.1;
+const SMALL_DAY = 100_000;
 /** All of them arrive on this day, which is the interval. */
 const START = Date.UTC(2025, 5, 2);
 /** The best of so many exports counts, for both. */
@@ -38,6 +41,7 @@ export const capturing: Part = async (bench) => [
   ...(await accepting(bench)),
   ...(await sustaining(bench)),
   await askingFor(bench),
+  await landingIntoDays(bench),
   await exportingCaptured(bench),
 ];
 
@@ -170,6 +174,23 @@ async function askingFor(bench: Bench): Promise<Row> {
     ratio: ms / GOAL_QUERYABLE_MS,
     goal: atMost(1, ms / GOAL_QUERYABLE_MS),
     note: `at most ${count(Math.max(...took))} ms of ${rounds}`,
+  };
+}
+
+/** A landing looks for its events in all that came in two days. */
+async function landingIntoDays(bench: Bench): Promise<Row> {
+  const [large, events] = bench.small ? [1_000_000, 25_000] : [5_000_000, 100_000];
+  bench.say(`landing ${count(events)} events into days of ${count(SMALL_DAY)} and of ${count(large)}`);
+  const { output } = await run('landing-into-days.ts', { days: [SMALL_DAY, large], events, rounds: ROUNDS }, bench);
+  const { days } = output as { days: { first: number; least: number }[] };
+  const [{ least: small } = { least: Number.NaN }, { first, least } = { first: Number.NaN, least: Number.NaN }] = days;
+  return {
+    what: `processor time: land ${count(events)} events, day of ${count(large)}`,
+    measured: `${count(least)} ms`,
+    peer: `day of ${count(SMALL_DAY)} ${count(small)} ms`,
+    ratio: least / small,
+    goal: atMost(GOAL_DAY, least / small),
+    note: `the first of a service ${count(first)} ms`,
   };
 }
 

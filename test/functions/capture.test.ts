@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { handler as capture } from '../../functions/capture.ts';
 import { handler as landInbox } from '../../functions/steps/land-inbox.ts';
@@ -30,7 +31,8 @@ async function stage(change: (inbox: Inbox) => Inbox = (inbox) => inbox) {
       requestContext: { ...event.requestContext, identity: { sourceIp: '203.0.113.7' } },
     } as never);
   };
-  const land = () => landInbox({ ...context, landing: landing(context) })({ execution: 'e' });
+  const land = () =>
+    landInbox({ ...context, landing: landing(context, join(context.folder, 'uuids')) })({ execution: 'e' });
   const job = () => own.table.get(keys.job('landing', LANDING_JOB));
   const rows = async () => (await allFiles(own.table, 7, 'events')).reduce((sum, file) => sum + file.rows, 0);
   return { context, clock: own.clock, inbox, send, land, job, rows };

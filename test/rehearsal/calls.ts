@@ -9,10 +9,13 @@ import { ACCOUNT, PARTITION, REGION } from './assembly.ts';
 import type { Invocation } from './lambda.ts';
 import type { Access, Permissions } from './permissions.ts';
 
-/** A service of which the protocol is JSON: answers a call by its name, or throws an error with AWS's name for it. */
-type JsonService = (action: string, asked: never) => object | Promise<object>;
+/** Returns whether the caller may: a service that acts with the caller's rights asks. */
+export type Allows = (access: Access) => boolean;
 
-const JSON_SERVICES = ['events', 'firehose', 'kms', 'states'] as const;
+/** A service of which the protocol is JSON: answers a call by its name, or throws an error with AWS's name for it. */
+type JsonService = (action: string, asked: never, allows: Allows) => object | Promise<object>;
+
+const JSON_SERVICES = ['athena', 'events', 'firehose', 'kms', 'states'] as const;
 type JsonServiceName = (typeof JSON_SERVICES)[number];
 
 interface Caller {
@@ -126,7 +129,8 @@ export async function startCalls(options: CallsOptions): Promise<Calls> {
       log.push({ ...call, units: await passToDynamodb(received, response) });
     } else {
       log.push({ ...call, units: 0 });
-      await answer(response, options.services[service as JsonServiceName], action, received.body);
+      const allows: Allows = (access) => role === null || permissions.allows(role, access, caller.name);
+      await answer(response, options.services[service as JsonServiceName], action, received.body, allows);
     }
   }
 
@@ -239,10 +243,16 @@ function passed(target: string, agent: Agent, { method, url, headers, body }: Re
   });
 }
 
-async function answer(response: ServerResponse, service: JsonService, action: string, body: Buffer): Promise<void> {
+async function answer(
+  response: ServerResponse,
+  service: JsonService,
+  action: string,
+  body: Buffer,
+  allows: Allows,
+): Promise<void> {
   const type = { 'Content-Type': 'application/x-amz-json-1.0' };
   try {
-    const answered = await service(action, JSON.parse(body.toString()) as never);
+    const answered = await service(action, JSON.parse(body.toString()) as never, allows);
     response.writeHead(200, type).end(JSON.stringify(answered));
   } catch (error) {
     const { name, message } = error as Error;
@@ -260,6 +270,9 @@ function deny(response: ServerResponse, service: string, message: string): void 
   }
 }
 
+/** The workgroup is in the id of a query of Athena here, so that its rights can be told by that. */
+const workGroupOf = (id: string): string => id.slice(0, id.lastIndexOf('.'));
+
 /** Returns the actions that a call needs, each on its resource. */
 function accessesOf(service: string, action: string, received: Received): Access[] {
   if (service === 's3') return s3Accesses(action, received);
@@ -276,6 +289,12 @@ function accessesOf(service: string, action: string, received: Received): Access
   if (service === 'events') {
     const entries = asked.Entries as { EventBusName: string }[];
     return entries.map(({ EventBusName: resource }) => ({ action: `events:${action}`, resource }));
+  }
+  if (service === 'athena') {
+    const group = asked.WorkGroup ?? workGroupOf(asked.QueryExecutionId);
+    return [
+      { action: `athena:${action}`, resource: `arn:${PARTITION}:athena:${REGION}:${ACCOUNT}:workgroup/${group}` },
+    ];
   }
   if (service === 'firehose') {
     const resource = `arn:${PARTITION}:firehose:${REGION}:${ACCOUNT}:deliverystream/${asked.DeliveryStreamName}`;

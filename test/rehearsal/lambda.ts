@@ -12,6 +12,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PayloadTooLarge } from '../../infra/local/rest-api.ts';
+import type { Settings } from '../../lib/ports/settings.ts';
 import { type Assembly, REGION, type Resource } from './assembly.ts';
 import type { Permissions } from './permissions.ts';
 
@@ -58,6 +59,8 @@ interface LambdaOptions {
   readonly permissions: Permissions;
   /** Where every AWS service is. */
   readonly endpoint: () => string;
+  /** Settings that are others than the stage's. */
+  readonly settings: Partial<Settings>;
   /** How far the rehearsal's clock is ahead, in milliseconds. */
   readonly clockOffset: () => number;
   /** A file with the certificates of authorities that functions trust beside the public ones. */
@@ -103,7 +106,7 @@ interface Running {
 }
 
 export function startLambda(options: LambdaOptions): Lambda {
-  const { assembly, permissions, endpoint, clockOffset, trusted, log } = options;
+  const { assembly, permissions, endpoint, settings, clockOffset, trusted, log } = options;
   const deployed = new Map<string, Deployed>();
   for (const [n, resource] of assembly.ofType('AWS::Lambda::Function').entries()) {
     const { properties } = resource;
@@ -164,6 +167,7 @@ export function startLambda(options: LambdaOptions): Lambda {
         cwd: task,
         env: {
           ...properties['Environment']?.['Variables'],
+          SETTINGS: JSON.stringify({ ...JSON.parse(properties['Environment']['Variables']['SETTINGS']), ...settings }),
           ...lambdaEnvironment(one, memory),
           LAMBDA_TASK_ROOT: task,
           AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -57,6 +57,7 @@ const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly
   { right: /^s3:DeleteObject .*runfiles/i, roles: /^Functions(Steps|Ended)/, why: 'what a run that broke has kept' },
   { right: /^s3:GetObject .*runfiles/i, roles: /^Workflows/, why: 'Athena reads what it has written' },
   { right: /^athena:StopQueryExecution /, roles: /^Workflows/, why: 'an execution is stopped while it queries' },
+  { right: /^athena:StopQueryExecution /, roles: /^FunctionsInternal/, why: 'a query is cancelled while it runs' },
   {
     right: /^lambda:InvokeFunction .*:\*$/,
     roles: /^TickCaller/,

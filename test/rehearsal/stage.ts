@@ -14,6 +14,7 @@ import { type Certificate, selfSigned } from '../support/certificate.ts';
 import { dynamodbClient, dynamodbServer } from '../support/dynamodb-local.ts';
 import { apiOf } from './api.ts';
 import { type Assembly, REGION } from './assembly.ts';
+import { fakeAthena } from './athena.ts';
 import { type Calls, startCalls } from './calls.ts';
 import { type RehearsalClock, rehearsalClock } from './clock.ts';
 import { emit, eventBus, ring } from './events.ts';
@@ -23,6 +24,9 @@ import { fakeKms } from './kms.ts';
 import { type Lambda, startLambda } from './lambda.ts';
 import { type Permissions, permissionsOf } from './permissions.ts';
 import { runQuery } from './queries.ts';
+
+/** So little is too much for a function that what SDKs send on the journey is: of that, Athena answers who asks later. */
+const QUERY_BYTES = { waited: 1e9, background: 300_000, athena: 1e9 };
 
 /** The access key of an operator, who may do everything: deploy, import and look after the stage. */
 const OPERATOR = 'AKIAOPERATOR';
@@ -88,6 +92,9 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
     await local.send(new CreateTableCommand(tableInput(table.ref, table.properties as GlobalTable)));
     for (const { ref } of assembly.ofType('AWS::S3::Bucket')) await storage.client.createBucket({ Bucket: ref });
 
+    const bucketOf = (id: RegExp): string =>
+      assembly.ofType('AWS::S3::Bucket').find((resource) => id.test(resource.id))?.ref ?? '';
+
     const certificate = selfSigned();
     const trusted = join(mkdtempSync(join(tmpdir(), 'trusted-')), 'certificate.pem');
     endings.push(async () => rmSync(dirname(trusted), { recursive: true }));
@@ -98,6 +105,7 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
       assembly,
       permissions,
       endpoint: () => endpoint,
+      settings: { queryBytes: QUERY_BYTES },
       clockOffset: clock.offset,
       trusted,
       log: functionLog,
@@ -134,6 +142,7 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
         invoke: (arn, event) => lambda.invoke(arn, event),
       },
       services: {
+        athena: fakeAthena({ assembly, client: storage.client, lakeBucket: bucketOf(/^Lake/) }),
         events: eventBus({ assembly, permissions, lambda }),
         firehose: firehose.call,
         kms: fakeKms(assembly.attribute(key, 'Arn')),
@@ -160,8 +169,6 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
     });
     endings.push(() => gateway.close());
 
-    const bucketOf = (id: RegExp): string =>
-      assembly.ofType('AWS::S3::Bucket').find((resource) => id.test(resource.id))?.ref ?? '';
     const functions = new Map(
       assembly
         .ofType('AWS::Lambda::Function')

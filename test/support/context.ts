@@ -121,6 +121,9 @@ const noWarehouse: Warehouse = {
   read: () => {
     throw new Error('this test has no warehouse');
   },
+  files: () => {
+    throw new Error('this test has no warehouse');
+  },
 };
 
 /** Each question is put to `answer` once. */

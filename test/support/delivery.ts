@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Config, Delivery, Destination, Prepared, Receipt } from '../../lib/exports/destinations/destination.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import { packed, packingOf } from '../../lib/warehouse/packing.ts';
+import type { FormedFile } from '../../lib/warehouse/warehouse.ts';
 import { copyRows } from './copy-rows.ts';
 
 /** The hour that test deliveries are about. */
@@ -47,6 +49,21 @@ export async function atOnce(source: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
+/** The same lines as files below a folder, of at most so many bytes each: what a destination takes as Parquet. */
+export async function* formedLines(below: string, count: number, fileBytes: number): AsyncGenerator<FormedFile> {
+  const all = await atOnce(lines(count));
+  const folder = mkdtempSync(join(below, 'formed-'));
+  const path = join(folder, 'file');
+  try {
+    for (let from = 0; from < all.length; from += fileBytes) {
+      writeFileSync(path, all.subarray(from, from + fileBytes));
+      yield { path, isPart: all.length > fileBytes };
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 /** Returns a text that is another one for other bytes. */
 export const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -71,6 +88,9 @@ export function delivery<C extends Config>(
     columns: (defaults) => defaults,
     rows: (form) =>
       form.format === 'CopyText' ? copyRows(changes.model ?? 'events', count) : packed(lines(count), packingOf(form)),
+    files: () => {
+      throw new Error('these rows are lines');
+    },
     outbound: openOutbound(reach),
     reach,
     signal: new AbortController().signal,

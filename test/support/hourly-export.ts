@@ -32,6 +32,9 @@ export async function hourlyExport() {
     unload: () => Promise.resolve(null),
     count: (_plan, interval) => Promise.resolve(rows.get(interval.start)?.length ?? 0),
     read: (_plan, interval) => Readable.from((rows.get(interval.start) ?? []).map((row) => Buffer.from(`${row}\n`))),
+    files: () => {
+      throw new Error('this destination takes lines');
+    },
   };
   const settings = { ...LOCAL_SETTINGS, strictAnswers: true, cancelSeconds: 0.005 };
   const context = testContext({ warehouse, settings });

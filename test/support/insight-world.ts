@@ -1,7 +1,7 @@
 /** Worlds of insights over events and persons that a test writes down. */
 import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
 import type { Syntax } from '../../lib/hogql/syntax.ts';
-import type { LookingWorld, Moment, WorldFile } from '../../lib/insights/answering/world.ts';
+import type { LookingWorld, Moment, WorldFile } from '../../lib/insights/answering/looking-world.ts';
 import { worldDatabase } from '../../lib/insights/answering/world.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { START, temporaryFolder } from './context.ts';

@@ -7,12 +7,12 @@ import { withHotColumns } from '../../lib/lake/hot-columns.ts';
 import { digestOf } from '../../lib/lake/intact.ts';
 import { LAKE_MODELS, type Model } from '../../lib/lake/schema.ts';
 import type { FileStore } from '../../lib/ports/files/files.ts';
-import type { Form, FrozenPlan, PlannedFile } from '../../lib/warehouse/warehouse.ts';
+import type { FrozenPlan, LineForm, PlannedFile } from '../../lib/warehouse/warehouse.ts';
 
 const START = Date.UTC(2026, 0, 1);
 
 /** Events as lines of the columns that files have. */
-export const LINES: Form = { format: 'JSONLines', columns: FILE_COLUMNS.events };
+export const LINES: LineForm = { format: 'JSONLines', columns: FILE_COLUMNS.events };
 
 /** A plain event as a row of the lake: the columns that a test does not name. */
 const ROW = {

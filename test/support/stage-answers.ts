@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { type LambdaClient, TooManyRequestsException } from '@aws-sdk/client-lambda';
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import type { Asked } from '../../lib/insights/answering/answerer.ts';
+import { athenaPool, bySize } from '../../lib/insights/answering/athena-pool.ts';
+import { type AnswerOfAthena, athenaAnswers } from '../../lib/insights/answering/athena-world.ts';
 import { type AnswerOfCopies, answerOfCopies } from '../../lib/insights/answering/copied-world.ts';
 import { lakeWorker } from '../../lib/insights/answering/lake-worker.ts';
 import { pooledAnswerer } from '../../lib/insights/answering/pooled-answerer.ts';
@@ -13,11 +15,13 @@ import { lakeCopies } from '../../lib/lake/copies.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
 import { lambdaFunction } from '../../lib/ports/functions/lambda.ts';
+import type { RowQueries } from '../../lib/ports/queries/athena.ts';
 import { duckdbReader } from '../../lib/warehouse/duckdb-reader.ts';
 import { pooledReader } from '../../lib/warehouse/pooled-reader.ts';
 import type { Reading } from '../../lib/warehouse/reader.ts';
 import { type FunctionTask, functionPool } from '../../lib/workers/function-pool.ts';
 import { tableTurns } from '../../lib/workers/table-turns.ts';
+import { athenaHere } from './athena.ts';
 import { startBucket } from './bucket.ts';
 import { temporaryFolder, testContext } from './context.ts';
 import { onEnd } from './on-end.ts';
@@ -39,11 +43,20 @@ const failed = (errorType: string, errorMessage: string) => ({
   Payload: Buffer.from(JSON.stringify({ errorType, errorMessage })),
 });
 
+interface StageContextOptions {
+  readonly turns?: number;
+  readonly queryBytes?: { readonly waited: number; readonly background: number; readonly athena: number };
+}
+
 /**
  * Returns such a context. `fetched` are the paths of the lake that were fetched, `orders` those that nobody has carried
- * out yet; `lambda.instead` answers calls in the place of the function that reads the lake.
+ * out yet; `lambda.instead` answers calls in the place of the function that reads the lake. `athena` are the queries that
+ * Athena was asked, and `athena.instead` answers in its place.
  */
-export async function stageContext({ turns = 8 }: { readonly turns?: number } = {}) {
+export async function stageContext({
+  turns = 8,
+  queryBytes = { waited: 1e9, background: 4e9, athena: 100e9 },
+}: StageContextOptions = {}) {
   const bucket = await startBucket();
   onEnd(() => bucket.close());
   const fetched: string[] = [];
@@ -80,6 +93,7 @@ export async function stageContext({ turns = 8 }: { readonly turns?: number } = 
       run: async ({ input }) =>
         plain(await rows.read(plain(input) as Reading, { organization: '', signal: AbortSignal.timeout(60_000) })),
     },
+    mostBytes: queryBytes,
     clock: base.clock,
     log: base.log,
   });
@@ -126,13 +140,33 @@ export async function stageContext({ turns = 8 }: { readonly turns?: number } = 
       background: shared('background', 0),
     }),
   };
+  const here = await athenaHere({ lake: base.lake, database: 'lake', folder: join(temporaryFolder(), 'athena') });
+  onEnd(() => here.end());
+  const athena: { instead: RowQueries['rows'] | undefined; asked: string[] } = { instead: undefined, asked: [] };
+  const answered = athenaAnswers();
+  const large = athenaPool({
+    queries: {
+      rows: async (sql, signal) => {
+        athena.asked.push(sql);
+        return athena.instead === undefined ? here.rows(sql) : athena.instead(sql, signal);
+      },
+    },
+    workers: { run: async ({ input }) => plain(await answered(plain(input) as AnswerOfAthena)) },
+    turns: shared('athena'),
+    lake: { database: 'lake', address: base.lake.root },
+    mostBytes: queryBytes.athena,
+    ms: 300_000,
+    log: base.log,
+  });
+  const small = pooledAnswerer({ waited: background, background });
   const carryOut = queryRunner({
     ...base,
-    answerer: pooledAnswerer({ waited: background, background }),
+    answerer: bySize(small, pooledAnswerer({ waited: large, background: large })),
+    renewing: small,
     background: shared('background', 0),
     cancelMs: 5,
   });
-  return { context, fetched, folder, lambda, orders, carryOut };
+  return { context, fetched, folder, lambda, athena, orders, carryOut };
 }
 
 /** The queries that the function was asked for. */

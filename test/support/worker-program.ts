@@ -1,4 +1,6 @@
 /** What a worker of the tests can do: well, badly, and never. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { serveTasks } from '../../lib/workers/serve.ts';
 
 const PIECE = 1024 * 1024;
@@ -12,6 +14,15 @@ await serveTasks(async ({ options }) => ({
     for (let n = 0; n < pieces; n += 1) yield Buffer.alloc(PIECE, n);
     yield Buffer.alloc(0);
     return pieces;
+  },
+  /** Hands over so many files, one after another. */
+  hands: async function* ({ folder, count }: { folder: string; count: number }): AsyncGenerator<object> {
+    for (let n = 0; n < count; n += 1) {
+      const path = join(folder, String(n));
+      writeFileSync(path, '');
+      yield { name: String(n) };
+      rmSync(path);
+    }
   },
   fails: async ({ name, message }: { name: string; message: string }) => {
     throw Object.assign(new Error(message), { name });

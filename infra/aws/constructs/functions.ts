@@ -8,7 +8,7 @@ import { keys } from '../../../lib/ports/table/keys.ts';
 import type { FileUse, StepNeed, StepUses } from '../../../lib/workflow/steps.ts';
 import type { MachineName } from '../../../lib/workflow/workflow.ts';
 import { isNative } from '../bundle.ts';
-import type { DataStack } from '../data-stack.ts';
+import { type DataStack, QUERY_RESULTS } from '../data-stack.ts';
 import {
   ENVIRONMENT,
   FUNCTIONS,
@@ -19,12 +19,15 @@ import {
   type Variable,
 } from '../functions.ts';
 import type { Concurrency, Stage } from '../stages.ts';
+import { athenaOver } from './athena.ts';
 import { allow, permit } from './permissions.ts';
 
 interface FunctionsProps {
   readonly stage: Stage;
   readonly data: DataStack;
   readonly workGroup: string;
+  /** The workgroup of queries whose rows are wanted. */
+  readonly queryWorkGroup: string;
   /** ARN of the bus on which failures are announced. */
   readonly eventBus: string;
   /** ARN of the delivery stream of the inbox. */
@@ -117,6 +120,7 @@ export class Functions extends Construct {
       allow(['xray:PutTraceSegments', 'xray:PutTelemetryRecords'], ['*']),
       ...tableStatements(spec, table),
       ...spec.needs.flatMap((need) => statementsOf(need, spec, partition, props)),
+      ...(spec.needs.includes('queryRunner') ? athenaOver(this, props.data, answers(props.queryWorkGroup)) : []),
       ...this.callsOf(spec),
     ];
     permit(role, statements, WILDCARDS);
@@ -142,7 +146,7 @@ export class Functions extends Construct {
 
   private environmentOf(spec: LambdaSpec, props: FunctionsProps): Record<string, string> {
     const { needs } = spec;
-    const { stage, data, machines, workGroup, eventBus, inboxStream } = props;
+    const { stage, data, machines, workGroup, queryWorkGroup, eventBus, inboxStream } = props;
     const values: Record<Variable, () => string> = {
       STAGE: () => stage.name,
       TABLE_NAME: () => data.tableName,
@@ -154,6 +158,7 @@ export class Functions extends Construct {
       LAKE_BUCKET: () => data.lakeBucket,
       LAKE_DATABASE: () => data.database,
       WORK_GROUP: () => workGroup,
+      QUERY_WORK_GROUP: () => queryWorkGroup,
       EVENT_BUS: () => eventBus,
       INBOX_BUCKET: () => data.inboxBucket,
       INBOX_STREAM: () => inboxStream.slice(inboxStream.lastIndexOf('/') + 1),
@@ -190,6 +195,13 @@ function tableStatements({ table: use, countsKeys, reads }: LambdaSpec, table: s
 
 /** What is kept of queries is put, changed and removed, each by itself. */
 const KEEPS = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'];
+
+/** Queries that Athena answers for who asked, whose rows are read where the workgroup keeps them. */
+const answers = (workGroup: string) => ({
+  workGroup,
+  actions: ['StartQueryExecution', 'GetQueryExecution', 'GetQueryResults', 'StopQueryExecution'],
+  results: `${QUERY_RESULTS}*`,
+});
 
 const WILDCARDS =
   'Log streams, indexes of the table, objects of a bucket, executions of a machine and X-Ray have no names beforehand.';

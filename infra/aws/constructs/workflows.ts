@@ -8,13 +8,13 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { DefinitionBody, LogLevel, StateMachine, StateMachineType } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import { MODELS } from '../../../lib/lake/schema.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 import { STEPS } from '../../../lib/workflow/steps.ts';
 import { MACHINE_NAMES, type MachineName } from '../../../lib/workflow/workflow.ts';
 import type { DataStack } from '../data-stack.ts';
 import { machineName } from '../machine-name.ts';
 import type { Stage } from '../stages.ts';
+import { athenaOver } from './athena.ts';
 import { allow, explainWildcards, permit } from './permissions.ts';
 
 /** Each machine's ARN, from its name alone: functions need it that the machine itself needs. */
@@ -40,7 +40,7 @@ export class Workflows extends Construct {
 
   constructor(scope: Construct, id: string, props: WorkflowsProps) {
     super(scope, id);
-    const { stage, machines, functionNamed } = props;
+    const { stage, data, workGroup, machines, functionNamed } = props;
     const logs = new LogGroup(this, 'Log', { retention: stage.logRetention, removalPolicy: RemovalPolicy.DESTROY });
     this.machines = MACHINE_NAMES.map((name) => {
       const text = JSON.stringify(MACHINES[name]);
@@ -61,7 +61,7 @@ export class Workflows extends Construct {
       const arns = steps.map(([, arn]) => arn);
       const statements = [
         ...(arns.length === 0 ? [] : [allow(['lambda:InvokeFunction'], arns)]),
-        ...(text.includes('athena:startQueryExecution.sync') ? queries(this, props) : []),
+        ...(text.includes('athena:startQueryExecution.sync') ? athenaOver(this, data, unloads(workGroup)) : []),
         ...(text.includes('states:startExecution.sync:2') ? executions(this, machines['export-run']) : []),
       ];
       permit(machine.role, statements, WILDCARDS);
@@ -91,45 +91,19 @@ export class Workflows extends Construct {
   }
 }
 
+/** What `athena:startQueryExecution.sync` does. */
+const unloads = (workGroup: string) => ({
+  workGroup,
+  actions: ['StartQueryExecution', 'GetQueryExecution', 'StopQueryExecution'],
+  results: '*',
+});
+
 const WILDCARDS = 'Log delivery, X-Ray, executions and objects of a bucket have no names beforehand.';
 
 const reference = (name: string): string => `\${${name}}`;
 
 const substituted = (text: string, names: readonly (readonly [string, string])[]): string =>
   names.reduce((all, [name, arn]) => all.replaceAll(reference(name), arn), text);
-
-/** What `athena:startQueryExecution.sync` does with the caller's rights: the query, what it reads, what it unloads. */
-function queries(scope: Construct, { data, workGroup }: WorkflowsProps): PolicyStatement[] {
-  const { partition, region, account } = Stack.of(scope);
-  const [lake, runFiles] = [data.lakeBucket, data.runFilesBucket].map(
-    (bucket) => `arn:${partition}:s3:::${bucket}`,
-  ) as [string, string];
-  const glue = (path: string): string => `arn:${partition}:glue:${region}:${account}:${path}`;
-  return [
-    allow(
-      ['athena:StartQueryExecution', 'athena:GetQueryExecution', 'athena:StopQueryExecution'],
-      [`arn:${partition}:athena:${region}:${account}:workgroup/${workGroup}`],
-    ),
-    allow(
-      ['glue:GetDatabase', 'glue:GetTable', 'glue:GetPartitions'],
-      [
-        glue('catalog'),
-        glue(`database/${data.database}`),
-        ...MODELS.map((model) => glue(`table/${data.database}/${model}`)),
-      ],
-    ),
-    allow(
-      ['s3:GetObject'],
-      MODELS.map((model) => `${lake}/${model}/*`),
-    ),
-    allow(
-      ['s3:GetObject', 's3:PutObject', 's3:AbortMultipartUpload', 's3:ListMultipartUploadParts'],
-      [`${runFiles}/*`],
-    ),
-    allow(['s3:GetBucketLocation', 's3:ListBucket'], [lake, runFiles]),
-    allow(['s3:ListBucketMultipartUploads'], [runFiles]),
-  ];
-}
 
 /** What `states:startExecution.sync:2` needs: to start, to follow and to stop, and the rule by which it is told. */
 function executions(scope: Construct, machine: string): PolicyStatement[] {

@@ -5,7 +5,7 @@ import type { Model } from '../../lake/schema.ts';
 import type { Outbound } from '../../ports/outbound/outbound.ts';
 import type { Settings } from '../../ports/settings.ts';
 import type { Column } from '../../warehouse/columns.ts';
-import type { Form } from '../../warehouse/warehouse.ts';
+import type { FormedFile, LineForm, ParquetForm } from '../../warehouse/warehouse.ts';
 
 /** A config as stored and checked: the values that the destination's schema gives, secrets included. */
 export type Config = Readonly<Record<string, unknown>>;
@@ -32,8 +32,10 @@ export interface Delivery<C extends Config = Config> {
   readonly config: C;
   /** Returns the columns to deliver: those of the export's own query if it has one, else the destination's. */
   columns(defaults: readonly Column[]): readonly Column[];
-  /** Returns the rows in the form asked for, from the first one, each time it is called. */
-  rows(form: Form): AsyncIterable<Buffer>;
+  /** Returns the rows as lines of the form asked for, from the first one, each time it is called. */
+  rows(form: LineForm): AsyncIterable<Buffer>;
+  /** Returns the rows as files. Each is there until the next one is asked for: whoever asked may move it away. */
+  files(form: ParquetForm): AsyncIterable<FormedFile>;
   readonly outbound: Outbound;
   readonly reach: Reach;
   /**

@@ -206,10 +206,11 @@ async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
   await mkdir(partials, { recursive: true });
   const files: WaitingFile[] = [];
   let bytes = 0;
-  const prepare = async (name: string, content: string | AsyncIterable<Buffer>): Promise<number> => {
+  const prepare = async (name: string, content: string | AsyncIterable<Buffer>, path?: string): Promise<number> => {
     const from = join(partials, randomUUID());
-    await using file = await open(from, 'wx');
-    await file.writeFile(content, { signal });
+    const isThere = path !== undefined && (await isTaken(path, from));
+    await using file = await open(from, isThere ? 'r+' : 'wx');
+    if (!isThere) await file.writeFile(content, { signal });
     // A file system's own clock may stand still for milliseconds, in which others write files of the same size.
     const now = (performance.timeOrigin + performance.now()) / SECOND_MS;
     await file.utimes(now, now);
@@ -220,13 +221,13 @@ async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
   };
   try {
     let isNumbered = false;
-    for await (const { n, bytes: content } of intervalFiles(config, delivery)) {
+    for await (const { n, bytes: content, path } of intervalFiles(config, delivery)) {
       isNumbered = n !== null;
       const name = fileName(names, n);
       for (const place of n === 0 ? [name, manifestName(names)] : [name]) {
         await checkOurs(delivery, interval, placeOf(config.path, place));
       }
-      bytes += await prepare(name, content);
+      bytes += await prepare(name, content, path);
     }
     if (isNumbered) await prepare(manifestName(names), manifestText(files.map(({ name }) => name)));
     return { ...interval, bytes, files };
@@ -349,6 +350,16 @@ async function isFolder(path: string): Promise<boolean> {
 async function syncFolder(path: string): Promise<void> {
   await using handle = await open(path, 'r');
   await handle.sync();
+}
+
+/** Moves a file that was formed. Returns false when it has to be copied: it is on another file system, or gone. */
+async function isTaken(from: string, to: string): Promise<boolean> {
+  try {
+    return await moved(from, to);
+  } catch (error) {
+    if (codeOf(error) !== 'EXDEV') throw error;
+    return false;
+  }
 }
 
 /** Moves a file. Returns false when there is nothing to move. */

@@ -61,6 +61,7 @@ export async function openSending(
     config: await openConfig(context, item),
     columns: (defaults) => deliveredColumns(input.query.select ?? null, defaults),
     rows: (form) => warehouse.read(input, interval, form, signal),
+    files: (form) => warehouse.files(input, interval, form, signal),
     outbound,
     reach: reachOf(settings, item.organization_id),
     signal,

@@ -4,7 +4,8 @@ import { Failure } from '../../ports/errors.ts';
 import type { Answer } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { SentQuery } from '../kinds/source.ts';
-import type { Looked, Moment, WorldDatabase, WorldFile, WorldFiles } from './world.ts';
+import type { Looked, Moment, WorldFile, WorldFiles } from './looking-world.ts';
+import type { WorldDatabase } from './world.ts';
 
 /** A query, and all that its answer depends on. Plain JSON. */
 export interface Asked {
@@ -40,7 +41,7 @@ const MAX_BYTES = 5_000_000;
 
 /** Computes an answer in this process: what a worker does. `reads` is told the files that are read, before they are. */
 export async function computed(
-  worlds: WorldDatabase,
+  worlds: Pick<WorldDatabase, 'world'>,
   { query, moment, files }: Asked,
   reads?: (files: readonly WorldFile[]) => void,
 ): Promise<Answered> {

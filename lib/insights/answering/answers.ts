@@ -8,7 +8,7 @@ import type { Refresh } from '../queries/model.ts';
 import type { Answerer } from './answerer.ts';
 import { type AnswerCache, answerCache, type KeptAnswer } from './cache.ts';
 import { type AskedQuery, computations, keyOf, momentOf, type SeenFiles, wayOf } from './computations.ts';
-import type { Moment } from './world.ts';
+import type { Moment } from './looking-world.ts';
 
 /** Who asks. */
 export interface Asker {

@@ -11,7 +11,7 @@ import { DAY_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Answer } from '../kinds/kind.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { ClockUse } from './freshness.ts';
-import type { Looked, Moment } from './world.ts';
+import type { Looked, Moment } from './looking-world.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {

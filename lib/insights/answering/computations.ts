@@ -9,7 +9,7 @@ import type { Refresh } from '../queries/model.ts';
 import type { Answered, Answerer, Waiting } from './answerer.ts';
 import { type AnswerCache, answerKey, type KeptAnswer } from './cache.ts';
 import { clockUseOf, filesDigest, meansTheSame } from './freshness.ts';
-import type { Moment, WorldFiles } from './world.ts';
+import type { Moment, WorldFiles } from './looking-world.ts';
 
 /** A query of a project, with the overrides that it was asked with. */
 export interface AskedQuery {

@@ -1,7 +1,8 @@
 /** Answers where the lake is elsewhere: a question is asked again once copies of the files that it reads are there. */
-import { invalid } from '../../ports/errors.ts';
 import { type Answered, type Asked, computed } from './answerer.ts';
-import type { WorldDatabase, WorldFile } from './world.ts';
+import type { WorldFile } from './looking-world.ts';
+import { checkSize } from './read-bytes.ts';
+import type { WorldDatabase } from './world.ts';
 
 /** A query, and how much may be read for its answer. Plain JSON. */
 export interface AnswerOfCopies extends Asked {
@@ -40,11 +41,7 @@ export async function answerOfCopies(
     const answered = await computed(worlds, asked, (files) => {
       for (const file of files) read.set(file.path, file);
       const all = [...read.values()];
-      checkSize(
-        all.reduce((sum, { bytes = 0 }) => sum + bytes, 0),
-        mostBytes,
-        mostLater,
-      );
+      checkSize(all, mostBytes, mostLater);
       if (!files.every(({ path }) => isThere(path))) throw new Wanted(all);
     });
     return { answered, read: [...read.keys()] };
@@ -52,17 +49,4 @@ export async function answerOfCopies(
     if (!(error instanceof Wanted)) throw error;
     return { wanted: error.files.map(({ path, bytes = 0 }) => ({ path, bytes })) };
   }
-}
-
-const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1e6).toLocaleString('en-US')} MB`;
-
-function checkSize(bytes: number, mostBytes: number, mostLater: number): void {
-  if (bytes <= mostBytes) return;
-  const later =
-    bytes <= mostLater ? `Send \`"refresh": "async"\`, with which it may read ${megabytes(mostLater)}, or ask` : 'Ask';
-  invalid(
-    'query',
-    `The query reads ${megabytes(bytes)} of the project's events and persons, and may read ${megabytes(mostBytes)}. ` +
-      `${later} for less: a shorter time.`,
-  );
 }

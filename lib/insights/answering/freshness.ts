@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { isObject } from '../../ports/raw-number.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
 import type { SentQuery } from '../kinds/source.ts';
-import type { Looked, WorldFile, WorldFiles } from './world.ts';
+import type { Looked, WorldFile, WorldFiles } from './looking-world.ts';
 
 /**
  * What of the clock a query depends on: nothing, the day or the hour that it shows in the project's zone, or the very

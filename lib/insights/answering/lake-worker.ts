@@ -5,6 +5,7 @@
 import type { CopiedFile, LakeCopies } from '../../lake/copies.ts';
 import { Damaged, messageOf, Permanent } from '../../ports/errors.ts';
 import type { Log } from '../../ports/log.ts';
+import type { Settings } from '../../ports/settings.ts';
 import type { Reading } from '../../warehouse/reader.ts';
 import { sentError } from '../../workers/errors.ts';
 import type { FunctionOutcome, FunctionTask } from '../../workers/function-pool.ts';
@@ -23,21 +24,23 @@ interface LakeWorkerOptions {
   readonly answers: Pick<WorkerPool, 'run'>;
   /** Its workers run `row-worker.ts` over the copies. */
   readonly rows: Pick<WorkerPool, 'run'>;
+  /** What a task reads at most. */
+  readonly mostBytes: NonNullable<Settings['queryBytes']>;
   readonly clock: () => number;
   readonly log: Pick<Log, 'error'>;
 }
 
-/** What one task reads at most: while somebody waits for it, and when nobody does. */
-const MOST_BYTES = { waited: 1_000_000_000, background: 4_000_000_000 };
 /** Nobody who asks through the gateway waits longer. */
 const WAITED_MS = 30_000;
+
+type Most = Pick<AnswerOfCopies, 'mostBytes' | 'mostLater'>;
 
 /** A query asks so many questions at most, and each may want files once. */
 const MOST_ROUNDS = 50;
 
-export function lakeWorker({ copies, answers, rows, clock, log }: LakeWorkerOptions): LakeWorker {
-  const answered = async (input: Asked, owner: string, mostBytes: number, signal: AbortSignal): Promise<unknown> => {
-    const asked: AnswerOfCopies = { ...input, mostBytes, mostLater: MOST_BYTES.background };
+export function lakeWorker({ copies, answers, rows, mostBytes, clock, log }: LakeWorkerOptions): LakeWorker {
+  const answered = async (input: Asked, owner: string, most: Most, signal: AbortSignal): Promise<unknown> => {
+    const asked: AnswerOfCopies = { ...input, ...most };
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       const told = (await answers.run({ name: 'answer-of-copies', input: asked, owner, signal })) as AnsweredOfCopies;
       if ('answered' in told) {
@@ -49,11 +52,11 @@ export function lakeWorker({ copies, answers, rows, clock, log }: LakeWorkerOpti
     throw new Error('a query wants files again and again');
   };
 
-  const read = async (input: Reading, owner: string, mostBytes: number, signal: AbortSignal): Promise<unknown> => {
+  const read = async (input: Reading, owner: string, most: Most, signal: AbortSignal): Promise<unknown> => {
     const files: CopiedFile[] = input.files.map(({ path, bytes = 0 }) => ({ path, bytes }));
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     // As the reader says it of what takes too much of anything.
-    if (bytes > mostBytes) throw new Permanent('the files are larger than what is read at once');
+    if (bytes > most.mostBytes) throw new Permanent('the files are larger than what is read at once');
     await copies.fetch(files, signal);
     return rows.run({ name: 'look', input, owner, signal });
   };
@@ -61,11 +64,16 @@ export function lakeWorker({ copies, answers, rows, clock, log }: LakeWorkerOpti
   return {
     run: async ({ name, input, owner, until }) => {
       const left = Math.max(0, until - clock());
-      const mostBytes = left > WAITED_MS ? MOST_BYTES.background : MOST_BYTES.waited;
+      const { waited, background, athena } = mostBytes;
+      // Who has more time is told of no later: they are asked by those who can do something else.
+      const most: Most =
+        left > WAITED_MS
+          ? { mostBytes: background, mostLater: background }
+          : { mostBytes: waited, mostLater: Math.max(background, athena) };
       const signal = AbortSignal.timeout(left);
       try {
-        if (name === 'answer') return { result: await answered(input as Asked, owner, mostBytes, signal) };
-        if (name === 'look') return { result: await read(input as Reading, owner, mostBytes, signal) };
+        if (name === 'answer') return { result: await answered(input as Asked, owner, most, signal) };
+        if (name === 'look') return { result: await read(input as Reading, owner, most, signal) };
         throw new Error(`there is no task ${name}`);
       } catch (error) {
         if (error instanceof Damaged) {

@@ -68,6 +68,8 @@ type StageContext = Pick<Context, 'table' | 'clock' | 'newId' | 'log'>;
 
 /** A query that nobody waits for has ended after so long. */
 const ORDER_MS = BACKGROUND_MS + 30 * SECOND_MS;
+/** One that was too large for the first who was asked, and takes as long with the second, is stopped then. */
+const LATEST_MS = BACKGROUND_MS + 15 * SECOND_MS;
 /** A run that has not told its end by then has none. */
 const LONGEST_RUN_MS = ORDER_MS + MINUTE_MS;
 /** An order travels in the event of an invocation, which has 256 KB. */
@@ -243,8 +245,10 @@ function runOf(project: number, item: QueryRunItem, now: number): QueryRun {
 const failureOf = (error: unknown): Failure => (error instanceof Failure ? error : new Failure('server_error'));
 
 interface OrderContext extends StageContext {
-  /** Computes in the background. */
+  /** Computes in the background what somebody has asked for. */
   readonly answerer: Answerer;
+  /** Computes what is renewed for readers of shared pages, who must not be able to spend. */
+  readonly renewing: Answerer;
   readonly background: SharedTurns;
   /** A run that somebody has cancelled is noticed within this, in milliseconds. */
   readonly cancelMs: number;
@@ -257,9 +261,10 @@ const RENEWAL_MS = 9 * MINUTE_MS;
 export type QueryRunner = (order: QueryOrder) => Promise<void>;
 
 export function queryRunner(context: OrderContext): QueryRunner {
-  const { table, clock, newId, log, answerer, background, cancelMs } = context;
+  const { table, clock, newId, log, answerer, renewing, background, cancelMs } = context;
   const cache = answerCache(context, OF_MANY);
   const { compute, isFresh } = computations(context, answerer, cache);
+  const { compute: renewed } = computations(context, renewing, cache);
   const runs = storedRuns(context);
 
   const run = async (asked: AskedQuery, id: string): Promise<void> => {
@@ -274,6 +279,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
         () => {},
       );
     }, cancelMs);
+    const late = setTimeout(() => stop.abort(tooLong()), LATEST_MS);
     try {
       await compute(asked, key, momentOf(asked, clock()), { signal: stop.signal, isBackground: true });
       const isKept = (await cache.find(project, [key]))[0] !== undefined;
@@ -283,6 +289,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
       await runs.end(project, id, failureOf(error));
     } finally {
       clearInterval(look);
+      clearTimeout(late);
     }
   };
 
@@ -300,7 +307,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
     let turn: SharedTurn | undefined;
     try {
       turn = await background.take(organization, ORDER_MS);
-      await compute(asked, key, moment, { signal: new AbortController().signal, isBackground: true });
+      await renewed(asked, key, moment, { signal: new AbortController().signal, isBackground: true });
     } catch (error) {
       // What was asked cannot be answered, or too many wait: editors are told so where they look.
       if (!(error instanceof Failure || error instanceof LineFull)) throw error;
@@ -332,6 +339,13 @@ const askedOf = (project: ProjectItem, { query, insight, dashboard }: OrderedQue
   ...(insight === null ? {} : { insight }),
   ...(dashboard === null ? {} : { dashboard }),
 });
+
+/** Why a run that has ended its time has no answer. */
+const tooLong = (): Failure =>
+  new Failure('validation', {
+    attr: 'query',
+    detail: `The query takes longer than ${BACKGROUND_MS / SECOND_MS} s. Ask for less: a shorter time, or a filter.`,
+  });
 
 /** Why a run whose answer nobody could find has none. */
 const tooLarge = (): Failure =>

@@ -1,14 +1,58 @@
-/** The tables of insights: which fields each has, and what its rows are in DuckDB over the lake's files. */
+/** The tables of insights: which fields each has, and what its rows are over the lake's files, in both dialects. */
+import { DUCKDB } from '../../hogql/duckdb.ts';
+import { type Dialect, print } from '../../hogql/print.ts';
 import { columnText } from '../../hogql/print-select.ts';
 import type { Table } from '../../hogql/select.ts';
-import { hotColumn } from '../../lake/hot-columns.ts';
+import { TRINO } from '../../hogql/trino.ts';
+
+/** What the dialects write differently of tables. */
+export interface TableDialect {
+  /** The value of `of` where `by` is least, or greatest, of the rows that have it. */
+  readonly argMin: (of: string, by: string) => string;
+  readonly argMax: (of: string, by: string) => string;
+  readonly sortedList: (of: string) => string;
+  /** Division of integers. */
+  readonly slash: string;
+  /** What `properties.<property>` is of a document. */
+  readonly property: (document: string, property: string) => string;
+}
+
+const propertyBy =
+  (dialect: Dialect) =>
+  (document: string, property: string): string =>
+    print(
+      {
+        operator: 'property_value',
+        of: [{ column: document, type: 'json' }],
+        with: { path: [property] },
+        type: 'text',
+      },
+      dialect,
+      '',
+    );
+
+export const DUCKDB_TABLES: TableDialect = {
+  argMin: (of, by) => `arg_min(${of}, ${by})`,
+  argMax: (of, by) => `arg_max(${of}, ${by})`,
+  sortedList: (of) => `list(${of} ORDER BY ${of})`,
+  slash: '//',
+  property: propertyBy(DUCKDB),
+};
+
+export const TRINO_TABLES: TableDialect = {
+  argMin: (of, by) => `min_by(${of}, ${by}) FILTER (WHERE ${of} IS NOT NULL)`,
+  argMax: (of, by) => `max_by(${of}, ${by}) FILTER (WHERE ${of} IS NOT NULL)`,
+  sortedList: (of) => `array_agg(${of} ORDER BY ${of})`,
+  slash: '/',
+  property: propertyBy(TRINO),
+};
 
 /** SQL of the rows of each source that a relation is made of; persons and their ties are read once for all relations. */
 export interface Sources {
   /** Rows of the files of events with these columns, those of properties in `hot` among them. */
   readonly events: (columns: ReadonlySet<string>) => string;
-  /** Properties that have a column of their own in some of the files. */
-  readonly hot: ReadonlySet<string>;
+  /** The column of a property that has one of its own in some of the files; undefined: it has none. */
+  readonly columnOf: (property: string) => string | undefined;
   /** A row for each distinct_id that somebody has: `distinct_id, person_id, person_created_us`. */
   readonly ties: string;
   /** A row for each person that is there: `person_id, created_us, properties, is_identified, distinct_ids`. */
@@ -23,7 +67,7 @@ interface Field {
 
 interface SessionField extends Field {
   /** SQL of its value, an aggregate over the events of a session. */
-  readonly aggregate: string;
+  readonly aggregate: (dialect: TableDialect) => string;
 }
 
 const UUID = 'UUID';
@@ -36,19 +80,26 @@ const TEXTS: ReadonlyMap<string, string> = new Map([
   ['referrer', '$referring_domain'],
 ]);
 
-const first = (column: string): string => `arg_min(${column}, timestamp_us)`;
-const last = (column: string): string => `arg_max(${column}, timestamp_us)`;
+type OfSession = SessionField['aggregate'];
+const first =
+  (column: string): OfSession =>
+  ({ argMin }) =>
+    argMin(column, 'timestamp_us');
+const last =
+  (column: string): OfSession =>
+  ({ argMax }) =>
+    argMax(column, 'timestamp_us');
 
 /** A session is what events of one `$session_id` say of it. */
 const SESSION_FIELDS: Readonly<Record<string, SessionField>> = {
   distinct_id: { column: 'session_distinct_id', type: 'text', aggregate: first('distinct_id') },
   person_id: { column: 'session_person_id', type: 'text', clickhouse: UUID, aggregate: first('person_id') },
-  $start_timestamp: { column: 'session_start_us', type: 'instant', aggregate: 'min(timestamp_us)' },
-  $end_timestamp: { column: 'session_end_us', type: 'instant', aggregate: 'max(timestamp_us)' },
+  $start_timestamp: { column: 'session_start_us', type: 'instant', aggregate: () => 'min(timestamp_us)' },
+  $end_timestamp: { column: 'session_end_us', type: 'instant', aggregate: () => 'max(timestamp_us)' },
   $session_duration: {
     column: 'session_seconds',
     type: 'integer',
-    aggregate: '(max(timestamp_us) - min(timestamp_us)) // 1000000',
+    aggregate: ({ slash }) => `(max(timestamp_us) - min(timestamp_us)) ${slash} 1000000`,
   },
   $entry_current_url: { column: 'session_entry_url', type: 'text', aggregate: first('url') },
   $end_current_url: { column: 'session_end_url', type: 'text', aggregate: last('url') },
@@ -61,19 +112,19 @@ const SESSION_FIELDS: Readonly<Record<string, SessionField>> = {
     column: 'session_pageviews',
     type: 'integer',
     clickhouse: 'UInt64',
-    aggregate: "count(*) FILTER (event = '$pageview')",
+    aggregate: () => "count(*) FILTER (event = '$pageview')",
   },
   $screen_count: {
     column: 'session_screens',
     type: 'integer',
     clickhouse: 'UInt64',
-    aggregate: "count(*) FILTER (event = '$screen')",
+    aggregate: () => "count(*) FILTER (event = '$screen')",
   },
   $autocapture_count: {
     column: 'session_autocaptures',
     type: 'integer',
     clickhouse: 'UInt64',
-    aggregate: "count(*) FILTER (event = '$autocapture')",
+    aggregate: () => "count(*) FILTER (event = '$autocapture')",
   },
 };
 
@@ -137,29 +188,35 @@ export const readsSessions = (table: string, columns: ReadonlySet<string>): bool
  * nor joined. Whose a distinct_id is, its newest tie says, for events from before the tie too; who has no person goes
  * by the id that the event carries, else by their distinct_id.
  */
-export function relation(table: string, columns: ReadonlySet<string>, sources: Sources): string {
+export function relation(table: string, columns: ReadonlySet<string>, sources: Sources, dialect: TableDialect): string {
   if (table === 'persons') return `(SELECT ${listed([...columns])} FROM ${sources.persons})`;
-  if (table === 'sessions') return `(${sessions(columns, sources)})`;
+  if (table === 'sessions') return `(${sessions(columns, sources, dialect)})`;
   const ofSessions = [...columns].filter((column) => sessionColumns.has(column));
-  if (ofSessions.length === 0) return `(${events(columns, sources)})`;
+  if (ofSessions.length === 0) return `(${events(columns, sources, dialect)})`;
   const own = new Set([...columns, 'session_id'].filter((column) => !sessionColumns.has(column)));
-  return `(SELECT ${listed([...columns])} FROM (${events(own, sources)})
-    LEFT JOIN (${sessions(new Set(['session_id', ...ofSessions]), sources)}) USING (session_id))`;
+  return `(SELECT ${listed([...columns])} FROM (${events(own, sources, dialect)})
+    LEFT JOIN (${sessions(new Set(['session_id', ...ofSessions]), sources, dialect)}) USING (session_id))`;
 }
 
-/** DuckDB wants a column; a query that only counts asks for none. */
+/** Both dialects want a column; a query that only counts asks for none. */
 const listed = (columns: readonly string[]): string =>
   columns.length === 0 ? '1 AS nothing' : columns.map(columnText).join(', ');
 
-function events(columns: ReadonlySet<string>, { events: rowsWith, hot, ties }: Sources): string {
+function events(
+  columns: ReadonlySet<string>,
+  { events: rowsWith, columnOf, ties }: Sources,
+  dialect: TableDialect,
+): string {
   const isTied = readsTies('events', columns);
   const read = new Set(isTied ? ['distinct_id'] : []);
   const lake = (column: string): string => {
     read.add(column);
     return `lake.${columnText(column)}`;
   };
-  const textOf = (property: string): string =>
-    hot.has(property) ? lake(hotColumn(property)) : `json_extract_string(${lake('properties')}, '$."${property}"')`;
+  const textOf = (property: string): string => {
+    const column = columnOf(property);
+    return column === undefined ? dialect.property(lake('properties'), property) : lake(column);
+  };
   const values = [...columns].map((column) => {
     if (column === 'person_id')
       return `coalesce(ties.person_id, ${lake('person_id')}, ${lake('distinct_id')}) AS person_id`;
@@ -169,16 +226,35 @@ function events(columns: ReadonlySet<string>, { events: rowsWith, hot, ties }: S
     return property === undefined ? lake(column) : `${textOf(property)} AS ${column}`;
   });
   const text = values.length === 0 ? '1 AS nothing' : values.join(', ');
-  return `SELECT ${text} FROM ${rowsWith(read)} AS lake${isTied ? ` LEFT JOIN ${ties} AS ties USING (distinct_id)` : ''}`;
+  return `SELECT ${text} FROM ${rowsWith(read)} AS lake${isTied ? ` LEFT JOIN ${ties} AS ties ON lake.distinct_id = ties.distinct_id` : ''}`;
 }
 
-function sessions(columns: ReadonlySet<string>, sources: Sources): string {
+function sessions(columns: ReadonlySet<string>, sources: Sources, dialect: TableDialect): string {
   const asked = [...columns].filter((column) => column !== 'session_id');
-  const aggregates = asked.map((column) => `${sessionColumns.get(column) ?? column} AS ${column}`);
+  const aggregates = asked.map((column) => `${sessionColumns.get(column)?.(dialect) ?? column} AS ${column}`);
   const text = aggregates.join(' ');
   const needed = ['event', 'distinct_id', 'person_id', 'timestamp_us', ...TEXTS.keys()].filter((column) =>
     new RegExp(`\\b${column}\\b`).test(text),
   );
   return `SELECT ${['session_id', ...aggregates].join(', ')}
-    FROM (${events(new Set(['session_id', ...needed]), sources)}) WHERE session_id IS NOT NULL GROUP BY session_id`;
+    FROM (${events(new Set(['session_id', ...needed]), sources, dialect)}) WHERE session_id IS NOT NULL GROUP BY session_id`;
+}
+
+/** Returns SQL of the ties that rows of persons tell: of each distinct_id the newest. */
+export const tiesOfPersons = (rows: string, { argMax }: TableDialect): string =>
+  `SELECT distinct_id, ${argMax('person_id', 'inserted_us')} AS person_id,
+    ${argMax('created_us', 'inserted_us')} AS person_created_us
+  FROM ${rows} GROUP BY distinct_id`;
+
+/** Returns SQL, to stand after FROM, of the persons that are there. What is not read of it, engines leave out. */
+export function personsOf(rows: string, { argMax, sortedList }: TableDialect): string {
+  const newest = (value: string): string => argMax(value, 'inserted_us');
+  return `(SELECT person_id, min(created_us) AS created_us, ${argMax('properties', 'person_version')} AS properties,
+      bool_or(is_identified) AS is_identified, ${sortedList('distinct_id')} AS distinct_ids
+    FROM (
+      SELECT distinct_id, ${newest('person_id')} AS person_id, ${newest('created_us')} AS created_us,
+        ${newest('properties')} AS properties, ${newest('person_version')} AS person_version,
+        ${newest('coalesce(is_identified, false)')} AS is_identified, ${newest('is_deleted')} AS is_deleted
+      FROM ${rows} GROUP BY distinct_id
+    ) WHERE NOT is_deleted GROUP BY person_id)`;
 }

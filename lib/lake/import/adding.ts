@@ -7,6 +7,7 @@ import type { LakeFile } from '../catalog.ts';
 import type { Adder, Publishing } from '../lease.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { openStaging, type SameEvents } from './staging.ts';
+import type { UuidLists } from './uuid-lists.ts';
 
 interface AddingOptions {
   /** Lists the files of events in which what is added may be known already, for each batch anew. */
@@ -14,6 +15,8 @@ interface AddingOptions {
   readonly arrived: Arrived;
   /** Default: as imports tell events apart. */
   readonly same?: SameEvents;
+  /** Tell which of those files may hold what. Default: each is looked into. */
+  readonly lists?: UuidLists | undefined;
   /** Where the folder is made. Default: the system's temporary one. */
   readonly temporaryFolder?: string | undefined;
 }
@@ -22,13 +25,14 @@ interface AddingOptions {
 export async function adding<T>(
   context: Publishing,
   adder: Adder,
-  { before, arrived, same, temporaryFolder = tmpdir() }: AddingOptions,
+  { before, arrived, same, lists, temporaryFolder = tmpdir() }: AddingOptions,
   work: (batches: BatchWriter, folder: string) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(temporaryFolder, 'adding-'));
   try {
-    const staging = await openStaging(folder, adder.projectId, context.lake, same);
-    const batches = new BatchWriter({ context, adder, staging, before, arrived, folder });
+    const places = lists === undefined ? [] : [lists.folder];
+    const staging = await openStaging({ folder, projectId: adder.projectId, lake: context.lake, same, places });
+    const batches = new BatchWriter({ context, adder, staging, before, arrived, lists, folder });
     try {
       return await work(batches, folder);
     } finally {

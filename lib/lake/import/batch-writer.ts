@@ -11,6 +11,7 @@ import { publish } from '../publish.ts';
 import type { Model } from '../schema.ts';
 import { forgottenRows } from './forgotten.ts';
 import { LONGEST_ROW, type Overlapping, type StagedRow, type Staging, stagedLine } from './staging.ts';
+import type { UuidLists } from './uuid-lists.ts';
 
 /** A batch: this many rows, or bytes while it is staged, or milliseconds of reading, or what its rows weigh. */
 const BATCH = { rows: 1_000_000, bytes: 512 * 1024 * 1024, timeMs: MINUTE_MS, weight: 256e9 };
@@ -36,6 +37,8 @@ interface BatchWriterOptions {
   /** Lists the files of events that the project has. */
   readonly before: () => Promise<readonly LakeFile[]>;
   readonly arrived: Arrived;
+  /** Absent: each of those files is looked into. */
+  readonly lists: UuidLists | undefined;
   /** A folder of the local disk for the batches' own files; the caller removes it. */
   readonly folder: string;
 }
@@ -128,8 +131,11 @@ export class BatchWriter {
   async #publish(lease: Lease, file: string): Promise<void> {
     const { context, staging, arrived } = this.#options;
     const before = await this.#options.before();
-    const overlapping: Overlapping = (min, max) => this.#copiesOf(before, min, max);
-    const batch = await staging.load(file, overlapping, await forgottenRows(context.table, lease.projectId));
+    const batch = await staging.load(
+      file,
+      this.#overlapping(before),
+      await forgottenRows(context.table, lease.projectId),
+    );
     await rm(file);
     this.#known += batch.known;
     if (batch.rows === 0) return;
@@ -160,9 +166,17 @@ export class BatchWriter {
     await staging.renew(persons);
   }
 
-  /** Local copies of those files that may hold an event of these timestamps (milliseconds, inclusive). */
-  #copiesOf(all: readonly LakeFile[], min: number, max: number): Promise<string[]> {
-    const files = all.filter((file) => file.min_timestamp <= max && file.max_timestamp >= min);
-    return intactCopies(this.#options.context.lake, isIntact, files, this.#copies);
+  /** Of these files, which are all that there were before. */
+  #overlapping(all: readonly LakeFile[]): Overlapping {
+    const { context, lists, adder } = this.#options;
+    const { projectId } = adder;
+    const copies = (files: readonly LakeFile[]) => intactCopies(context.lake, isIntact, files, this.#copies);
+    return async (min, max, connection) => {
+      const files = all.filter((file) => file.min_timestamp <= max && file.max_timestamp >= min);
+      await lists?.keep(projectId, all);
+      if (lists === undefined || files.length === 0) return { paths: await copies(files), rows: 'staged' };
+      const held = await lists.mayHold({ connection, projectId, files, copies });
+      return { paths: await copies(held.files), rows: held.rows };
+    };
   }
 }

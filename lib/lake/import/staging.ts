@@ -90,8 +90,14 @@ interface WriteOptions {
   readonly signal: AbortSignal;
 }
 
-/** Local files that may hold an event of a range of timestamps (milliseconds, inclusive). */
-export type Overlapping = (min: number, max: number) => Promise<readonly string[]>;
+/** Where staged events may be already: local files of the lake, and SQL of those rows of `staged` that may be in them. */
+interface Overlap {
+  readonly paths: readonly string[];
+  readonly rows: string;
+}
+
+/** Finds files that may hold staged events, of which all have timestamps in a range (milliseconds, inclusive). */
+export type Overlapping = (min: number, max: number, connection: DuckDBConnection) => Promise<Overlap>;
 
 export interface Staging {
   /** Takes a staging file in and drops what is known. `forgotten`: SQL of rows that somebody asked to be forgotten. */
@@ -117,17 +123,21 @@ export interface SameEvents {
 /** Of imports: what is imported carries the timestamp that was stored. */
 const SAME_RECORDS: SameEvents = { columns: ['uuid', 'timestamp_us'], withinMs: 0 };
 
-/**
- * Staging for one import into one project; its files, and copies of the lake's, lie in `folder`, which is the caller's
- * to remove.
- */
-export async function openStaging(
-  folder: string,
-  projectId: number,
-  lake: FileStore,
-  same: SameEvents = SAME_RECORDS,
-): Promise<Staging> {
-  const places = [folder, lake.root];
+interface StagingOptions {
+  /** For its files, and copies of the lake's; the caller removes it. */
+  readonly folder: string;
+  readonly projectId: number;
+  readonly lake: FileStore;
+  /** Default: as imports tell events apart. */
+  readonly same?: SameEvents | undefined;
+  /** Which other folders `Overlapping` reads and writes. */
+  readonly places?: readonly string[];
+}
+
+/** Staging for one import into one project. */
+export async function openStaging(options: StagingOptions): Promise<Staging> {
+  const { folder, projectId, lake, same = SAME_RECORDS } = options;
+  const places = [folder, lake.root, ...(options.places ?? [])];
   const database = await openDatabase({ ...LIMITS, tempDirectory: join(folder, 'spill'), places });
   const connection = await database.connect();
   const columns = Object.entries(STAGED).map(([name, type]) => `${name} ${type}`);
@@ -209,13 +219,14 @@ async function dropKnown(connection: DuckDBConnection, lake: Overlapping, same: 
       SELECT row FROM staged WHERE event IS NOT NULL AND (uuid IN (FROM repeated) OR row IN (SELECT row FROM numbered))
       QUALIFY row_number() OVER (PARTITION BY ${same.columns.join(', ')} ORDER BY row) > 1)`,
   );
-  const paths = await lake(Math.floor(min / 1000) - same.withinMs, Math.floor(max / 1000) + same.withinMs);
+  const [from, to] = [Math.floor(min / 1000) - same.withinMs, Math.floor(max / 1000) + same.withinMs];
+  const { paths, rows } = await lake(from, to, connection);
   const within = same.withinMs * 1000;
   if (paths.length === 0) return again ?? 0;
   const [there] = await numbers(
     connection,
     `DELETE FROM staged WHERE row IN (
-      SELECT s.row FROM staged s JOIN ${parquet(paths)} f USING (${same.columns.join(', ')})
+      SELECT s.row FROM ${rows} s JOIN ${parquet(paths)} f USING (${same.columns.join(', ')})
       WHERE f.timestamp_us BETWEEN ${min - within} AND ${max + within}
         AND abs(f.timestamp_us - s.timestamp_us) <= ${within})`,
   );

@@ -127,6 +127,19 @@ describe('a bundle', () => {
         input: { files: ['/no/such.parquet'] },
       },
       {
+        name: 'run-queries',
+        program: 'athena-worker.js',
+        task: 'answer-of-athena',
+        input: {
+          query: { kind: 'HogQLQuery', query: 'SELECT 40 + 2' },
+          moment: { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] },
+          files: { events: [], persons: [] },
+          lake: { database: 'lake', address: 's3://lake/' },
+          mostBytes: 1,
+          given: [],
+        },
+      },
+      {
         name: 'lake-worker/waited',
         program: 'answer-worker.js',
         task: 'answer',
@@ -160,6 +173,7 @@ describe('a bundle', () => {
     expect(said).toEqual([
       expect.stringContaining('Failed to parse query'),
       expect.stringContaining('No files found'),
+      expect.stringContaining('"wanted":"SELECT TRY('),
       expect.stringContaining('"results":[[42]]'),
       expect.stringContaining("no/such.parquet' is damaged"),
     ]);

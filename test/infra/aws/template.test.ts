@@ -420,6 +420,7 @@ describe('the functions of a stage', () => {
       if (table !== 'none') wanted.add('dynamodb');
       if (name === 'capture') wanted.add('firehose');
       if (reads === true || needs.includes('answers')) wanted.add('lambda');
+      if (needs.includes('queryRunner')) for (const service of ['athena', 'glue', 's3']) wanted.add(service);
       // What could not be done is put into the queue by the function's own right.
       if (name === 'steps/execution-ended') wanted.add('sqs');
       expect({ name, may: services(name) }).toEqual({ name, may: [...wanted].toSorted((a, b) => (a < b ? -1 : 1)) });
@@ -449,6 +450,51 @@ describe('the functions of a stage', () => {
       ]);
   });
 
+  test('ask Athena only where nobody waits, bounded in bytes, with results of their own', () => {
+    const rights = rightsOf('run-queries').filter((right) => /^(athena|glue|s3):/.test(right));
+    expect(
+      rights.map((right) => right.replace(/arn:<AWS::Partition>:(\w+:<AWS::Region>:<AWS::AccountId>|s3::):/, '')),
+    ).toMatchInlineSnapshot(`
+[
+  "athena:GetQueryExecution workgroup/workspaces-dev-queries",
+  "athena:GetQueryResults workgroup/workspaces-dev-queries",
+  "athena:StartQueryExecution workgroup/workspaces-dev-queries",
+  "athena:StopQueryExecution workgroup/workspaces-dev-queries",
+  "glue:GetDatabase catalog",
+  "glue:GetDatabase database/workspaces_dev",
+  "glue:GetDatabase table/workspaces_dev/events",
+  "glue:GetDatabase table/workspaces_dev/persons",
+  "glue:GetPartitions catalog",
+  "glue:GetPartitions database/workspaces_dev",
+  "glue:GetPartitions table/workspaces_dev/events",
+  "glue:GetPartitions table/workspaces_dev/persons",
+  "glue:GetTable catalog",
+  "glue:GetTable database/workspaces_dev",
+  "glue:GetTable table/workspaces_dev/events",
+  "glue:GetTable table/workspaces_dev/persons",
+  "s3:GetObject workspaces-dev-data-lake/events/*",
+  "s3:GetObject workspaces-dev-data-lake/persons/*",
+  "s3:AbortMultipartUpload workspaces-dev-data-runFiles/queries/*",
+  "s3:GetObject workspaces-dev-data-runFiles/queries/*",
+  "s3:ListMultipartUploadParts workspaces-dev-data-runFiles/queries/*",
+  "s3:PutObject workspaces-dev-data-runFiles/queries/*",
+  "s3:GetBucketLocation workspaces-dev-data-lake",
+  "s3:GetBucketLocation workspaces-dev-data-runFiles",
+  "s3:ListBucket workspaces-dev-data-lake",
+  "s3:ListBucket workspaces-dev-data-runFiles",
+  "s3:ListBucketMultipartUploads workspaces-dev-data-runFiles",
+]
+`);
+    const groups = ofType(dev.service, 'AWS::Athena::WorkGroup').map(([, { Properties }]) => Properties);
+    expect(groups).toMatchObject([
+      { Name: 'workspaces-dev' },
+      {
+        Name: 'workspaces-dev-queries',
+        WorkGroupConfiguration: { EnforceWorkGroupConfiguration: true, BytesScannedCutoffPerQuery: 100e9 },
+      },
+    ]);
+  });
+
   test('begin executions only where something begins: a backfill by requests, whatever is due by the tick', () => {
     const begins = (name: string) =>
       rightsOf(name)
@@ -463,6 +509,8 @@ describe('the functions of a stage', () => {
     const having = (right: string) =>
       FUNCTIONS.map(({ name }) => name).filter((name) => rightsOf(name).some((one) => one.startsWith(right)));
     expect(having('s3:PutObject ')).toEqual([
+      // Athena, with its right: the rows of queries, where they lie for a day.
+      'run-queries',
       'capture',
       'steps/begin-run',
       'steps/send-interval',
@@ -522,6 +570,7 @@ describe('the functions of a stage', () => {
         if (action.startsWith('events:')) return !resource.endsWith(':event-bus/default');
         if (action.startsWith('lambda:')) return !/^<Functions(lakeworker|runqueries)\w+\.Arn>$/.test(resource);
         if (action.startsWith('sqs:')) return !/^<WorkflowsUnsettled\w+\.Arn>$/.test(resource);
+        if (action.startsWith('glue:')) return !/:(catalog|(database|table)\/workspaces_dev(\/\w+)?)$/.test(resource);
         if (action.startsWith('dynamodb:')) return ![table, `${table}/index/*`].includes(resource);
         return !/^(<Functions(Endpoints|Steps)Log\w+\.Arn>$|arn:.*workspaces-dev-|workspaces-dev-data-key$)/.test(
           resource,
@@ -684,12 +733,12 @@ describe('what is kept for a time', () => {
   };
 
   test.each([
-    ['RunFiles', { ExpirationInDays: 7 }],
-    ['AccessLogs', { ExpirationInDays: 90 }],
-    ['Lake', { NoncurrentVersionExpiration: { NoncurrentDays: 7 } }],
-  ])('%s: %j, and uploads that somebody died over for a day', (name, rule) => {
+    ['RunFiles', { ExpirationInDays: 7 }, [{ Prefix: 'queries/', ExpirationInDays: 1, Status: 'Enabled' }]],
+    ['AccessLogs', { ExpirationInDays: 90 }, []],
+    ['Lake', { NoncurrentVersionExpiration: { NoncurrentDays: 7 } }, []],
+  ])('%s: %j, uploads that somebody died over for a day, and %j', (name, rule, more) => {
     expect(lifecycleOf(name)).toEqual({
-      Rules: [{ ...rule, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: 'Enabled' }],
+      Rules: [{ ...rule, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: 'Enabled' }, ...more],
     });
   });
 });

@@ -4,6 +4,7 @@ import { DuckDBListValue } from '@duckdb/node-api';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { AGGREGATE_NAMES } from '../../../lib/hogql/aggregates.ts';
 import { duckdbSelect } from '../../../lib/hogql/duckdb-select.ts';
+import { ELEMENTS, isList, type Type } from '../../../lib/hogql/expression.ts';
 import { hogqlParser } from '../../../lib/hogql/parse.ts';
 import { filled } from '../../../lib/hogql/placeholders.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
@@ -14,6 +15,7 @@ import { trinoSelect } from '../../../lib/hogql/trino-select.ts';
 import { WINDOW_NAMES } from '../../../lib/hogql/windows.ts';
 import { call, constant, list } from '../../../lib/hogql/write.ts';
 import { onEnd } from '../../support/on-end.ts';
+import { asDuckdb, openTrino, type Trino } from '../../support/trino.ts';
 import { trinoGrammar } from '../../support/trino-grammar.ts';
 import { EVENTS, FIRST, PERSONS, SELECTS } from './selects.ts';
 import { TABLES } from './tables.ts';
@@ -30,13 +32,22 @@ const sqlOf = ({ query }: CheckedSelect): string => duckdbSelect(query, (table) 
 const faultsOf = trinoGrammar();
 
 let connection: DuckDBConnection;
+/** What stands for Trino, over the same rows. */
+let trino: Trino;
 beforeAll(async () => {
   const database = await openDatabase({ threads: 1 });
   connection = await database.connect();
+  trino = await openTrino();
   onEnd(() => {
     connection.closeSync();
     database.closeSync();
+    trino.end();
   });
+  await fill(connection);
+  await fill(trino);
+});
+
+async function fill(connection: DuckDBConnection): Promise<void> {
   const value = (one: string | number | null): string => (typeof one === 'string' ? literal(one) : String(one));
   const rows = (all: readonly (readonly (string | number | null)[])[]): string =>
     all.map((row) => `(${row.map(value).join(', ')})`).join(', ');
@@ -46,11 +57,18 @@ beforeAll(async () => {
   await connection.run(
     `CREATE TABLE persons AS SELECT * FROM (VALUES ${rows(PERSONS)}) AS p(id, properties, created_us)`,
   );
-});
+}
 
 const plain = (value: DuckDBValue): unknown => {
   if (value instanceof DuckDBListValue) return value.items.map(plain);
   return typeof value === 'bigint' ? Number(value) : value;
+};
+/** Lists are told as JSON lists of texts. */
+const plainOfTrino = (value: DuckDBValue, type: Type): unknown => {
+  if (!isList(type) || value === null) return plain(value);
+  const read = (item: string): unknown =>
+    ELEMENTS[type] === 'text' ? item : ELEMENTS[type] === 'boolean' ? item === 'true' : Number(item);
+  return (JSON.parse(String(value)) as (string | null)[]).map((item) => (item === null ? null : read(item)));
 };
 const rowsOf = async (one: CheckedSelect): Promise<unknown[][]> =>
   (await connection.runAndReadAll(sqlOf(one))).getRows().map((row) => row.map(plain));
@@ -81,6 +99,17 @@ describe.each(Object.entries(SELECTS))('%s', (_, cases) => {
   test('are the same in their normal form', async () => {
     const again = await syntaxOf(syntax.map(hogqlText));
     expect(named(again.map((one) => sqlOf(checkedSelect(one, UTC))))).toEqual(named(all.map(sqlOf)));
+  });
+
+  test('give the same of the text for Athena', async () => {
+    const found: unknown[] = [];
+    for (const { query, columns } of all) {
+      const sql = asDuckdb(trinoSelect(query, (table) => table, NOW));
+      const types = columns.map(({ type }) => type);
+      const rows = (await trino.runAndReadAll(sql)).getRows();
+      found.push(rows.map((row) => row.map((value, n) => plainOfTrino(value, types[n] as Type))));
+    }
+    expect(named(found)).toEqual(named(cases.map(([, rows]) => rows)));
   });
 
   test('are asked of Athena in what Trino can read', () => {

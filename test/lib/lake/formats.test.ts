@@ -10,6 +10,7 @@ import type { Context } from '../../../lib/ports/context.ts';
 import { compareText } from '../../../lib/ports/table/semantics.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import type { Form } from '../../../lib/warehouse/warehouse.ts';
+import { formed } from '../../support/formed-rows.ts';
 import { fileIn, importContext, PROJECT, run } from '../../support/imports.ts';
 
 // Each test starts databases; a loaded machine takes its time.
@@ -39,10 +40,9 @@ async function exported(context: Context, model: Model, form: Form, projectId = 
     query: { includeEvents: null, excludeEvents: null },
   };
   const warehouse = duckdbWarehouse({ lake: context.lake, threads: 1 });
-  const pieces: Buffer[] = [];
-  for await (const piece of warehouse.read(plan, interval, form, new AbortController().signal)) pieces.push(piece);
+  const bytes = Buffer.concat(await formed(warehouse, plan, interval, form));
   await warehouse.close();
-  return Buffer.concat(pieces);
+  return bytes;
 }
 
 const linesForm = (model: Model): Form => ({ format: 'JSONLines', columns: FILE_COLUMNS[model] });

@@ -4,7 +4,7 @@ import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { batched } from '../../../lib/warehouse/batches.ts';
 import { type BatchWarehouse, duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
-import type { Form, FrozenPlan, RowQuery, Warehouse } from '../../../lib/warehouse/warehouse.ts';
+import type { FrozenPlan, LineForm, RowQuery, Warehouse } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { LINES, writeRows } from '../../support/lake-rows.ts';
 import { seeded } from '../../support/random.ts';
@@ -14,7 +14,7 @@ const START = Date.UTC(2026, 0, 1);
 const COUNT = 24;
 const STEP = HOUR_MS / COUNT;
 const intervals = Array.from({ length: COUNT }, (_, n) => ({ start: START + n * STEP, end: START + (n + 1) * STEP }));
-const COPY: Form = { ...LINES, format: 'CopyText' };
+const COPY: LineForm = { ...LINES, format: 'CopyText' };
 
 const opened: { close(): Promise<void> }[] = [];
 afterAll(() => Promise.all(opened.map((warehouse) => warehouse.close())));
@@ -60,7 +60,13 @@ async function lakeOf(query: Partial<RowQuery> = {}) {
   return { warehouse, source, plan, calls };
 }
 
-async function textOf(warehouse: Warehouse, plan: FrozenPlan, n: number, form: Form, signal = never): Promise<string> {
+async function textOf(
+  warehouse: Warehouse,
+  plan: FrozenPlan,
+  n: number,
+  form: LineForm,
+  signal = never,
+): Promise<string> {
   let text = '';
   for await (const piece of warehouse.read(plan, intervals[n] ?? { start: 0, end: 0 }, form, signal)) {
     expect(piece.at(-1)).toBe(10);
@@ -70,7 +76,11 @@ async function textOf(warehouse: Warehouse, plan: FrozenPlan, n: number, form: F
 }
 
 /** Counts and reads all intervals as a delivery does, four at a time. */
-async function delivered(warehouse: Warehouse, plan: FrozenPlan, form: Form): Promise<[rows: number, text: string][]> {
+async function delivered(
+  warehouse: Warehouse,
+  plan: FrozenPlan,
+  form: LineForm,
+): Promise<[rows: number, text: string][]> {
   const found: [rows: number, text: string][] = [];
   const left = intervals.keys();
   const lane = async (): Promise<void> => {
@@ -85,7 +95,7 @@ async function delivered(warehouse: Warehouse, plan: FrozenPlan, form: Form): Pr
 
 const one: Expression = { column: 'event', type: 'text' };
 
-test.each<[what: string, query: Partial<RowQuery>, form: Form]>([
+test.each<[what: string, query: Partial<RowQuery>, form: LineForm]>([
   ['all events, as lines of JSON', {}, LINES],
   ['some events, as lines of COPY', { includeEvents: ['paid'] }, COPY],
   [

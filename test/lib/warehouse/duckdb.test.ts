@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { literal, openDatabase, parquet, pathList } from '../../../lib/duckdb/database.ts';
 import type { Expression, QueryColumn } from '../../../lib/hogql/expression.ts';
@@ -6,8 +6,9 @@ import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
-import { type Form, type FrozenPlan, NEXT_FILE, type RowQuery } from '../../../lib/warehouse/warehouse.ts';
+import type { Form, FrozenPlan, ParquetForm, RowQuery } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
+import { formed } from '../../support/formed-rows.ts';
 import { LINES, type Row, writeRows } from '../../support/lake-rows.ts';
 
 const ALL: RowQuery = { includeEvents: null, excludeEvents: null };
@@ -93,9 +94,7 @@ test.each<[Form['format'], number, Form]>([
   const made: Buffer[] = [];
   for (const isOld of [() => true, () => false, (file: number) => file === 0]) {
     const { warehouse, plan, interval } = await over(files, ALL, 'lake', isOld);
-    const pieces: Buffer[] = [];
-    for await (const piece of warehouse.read(plan, interval, form, never)) pieces.push(piece);
-    made.push(Buffer.concat(pieces));
+    made.push(Buffer.concat(await formed(warehouse, plan, interval, form)));
   }
   expect(made[0]?.length).toBeGreaterThan(count * 5_000);
   expect(made.map((one) => one.equals(made[0] as Buffer))).toEqual([true, true, true]);
@@ -236,9 +235,7 @@ describe('columns of a query', () => {
 
   async function pieces(form: Form): Promise<Buffer[]> {
     const { warehouse, plan, interval } = await over(files, { ...ALL, select });
-    const all: Buffer[] = [];
-    for await (const piece of warehouse.read(plan, interval, form, never)) all.push(piece);
-    return all;
+    return formed(warehouse, plan, interval, form);
   }
 
   test('may have any name in lines', async () => {
@@ -257,8 +254,8 @@ describe('columns of a query', () => {
     const paths: string[] = [];
     const fileBytes = count === 1 ? 1_000_000 : 1;
     for (const piece of await pieces({ format: 'Parquet', columns, compression: null, fileBytes })) {
-      if (piece === NEXT_FILE || paths.length === 0) paths.push(join(folder, `${paths.length}.parquet`));
-      writeFileSync(paths.at(-1) ?? '', piece, { flag: 'a' });
+      paths.push(join(folder, `${paths.length}.parquet`));
+      writeFileSync(paths.at(-1) ?? '', piece);
     }
     expect(paths).toHaveLength(count);
     const database = await openDatabase({ places: ['/'] });
@@ -343,10 +340,9 @@ test('rows of 10 kB become a Parquet file though a hundred MB of them are more t
   const warehouse = duckdbWarehouse({ lake, memoryLimit: '150MB', threads: 1 });
   lakes.push(warehouse);
   const file = join(temporaryFolder(), 'made.parquet');
-  const form: Form = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1e9 };
+  const form: ParquetForm = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1e9 };
   const files = [{ path: 'long', from: START, to: START }];
-  for await (const piece of warehouse.read({ ...plan, files }, interval, form, never))
-    writeFileSync(file, piece, { flag: 'a' });
+  for await (const { path } of warehouse.files({ ...plan, files }, interval, form, never)) copyFileSync(path, file);
   const answer = await connection.runAndReadAll(
     `SELECT count(DISTINCT elements_chain)::INTEGER, max(strlen(elements_chain))::INTEGER FROM ${parquet([file])}`,
   );
@@ -363,9 +359,9 @@ test('a warehouse that is closed leaves nothing in the temporary folder of the s
   const warehouse = duckdbWarehouse({ lake });
   if (system === undefined) delete process.env['TMPDIR'];
   else process.env['TMPDIR'] = system;
-  const form: Form = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1e9 };
+  const form: ParquetForm = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1e9 };
   const made: string[][] = [];
-  for await (const _ of warehouse.read(plan, interval, form, never)) made.push(readdirSync(folder));
+  for await (const _ of warehouse.files(plan, interval, form, never)) made.push(readdirSync(folder));
   expect(made).toEqual([[expect.stringMatching(/^duckdb-/)]]);
   await warehouse.close();
   expect(readdirSync(folder)).toEqual([]);

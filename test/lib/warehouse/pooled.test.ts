@@ -7,9 +7,10 @@ import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { pooledWarehouse } from '../../../lib/warehouse/pooled.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
-import { type Form, type FrozenPlan, NEXT_FILE, type Warehouse } from '../../../lib/warehouse/warehouse.ts';
+import type { FrozenPlan, LineForm, ParquetForm } from '../../../lib/warehouse/warehouse.ts';
 import { type WorkerPool, workerPool } from '../../../lib/workers/pool.ts';
 import { temporaryFolder } from '../../support/context.ts';
+import { formed } from '../../support/formed-rows.ts';
 import { LINES, writeRows } from '../../support/lake-rows.ts';
 
 const never = new AbortController().signal;
@@ -51,28 +52,15 @@ async function opened() {
   return { spill, plan, pool, pooled: pooledWarehouse(pool), direct: duckdbWarehouse({ lake }) };
 }
 
-async function pieces(warehouse: Warehouse, plan: FrozenPlan, form: Form): Promise<Buffer[]> {
-  const all: Buffer[] = [];
-  for await (const piece of warehouse.read(plan, interval, form, never)) all.push(piece);
-  return all;
-}
-
-/** The bytes of each of several files. */
-const inFiles = (all: readonly Buffer[]): string[] =>
-  all
-    .map((piece) => (piece === NEXT_FILE ? '|' : piece.toString('hex')))
-    .join('')
-    .split('|');
-
 test('rows come from a worker as the warehouse itself gives them', async () => {
   const { plan, pooled, direct } = await opened();
   expect(await pooled.count(plan, interval, never)).toBe(3);
-  const lines = await pieces(pooled, plan, LINES);
-  expect(lines.join('')).toBe((await pieces(direct, plan, LINES)).join(''));
-  const parquet: Form = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1 };
-  const files = await pieces(pooled, plan, parquet);
-  expect(inFiles(files)).toEqual(inFiles(await pieces(direct, plan, parquet)));
-  expect(files.filter((piece) => piece === NEXT_FILE)).toHaveLength(3);
+  const lines = await formed(pooled, plan, interval, LINES);
+  expect(lines.join('')).toBe((await formed(direct, plan, interval, LINES)).join(''));
+  const parquet: ParquetForm = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1 };
+  const files = await formed(pooled, plan, interval, parquet);
+  expect(files).toEqual(await formed(direct, plan, interval, parquet));
+  expect(files).toHaveLength(3);
 });
 
 test('an interval that no file touches asks nobody', async () => {
@@ -90,11 +78,11 @@ test('a query that takes too much memory is killed, at the third time for good, 
     grown = { operator: 'replace', of: [grown, forty], with: { text: 'u' }, type: 'text' };
   const select: QueryColumn[] = [{ name: 'x', type: 'text', expression: grown }];
   const hostile = { ...plan, query: { ...plan.query, select } };
-  const form: Form = { format: 'JSONLines', columns: deliveredColumns(select, []) };
+  const form: LineForm = { format: 'JSONLines', columns: deliveredColumns(select, []) };
   const lost = { loss: 'memory', message: 'Selecting its rows needs more than 500 MB of memory.' };
-  await expect(pieces(pooled, hostile, form)).rejects.toMatchObject(lost);
-  await expect(pieces(pooled, hostile, form)).rejects.toMatchObject(lost);
-  await expect(pieces(pooled, hostile, form)).rejects.toBeInstanceOf(Permanent);
+  await expect(formed(pooled, hostile, interval, form)).rejects.toMatchObject(lost);
+  await expect(formed(pooled, hostile, interval, form)).rejects.toMatchObject(lost);
+  await expect(formed(pooled, hostile, interval, form)).rejects.toBeInstanceOf(Permanent);
   expect(await pooled.count({ ...plan, attempt: 'another' }, interval, never)).toBe(3);
   await pool.close();
   expect(readdirSync(spill)).toEqual([]);

@@ -60,6 +60,24 @@ test('bytes come as they were given, an empty piece too, however slowly they are
   expect(parts.map(({ length }) => length === 0)).toEqual([...parts.slice(1).map(() => false), true]);
 });
 
+test('what is handed over is there until the next is asked for, and not a moment sooner is that begun', async () => {
+  const folder = temporaryFolder();
+  const seen: unknown[] = [];
+  for await (const handed of poolWith().stream({ name: 'hands', input: { folder, count: 3 }, owner })) {
+    // The worker has time to go on, would it not wait.
+    for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
+    seen.push([JSON.parse(String(handed)), readdirSync(folder)]);
+  }
+  expect(seen).toEqual([0, 1, 2].map((n) => [{ name: `${n}` }, [`${n}`]]));
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('a program is kept compiled where that is asked for, for workers that start later', async () => {
+  const compiled = join(temporaryFolder(), 'compiled');
+  await poolWith({ compiled }).run({ name: 'tells', input: null, owner });
+  expect(readdirSync(compiled, { recursive: true }).length).toBeGreaterThan(0);
+});
+
 test('an error of a task keeps its name, and the worker goes on', async () => {
   const pool = poolWith();
   const failed = pool.run({ name: 'fails', input: { name: 'Permanent', message: 'what to change' }, owner });
@@ -85,6 +103,32 @@ test('workers that take too much together lose the largest, which may be tried a
     name: 'Transient',
     message: 'The work has to wait: too much is being done at this moment for the memory that there is.',
   });
+});
+
+test('a worker that is left with much memory is replaced before the next task comes', async () => {
+  const folder = temporaryFolder();
+  const pool = poolWith({ folder });
+  const { pid } = (await pool.run({ name: 'answers', input: null, owner })) as { pid: number };
+  const [first] = readdirSync(folder);
+  await pool.run({ name: 'takes', input: 300, owner });
+  const others = () => readdirSync(folder).filter((name) => name !== first);
+  jest.useFakeTimers({
+    doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'Date'],
+  });
+  try {
+    // Until the watcher has looked while it worked.
+    while (others().length === 0) {
+      const steps = pool.stream({ name: 'takes', input: 0, owner });
+      await steps.next();
+      jest.advanceTimersByTime(1_000);
+      await steps.next();
+    }
+  } finally {
+    jest.useRealTimers();
+  }
+  const [second] = others();
+  expect(((await pool.run({ name: 'answers', input: null, owner })) as { pid: number }).pid).not.toBe(pid);
+  expect(others()).toEqual([second]);
 });
 
 test('a worker that is silent for too long is killed, also when it keeps its thread busy', async () => {

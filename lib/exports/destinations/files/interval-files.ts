@@ -1,8 +1,10 @@
 import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
 import type { Transform } from 'node:stream';
 import type { ParquetCompression } from '../../../duckdb/parquet.ts';
+import { Transient } from '../../../ports/errors.ts';
 import { type Packing, packer } from '../../../warehouse/packing.ts';
-import { NEXT_FILE } from '../../../warehouse/warehouse.ts';
+import type { FormedFile } from '../../../warehouse/warehouse.ts';
 import type { Delivery } from '../destination.ts';
 import { prefetch } from '../prefetch.ts';
 import { FILE_COLUMNS, type FileConfig } from './config.ts';
@@ -13,21 +15,28 @@ interface IntervalFile {
   readonly n: number | null;
   /** To be read to its end before the next file is asked for. */
   readonly bytes: AsyncIterable<Buffer>;
+  /** Where the same bytes lie on this machine: the file may be moved away instead of being read. */
+  readonly path?: string;
 }
 
-type Rows = Pick<Delivery, 'model' | 'columns' | 'rows'>;
+type Rows = Pick<Delivery, 'model' | 'columns' | 'rows' | 'files'>;
 
 /** Larger Parquet files are cut: they are made on the disk, beside what they are made of. */
 const MAX_PARQUET_BYTES = 4 * 1024 ** 3;
 
 /** Yields the interval's files. The same rows give the same files, byte for byte, however they come. */
-export function intervalFiles(config: FileConfig, { model, columns, rows }: Rows): AsyncIterable<IntervalFile> {
+export function intervalFiles(config: FileConfig, { model, columns, rows, files }: Rows): AsyncIterable<IntervalFile> {
   const fields = columns(FILE_COLUMNS[model]);
   const fileBytes = (config.max_file_size_mb ?? 0) * 1024 ** 2;
   if (config.file_format === 'Parquet') {
     const compression = (config.compression || null) as ParquetCompression;
-    const files = rows({ format: 'Parquet', columns: fields, compression, fileBytes: fileBytes || MAX_PARQUET_BYTES });
-    return apart(files, fileBytes > 0);
+    const form = {
+      format: 'Parquet',
+      columns: fields,
+      compression,
+      fileBytes: fileBytes || MAX_PARQUET_BYTES,
+    } as const;
+    return formed(files(form), fileBytes > 0);
   }
   const packing = (config.compression || null) as Packing | null;
   if (fileBytes > 0) return cut(rows({ format: 'JSONLines', columns: fields }), packing, fileBytes);
@@ -38,21 +47,25 @@ async function* whole(bytes: AsyncIterable<Buffer>): AsyncGenerator<IntervalFile
   yield { n: null, bytes };
 }
 
-/** Yields the files of a stream in which a mark stands before each, unless there is only one. */
-async function* apart(source: AsyncIterable<Buffer>, isNumbered: boolean): AsyncGenerator<IntervalFile> {
-  const chunks = source[Symbol.asyncIterator]();
-  let next = await chunks.next();
-  async function* file(): AsyncGenerator<Buffer> {
-    for (; !next.done && next.value !== NEXT_FILE; next = await chunks.next()) yield next.value;
+/** Yields files as they were formed. They have numbers when there are several, or might be. */
+async function* formed(files: AsyncIterable<FormedFile>, isNumbered: boolean): AsyncGenerator<IntervalFile> {
+  let n = 0;
+  for await (const { path, isPart } of files) {
+    yield { n: isNumbered || isPart ? n : null, bytes: bytesIn(path), path };
+    n += 1;
   }
+}
+
+/** A file is read in pieces of so many bytes. */
+const PIECE_BYTES = 1024 * 1024;
+
+/** Yields the bytes of a file that was formed. Throws `Transient` when it is gone: so is the worker that has formed it. */
+async function* bytesIn(path: string): AsyncGenerator<Buffer> {
   try {
-    if (next.done || next.value !== NEXT_FILE) yield { n: isNumbered ? 0 : null, bytes: file() };
-    for (let n = 0; !next.done; n += 1) {
-      next = await chunks.next();
-      yield { n, bytes: file() };
-    }
-  } finally {
-    await chunks.return?.();
+    yield* createReadStream(path, { highWaterMark: PIECE_BYTES });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new Transient('The file of its rows was gone before it was delivered.', { isOwn: true, cause: error });
   }
 }
 

@@ -121,6 +121,7 @@ async function withEvents(texts: readonly string[], work: (deliver: Deliver) => 
         interval: INTERVAL,
         columns: (defaults) => deliveredColumns(SELECT, defaults),
         rows: (form) => warehouse.read(plan, INTERVAL, form, new AbortController().signal),
+        files: (form) => warehouse.files(plan, INTERVAL, form, new AbortController().signal),
       });
       await destination.commit(one, await destination.deliver(one));
     });

@@ -21,7 +21,7 @@ import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
-import { atOnce, delivery, digest, EXPORT, lines, OTHER_EXPORT, send } from '../../../support/delivery.ts';
+import { atOnce, delivery, digest, EXPORT, formedLines, lines, OTHER_EXPORT, send } from '../../../support/delivery.ts';
 import { watchFileCalls } from '../../../support/file-calls.ts';
 
 const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
@@ -32,7 +32,7 @@ beforeEach(() => {
   path = join(temporaryFolder(), 'exports');
 });
 
-type Changes = Pick<Delivery, 'exportId' | 'rows' | 'signal' | 'reach'>;
+type Changes = Pick<Delivery, 'exportId' | 'rows' | 'files' | 'signal' | 'reach'>;
 
 /** All files and folders below, by their paths, but for the marks of their owners. */
 const tree = (): string[] => {
@@ -255,6 +255,91 @@ describe('several files', () => {
       forget();
     }
     expect(at).toBeGreaterThan(30);
+  });
+});
+
+describe('a file that was formed', () => {
+  const STEM = NAME.replace('.jsonl', '');
+  const place = () => join(path, `${STEM}.parquet`);
+  const parquet = { file_format: 'Parquet' };
+  /** Files of so many lines, each shown to the test before it is handed over. */
+  const formed = (count: number, show: (file: string) => void = () => {}): Changes['files'] =>
+    async function* ({ fileBytes }) {
+      for await (const file of formedLines(join(path, '..'), count, fileBytes)) {
+        show(file.path);
+        yield file;
+      }
+    };
+  const isWhole = async (count: number) => readFileSync(place()).equals(await atOnce(lines(count)));
+
+  test('is moved into its place, not copied', async () => {
+    let ino = 0;
+    const made = formed(3000, (file) => {
+      ino = statSync(file).ino;
+    });
+    const { bytes } = await send(folder, given(0, parquet, { files: made }), receiptFile());
+    expect(tree()).toEqual([`${STEM}.parquet`]);
+    expect(statSync(place())).toMatchObject({ ino, size: bytes });
+    expect(await isWhole(3000)).toBe(true);
+  });
+
+  test("is known as its export's own, which replaces and removes it", async () => {
+    const deliver = async (count: number, config: object) => {
+      await send(folder, given(0, { ...parquet, ...config }, { files: formed(count) }), receiptFile());
+      rmSync(receiptFile());
+      return tree();
+    };
+    expect(await deliver(3000, {})).toEqual([`${STEM}.parquet`]);
+    expect(await deliver(2000, {})).toEqual([`${STEM}.parquet`]);
+    expect(await isWhole(2000)).toBe(true);
+    expect(await deliver(20_000, { max_file_size_mb: 1 })).toEqual(
+      ['-0.parquet', '-1.parquet', '-2.parquet', '_manifest.json'].map((end) => `${STEM}${end}`),
+    );
+    expect(await deliver(10, {})).toEqual([`${STEM}.parquet`]);
+  });
+
+  test('on another file system is copied', async () => {
+    const { rename } = files;
+    files.rename = () => Promise.reject(Object.assign(new Error('another'), { code: 'EXDEV', syscall: 'rename' }));
+    syncBuiltinESMExports();
+    try {
+      const prepared = await folder.deliver(given(0, parquet, { files: formed(3000) }));
+      expect(prepared.receipt.bytes).toBe((await atOnce(lines(3000))).length);
+      await folder.commit(given(0, parquet), prepared);
+    } finally {
+      files.rename = rename;
+      syncBuiltinESMExports();
+    }
+    expect(await isWhole(3000)).toBe(true);
+  });
+
+  test('and is gone, with the worker that formed it, is trouble of the service that passes', async () => {
+    const lost = folder.deliver(given(0, parquet, { files: formed(10, (file) => rmSync(file)) }));
+    await expect(lost).rejects.toMatchObject({ name: 'Transient', isOwn: true });
+    expect(tree()).toEqual([]);
+  });
+
+  test('is whole when a process that died before any call is followed by the next', async () => {
+    const once = () => send(folder, given(0, parquet, { files: formed(100) }), receiptFile());
+    let isDead = true;
+    let at = 1;
+    for (; isDead; at += 1) {
+      let calls = 0;
+      const restore = await watchFileCalls(() => {
+        calls += 1;
+        if (calls >= at) throw new Error('dead');
+      });
+      await once().catch(() => {});
+      restore();
+      isDead = calls >= at;
+      if (at % 2 === 0) rmSync(receiptFile(), { force: true });
+      await once();
+      expect(tree()).toEqual([`${STEM}.parquet`]);
+      expect(await isWhole(100)).toBe(true);
+      rmSync(path, { recursive: true });
+      rmSync(receiptFile());
+    }
+    expect(at).toBeGreaterThan(15);
   });
 });
 

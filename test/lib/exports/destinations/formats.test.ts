@@ -74,6 +74,7 @@ function given(to: Destination, config: object, excludeEvents: string[] | null =
   return delivery(to, config as Delivery['config'], 0, {
     interval: INTERVAL,
     rows: (form) => warehouse.read(plan, INTERVAL, form, signal),
+    files: (form) => warehouse.files(plan, INTERVAL, form, signal),
   });
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { answerOfCopies } from '../../../../lib/insights/answering/copied-world.ts';
 import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
+import { QueryFailed } from '../../../../lib/ports/queries/athena.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/ports/units.ts';
 import { START } from '../../../support/context.ts';
@@ -288,4 +289,304 @@ test('what a page shows to strangers is ordered at once, and computed once while
   for (const order of orders) await carryOut(order);
   expect(lambda.tasks).toHaveLength(2);
   expect((await context.answers.cached(asked)).map(({ kept }) => kept?.answer.results)).toEqual([[[12]], [[1]]]);
+});
+
+describe('what is too large for the function, and asked for later, Athena answers', () => {
+  const SMALL = { waited: 1e9, background: 1, athena: 1e9 };
+
+  /** Four days of three people, of whom two turn out to be one; beside the lake's files lies one that is none any more. */
+  async function large(options: Parameters<typeof stageContext>[0] = {}) {
+    const made = await stage({ queryBytes: SMALL, ...options });
+    const { context, project, service, path, orders, carryOut } = made;
+    const at = (day: number, minute: number): string =>
+      new Date(START - day * DAY_MS + minute * MINUTE_MS).toISOString();
+    const seen = (day: number, minute: number, who: string, url: string, more: object = {}) => ({
+      event: '$pageview',
+      distinct_id: who,
+      timestamp: at(day, minute),
+      properties: {
+        $browser: who === 'user-1' ? 'Firefox "x"' : "Chrome's {1}",
+        $current_url: `https://acme.com/${url}`,
+        $pathname: `/${url}`,
+        $session_id: `${who}-${day}`,
+        amount: minute / 4,
+        ...more,
+      },
+    });
+    await importRecords(context, project, [
+      seen(4, 0, 'user-0', ''),
+      seen(4, 3, 'user-0', 'pricing'),
+      seen(4, 7, 'user-1', 'docs', { $browser: null, tags: ['a', 'b'] }),
+      seen(2, 1, 'anon-1', 'pricing'),
+      seen(2, 5, 'anon-1', 'buy'),
+      { event: 'paid', distinct_id: 'anon-1', timestamp: at(2, 9), properties: { amount: 9.5 } },
+      {
+        event: '$identify',
+        distinct_id: 'user-1',
+        timestamp: at(1, 12),
+        properties: { $anon_distinct_id: 'anon-1', $set: { plan: 'pro' } },
+      },
+    ]);
+    for await (const file of context.lake.list('events'))
+      await context.lake.write(
+        file.path.replace(/[^/]+$/, 'replaced.parquet'),
+        (await context.lake.read(file.path)) ?? '',
+      );
+    made.athena.asked.length = 0;
+    /** What is told of a query when it has been answered behind. */
+    const later = async (query: object) => {
+      await service.call('POST', path, { body: { query, refresh: 'force_async', client_query_id: 'later' } });
+      for (const order of orders.splice(0)) await carryOut(order);
+      return service.call('GET', `${path}later/`);
+    };
+    const now = (query: object) => service.call('POST', path, { body: { query, refresh: 'force_blocking' } });
+    return { ...made, later, now };
+  }
+
+  const RANGE = { dateRange: { date_from: '-7d' } };
+  const views = { kind: 'EventsNode', event: '$pageview' };
+  const hogql = (query: string) => ({ kind: 'HogQLQuery', query });
+  const trends = (rest: object) => ({ kind: 'TrendsQuery', series: [views], ...RANGE, ...rest });
+  const funnel = (rest: object) => ({ kind: 'FunnelsQuery', series: [views, { event: 'paid' }], ...RANGE, ...rest });
+  const QUERIES: readonly (readonly [name: string, query: object])[] = [
+    [
+      'HogQL',
+      hogql(
+        'SELECT event, count() AS n, uniq(person_id), max(timestamp), avg(toFloat(properties.amount)), any(properties.none) FROM events GROUP BY event ORDER BY n DESC, event',
+      ),
+    ],
+    [
+      'HogQL of lists',
+      hogql(
+        "SELECT arraySort(groupUniqArray(event)), arraySort(groupArray(toInt(properties.n))), arraySort(groupArrayIf(timestamp, event = 'paid')), count() > 3 AS many, toDate(min(timestamp)) FROM events GROUP BY distinct_id ORDER BY 2 DESC, 1",
+      ),
+    ],
+    [
+      'HogQL of different lists',
+      hogql(
+        "SELECT DISTINCT splitByChar('/', properties.$pathname) AS parts, properties.$browser FROM events ORDER BY parts DESC, 2 LIMIT 3",
+      ),
+    ],
+    [
+      'HogQL of a union',
+      hogql("SELECT [event] AS l, 1.5 AS f FROM events WHERE event = 'paid' UNION ALL SELECT ['x'], 2 "),
+    ],
+    [
+      'HogQL of persons',
+      hogql(
+        'SELECT p.properties.plan, p.is_identified, arraySort(p.distinct_ids), count() FROM events e JOIN persons p ON e.person_id = p.id GROUP BY p.properties.plan, p.is_identified, p.distinct_ids ORDER BY 3',
+      ),
+    ],
+    [
+      'HogQL of sessions',
+      hogql(
+        'SELECT session_id, $session_duration, $entry_current_url, $exit_pathname, $pageview_count, distinct_id FROM sessions ORDER BY session_id',
+      ),
+    ],
+    [
+      'HogQL of named queries',
+      hogql(
+        'WITH busy AS (SELECT person_id, count() AS n FROM events GROUP BY person_id) SELECT n, count(), (SELECT count() FROM persons) FROM busy WHERE person_id IN (SELECT id FROM persons) GROUP BY n ORDER BY n',
+      ),
+    ],
+    [
+      'events',
+      {
+        kind: 'EventsQuery',
+        select: ['*', 'person', 'timestamp', 'properties.$browser', 'session.$session_duration'],
+        after: 'all',
+        orderBy: ['timestamp', 'uuid'],
+        limit: 7,
+      },
+    ],
+    [
+      'events in groups',
+      { kind: 'EventsQuery', select: ['event', 'count()'], after: 'all', where: ["properties.$browser ILIKE '%o%'"] },
+    ],
+    [
+      'trends',
+      trends({
+        series: [
+          views,
+          { ...views, math: 'dau' },
+          { ...views, math: 'p90', math_property: 'amount' },
+          { event: null, math: 'weekly_active' },
+          { ...views, math: 'unique_session' },
+        ],
+        compareFilter: { compare: true },
+      }),
+    ],
+    [
+      'trends by a value',
+      trends({
+        breakdownFilter: { breakdown: '$browser' },
+        series: [{ ...views, math: 'dau' }],
+        properties: [{ key: '$pathname', operator: 'is_not', value: '/docs', type: 'event' }],
+      }),
+    ],
+    [
+      'trends by two values',
+      trends({
+        breakdownFilter: { breakdowns: [{ property: '$browser' }, { property: 'amount', histogram_bin_count: 3 }] },
+        trendsFilter: { display: 'ActionsTable' },
+      }),
+    ],
+    [
+      'trends of a formula',
+      trends({
+        series: [views, { event: 'paid', math: 'sum', math_property: 'amount' }],
+        trendsFilter: { formula: 'A / B' },
+      }),
+    ],
+    ['a funnel', funnel({ breakdownFilter: { breakdown: 'plan', breakdown_type: 'person' } })],
+    ['a funnel in time', funnel({ funnelsFilter: { funnelVizType: 'time_to_convert' } })],
+    ['a funnel by day', funnel({ funnelsFilter: { funnelVizType: 'trends', funnelOrderType: 'unordered' } })],
+    ['a strict funnel', funnel({ funnelsFilter: { funnelOrderType: 'strict' } })],
+    [
+      'retention',
+      {
+        kind: 'RetentionQuery',
+        retentionFilter: {
+          period: 'Day',
+          totalIntervals: 5,
+          targetEntity: { id: '$pageview', type: 'events' },
+          returningEntity: { id: null, type: 'events' },
+        },
+      },
+    ],
+    [
+      'first retention',
+      {
+        kind: 'RetentionQuery',
+        retentionFilter: { period: 'Day', totalIntervals: 5, retentionType: 'retention_first_time' },
+      },
+    ],
+    ['stickiness', { kind: 'StickinessQuery', series: [{ event: null }], ...RANGE }],
+    ['lifecycle', { kind: 'LifecycleQuery', series: [{ event: null }], ...RANGE }],
+    ['paths', { kind: 'PathsQuery', pathsFilter: { includeEventTypes: ['$pageview'] }, ...RANGE }],
+    [
+      'actors',
+      {
+        kind: 'ActorsQuery',
+        source: {
+          kind: 'InsightActorsQuery',
+          source: trends({ series: [{ ...views, math: 'dau' }] }),
+          day: '2025-12-30',
+        },
+        select: ['actor_id', 'properties.plan'],
+      },
+    ],
+  ];
+
+  test('as DuckDB answers it, whatever is asked', async () => {
+    const { later, now, athena } = await large();
+    const [expected, told]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}];
+    for (const [name, query] of QUERIES) {
+      athena.asked.length = 0;
+      const { status, body } = await now(query);
+      expected[name] = [status, answerOf(body)];
+      const answered = await later(query);
+      const run = answered.body?.['query_status'] as { readonly results: Record<string, unknown> } | undefined;
+      told[name] = [answered.status, answerOf(run?.results ?? answered.body)];
+      expect([name, athena.asked.length]).not.toEqual([name, 0]);
+    }
+    expect(told).toEqual(expected);
+    expect(Object.values(expected)).toEqual(QUERIES.map(() => [200, expect.anything()]));
+  });
+
+  test('and what reads more than Athena may is refused by its size, and by its workgroup', async () => {
+    const { later, now, athena } = await large({ queryBytes: { waited: 1, background: 1, athena: 2 } });
+    expect(await later(hogql(COUNT))).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('may read') },
+    });
+    expect(athena.asked).toEqual([]);
+    expect(await now(hogql(COUNT))).toMatchObject({
+      status: 400,
+      body: { code: 'query_too_large', detail: expect.stringMatching(/may read 1 MB\. Ask for less/) },
+    });
+  });
+
+  test('and what becomes of it there is told in sentences', async () => {
+    const { later, athena } = await large();
+    const failures = [
+      new QueryFailed('bytes', 'Bytes scanned limit was exceeded'),
+      new QueryFailed('rows', ''),
+      new QueryFailed('memory', 'Query exhausted resources at this scale factor'),
+      new QueryFailed('time', ''),
+      new QueryFailed('values', 'DIVISION_BY_ZERO: Division by zero'),
+      new QueryFailed('other', 'HIVE_BAD_DATA: s3://lake/events'),
+    ];
+    const told = [];
+    for (const failure of failures) {
+      athena.instead = () => Promise.reject(failure);
+      const { status, body } = await later(hogql(COUNT));
+      told.push([status, body?.['attr'], body?.['detail']]);
+    }
+    const LESS = 'Ask for less: a shorter time, or a filter.';
+    expect(told).toEqual(
+      [
+        `The query reads more than 1 GB. ${LESS}`,
+        `The query gives more rows than one answer can be made of. ${LESS}`,
+        `The query takes more memory than one query may have. ${LESS}`,
+        `The query takes too long. ${LESS}`,
+        'The query cannot be computed: DIVISION_BY_ZERO: Division by zero',
+        `A query that reads so much is answered by Athena, which does not take it. ${LESS}`,
+      ].map((detail) => [400, 'query', detail]),
+    );
+    athena.instead = undefined;
+    expect(await later(hogql(COUNT))).toMatchObject({ status: 200 });
+  });
+
+  test('and it is stopped when the run is cancelled', async () => {
+    const { service, path, hogql: ask, orders, carryOut, athena } = await large();
+    await ask(COUNT, { refresh: 'async', client_query_id: 'long' });
+    const stopped = Promise.withResolvers<unknown>();
+    athena.instead = (_, signal) => {
+      void service.call('DELETE', `${path}long/`);
+      return new Promise((__, reject) => {
+        signal.addEventListener('abort', () => {
+          stopped.resolve(signal.reason);
+          reject(signal.reason as Error);
+        });
+      });
+    };
+    for (const order of orders) await carryOut(order);
+    expect(await stopped.promise).toMatchObject({ message: 'The query was cancelled.' });
+    expect(await service.call('GET', `${path}long/`)).toMatchObject({
+      status: 400,
+      body: { detail: 'The query was cancelled.' },
+    });
+  });
+
+  test('and an organization has so many there at once', async () => {
+    const { context, service, later } = await large({ turns: 1 });
+    const turn = keys.answerTurn(service.organization.id, 'athena', 0);
+    await context.table.write([{ put: { ...turn, holder: 'somebody', ttl: START / SECOND_MS + 30 } }]);
+    expect(await later(hogql(COUNT))).toMatchObject({
+      status: 429,
+      body: { detail: expect.stringContaining('Too many queries') },
+    });
+    context.clock.advance(31 * SECOND_MS);
+    expect(await later(hogql(COUNT))).toMatchObject({ status: 200 });
+    expect(await context.table.get(turn)).toBeUndefined();
+  });
+
+  test('and readers of shared pages never have it asked', async () => {
+    const { context, project, orders, carryOut, athena } = await large();
+    const item = await context.table.get(keys.project(project));
+    if (item === undefined) throw new Error('no project');
+    await context.answers.renew([{ project: item, query: { kind: 'HogQLQuery', query: COUNT } }]);
+    for (const order of orders) await carryOut(order);
+    expect(athena.asked).toEqual([]);
+  });
+});
+
+/** What an answer says, and not when or how it came to be. */
+const answerOf = (body: Record<string, unknown> | undefined) => ({
+  results: body?.['results'],
+  columns: body?.['columns'] ?? null,
+  types: body?.['types'] ?? null,
+  hasMore: body?.['hasMore'] ?? false,
+  detail: body?.['detail'],
 });

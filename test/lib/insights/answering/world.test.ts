@@ -1,4 +1,5 @@
-import { type WorldFiles, worldDatabase } from '../../../../lib/insights/answering/world.ts';
+import type { WorldFiles } from '../../../../lib/insights/answering/looking-world.ts';
+import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { insightWorld } from '../../../support/insight-world.ts';

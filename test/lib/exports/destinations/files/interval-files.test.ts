@@ -62,6 +62,7 @@ const filesOf = (config: FileConfig, rows: () => AsyncIterable<Buffer>) =>
     model: 'events',
     columns: (defaults) => defaults,
     rows: (form) => packed(rows(), packingOf(form)),
+    files: async function* () {},
   });
 
 /** The same, read to their ends. */

@@ -1,0 +1,168 @@
+/**
+ * The world of insights, whichever engine it is over: questions are read and checked, the files that they touch are
+ * chosen, and what was looked at is told.
+ */
+import { duckdbSelect } from '../../hogql/duckdb-select.ts';
+import { hogqlParser, type Parser } from '../../hogql/parse.ts';
+import { filled } from '../../hogql/placeholders.ts';
+import { lineAndColumn, Refusal, withoutPlaces } from '../../hogql/refusal.ts';
+import { type CheckedSelect, checkedSelect } from '../../hogql/select.ts';
+import type { Syntax } from '../../hogql/syntax.ts';
+import { hogqlText } from '../../hogql/text.ts';
+import { constant } from '../../hogql/write.ts';
+import type { Written } from '../../lake/intact.ts';
+import type { Model } from '../../lake/schema.ts';
+import { invalid } from '../../ports/errors.ts';
+import { DAY_MS } from '../../ports/units.ts';
+import type { Question, Rows, World } from '../kinds/kind.ts';
+import { INSIGHT_TABLES, readsSessions, readsTies } from './tables.ts';
+
+/** A file of the lake. The timestamps of its rows are milliseconds since 1970, inclusive. */
+export interface WorldFile extends Partial<Written> {
+  readonly path: string;
+  readonly min_timestamp: number;
+  readonly max_timestamp: number;
+}
+
+/** All files of a project, by model. */
+export type WorldFiles = Readonly<Record<Model, readonly WorldFile[]>>;
+
+/** Of a world what is no file. */
+export type Moment = Pick<World, 'now' | 'timezone' | 'weekStartDay' | 'testAccountFilters'>;
+
+/** What was looked at for an answer, and thus what can change it. */
+export interface Looked {
+  /** Timestamps of events, milliseconds since 1970, inclusive; null: without an end. */
+  readonly events: readonly { readonly from: number | null; readonly to: number | null }[];
+  /** Whose distinct_ids are, or what persons are like. */
+  readonly persons: boolean;
+  /** Now itself, so that it means something else a moment later. */
+  readonly now: boolean;
+  /** The first question, as text. */
+  readonly hogql: string | null;
+}
+
+export interface LookingWorld extends World {
+  looked(): Looked;
+}
+
+/** A question that was read and checked, and what it reads of the lake. */
+export interface CheckedQuestion {
+  readonly checked: CheckedSelect;
+  /** What `now()` is, in microseconds since 1970. */
+  readonly at: bigint;
+  /** The tables that it selects from, and the columns that it reads there. */
+  readonly tables: readonly (readonly [table: string, columns: ReadonlySet<string>])[];
+  /** It asks whose distinct_ids are. */
+  readonly isTied: boolean;
+  /** It selects from persons; from events, or sessions of events. */
+  readonly hasPersons: boolean;
+  readonly hasEvents: boolean;
+  /** The files of events that its range touches, whether or not it selects from them. */
+  readonly events: readonly WorldFile[];
+  readonly persons: readonly WorldFile[];
+  /** The files that it reads. */
+  readonly reads: readonly WorldFile[];
+}
+
+/** Returns the rows of a question, values in the order and form of `Rows`. */
+type AnswerQuestion = (question: CheckedQuestion) => Promise<readonly (readonly unknown[])[]>;
+
+/** A session lasts a day at most, as SDKs make them. */
+const LONGEST_SESSION_MS = DAY_MS;
+
+/** Parsed texts that are kept; those of the program are fewer. */
+const MAX_PARSED = 200;
+
+/** Returns what makes worlds over files of a project, whose questions `answer` answers. */
+export function lookingWorlds(parser: Parser = hogqlParser()) {
+  const parsed = new Map<string, Promise<Syntax>>();
+
+  const syntaxOf = (hogql: string): Promise<Syntax> => {
+    const known = parsed.get(hogql);
+    if (known !== undefined) return known;
+    if (parsed.size >= MAX_PARSED) parsed.clear();
+    const made = parser.query(hogql);
+    parsed.set(hogql, made);
+    return made;
+  };
+
+  return (files: WorldFiles, { now, ...moment }: Moment, answer: AnswerQuestion): LookingWorld => {
+    const looks: Looked['events'][number][] = [];
+    let [persons, isNow, hogql]: [boolean, boolean, string | null] = [false, false, null];
+
+    const rows = async (question: Question): Promise<Rows> => {
+      const { limit } = question;
+      const { timezone: zone, weekStartDay } = moment;
+      const { syntax, checked, given } = await understood(async () => {
+        const syntax = filled(await syntaxOf(question.hogql), question.values ?? {});
+        const given = limit === undefined ? undefined : Math.min(ownLimit(syntax) ?? limit.otherwise, limit.most);
+        const asked = given === undefined ? syntax : { ...syntax, limit: constant(given + 1) };
+        return { syntax, given, checked: checkedSelect(asked, { tables: INSIGHT_TABLES, zone, weekStartDay }) };
+      }, limit && question.hogql);
+      hogql ??= hogqlText(syntax);
+      isNow ||= JSON.stringify(checked.query).includes('"now":true');
+      const at = BigInt(Math.floor(now * 1000));
+      const tables: [table: string, columns: ReadonlySet<string>][] = [];
+      duckdbSelect(checked.query, (table, columns) => (tables.push([table, columns]), table), at);
+      const isTied = tables.some(([table, columns]) => readsTies(table, columns));
+      const hasPersons = tables.some(([table]) => table === 'persons');
+      const hasEvents = tables.some(([table]) => table !== 'persons');
+      persons ||= isTied || hasPersons;
+      const margin = tables.some(([table, columns]) => readsSessions(table, columns)) ? LONGEST_SESSION_MS : 0;
+      const from = question.from === undefined ? -Infinity : question.from - margin;
+      const to = question.to === undefined ? Infinity : question.to + margin;
+      if (hasEvents) looks.push({ from: finite(from), to: finite(to) });
+      const events = files.events.filter((file) => file.max_timestamp >= from && file.min_timestamp <= to);
+      const found = await answer({
+        checked,
+        at,
+        tables,
+        isTied,
+        hasPersons,
+        hasEvents,
+        events,
+        persons: files.persons,
+        reads: [...(hasEvents ? events : []), ...(isTied || hasPersons ? files.persons : [])],
+      });
+      return {
+        columns: checked.columns.map(({ name }) => name),
+        types: checked.columns.map(({ clickhouse }) => clickhouse),
+        rows: given === undefined ? found : found.slice(0, given),
+        ...(given === undefined ? {} : { limit: given, hasMore: found.length > given }),
+      };
+    };
+
+    return {
+      now,
+      ...moment,
+      rows,
+      expression: (text) =>
+        understood(async () => {
+          const [syntax] = await parser.expressions([text]);
+          return withoutPlaces(syntax as Syntax);
+        }, text),
+      looked: () => ({ events: looks, persons, now: isNow, hogql }),
+    };
+  };
+}
+
+/** Returns the LIMIT that a query has, where it is a number. */
+function ownLimit(syntax: Syntax): number | undefined {
+  const limit = 'limit' in syntax ? (syntax.limit as { readonly value?: { readonly number?: string } } | null) : null;
+  const number = Number(limit?.value?.number);
+  return Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+}
+
+const finite = (instant: number): number | null => (Number.isFinite(instant) ? instant : null);
+
+/** Throws the 400 of what a caller wrote and is not supported: with the place in `text`, if that is theirs. */
+async function understood<T>(work: () => Promise<T>, text?: string): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { message, place } = error;
+    return invalid('query', text && place ? `${message} (${lineAndColumn(text, place)})` : message);
+  }
+}
