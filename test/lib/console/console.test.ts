@@ -48,6 +48,10 @@ describeConsole('the console', ({ service, open }) => {
     await expectSeen(page.getByRole('heading', { name: 'Default project' }));
     expect(JSON.stringify(lines)).not.toContain(key);
     expect(complaints).toEqual([]);
+    // What the first script needs is asked for with it.
+    const { first } = await builtConsole();
+    const text = await (await fetch(`${service().address}/`)).text();
+    expect(first.filter((name) => !text.includes(`<link rel="modulepreload" href="/console/${name}">`))).toEqual([]);
   });
 
   test('signs in with a key, keeps it on the device only when asked to, and forgets it', async () => {
