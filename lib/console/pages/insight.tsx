@@ -87,10 +87,15 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
           body: change,
         }),
       );
+      const { value } = written;
       setBase(written);
       setTouched(false);
-      await renew(written.value.id);
-      tell(`${written.value.name || 'The insight'} is kept.`);
+      setName(value.name ?? '');
+      setBoards(value.dashboards.map(String));
+      // It may be theirs.
+      if (change.query === undefined) setQuestion(questionOf(value.query) ?? FIRST_QUESTION);
+      await renew(value.id);
+      tell(`${value.name || 'The insight'} is kept.`);
     },
     disputed: (change, theirs) => {
       const fields = Object.keys(change) as (keyof Change)[];

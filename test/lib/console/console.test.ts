@@ -497,6 +497,7 @@ describeConsole('the console', ({ service, open }) => {
     // What was not touched here stays as they have it.
     const { body: after } = await service().call('GET', `${api(path)}/`);
     expect(after).toMatchObject({ name: 'Mine again', query });
+    expect(await page.getByRole('combobox', { name: 'Event 1' }).inputValue()).toBe('ordered');
   });
 
   test('watches the number of an insight: an alert is made, looks at once, is changed, disabled and deleted', async () => {
