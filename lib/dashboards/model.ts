@@ -5,6 +5,7 @@ import { boolean, choice, freeObject, integer, nullableBoolean, text, uuid } fro
 import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
 import { tagList } from '../http/tags.ts';
+import { FILTERS_OVERRIDE } from '../insights/filter-schema.ts';
 import { type InsightItem, insightObject, TileInsight } from '../insights/model.ts';
 import type { ResultFields } from '../insights/results.ts';
 import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
@@ -147,7 +148,7 @@ const writable = {
   delete_insights: boolean().optional().describe('With `deleted`: also insights that no other dashboard shows.'),
   tags: tagList().optional(),
   restriction_level: restriction,
-  filters: free,
+  filters: free.meta(FILTERS_OVERRIDE).describe('What holds for all of its insights, kept as it is sent.'),
   variables: free,
   tiles: z.array(TileInput).max(MAX_TILES).optional(),
 };
@@ -254,7 +255,7 @@ export const DashboardDetail = z
     use_template: z.string().describe('The template that it was made from, or "".'),
     use_dashboard: z.int().nullable().describe('The dashboard that it was made from.'),
     delete_insights: z.boolean(),
-    filters: freeObject(),
+    filters: freeObject().meta(FILTERS_OVERRIDE),
     variables: freeObject(),
     tags,
     tiles: z.array(Tile),

@@ -46,14 +46,14 @@ export async function consolePage(url: string): Promise<TextAnswer> {
       cacheControl: 'no-store',
     });
   }
-  const { script, style } = JSON.parse(text) as ConsoleBuild;
+  const { script, style, first } = JSON.parse(text) as ConsoleBuild;
   const path = new URL(url).pathname.replace(/\/$/, '');
   const nonce = randomBytes(16).toString('base64url');
   return htmlPage({
     title: 'Workspace',
     head: html`<meta name="style-nonce" content="${nonce}">
 <link rel="stylesheet" href="${path}/console/${style}">
-<script type="module" src="${path}/console/${script}"></script>`,
+${first.map((name) => html`<link rel="modulepreload" href="${path}/console/${name}">\n`)}<script type="module" src="${path}/console/${script}"></script>`,
     body: html`<div id="console"></div>
 <noscript>The console needs JavaScript. What it does can be done with <a href="${path}/api/schema/docs/">the API</a>.</noscript>`,
     sources: {

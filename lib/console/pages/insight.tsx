@@ -3,7 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { answered, api, ifMatch, Refusal, type Versioned, versioned } from '../client/api.ts';
+import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from '../client/api.ts';
 import { ALL_DASHBOARDS, useDashboards } from '../client/dashboards.ts';
 import { type Insight, insightKey, readInsight, useAnswer, useInsight } from '../client/insights.ts';
 import { changedOf } from '../client/json.ts';
@@ -47,12 +47,8 @@ interface InsightEditorProps {
   readonly look: (version: Versioned<Insight>) => void;
 }
 
-/** What is written of an insight. */
-interface Change {
-  readonly name: string;
-  readonly query: Readonly<Record<string, unknown>>;
-  readonly dashboards: number[];
-}
+/** What is written of an insight; nothing of what stays. */
+type Change = Pick<Schemas['InsightsUpdateRequest'], 'name' | 'query' | 'dashboards'>;
 
 /** Asks and keeps a question. What is being written is not touched by what others change meanwhile. */
 function InsightEditor({ project, seen, look }: InsightEditorProps) {
@@ -91,27 +87,38 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
           body: change,
         }),
       );
+      const { value } = written;
       setBase(written);
-      await renew(written.value.id);
-      tell(`${written.value.name || 'The insight'} is kept.`);
+      setTouched(false);
+      setName(value.name ?? '');
+      setBoards(value.dashboards.map(String));
+      // It may be theirs.
+      if (change.query === undefined) setQuestion(questionOf(value.query) ?? FIRST_QUESTION);
+      await renew(value.id);
+      tell(`${value.name || 'The insight'} is kept.`);
     },
     disputed: (change, theirs) => {
-      const { query, dashboards } = theirs;
-      const other = { name: theirs.name ?? '', query, dashboards };
-      const fields = Object.keys(changedOf(change, other)) as (keyof Change)[];
-      return fields.map((field) => ({ field, theirs: other[field], mine: change[field] }));
+      const fields = Object.keys(change) as (keyof Change)[];
+      return fields.map((field) => ({ field, theirs: theirs[field], mine: change[field] }));
     },
     look,
     attempt: saving.attempt,
   });
 
+  const change = (some: Partial<Question>): void => {
+    setTouched(true);
+    setQuestion((all) => ({ ...all, ...some }));
+  };
+
   async function save(): Promise<void> {
-    const change = { name, query: isForm ? queryOf(question) : (kept?.query ?? {}), dashboards: boards.map(Number) };
+    const whole = { name, query: queryOf(question), dashboards: boards.map(Number) };
     if (base !== undefined) {
-      await send(change, base);
+      const { query, ...rest } = whole;
+      const before = { name: base.value.name ?? '', dashboards: base.value.dashboards };
+      await send({ ...changedOf(rest, before), ...(isTouched ? { query } : {}) }, base);
       return;
     }
-    const { id } = await answered(api.POST('/api/projects/{project_id}/insights/', { params: { path }, body: change }));
+    const { id } = await answered(api.POST('/api/projects/{project_id}/insights/', { params: { path }, body: whole }));
     await renew(id);
     tell(`${name === '' ? 'The insight' : name} is kept.`);
     void navigate({ to: `/projects/${project}/insights/${id}` });
@@ -163,10 +170,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
             <Builder
               project={project}
               question={question}
-              change={(some) => {
-                setTouched(true);
-                setQuestion((all) => ({ ...all, ...some }));
-              }}
+              change={change}
               run={() => void answer.refetch()}
               fault={question.kind === 'HogQLQuery' ? fault : undefined}
             />
@@ -212,11 +216,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
           {answer.data !== undefined && answer.error === null && (
             <>
               <LazyChart query={query} answer={answer.data} />
-              <Emptiness
-                question={question}
-                results={answer.data.results}
-                widen={() => setQuestion({ ...question, range: 'all' })}
-              />
+              <Emptiness question={question} results={answer.data.results} widen={() => change({ range: 'all' })} />
             </>
           )}
         </Card>

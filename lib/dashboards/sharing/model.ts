@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { boolean, datetime, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
+import { BREAKDOWN_FILTER, PROPERTY_FILTERS } from '../../insights/filter-schema.ts';
 import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
 
@@ -56,8 +57,8 @@ const filterChoices = () =>
     .array(
       z.object({
         name: text({ max: MAX_NAME }),
-        properties: z.unknown().optional(),
-        breakdown_filter: z.unknown().optional(),
+        properties: z.unknown().optional().meta(PROPERTY_FILTERS),
+        breakdown_filter: z.unknown().optional().meta(BREAKDOWN_FILTER),
       }),
     )
     .max(MAX_CHOICES, `There are at most ${MAX_CHOICES} choices.`);
@@ -97,7 +98,11 @@ export const Sharing = z
     expires_at: z.iso.datetime().nullable(),
     allow_date_range: z.boolean(),
     filter_choices: z.array(
-      z.object({ name: z.string(), properties: z.unknown().optional(), breakdown_filter: z.unknown().optional() }),
+      z.object({
+        name: z.string(),
+        properties: z.unknown().optional().meta(PROPERTY_FILTERS),
+        breakdown_filter: z.unknown().optional().meta(BREAKDOWN_FILTER),
+      }),
     ),
   })
   .meta({ id: 'DashboardSharing' });

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { boolean, freeObject, text } from '../../http/fields.ts';
+import { FILTERS_OVERRIDE } from '../filter-schema.ts';
 
 /** The forms of `refresh`. */
 const REFRESH = [
@@ -40,7 +41,7 @@ export const QueryInput = z.object({
     .nullable()
     .optional()
     .describe('The name of the run, to ask about it and to cancel it.'),
-  filters_override: freeObject().nullable().optional(),
+  filters_override: freeObject().meta(FILTERS_OVERRIDE).nullable().optional(),
   variables_override: freeObject().nullable().optional(),
   name: text({ max: 400, blank: true }).nullable().optional(),
 });

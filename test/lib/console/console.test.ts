@@ -48,6 +48,10 @@ describeConsole('the console', ({ service, open }) => {
     await expectSeen(page.getByRole('heading', { name: 'Default project' }));
     expect(JSON.stringify(lines)).not.toContain(key);
     expect(complaints).toEqual([]);
+    // What the first script needs is asked for with it.
+    const { first } = await builtConsole();
+    const text = await (await fetch(`${service().address}/`)).text();
+    expect(first.filter((name) => !text.includes(`<link rel="modulepreload" href="/console/${name}">`))).toEqual([]);
   });
 
   test('signs in with a key, keeps it on the device only when asked to, and forgets it', async () => {
@@ -485,12 +489,15 @@ describeConsole('the console', ({ service, open }) => {
     await expectSeen(page.getByRole('heading', { name: 'Theirs' }));
     expect(await name.inputValue()).toBe('Theirs');
     await name.fill('Mine again');
-    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs again' });
+    const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'ordered' }] };
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs again', query });
     await button(page, 'Save').click();
     await button(notice, 'Write mine').click();
     await expectSeen(page.getByRole('heading', { name: 'Mine again' }));
+    // What was not touched here stays as they have it.
     const { body: after } = await service().call('GET', `${api(path)}/`);
-    expect(after['name']).toBe('Mine again');
+    expect(after).toMatchObject({ name: 'Mine again', query });
+    expect(await page.getByRole('combobox', { name: 'Event 1' }).inputValue()).toBe('ordered');
   });
 
   test('watches the number of an insight: an alert is made, looks at once, is changed, disabled and deleted', async () => {

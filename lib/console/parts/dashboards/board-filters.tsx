@@ -31,7 +31,7 @@ export function BoardFilters({ board: { filters, properties }, write }: BoardFil
   const kept = wholeFiltersIn(filters['properties']);
   const shown = properties === undefined ? kept : wholeFiltersIn(properties);
   const keep = async (): Promise<void> => {
-    await write({ filters: { ...filters, properties } });
+    await write({ filters: { ...filters, properties: [...(properties ?? [])] } });
     setView({ filters: undefined });
   };
   return (

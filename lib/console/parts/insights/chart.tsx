@@ -1,5 +1,5 @@
 import { useComputedColorScheme } from '@mantine/core';
-import { useMemo } from 'react';
+import { useLayoutEffect, useMemo, useRef } from 'react';
 import { chartOf } from '../../../charts/describe/describe.ts';
 import { figure } from '../../../charts/figure.ts';
 import { CHART_STYLE } from '../../../charts/style.ts';
@@ -19,13 +19,24 @@ const DARK = '@media screen and (prefers-color-scheme: dark)';
 export default function Chart({ query, answer }: ChartProps) {
   const scheme = useComputedColorScheme('light');
   const markup = useMemo(() => figure(chartOf(query, answer)).toString(), [query, answer]);
+  const place = useRef<HTMLDivElement>(null);
+  const isUnfolded = useRef<boolean | null>(null);
+  // Numbers that somebody has unfolded stay so when another answer comes.
+  useLayoutEffect(() => {
+    const details = place.current?.querySelector('details');
+    if (details == null) return undefined;
+    if (isUnfolded.current !== null) details.open = isUnfolded.current;
+    return () => {
+      isUnfolded.current = details.open;
+    };
+  }, [markup]);
   const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content;
   // The reader's choice of colours is not always the system's.
   const style = CHART_STYLE.replaceAll(DARK, scheme === 'dark' ? '@media screen' : '@media not all');
   return (
     <>
       <style nonce={nonce}>{`${style}${PLACE}`}</style>
-      <div dangerouslySetInnerHTML={{ __html: markup }} />
+      <div ref={place} dangerouslySetInnerHTML={{ __html: markup }} />
     </>
   );
 }
