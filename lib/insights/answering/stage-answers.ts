@@ -18,6 +18,7 @@ import { type Answers, cancelled, failTaken, type QueryRun, RUN_KNOWN_MS } from 
 import { answerCache, OF_MANY } from './cache.ts';
 import { type AskedQuery, computations, keyOf, momentOf, wayOf } from './computations.ts';
 import { BACKGROUND_MS, failCrowded, TOO_SLOW } from './pooled-answerer.ts';
+import { TOO_LARGE } from './read-bytes.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -76,7 +77,7 @@ const LONGEST_RUN_MS = ORDER_MS + MINUTE_MS;
 const MAX_ORDER_BYTES = 240_000;
 
 /** What nobody can wait for is answered behind: the gateway would end the request a moment later. */
-const LATER: ReadonlySet<string> = new Set([TOO_SLOW]);
+const LATER: ReadonlySet<string> = new Set([TOO_SLOW, TOO_LARGE]);
 
 interface StageAnswersOptions {
   readonly answerer: Answerer;
