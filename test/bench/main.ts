@@ -13,6 +13,7 @@ import { openingConsole } from './console.ts';
 import { listingDashboards, showingShared } from './dashboards.ts';
 import { exporting } from './export.ts';
 import { importing } from './imports.ts';
+import { exportingLargeRows } from './large-rows.ts';
 import { copying } from './postgres.ts';
 import { posting } from './posts.ts';
 import { querying } from './queries.ts';
@@ -21,6 +22,7 @@ import { staging } from './stage.ts';
 
 const PARTS: ReadonlyMap<string, Part> = new Map([
   ['export', exporting],
+  ['large-rows', exportingLargeRows],
   ['postgres', copying],
   ['posts', posting],
   ['backfill', backfilling],
