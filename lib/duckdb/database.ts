@@ -67,3 +67,8 @@ export const pathList = (paths: readonly string[]): string =>
 /** Rows of Parquet files, in the order of the list; a column that a file lacks is null. */
 export const parquet = (paths: readonly string[]): string =>
   `read_parquet(${pathList(paths)}, union_by_name = true, hive_partitioning = false)`;
+
+/** The same of one file: only rows with these numbers in it, the second exclusive. */
+export const parquetRows = ([path = '']: readonly string[], [from, to]: readonly [number, number]): string =>
+  `(SELECT * EXCLUDE (file_row_number) FROM read_parquet(${pathList([path])}, file_row_number = true,
+    hive_partitioning = false) WHERE file_row_number >= ${from} AND file_row_number < ${to})`;

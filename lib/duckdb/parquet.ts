@@ -25,14 +25,14 @@ const ROW_GROUP_BYTES = 16 * 1024 * 1024;
 export const rowsPerGroup = (rowBytes: number, most: number): number =>
   Math.min(most, Math.max(1, Math.floor(ROW_GROUP_BYTES / Math.max(1, rowBytes))));
 
-/** The row groups of files of the lake, as their metadata tells. */
+/** The row groups of files of the lake, as their metadata tells, of each file in their order. */
 export async function rowGroups(connection: DuckDBConnection, paths: readonly string[]): Promise<RowGroup[]> {
   const answer = await connection.runAndReadAll(`
     SELECT file_name AS path, any_value(row_group_num_rows)::DOUBLE AS rows,
       (sum(total_uncompressed_size) FILTER (NOT starts_with(path_in_schema, ${literal(REPEATING)})))::DOUBLE AS bytes,
       (any_value(stats_min_value) FILTER (path_in_schema = 'inserted_us'))::BIGINT AS min,
       (any_value(stats_max_value) FILTER (path_in_schema = 'inserted_us'))::BIGINT AS max
-    FROM parquet_metadata(${pathList(paths)}) GROUP BY file_name, row_group_id`);
+    FROM parquet_metadata(${pathList(paths)}) GROUP BY file_name, row_group_id ORDER BY file_name, row_group_id`);
   return answer.getRowObjects() as unknown as RowGroup[];
 }
 

@@ -3,7 +3,7 @@
  * result is held: rows stream from the files, through one text column, into the destination.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { type DatabaseLimits, literal, parquet } from '../duckdb/database.ts';
+import { type DatabaseLimits, literal, parquet, parquetRows } from '../duckdb/database.ts';
 import { rowGroups } from '../duckdb/parquet.ts';
 import { duckdbColumn, duckdbText } from '../hogql/duckdb.ts';
 import { intactFiles } from '../lake/intact.ts';
@@ -14,7 +14,7 @@ import { lineDatabase, type Rows } from './line-database.ts';
 import { newestRows } from './newest.ts';
 import { packed, packedApart, packingOf } from './packing.ts';
 import { computedColumns } from './query-columns.ts';
-import { type Stretch, stretches } from './row-order.ts';
+import { cutLongRows, type Stretch, stretches } from './row-order.ts';
 import type { FrozenPlan, LineForm, RowQuery, Warehouse } from './warehouse.ts';
 
 interface DuckdbWarehouseOptions extends DatabaseLimits {
@@ -167,7 +167,10 @@ function atOnce(lake: FileStore, files: Files, interval: Interval): Stretch {
   return { ...microseconds(interval), paths: files.map(({ path }) => lake.address(path)), sorted: overlap };
 }
 
-/** The same, but where it would have to sort, the files' row groups say how to cut the interval. */
+/** Files that have fewer bytes hold no rows that are too long to be read together. */
+const SHORT_BYTES = 256 * 1024;
+
+/** The same, but cut where it would have to sort, or where rows are long, as the files' row groups tell. */
 async function inOrder(
   connection: DuckDBConnection,
   lake: FileStore,
@@ -175,7 +178,9 @@ async function inOrder(
   interval: Interval,
 ): Promise<Stretch[]> {
   const whole = atOnce(lake, files, interval);
-  return whole.sorted ? stretches(await rowGroups(connection, whole.paths), whole.from, whole.to) : [whole];
+  if (!whole.sorted && files.every(({ bytes = Infinity }) => bytes < SHORT_BYTES)) return [whole];
+  const groups = await rowGroups(connection, whole.paths);
+  return cutLongRows(whole.sorted ? stretches(groups, whole.from, whole.to) : [whole], groups);
 }
 
 const literals = (texts: readonly string[]): string => texts.map(literal).join(', ');
@@ -218,6 +223,7 @@ function rowsOf(part: Stretch, { model, query }: FrozenPlan, interval: Interval,
   );
   const order = part.sorted ? `ORDER BY ${LAKE_MODELS[model].order.join(', ')}` : '';
   const where = `${conditions(part, query, interval)} AND ${isDelivered(part.paths)}`;
-  const sql = `SELECT ${['*', ...computed].join(', ')} FROM ${parquet(part.paths)} WHERE ${where} ${order}`;
+  const files = part.rows === undefined ? parquet(part.paths) : parquetRows(part.paths, part.rows);
+  const sql = `SELECT ${['*', ...computed].join(', ')} FROM ${files} WHERE ${where} ${order}`;
   return { sql, paths: part.paths };
 }

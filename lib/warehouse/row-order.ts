@@ -12,6 +12,8 @@ export interface Stretch {
   readonly to: bigint;
   readonly paths: readonly string[];
   readonly sorted: boolean;
+  /** Of the one file that it has then: only rows with these numbers in it, the second exclusive. */
+  readonly rows?: readonly [from: number, to: number];
 }
 
 /** What is sorted at once: 200,000 rows of 400 bytes are 80 MB, four times that while they are sorted. */
@@ -40,6 +42,34 @@ export function stretches(groups: readonly RowGroup[], from: bigint, to: bigint)
   }
   if (current !== undefined) found.push(stretch(current, to));
   return found;
+}
+
+/**
+ * DuckDB takes 2,048 rows at a time, and holds some copies of them while it makes lines: of longer rows so many are read
+ * at once as have about so many bytes.
+ */
+const VECTOR_ROWS = 2_048;
+const VECTOR_BYTES = 8 * 1024 * 1024;
+
+const isLong = ({ rows, bytes }: RowGroup): boolean => (bytes / rows) * Math.min(rows, VECTOR_ROWS) > VECTOR_BYTES;
+
+/** Cuts stretches that need no sorting, where their rows are long, into some that memory holds. `groups`: of all paths. */
+export function cutLongRows(all: readonly Stretch[], groups: readonly RowGroup[]): Stretch[] {
+  return all.flatMap((whole) => {
+    if (whole.sorted || !groups.some((group) => whole.paths.includes(group.path) && isLong(group))) return [whole];
+    return whole.paths.flatMap((path) => {
+      const found: Stretch[] = [];
+      let begin = 0;
+      for (const { rows, bytes, min, max } of groups.filter((group) => group.path === path)) {
+        const most = Math.max(1, Math.floor(VECTOR_BYTES / (bytes / rows)));
+        if (min < whole.to && max >= whole.from)
+          for (let from = begin; from < begin + rows; from += most)
+            found.push({ ...whole, paths: [path], rows: [from, Math.min(from + most, begin + rows)] });
+        begin += rows;
+      }
+      return found;
+    });
+  });
 }
 
 interface Growing {

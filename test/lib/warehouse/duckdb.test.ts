@@ -2,8 +2,10 @@ import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { literal, openDatabase, parquet, pathList } from '../../../lib/duckdb/database.ts';
 import type { Expression, QueryColumn } from '../../../lib/hogql/expression.ts';
+import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
+import type { Column } from '../../../lib/warehouse/columns.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
 import type { Form, FrozenPlan, ParquetForm, RowQuery } from '../../../lib/warehouse/warehouse.ts';
@@ -328,15 +330,57 @@ describe('a big interval', () => {
   });
 });
 
-test('rows of 10 kB become a Parquet file though a hundred MB of them are more than memory holds', async () => {
-  const { lake, plan, interval } = await over([[{}]]);
+/** Columns of long rows of which the first is in their order. */
+const LONG: readonly Column[] = [
+  { name: 'n', type: 'text', field: 'distinct_id' },
+  { name: 'long', type: 'json', field: 'elements_chain' },
+];
+
+/** Writes the file `long`: rows of so many bytes, which arrived at once. */
+async function longRows(lake: FileStore, plan: FrozenPlan, { bytes, count }: { bytes: number; count: number }) {
   const one = lake.address(plan.files[0]?.path ?? '');
   const database = await openDatabase({ places: ['/'] });
   const connection = await database.connect();
+  const long = `concat('["', repeat(md5(i::VARCHAR), ${Math.ceil(bytes / 32)}), '"]')`;
   await connection.run(`COPY (
-      SELECT * EXCLUDE (i) REPLACE (repeat(md5(i::VARCHAR), 313) AS elements_chain)
-      FROM read_parquet(${literal(one)}), range(10000) t(i)
+      SELECT * EXCLUDE (i) REPLACE (${long} AS elements_chain, printf('%05d', i) AS distinct_id)
+      FROM read_parquet(${literal(one)}), range(${count}) t(i) ORDER BY i
     ) TO ${literal(lake.address('long'))} (FORMAT parquet, ROW_GROUP_SIZE 2048)`);
+  connection.closeSync();
+  database.closeSync();
+}
+
+test.each([
+  { kind: '10 kB', bytes: 10_000, count: 10_000 },
+  { kind: '300 kB', bytes: 300_000, count: 200 },
+])(
+  'rows of $kind become lines, each once and in order, though together they are more than memory holds',
+  async ({ bytes, count }) => {
+    const { lake, plan, interval } = await over([[{}]]);
+    await longRows(lake, plan, { bytes, count });
+    const warehouse = duckdbWarehouse({ lake, memoryLimit: '190MB', threads: 2 });
+    lakes.push(warehouse);
+    const files = [{ path: 'long', from: START, to: START }];
+    const form = { format: 'JSONLines', columns: LONG } as const;
+    const read: string[] = [];
+    let rest = '';
+    for await (const piece of warehouse.read({ ...plan, files }, interval, form, never)) {
+      const lines = (rest + piece.toString()).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) read.push(`${line.slice(0, 48)} ${line.length}`);
+    }
+    expect(rest).toBe('');
+    expect(read).toHaveLength(count);
+    expect(new Set(read).size).toBe(count);
+    expect(read).toEqual(read.toSorted());
+  },
+);
+
+test('rows of 10 kB become a Parquet file though a hundred MB of them are more than memory holds', async () => {
+  const { lake, plan, interval } = await over([[{}]]);
+  await longRows(lake, plan, { bytes: 10_000, count: 10_000 });
+  const database = await openDatabase({ places: ['/'] });
+  const connection = await database.connect();
   const warehouse = duckdbWarehouse({ lake, memoryLimit: '150MB', threads: 1 });
   lakes.push(warehouse);
   const file = join(temporaryFolder(), 'made.parquet');
@@ -346,7 +390,7 @@ test('rows of 10 kB become a Parquet file though a hundred MB of them are more t
   const answer = await connection.runAndReadAll(
     `SELECT count(DISTINCT elements_chain)::INTEGER, max(strlen(elements_chain))::INTEGER FROM ${parquet([file])}`,
   );
-  expect(answer.getRows()).toEqual([[10_000, 313 * 32]]);
+  expect(answer.getRows()).toEqual([[10_000, 313 * 32 + 4]]);
   connection.closeSync();
   database.closeSync();
 });

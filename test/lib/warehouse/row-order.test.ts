@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { RowGroup } from '../../../lib/duckdb/parquet.ts';
-import { stretches } from '../../../lib/warehouse/row-order.ts';
+import { cutLongRows, stretches } from '../../../lib/warehouse/row-order.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 const group = (path: string, min: number, max: number, rows = 50_000): RowGroup => ({
@@ -94,4 +94,33 @@ test('every row comes once and in order, and only small stretches are sorted', (
     },
   );
   expect(() => fc.assert(everyLake, { numRuns: propertyRuns(2000) })).not.toThrow();
+});
+
+test('long rows are cut into pieces that memory holds, each once, and only of what is in the range', () => {
+  const group = fc.record({ rows: fc.integer({ min: 1, max: 5_000 }), rowBytes: fc.integer({ min: 1, max: 400_000 }) });
+  const everyFile = fc.property(
+    fc.array(group, { minLength: 1, maxLength: 6 }),
+    fc.nat({ max: 6 }),
+    (shapes, first) => {
+      const groups = shapes.map(
+        ({ rows, rowBytes }, n): RowGroup => ({
+          path: 'a',
+          min: BigInt(n),
+          max: BigInt(n),
+          rows,
+          bytes: rows * rowBytes,
+        }),
+      );
+      const whole = { from: BigInt(first), to: 100n, paths: ['a'], sorted: false };
+      const isShort = shapes.every(({ rows, rowBytes }) => rowBytes * Math.min(rows, 2_048) <= 8 * 1024 * 1024);
+      const sum = (some: readonly RowGroup[]): number => some.reduce((rows, one) => rows + one.rows, 0);
+      const found: number[] = [];
+      for (const { rows } of cutLongRows([whole], groups))
+        for (let n = rows?.[0] ?? -1; n < (rows?.[1] ?? 0); n += 1) found.push(n);
+      const before = sum(groups.slice(0, first));
+      const inRange = Array.from({ length: sum(groups) - before }, (_, n) => before + n);
+      expect(found).toEqual(isShort ? [-1] : inRange);
+    },
+  );
+  fc.assert(everyFile, { numRuns: propertyRuns(100) });
 });
