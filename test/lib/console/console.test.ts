@@ -13,6 +13,9 @@ import { temporaryFolder } from '../../support/context.ts';
 
 /** Resolves when something is there to be seen. */
 const expectSeen = (locator: Locator): Promise<void> => locator.first().waitFor();
+/** Does what writes, until the service has written it: pages show some changes before. */
+const whileWritten = (page: Page, act: () => Promise<void>): Promise<unknown> =>
+  Promise.all([page.waitForResponse((one) => one.request().method() === 'PATCH' && one.ok()), act()]);
 const button = (page: Page | Locator, name: string): Locator => page.getByRole('button', { name, exact: true });
 const row = (page: Page, table: string, text: string | RegExp): Locator =>
   page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: text });
@@ -194,10 +197,7 @@ describeConsole('the console', ({ service, open }) => {
     await button(settings, 'Remove choice 1').click();
     await button(settings, 'Save').click();
     const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
-    await Promise.all([
-      page.waitForResponse((one) => one.request().method() === 'PATCH' && one.ok()),
-      button(notice, 'Write mine').click(),
-    ]);
+    await whileWritten(page, () => button(notice, 'Write mine').click());
     expect((await service().call('GET', path)).body).toMatchObject({
       password_required: false,
       allow_date_range: false,
@@ -463,7 +463,7 @@ describeConsole('the console', ({ service, open }) => {
     const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
     await expectSeen(notice.getByText('Theirs', { exact: true }));
     await expectSeen(notice.getByText('Mine', { exact: true }));
-    await button(notice, 'Write mine').click();
+    await whileWritten(page, () => button(notice, 'Write mine').click());
     await notice.waitFor({ state: 'hidden' });
     await expectSeen(page.getByRole('heading', { name: 'Mine' }));
     const { body: after } = await service().call('GET', `${api(path)}/`);
