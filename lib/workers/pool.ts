@@ -91,7 +91,7 @@ const WATCH_MS = process.platform === 'linux' ? 50 : 500;
 /** A worker that has nothing to do is kept for so long. */
 const IDLE_MS = 30 * SECOND_MS;
 /** A worker that has more than this share of its memory after a task is not used again, but replaced. */
-const REUSED_BELOW = 0.6;
+const REUSED_BELOW = 0.3;
 const MB = 1024 * 1024;
 /** What is kept of the last words of a worker, in characters. */
 const MAX_LAST_WORDS = 1_000;
