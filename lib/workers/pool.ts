@@ -27,8 +27,11 @@ export interface PoolOptions {
   /** What the workers do, as messages name it: `Selecting its rows`. */
   readonly what: string;
   readonly turns: TurnLimits;
-  /** Resident memory in MB: of one worker while it works, and of all that work together. */
-  readonly memory: { readonly each: number; readonly all: number };
+  /**
+   * Resident memory in MB: of one worker while it works, and of all that work together. One that has more than `kept` after
+   * a task is replaced; default: 0.6 of what it may have.
+   */
+  readonly memory: { readonly each: number; readonly all: number; readonly kept?: number };
   /** A worker that says nothing for so long, while it is listened to, is killed. */
   readonly silenceMs: number;
   /** Where each worker has a folder of its own. Default: the system's temporary one. */
@@ -90,8 +93,8 @@ export class WorkerLost extends Error {
 const WATCH_MS = process.platform === 'linux' ? 50 : 500;
 /** A worker that has nothing to do is kept for so long. */
 const IDLE_MS = 30 * SECOND_MS;
-/** A worker that has more than this share of its memory after a task is not used again, but replaced. */
-const REUSED_BELOW = 0.3;
+/** A worker that has more than this share of its memory after a task is replaced, if nothing else is said. */
+const KEPT_BELOW = 0.6;
 const MB = 1024 * 1024;
 /** What is kept of the last words of a worker, in characters. */
 const MAX_LAST_WORDS = 1_000;
@@ -223,7 +226,8 @@ class Pool implements WorkerPool {
       this.#watch = undefined;
     }
     const isWanted = isDone && !worker.isLeaving;
-    const isTooLarge = worker.most > this.#options.memory.each * MB * REUSED_BELOW;
+    const { each, kept = each * KEPT_BELOW } = this.#options.memory;
+    const isTooLarge = worker.most > kept * MB;
     if (!isWanted || isTooLarge) void worker.kill('retired');
     if (isWanted) this.#keep(isTooLarge ? this.#successor() : worker);
   }
