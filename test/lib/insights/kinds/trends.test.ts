@@ -474,7 +474,9 @@ describe('Trends of random events', () => {
     return names.flatMap((name) => {
       const own = counted.filter((event) => kept(event) === name);
       if (one.breakdown !== 'none' && !own.some((event) => ranged.includes(event))) return [];
-      const isOnce = one.display === 'ActionsLineGraphCumulative' && ['dau', 'unique_session'].includes(one.math);
+      // By other intervals than days, those who were active are the persons of the interval.
+      const isOfPersons = one.math === 'dau' || (lookback > 1 && !isTrailing);
+      const isOnce = one.display === 'ActionsLineGraphCumulative' && (isOfPersons || one.math === 'unique_session');
       const before: Seen[] = [];
       const data = keys.map((key) => {
         const found = at(key, own);
