@@ -46,7 +46,7 @@ export async function* packedApart(
   const packing = packingOf(form);
   let before: Promise<Buffer[]> | undefined;
   for await (const lines of source) {
-    const now = lines.length === 0 ? Promise.resolve([]) : piecesOf(packed(lines, packing));
+    const now = lines.length === 0 ? Promise.resolve([]) : collected(packed(lines, packing));
     // A failure is met when it is asked for.
     now.catch(() => {});
     if (before !== undefined) yield await before;
@@ -55,7 +55,7 @@ export async function* packedApart(
   if (before !== undefined) yield await before;
 }
 
-async function piecesOf(source: AsyncIterable<Buffer>): Promise<Buffer[]> {
+async function collected(source: AsyncIterable<Buffer>): Promise<Buffer[]> {
   const pieces: Buffer[] = [];
   for await (const piece of source) pieces.push(piece);
   return pieces;

@@ -1,4 +1,4 @@
-import { Alert as Notice, Select, Stack, Text, Title } from '@mantine/core';
+import { Select, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -20,6 +20,7 @@ import { useParam } from '../parts/address.ts';
 import { AlertFields, SHOWN_FIELDS } from '../parts/alerts/alert-fields.tsx';
 import { AlertState, numberText } from '../parts/alerts/alert-state.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { disputedFields } from '../parts/conflict-notice.tsx';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
@@ -29,6 +30,7 @@ import { Page } from '../parts/page.tsx';
 import { Problem, tell, tellProblem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { To } from '../parts/to.tsx';
+import { Trouble } from '../parts/trouble.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
 export default function AlertPage() {
@@ -76,11 +78,7 @@ function AlertView({ project, seen }: AlertViewProps) {
       await put(changedOf(is, was), over);
       tell(`${name} is changed.`);
     },
-    disputed: ({ notify_secret: _secret, ...change }, theirs) => {
-      const other = alertValues(theirs);
-      const fields = Object.keys(change) as (keyof typeof change)[];
-      return fields.map((field) => ({ field, theirs: other[field], mine: change[field] }));
-    },
+    disputed: ({ notify_secret: _secret, ...change }, theirs) => disputedFields(change, alertValues(theirs)),
     look: show,
   });
   const attempt = (change: AlertChange): void => void put(change, seen).catch(tellProblem);
@@ -143,11 +141,7 @@ function AlertView({ project, seen }: AlertViewProps) {
       }
     >
       <Stack>
-        {(value.paused_reason ?? value.latest_error) !== null && (
-          <Notice color="orange" variant="outline" role="alert">
-            {value.paused_reason === null ? value.latest_error : `It is disabled. ${value.paused_reason}`}
-          </Notice>
-        )}
+        <Trouble {...value} />
         <Facts label="Alert" facts={factsOf(value, project)} />
         <Title order={2} size="h4">
           What it found

@@ -10,6 +10,7 @@ import { changedOf } from '../client/json.ts';
 import { FIRST_QUESTION, type Question, queryOf, questionOf } from '../client/questions.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { disputedFields } from '../parts/conflict-notice.tsx';
 import { useSubmission } from '../parts/form.ts';
 import { Builder } from '../parts/insights/builder.tsx';
 import { LazyChart } from '../parts/insights/lazy-chart.tsx';
@@ -97,10 +98,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
       await renew(value.id);
       tell(`${value.name || 'The insight'} is kept.`);
     },
-    disputed: (change, theirs) => {
-      const fields = Object.keys(change) as (keyof Change)[];
-      return fields.map((field) => ({ field, theirs: theirs[field], mine: change[field] }));
-    },
+    disputed: (change, theirs) => disputedFields<keyof Change>(change, theirs),
     look,
     attempt: saving.attempt,
   });

@@ -1,4 +1,4 @@
-import { Alert, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -17,6 +17,7 @@ import {
 } from '../client/subscriptions.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { disputedFields } from '../parts/conflict-notice.tsx';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
@@ -28,6 +29,7 @@ import { useSubject } from '../parts/subscriptions/subject.ts';
 import { SubscriptionFields } from '../parts/subscriptions/subscription-fields.tsx';
 import { SubscriptionState } from '../parts/subscriptions/subscription-state.tsx';
 import { To } from '../parts/to.tsx';
+import { Trouble } from '../parts/trouble.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
 export default function SubscriptionPage() {
@@ -90,11 +92,8 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
       tell(`${name} is changed.`);
     },
     // An address of a webhook is never told.
-    disputed: ({ notify_secret: _secret, target_value: _address, ...change }, theirs) => {
-      const other = subscriptionValues(theirs);
-      const fields = Object.keys(change) as (keyof typeof change)[];
-      return fields.map((field) => ({ field, theirs: other[field], mine: change[field] }));
-    },
+    disputed: ({ notify_secret: _secret, target_value: _address, ...change }, theirs) =>
+      disputedFields(change, subscriptionValues(theirs)),
     look: show,
   });
   const remove = async (): Promise<void> => {
@@ -133,11 +132,7 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
       }
     >
       <Stack>
-        {(value.paused_reason ?? value.latest_error) !== null && (
-          <Alert color="orange" variant="outline" role="alert">
-            {value.paused_reason === null ? value.latest_error : `It is disabled. ${value.paused_reason}`}
-          </Alert>
-        )}
+        <Trouble {...value} />
         <Facts label="Subscription" facts={factsOf(value, known?.to)} />
       </Stack>
       {notice}

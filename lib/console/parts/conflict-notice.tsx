@@ -7,6 +7,13 @@ export interface Disputed {
   readonly mine: unknown;
 }
 
+/** Returns the fields of a change in both versions. */
+export const disputedFields = <Field extends string>(
+  change: Readonly<Partial<Record<Field, unknown>>>,
+  theirs: Readonly<Record<Field, unknown>>,
+): Disputed[] =>
+  (Object.keys(change) as Field[]).map((field) => ({ field, theirs: theirs[field], mine: change[field] }));
+
 interface ConflictNoticeProps {
   /** What was changed, such as `the dashboard`. */
   readonly what: string;

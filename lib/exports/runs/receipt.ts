@@ -8,7 +8,7 @@ import { keys } from '../../ports/table/keys.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
 import type { Receipt } from '../destinations/destination.ts';
 import type { RunItem } from '../records/model.ts';
-import * as files from './run-files.ts';
+import { dropReceiptFile, keepReceiptFile, receiptInFile } from './run-files.ts';
 
 /** The characters of a receipt in a run. Those of thousands of files or parts have many more. */
 const MAX_IN_RUN = 8_000;
@@ -22,14 +22,14 @@ export async function keepReceipt(
 ): Promise<Pick<RunItem, 'receipt'>> {
   const text = toJsonText<Readonly<Record<string, unknown>>>(receipt);
   if (text.length <= MAX_IN_RUN) return { receipt: text };
-  await files.keepReceipt(context, attempt, n, receipt);
+  await keepReceiptFile(context, attempt, n, receipt);
   return {};
 }
 
 /** Returns a run's receipt; undefined when nothing is prepared, as far as is known. Without it all is prepared anew. */
 export async function keptReceipt(context: Context, run: RunItem, n: number): Promise<Receipt | undefined> {
   if (run.receipt) return fromJsonText(run.receipt) as Receipt;
-  return run.status === 'Starting' ? undefined : files.receiptOf(context, run.attempt, n);
+  return run.status === 'Starting' ? undefined : receiptInFile(context, run.attempt, n);
 }
 
 /** Removes a run's receipt: what it names is about to be removed. */
@@ -39,6 +39,6 @@ export async function forgetReceipt(context: Context, run: RunItem, n: number): 
     const key = keys.run(run.batch_export, run.id);
     await isWritten(context.table, [{ change: key, unset: ['receipt'], if: { is: { receipt, attempt } } }]);
   } else {
-    await files.dropReceipt(context, attempt, n);
+    await dropReceiptFile(context, attempt, n);
   }
 }

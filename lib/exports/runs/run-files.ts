@@ -76,15 +76,19 @@ export const inputOf = (files: Files, attempt: string): Promise<BatchInput | und
   read(files, inputPath(attempt)) as Promise<BatchInput | undefined>;
 
 /** Writes the receipt of what is prepared for an interval, where it is too large for the run itself. */
-export const keepReceipt = ({ runFiles }: Files, attempt: string, interval: number, receipt: Receipt): Promise<void> =>
-  runFiles.write(receiptPath(attempt, interval), sealed(receipt));
+export const keepReceiptFile = (
+  { runFiles }: Files,
+  attempt: string,
+  interval: number,
+  receipt: Receipt,
+): Promise<void> => runFiles.write(receiptPath(attempt, interval), sealed(receipt));
 
 /** Returns a receipt that was kept in a file; undefined when there is none, or it cannot be read. */
-export const receiptOf = (files: Files, attempt: string, interval: number): Promise<Receipt | undefined> =>
+export const receiptInFile = (files: Files, attempt: string, interval: number): Promise<Receipt | undefined> =>
   readIfWhole(files, receiptPath(attempt, interval)) as Promise<Receipt | undefined>;
 
 /** Removes the file of a receipt, if there is one. */
-export const dropReceipt = ({ runFiles }: Files, attempt: string, interval: number): Promise<void> =>
+export const dropReceiptFile = ({ runFiles }: Files, attempt: string, interval: number): Promise<void> =>
   runFiles.remove(receiptPath(attempt, interval));
 
 /** Writes the note of an interval, plain JSON, in place of the one before. */

@@ -135,6 +135,7 @@ async function rewritten(
   temporaryFolder = tmpdir(),
 ): Promise<string | null> {
   const { table, lake, clock } = context;
+  const learned = await learnedProperties(table, projectId);
   const folder = await mkdtemp(join(temporaryFolder, 'forgetting-'));
   const database = await openDatabase({
     memoryLimit: '225MB',
@@ -152,7 +153,6 @@ async function rewritten(
       if (found.getRows().length === 0) return true;
       const rows = `(SELECT ${columns} FROM ${parquet([copy])} WHERE ${where})`;
       return await replaceFiles(context, { projectId, model, files: [file] }, async (target, name) => {
-        const learned = await learnedProperties(context.table, projectId);
         const made = { scratch: join(folder, 'parquet'), folder: target, lake, nameOf: () => name, learned };
         return (await writeDayFiles(connection, model, rows, made))[0];
       });

@@ -9,7 +9,7 @@ import { createKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { findUserByEmail } from '../../../lib/accounts/users/store.ts';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
 import { silentProgress } from '../../../lib/admin/progress.ts';
-import { keepReceipt } from '../../../lib/exports/runs/run-files.ts';
+import { keepReceiptFile } from '../../../lib/exports/runs/run-files.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import { ImportStopped } from '../../../lib/lake/import/import.ts';
@@ -309,7 +309,7 @@ test('doctor reads all that is kept, and names what is damaged', async () => {
     writeFileSync(file, JSON.stringify(event));
     await json('import', file, '--project', '1', '--arrived', 'then');
   }
-  await keepReceipt(context, 'export-1', 0, { bytes: 1 });
+  await keepReceiptFile(context, 'export-1', 0, { bytes: 1 });
   await runFiles.write('export-1/1/interval_number=0/part', 'of Athena');
   expect(await json('doctor')).toMatchObject({ lake_files: 6, without_digest: 0, run_files: 1, problems: [] });
   expect(await run('doctor')).toMatchObject({

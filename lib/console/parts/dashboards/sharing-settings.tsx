@@ -11,6 +11,7 @@ import {
   sharingValues,
   writeSharing,
 } from '../../client/sharing.ts';
+import { disputedFields } from '../conflict-notice.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { PropertyFilters } from '../property-filters.tsx';
 import { useVersionedWrite } from '../versioned-write.tsx';
@@ -31,10 +32,8 @@ export function SharingSettings({ project, id, seen, show }: SharingSettingsProp
     write: async (change, over) => show(await writeSharing(project, id, over, sentSharing(change))),
     disputed: ({ password: _password, ...change }, theirs) => {
       const { isOpen, ...sent } = change;
-      const other = sharingValues(theirs);
-      const fields = Object.keys(sent) as (keyof typeof sent)[];
       return [
-        ...fields.map((field) => ({ field, theirs: other[field], mine: sent[field] })),
+        ...disputedFields(sent, sharingValues(theirs)),
         ...(isOpen === true ? [{ field: 'password_required', theirs: theirs.password_required, mine: false }] : []),
       ];
     },

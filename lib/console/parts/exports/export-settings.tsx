@@ -5,6 +5,7 @@ import { answered, api, type Schemas, type Versioned } from '../../client/api.ts
 import { changedConfig, DESTINATIONS, type DestinationForm, storedValues } from '../../client/destinations.ts';
 import { type BatchExport, exportKey, readExport, useDestinationTests, writeExport } from '../../client/exports.ts';
 import { type Filter, sentFilters, wholeFiltersIn } from '../../client/property-filters.ts';
+import { disputedFields } from '../conflict-notice.tsx';
 import { useForm } from '../form.ts';
 import { tell } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
@@ -121,12 +122,10 @@ function valuesOf(one: BatchExport, form: DestinationForm, filters: readonly Fil
 
 /** Returns the fields of a change that can be shown: neither secrets nor the webhook, which are never told. */
 function disputedOf({ destination, notify_url: _url, notify_secret: _secret, ...fields }: Change, theirs: BatchExport) {
-  const shown = Object.entries(fields).map(([field, mine]) => ({
-    field,
-    theirs: theirs[field as keyof BatchExport],
-    mine,
-  }));
   const config: Readonly<Record<string, unknown>> = theirs.destination.config;
   const keys = Object.entries(destination?.config ?? {}).filter(([key]) => key in config);
-  return [...shown, ...keys.map(([field, mine]) => ({ field, theirs: config[field], mine }))];
+  return [
+    ...disputedFields<keyof typeof fields>(fields, theirs),
+    ...keys.map(([field, mine]) => ({ field, theirs: config[field], mine })),
+  ];
 }
