@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import type { PutRecordCommand } from '@aws-sdk/client-firehose';
 import * as fc from 'fast-check';
 import { v7 } from 'uuid';
@@ -189,6 +190,23 @@ describe('an inbox in a folder', () => {
     for (const id of ['a', 'b', 'c', 'd']) await inbox.append(request(id, large));
     const sizes = (await inbox.segments()).map(({ bytes }) => Math.round(bytes / large.length));
     expect(sizes).toEqual([3, 1]);
+  });
+
+  test('lists no segment that is begun while the folder is read', async () => {
+    const folder = temporaryFolder();
+    const inbox = await openInbox(folder);
+    await inbox.append(request('a'));
+    // The folder is read only when the next segment is there, or would be by now.
+    const stop = await watchFileCalls(async (name) => {
+      if (name !== 'readdir') return;
+      for (let turns = 0; turns < 1_000 && readdirSync(folder).length < 2; turns += 1) await setImmediate();
+    });
+    const listed = inbox.segments();
+    const appended = inbox.append(request('b'));
+    for (const { name } of await listed) await inbox.remove(name);
+    stop();
+    await appended;
+    expect(await idsIn(inbox)).toEqual(['b']);
   });
 
   test('keeps every acknowledged request, and no half of one, whichever call of the file system is the last', async () => {

@@ -87,12 +87,17 @@ class FolderInbox implements Inbox {
   }
 
   async segments(): Promise<Segment[]> {
-    const turn = this.#turn.then(() => this.#end());
-    this.#turn = turn.catch(() => {});
-    await turn;
-    // A segment that was begun since is not listed.
-    const open = this.#open?.name;
-    const names = (await readdir(this.#folder)).filter((name) => SEGMENT.test(name) && name !== open);
+    // Read in a turn of its own: a segment that is begun meanwhile would be listed, removed with what it had by then, and
+    // written on.
+    const turn = this.#turn.then(async () => {
+      await this.#end();
+      return readdir(this.#folder);
+    });
+    this.#turn = turn.then(
+      () => {},
+      () => {},
+    );
+    const names = (await turn).filter((name) => SEGMENT.test(name));
     const found = names.toSorted(compareText).map(async (name): Promise<Segment[]> => {
       const about = await stat(join(this.#folder, name)).catch(() => undefined);
       return about === undefined ? [] : [{ name, bytes: about.size }];
