@@ -69,6 +69,30 @@ function inboxCases(open: () => Promise<Inbox>): void {
     expect(await idsIn(inbox)).toEqual(['a', 'b']);
   });
 
+  test('has everything that comes at any moment for whoever reads and removes all that is listed', async () => {
+    const inbox = await open();
+    const sent = 300;
+    const taken: string[] = [];
+    const take = async (): Promise<void> => {
+      for (const { name } of await inbox.segments()) {
+        taken.push(...(await inbox.read(name)).requests.map(({ id }) => id));
+        await inbox.remove(name);
+      }
+    };
+    let isSending = true;
+    const sending = (async () => {
+      for (let n = 0; n < sent; n += 1) {
+        await inbox.append(request(String(n)));
+        for (let turns = n % 7; turns > 0; turns -= 1) await setImmediate();
+      }
+      isSending = false;
+    })();
+    while (isSending) await take();
+    await sending;
+    await take();
+    expect(taken.map(Number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: sent }, (_, n) => n));
+  });
+
   test('forgets a segment that is removed, and does not mind when it is gone', async () => {
     const inbox = await open();
     await inbox.append(request('a'));
