@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDataDirectory } from '../../../infra/local/data-directory.ts';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
-import { rowsPerGroup } from '../../../lib/duckdb/parquet.ts';
 import { underLease } from '../../../lib/lake/lease.ts';
 import { publish } from '../../../lib/lake/publish.ts';
 import { EVENT_COLUMNS, ROW_GROUP } from '../../../lib/lake/schema.ts';
@@ -21,23 +20,15 @@ interface Input {
   /** Events arrive evenly over this time, milliseconds; it lies within one day. */
   readonly start: number;
   readonly length: number;
-  /** So many bytes more are in the properties of each. Default: none, some 500 bytes an event. */
-  readonly moreBytes?: number;
 }
 
-const { dataDirectory: folder, projectId, events, start, length, moreBytes = 0 } = input as Input;
+const { dataDirectory: folder, projectId, events, start, length } = input as Input;
 
-/** Rows of a batch, as an import makes them; of large ones fewer. */
-const BATCH = Math.min(1_000_000, Math.ceil(100_000_000 / (100 + moreBytes)));
+/** Rows of a batch, as an import makes them. */
+const BATCH = 1_000_000;
 
 /** Returns the arrival of the n-th event, in milliseconds. */
 const arrival = (n: number): number => start + Math.floor((n * length) / events);
-
-/** Pieces of 32 characters that are not alike, as one property. */
-const more =
-  moreBytes === 0
-    ? ''
-    : `, ',"more":"', array_to_string([md5(concat(n, ' ', piece)) FOR piece IN range(${Math.ceil(moreBytes / 32)})], ''), '"'`;
 
 /** Events of some 500 bytes as JSON, of 100,000 people, in one order of arrival. */
 const rows = (from: number, to: number): string => `
@@ -48,7 +39,7 @@ const rows = (from: number, to: number): string => `
       concat('{"$current_url":"https://www.example.com/products/', hash(n) % 5000, '?ref=', md5(n::VARCHAR)[:8],
         '","$browser":"', ['Chrome', 'Firefox', 'Safari', 'Edge'][1 + (hash(n + 1) % 4)::INTEGER],
         '","$ip":"10.', hash(n) % 250, '.', hash(n + 2) % 250, '.7","$session_id":"', md5((n // 20)::VARCHAR),
-        '","$screen_width":', 800 + hash(n + 3) % 1200, ',"price":', (hash(n + 4) % 100000) / 100${more}, '}') AS properties,
+        '","$screen_width":', 800 + hash(n + 3) % 1200, ',"price":', (hash(n + 4) % 100000) / 100, '}') AS properties,
       ${start * 1000}::BIGINT + (n * ${length * 1000}::BIGINT) // ${events} AS timestamp_us,
       timestamp_us AS inserted_us, timestamp_us AS created_us, NULL::VARCHAR AS person_id,
       concat('{"plan":"', ['free', 'team', 'scale'][1 + (hash(n) % 3)::INTEGER], '"}') AS person_properties,
@@ -80,7 +71,7 @@ await underLease(context, projectId, async (lease) => {
     await publish(context, lease, async (_stamp, target) => {
       const name = 'batch.parquet';
       const path = join(scratch, name);
-      const form = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowsPerGroup(500 + moreBytes, ROW_GROUP)}`;
+      const form = `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP}`;
       await connection.run(`COPY (${rows(from, to)}) TO ${literal(path)} (${form})`);
       const { size } = await stat(path);
       await context.lake.take(path, `${target}${name}`);
