@@ -15,7 +15,7 @@ import { inboxIn, openDataDirectory, uuidListsIn } from './data-directory.ts';
 const WALK_MS = 10 * MINUTE_MS;
 
 /** Who sends waits for the answer, who asks for the result; what is in the inbox is safe. All others have 0 or 5. */
-const LANDING_NICE = 10;
+const LANDING_NICE = 15;
 
 export interface LandWorkerOptions {
   /** The data directory. */

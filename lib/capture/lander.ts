@@ -8,10 +8,10 @@ import type { CaptureCounts } from './counts.ts';
 import type { LandingReport, LandingSegment } from './land.ts';
 
 /**
- * So many bytes of requests land in one pass, unless a single segment has more: 22,000 events of 1 kB as SDKs pack them. To
+ * So many bytes of requests land in one pass, unless a single segment has more: 18,000 events of 1 kB as SDKs pack them. To
  * land 15,000 takes 320 MB, 30,000 take 420, and 60,000 600; the time of an event is the same.
  */
-const PASS_BYTES = 6 * 1024 * 1024;
+const PASS_BYTES = 5 * 1024 * 1024;
 
 interface LanderOptions {
   readonly inbox: Inbox;

@@ -10,7 +10,7 @@ import { frameOf, requestsIn } from './frame.ts';
 import { type CapturedRequest, type Inbox, InboxClosed, type Segment } from './inbox.ts';
 
 /** A segment with so many bytes is ended, whether or not somebody asks for segments. */
-const SEGMENT_BYTES = 6 * 1024 * 1024;
+const SEGMENT_BYTES = 5 * 1024 * 1024;
 
 const SEGMENT = /^\d{16}\.inbox$/;
 const DAMAGED = 'damaged';

@@ -269,7 +269,7 @@ test('what is too much for one pass is left to the next, and what an import hold
     inbox: {
       ...inbox,
       segments: async () =>
-        names.filter((name) => !landed.flat().includes(name)).map((name) => ({ name, bytes: 3 * 2 ** 20 })),
+        names.filter((name) => !landed.flat().includes(name)).map((name) => ({ name, bytes: 2.5 * 2 ** 20 })),
       remove: async () => {},
     },
     log: context.log,
