@@ -40,7 +40,7 @@ export const credentials = replacement(
 const declarations = replacement(
   'declarations',
   /\/lib\/[\w/-]+\/(model|routes)\.ts$/,
-  (path) => withoutEffects(readFileSync(path, 'utf8'), ['CallExpression']),
+  (path) => withoutEffects(readFileSync(path, 'utf8'), ['CallExpression', 'ObjectExpression']),
   'ts',
 );
 
@@ -71,7 +71,7 @@ function withoutEffects(source: string, types: readonly string[]): string {
   // From the last to the first: what stands before stays where it is.
   for (const { start, end } of made.toReversed()) {
     const [from, to] = [start - span.start, end - span.start];
-    const call = [Buffer.from('/* @__PURE__ */ (() => '), bytes.subarray(from, to), Buffer.from(')()')];
+    const call = [Buffer.from('/* @__PURE__ */ (() => ('), bytes.subarray(from, to), Buffer.from('))()')];
     bytes = Buffer.concat([bytes.subarray(0, from), ...call, bytes.subarray(to)]);
   }
   return bytes.toString();

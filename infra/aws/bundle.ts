@@ -37,18 +37,44 @@ const NATIVE_PORTS = ['converter', 'compactor', 'personDeletions', 'landing', 'l
 /** Does the function run only on the processor that its native code is made for? */
 export const isNative = ({ needs }: LambdaSpec): boolean => NATIVE_PORTS.some((port) => needs.includes(port));
 
-const S3_FILE = './client-s3.js';
+/** What is loaded when it is first needed. */
+interface ApartFile {
+  /** As an import names it. */
+  readonly filter: RegExp;
+  readonly file: string;
+  readonly contents: string;
+}
 
 /**
- * The client for customers' buckets is loaded when one is reached, so it is a file beside the function's own: inside of
- * it, esbuild would keep all that both need as it is, in wrappers, also where nobody reaches a bucket.
+ * Files beside the function's own: a file is parsed whole before it runs, and inside of it esbuild would keep all that both
+ * need as it is, in wrappers. The client for customers' buckets waits for a bucket, what makes markup of Markdown for a text, what writes CSV
+ * for who asks for it.
  */
-const bucketClient: Plugin = {
-  name: 'bucket-client',
+const APART: readonly ApartFile[] = [
+  {
+    filter: /^@aws-sdk\/client-s3$/,
+    file: './client-s3.js',
+    contents: "export { S3 } from '@aws-sdk/client-s3';",
+  },
+  {
+    filter: /^\.\/markdown\.ts$/,
+    file: './markdown.js',
+    contents: "export * from './lib/dashboards/public-page/markdown.ts';",
+  },
+  {
+    filter: /^\.\/csv\.ts$/,
+    file: './csv.js',
+    contents: "export * from './lib/dashboards/public-page/csv.ts';",
+  },
+];
+
+const apart: Plugin = {
+  name: 'apart',
   setup: (esbuild) => {
-    esbuild.onResolve({ filter: /^@aws-sdk\/client-s3$/ }, ({ kind }) =>
-      kind === 'dynamic-import' ? { path: S3_FILE, external: true } : undefined,
-    );
+    for (const { filter, file } of APART)
+      esbuild.onResolve({ filter }, ({ kind }) =>
+        kind === 'dynamic-import' ? { path: file, external: true } : undefined,
+      );
   },
 };
 
@@ -80,15 +106,15 @@ export async function bundle(outdir: string): Promise<Bundles> {
     ...OPTIONS,
     entryPoints: FUNCTIONS.map(({ name }) => ({ in: `entry:${name}`, out: join(flat(name), 'index') })),
     outdir,
-    plugins: [bucketClient, ...plugins],
+    plugins: [apart, ...plugins],
     metafile: true,
   });
-  const client = await build({
-    ...OPTIONS,
-    stdin: { contents: "export { S3 } from '@aws-sdk/client-s3';", resolveDir: ROOT },
-    plugins,
-    write: false,
-  });
+  const apartFiles = await Promise.all(
+    APART.map(async ({ file, contents }) => {
+      const built = await build({ ...OPTIONS, stdin: { contents, resolveDir: ROOT }, plugins, write: false });
+      return { file, bytes: built.outputFiles[0]?.contents ?? '' };
+    }),
+  );
   await builtConsole();
   const convertWorker = await programOf('lib/warehouse/convert-worker.ts');
   const queryWorker = await programOf('lib/exports/query/query-worker.ts');
@@ -100,8 +126,9 @@ export async function bundle(outdir: string): Promise<Bundles> {
     // Wherever the folder lies, below a package of ES modules too.
     writeFileSync(join(folder(spec.name), 'package.json'), '{"type":"commonjs"}\n');
     const output = metafile.outputs[relative(ROOT, join(folder(spec.name), 'index.js'))];
-    if (output?.imports.some(({ path }) => path === S3_FILE) === true)
-      writeFileSync(join(folder(spec.name), S3_FILE), client.outputFiles[0]?.contents ?? '');
+    for (const { file, bytes } of apartFiles)
+      if (output?.imports.some(({ path }) => path === file) === true)
+        writeFileSync(join(folder(spec.name), file), bytes);
     if (isNative(spec)) carry(DUCKDB, folder(spec.name));
     if (spec.needs.includes('converter')) writeFileSync(join(folder(spec.name), 'convert-worker.js'), convertWorker);
     if (spec.needs.includes('lakeWorker')) {

@@ -28,12 +28,15 @@ const STARTS = { small: 3, whole: 9 };
 const KB = 1024;
 const MOST_KB = 450;
 const MOST_RATIO = 1.15;
+/** Of those that draw charts for anybody who opens a shared page. */
+const DRAWING = /^shared\//;
+const MOST_DRAWING_RATIO = 1.5;
 
 /**
  * Bundles without a goal: they parse a language, speak a customer's protocol, form bytes, move files or hold the
  * reference.
  */
-const APART = /markdown-it|"openapi":"3|DeleteObjects|hogql_parser|hogql-parser|SCRAM-SHA-256|@duckdb/;
+const APART = /"openapi":"3|DeleteObjects|hogql_parser|hogql-parser|SCRAM-SHA-256|@duckdb/;
 
 export const bundling: Part = async (bench) => {
   bench.say('bundling');
@@ -56,13 +59,15 @@ export const bundling: Part = async (bench) => {
     const times = starts.get(name) ?? [];
     const ratio = median(times.map(({ own, beside }) => own / beside));
     const isApart = APART.test(readFileSync(join(place, 'index.js'), 'utf8'));
-    const met = ratio <= MOST_RATIO && size <= MOST_KB;
+    const goal = DRAWING.test(name)
+      ? { text: `<= ${MOST_DRAWING_RATIO}`, met: ratio <= MOST_DRAWING_RATIO }
+      : { text: `<= ${MOST_RATIO}, ${MOST_KB} KB`, met: ratio <= MOST_RATIO && size <= MOST_KB };
     return {
       what: `start of ${name}`,
       measured: `${median(times.map(({ own }) => own)).toFixed(0)} ms, ${count(size)} KB`,
       peer: `libraries alone ${median(times.map(({ beside }) => beside)).toFixed(0)} ms, ${count(referenceSize)} KB`,
       ratio,
-      ...(isApart ? {} : { goal: { text: `<= ${MOST_RATIO}, ${MOST_KB} KB`, met } }),
+      ...(isApart ? {} : { goal }),
       note: `size x ${(size / referenceSize).toFixed(2)}`,
     };
   });

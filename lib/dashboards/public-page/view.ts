@@ -11,7 +11,6 @@ import { dataRange } from '../data-range.ts';
 import type { TileItem } from '../model.ts';
 import { choicesOf, type FilterChoice } from '../sharing/model.ts';
 import { isPass, isPassword, PASS_MS, passOf } from '../sharing/password.ts';
-import { csvOf } from './csv.ts';
 import { RANGES, type SharedDashboard, type SharedQuery, sharedObject } from './model.ts';
 import { PASSWORD_NEEDED, PASSWORD_WRONG, PUBLIC_HEADERS, sharedPage } from './page.ts';
 import { isPersonal, otherRange, shownResults } from './results.ts';
@@ -54,7 +53,7 @@ export async function sharedAnswer(
   const overrides = { ...own, filters: FiltersOverride.parse(chosen) };
   const asking = { project, overrides, dashboard: stored.summary.id };
   const results = await shownResults(context, [...insights.values()], asking);
-  if (form === 'csv') return csvAnswer(found, results, request.query.tile, headers);
+  if (form === 'csv') return await csvAnswer(found, results, request.query.tile, headers);
   if (form === 'json') {
     const fields = new Map([...results].map(([id, shown]) => [id, shown.fields()]));
     const body = sharedObject(found, fields, { type, query: request.query });
@@ -179,15 +178,16 @@ const chosenFilters = (own: unknown, { properties, breakdown_filter }: FilterCho
   ...(isObject(breakdown_filter) ? { breakdown_filter } : {}),
 });
 
-function csvAnswer(
+async function csvAnswer(
   { stored }: SharedItem,
   results: Awaited<ReturnType<typeof shownResults>>,
   tile: number | undefined,
   headers: Readonly<Record<string, string>>,
-): TextAnswer {
+): Promise<TextAnswer> {
   const insight = stored.tiles.find(({ id }) => id === tile)?.insight;
   const shown = typeof insight === 'number' ? results.get(insight) : undefined;
   if (shown === undefined) invalid('tile', 'Name a tile of this page that has numbers: `?tile=<its number>`.');
+  const { csvOf } = await import('./csv.ts');
   return new TextAnswer(csvOf(shown.table()), 'text/csv; charset=utf-8', {
     ...PUBLIC_HEADERS,
     ...headers,

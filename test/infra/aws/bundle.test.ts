@@ -201,7 +201,7 @@ describe('a bundle', () => {
   });
 
   test('is under 450 KB, unless it is the reference, or the function parses texts, draws, opens connections or moves files', () => {
-    const PARSER = /node_modules\/(markdown-it|@posthog\/hogql-parser)\//;
+    const PARSER = /node_modules\/@posthog\/hogql-parser\//;
     // The client of S3 and what only it needs are 230 KB, what draws charts 120 KB.
     const LARGE = [
       'lib/charts/figure.ts',
@@ -229,6 +229,20 @@ describe('a bundle', () => {
     const folders = FUNCTIONS.map(({ name }) => bundles.folder(name));
     const env = { ...environment, MACHINES: '{}', SETTINGS: '{}', AWS_REGION: 'eu-central-1' };
     expect(() => execFileSync(process.execPath, ['-e', script, JSON.stringify(folders)], { env })).not.toThrow();
+  });
+
+  test('of a shared page has what makes markup and CSV beside it, and not in it', () => {
+    const script = `
+      const { markdownMarkup } = require(process.argv[1] + '/markdown.js');
+      const { csvOf } = require(process.argv[1] + '/csv.js');
+      process.stdout.write(JSON.stringify([markdownMarkup('*a*'), typeof csvOf]));`;
+    for (const { name } of FUNCTIONS.filter((one) => one.name.startsWith('shared/'))) {
+      const folder = bundles.folder(name);
+      expect(filesIn(name).filter((path) => /markdown-it|csv-stringify/.test(path))).toEqual([]);
+      expect(execFileSync(process.execPath, ['-e', script, folder]).toString()).toBe(
+        JSON.stringify(['<p><em>a</em></p>\n', 'function']),
+      );
+    }
   });
 
   test('of the reference answers what the rows say', () => {
