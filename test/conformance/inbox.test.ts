@@ -79,15 +79,15 @@ function inboxCases(open: () => Promise<Inbox>): void {
         await inbox.remove(name);
       }
     };
-    let isSending = true;
+    const over = new AbortController();
     const sending = (async () => {
       for (let n = 0; n < sent; n += 1) {
         await inbox.append(request(String(n)));
         for (let turns = n % 7; turns > 0; turns -= 1) await setImmediate();
       }
-      isSending = false;
+      over.abort();
     })();
-    while (isSending) await take();
+    while (!over.signal.aborted) await take();
     await sending;
     await take();
     expect(taken.map(Number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: sent }, (_, n) => n));

@@ -11,6 +11,7 @@ import {
   useDashboard,
   writeDashboard,
 } from '../client/dashboards.ts';
+import { changedOf } from '../client/json.ts';
 import type { Place } from '../client/layout.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
@@ -87,15 +88,19 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
     properties: useChosenFilters(),
   };
 
-  /** Shows a change at once, writes it, and takes it back when it is refused. */
-  async function write(change: Change, shown: Board = withChange(value, change)): Promise<void> {
-    const seen = queries.getQueryData<Versioned<Board>>(key) ?? data;
-    queries.setQueryData(key, { ...seen, value: shown });
+  /** Shows a change at once, writes it over the newest version that is known or `over`, and takes it back when it is refused. */
+  async function write(
+    change: Change,
+    shown: Board = withChange(value, change),
+    over?: Versioned<Board>,
+  ): Promise<void> {
+    const newest = queries.getQueryData<Versioned<Board>>(key) ?? data;
+    queries.setQueryData(key, { ...newest, value: shown });
     try {
-      queries.setQueryData(key, await writeDashboard(project, seen, change));
+      queries.setQueryData(key, await writeDashboard(project, over ?? newest, change));
       await queries.invalidateQueries({ queryKey: ['dashboards', project] });
     } catch (problem) {
-      queries.setQueryData(key, seen);
+      queries.setQueryData(key, newest);
       if (!(problem instanceof Refusal && problem.status === 412)) throw problem;
       setConflict({ change, mine: shown, theirs: await readDashboard(project, id) });
     }
@@ -130,7 +135,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
           >
             {value.pinned ? 'Unpin' : 'Pin'}
           </ScopedButton>
-          <Rename value={value} write={write} />
+          <Rename data={data} write={(change, seen) => write(change, withChange(value, change), seen)} />
           <Sharing project={project} id={value.id} />
           <Collaborators project={project} value={value} write={write} />
           <ToButton to={`/projects/${project}/subscriptions`} view={{ dashboard: id }} variant="default" size="xs">
@@ -188,20 +193,23 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
 }
 
 interface RenameProps {
-  readonly value: Board;
-  readonly write: (change: Change) => Promise<void>;
+  readonly data: Versioned<Board>;
+  readonly write: (change: Change, seen: Versioned<Board>) => Promise<void>;
 }
 
-function Rename({ value, write }: RenameProps) {
+function Rename({ data, write }: RenameProps) {
+  const [seen, setSeen] = useState(data);
   return (
     <FormDialog
       label="Rename"
       scope="dashboard:write"
-      initial={{ name: value.name, description: value.description, tags: value.tags.join(', ') }}
+      initial={namesOf(data.value)}
+      opened={() => setSeen(data)}
       does="Save"
-      submit={({ tags, ...rest }) => {
-        const named = tags.split(',').map((tag) => tag.trim());
-        return write({ ...rest, tags: named.filter((tag) => tag !== '') });
+      submit={(values) => {
+        const { tags, ...rest } = changedOf(values, namesOf(seen.value));
+        const named = tags?.split(',').map((tag) => tag.trim());
+        return write({ ...rest, ...(named && { tags: named.filter((tag) => tag !== '') }) }, seen);
       }}
     >
       {(form) => (
@@ -214,3 +222,5 @@ function Rename({ value, write }: RenameProps) {
     </FormDialog>
   );
 }
+
+const namesOf = ({ name, description, tags }: Board) => ({ name, description, tags: tags.join(', ') });

@@ -6,7 +6,7 @@ import { brotliCompressSync } from 'node:zlib';
 import type { Locator, Page } from 'playwright-core';
 import { builtConsole } from '../../../infra/local/console.ts';
 import { CONSOLE_FOLDER } from '../../../lib/api/console/folder.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { obstacles } from '../../support/browser.ts';
 import { describeConsole } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
@@ -459,6 +459,10 @@ describeConsole('the console', ({ service, open }) => {
     await button(page, 'Rename').click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Mine');
     await service().call('PATCH', `${api(path)}/`, { name: 'Theirs' });
+    // Whoever comes back to the page after a minute has it read again, behind the dialog.
+    await page.clock.setFixedTime(Date.now() + MINUTE_MS);
+    await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+    await expectSeen(page.getByText('Theirs', { exact: true }));
     await button(page, 'Save').click();
     const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
     await expectSeen(notice.getByText('Theirs', { exact: true }));
