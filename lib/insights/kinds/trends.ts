@@ -1,7 +1,7 @@
 /** How much of something happens, and when: numbers of events by time, told apart by their values. */
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
-import { all, any, constant } from '../../hogql/write.ts';
+import { all, any, constant, field } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, Selection, World } from './kind.ts';
@@ -11,10 +11,11 @@ import {
   binEdges,
   breakdownLabel,
   breakdownOf,
-  breakdownValue,
+  breakdownRead,
   missingValue,
   OTHER,
   SEPARATOR,
+  valueOfRead,
 } from './parts/breakdown.ts';
 import {
   addIntervals,
@@ -41,7 +42,7 @@ import { MATHS, type Measure, measureOf } from './parts/math.ts';
 import { LACKING } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 import { labelOfSeries, Series, seriesCondition } from './parts/series.ts';
-import { isOfChanges, type Totals, totalsQuestion } from './parts/totals.ts';
+import { isOfChanges, readField, type Totals, totalsQuestion } from './parts/totals.ts';
 
 const TOTAL_DISPLAYS = ['BoldNumber', 'ActionsPie', 'ActionsBarValue', 'ActionsTable', 'WorldMap'] as const;
 const DISPLAYS = [
@@ -279,8 +280,14 @@ async function toldApart(
   world: World,
 ): Promise<NonNullable<Totals['breakdown']>> {
   const edges = await binEdges(breakdown, all([inRange(range), named, passed]), range, world);
+  const read = await breakdownRead(breakdown, edges, world);
   return {
-    value: await breakdownValue(breakdown, edges, world),
+    value: valueOfRead(breakdown, read),
+    read,
+    made: valueOfRead(
+      breakdown,
+      read.map((_, n) => field(readField(n))),
+    ),
     missing: missingValue(breakdown),
     limit: breakdown.limit,
   };

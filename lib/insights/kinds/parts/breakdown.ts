@@ -113,21 +113,41 @@ export const SEPARATOR = '\u001f';
 
 /** Returns the text by which events are told apart, which is never null. `edges` are those of the parts with bins. */
 export async function breakdownValue(
-  { parts }: Breakdown,
+  breakdown: Breakdown,
   edges: readonly (readonly number[])[],
   world: World,
 ): Promise<Syntax> {
-  const values = await Promise.all(parts.map(async (part, n) => partValue(part, edges[n] ?? [], world)));
+  return valueOfRead(breakdown, await breakdownRead(breakdown, edges, world));
+}
+
+/**
+ * Returns what is read of an event for each part of the value by which it is told apart, null among it. Events that are
+ * grouped by it as it is are grouped by what a file holds, and their values are made once for a group.
+ */
+export async function breakdownRead(
+  { parts }: Breakdown,
+  edges: readonly (readonly number[])[],
+  world: World,
+): Promise<readonly Syntax[]> {
+  return Promise.all(
+    parts.map(async (part, n) => {
+      const subject = await subjectOf(part, world);
+      return part.bins === undefined ? call('toString', subject) : binOf(subject, edges[n] ?? []);
+    }),
+  );
+}
+
+/** Returns the text by which events are told apart, made of what `breakdownRead` gave. */
+export function valueOfRead({ parts }: Breakdown, read: readonly Syntax[]): Syntax {
+  const values = parts.map((part, n) => partValue(part, read[n] ?? constant('')));
   const [first] = values;
   if (values.length === 1 && first !== undefined) return first;
   return call('concat', ...values.flatMap((value, n) => (n === 0 ? [value] : [constant(SEPARATOR), value])));
 }
 
-async function partValue(part: BreakdownPart, edges: readonly number[], world: World): Promise<Syntax> {
-  const subject = await subjectOf(part, world);
-  if (part.bins !== undefined) return binOf(subject, edges);
-  const text = call('toString', subject);
-  const value = part.isUrl ? withoutTail(text) : text;
+function partValue({ bins, isUrl }: BreakdownPart, read: Syntax): Syntax {
+  if (bins !== undefined) return read;
+  const value = isUrl ? withoutTail(read) : read;
   return call('ifNull', call('nullIf', value, constant('')), constant(MISSING));
 }
 

@@ -20,6 +20,9 @@ export interface Totals {
   readonly breakdown?: {
     /** A text of each event. */
     readonly value: Syntax;
+    /** What is read of an event for it, and the text made of the fields `read_0` and so on, which hold that. */
+    readonly read: readonly Syntax[];
+    readonly made: Syntax;
     /** The text of events that have none. */
     readonly missing: string;
     /** So many values are told apart, those of the greatest totals; the others are one. */
@@ -107,6 +110,8 @@ function valuesOf({ measure, named, passed, range, edges, breakdown }: Totals): 
     ...(edges && { bucket: bucketIndex(edges, time) }),
     ...(breakdown && {
       value: breakdown.value,
+      ...Object.fromEntries(breakdown.read.map((read, n) => [readField(n), read])),
+      made: breakdown.made,
       missing: constant(breakdown.missing),
       other: constant(OTHER),
       limit: constant(breakdown.limit),
@@ -117,16 +122,25 @@ function valuesOf({ measure, named, passed, range, edges, breakdown }: Totals): 
 
 /** Selects the cells of events. */
 function cellsText({ measure, edges, breakdown }: Totals): string {
+  const read = breakdown?.read.map((_, n) => readField(n)) ?? [];
   const keys = {
     ...(edges && { bucket: '{bucket}' }),
-    ...(breakdown && { value: measure.first === undefined ? '{value}' : 'first_value' }),
+    ...(measure.first === undefined
+      ? Object.fromEntries(read.map((name) => [name, `{${name}}`]))
+      : breakdown && { value: 'first_value' }),
     ...(measure.actor && { actor: '{actor}' }),
   };
-  const columns = Object.entries({ ...keys, ...measure.cells }).map(([name, text]) => `${text} AS ${name}`);
+  const cells = { ...keys, ...measure.cells };
+  const columns = Object.entries(cells).map(([name, text]) => `${text} AS ${name}`);
   const selected = columns.length === 0 ? '1 AS nothing' : columns.join(', ');
   const names = Object.keys(keys);
   const group = measure.isGrouped ? groupBy(names) : '';
-  if (measure.first === undefined) return `SELECT ${selected} FROM events WHERE {condition}${group}`;
+  if (measure.first === undefined) {
+    const ofEvents = `SELECT ${selected} FROM events WHERE {condition}${group}`;
+    if (breakdown === undefined) return ofEvents;
+    const others = Object.keys(cells).filter((name) => !read.includes(name));
+    return `SELECT ${[...others, '{made} AS value'].join(', ')} FROM (${ofEvents}) AS groups`;
+  }
   // Of all that a person ever did, the first counts, where it lies in the range and passes.
   return `SELECT ${selected} FROM (
       SELECT person_id, min(timestamp) AS first_time, minIf(timestamp, {passed}) AS first_passed
@@ -134,6 +148,9 @@ function cellsText({ measure, edges, breakdown }: Totals): string {
       FROM events WHERE {named} AND {until} GROUP BY person_id
     ) AS firsts WHERE first_time = first_passed AND first_time >= {from}${group}`;
 }
+
+/** The field of what is read of an event for a part of its value. */
+export const readField = (part: number): string => `read_${part}`;
 
 const groupBy = (names: readonly string[]): string => (names.length === 0 ? '' : ` GROUP BY ${names.join(', ')}`);
 
