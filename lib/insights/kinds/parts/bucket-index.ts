@@ -21,12 +21,13 @@ export function bucketIndex(edges: readonly number[], time: Syntax): Syntax {
     const start = edges[index] ?? end;
     if (runs.at(-1)?.widthMs !== end - start) runs.push({ first: index, start, widthMs: end - start });
   });
-  const instant = call('toUnixTimestamp64Milli', time);
+  // In microseconds, as files hold times: none is divided for nothing.
+  const instant = call('toUnixTimestamp64Micro', time);
   const choices = runs.flatMap(({ first, start, widthMs }, at) => {
-    const within = call('intDiv', call('minus', instant, constant(start)), constant(widthMs));
+    const within = call('intDiv', call('minus', instant, constant(start * 1000)), constant(widthMs * 1000));
     const index = first === 0 ? within : call('plus', within, constant(first));
     const next = runs[at + 1];
-    return next === undefined ? [index] : [call('less', instant, constant(next.start)), index];
+    return next === undefined ? [index] : [call('less', instant, constant(next.start * 1000)), index];
   });
   const [only] = choices;
   if (only === undefined) throw new Error('there are no buckets');
