@@ -1,7 +1,7 @@
 /** Who is new, came again, came back and stayed away, of those who do something. */
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
-import { all, call, constant, field } from '../../hogql/write.ts';
+import { all, call, comparison, constant, field } from '../../hogql/write.ts';
 import { choice } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, Rows, Selection, World } from './kind.ts';
@@ -15,6 +15,7 @@ import {
   firstEvent,
   INTERVALS,
   inRange,
+  instantConstant,
   isOfAllTime,
   type Range,
   rangeOf,
@@ -71,6 +72,7 @@ async function planOf(query: LifecycleQuery, world: World): Promise<Plan> {
       bucket: bucketIndex(edges, field('timestamp')),
       created_in: bucketIndex(edges, field('since')),
       condition: all([inRange({ from, to: last.end - 1 }), matching, passed, HAS_PERSON]),
+      matching: all([matching, passed]),
       last: constant(buckets.length - 1),
     },
     from,
@@ -87,11 +89,7 @@ const HAS_PERSON = call('notEquals', field('properties', '$process_person_profil
  * since their first event of any name, which takes reading them all.
  */
 const labelled = (isGuessed: boolean): string => `WITH
-  active AS (
-    SELECT person_id AS actor, {bucket} AS active_in, min(person.created_at) AS created
-    FROM events WHERE {condition} GROUP BY actor, active_in
-  ),
-  ${isGuessed ? GUESSED : 'activity AS (SELECT actor, active_in, created FROM active)'},
+  ${isGuessed ? GUESSED : KNOWN},
   around AS (
     SELECT actor, active_in, created, ${near('lag', 'active_in')} AS before, ${near('lag', 'created')} AS created_before,
       ${near('lead', 'active_in')} AS after
@@ -119,19 +117,43 @@ const near = (name: 'lag' | 'lead', column: string): string =>
   `${name}InFrame(${column}) OVER (
     PARTITION BY actor ORDER BY active_in ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)`;
 
-const GUESSED = `firsts AS (
-    SELECT person_id AS first_actor, min(timestamp) AS first_at
-    FROM events WHERE isNull(person.created_at) AND {has_person} GROUP BY first_actor
+const KNOWN = `activity AS (
+    SELECT person_id AS actor, {bucket} AS active_in, min(person.created_at) AS created
+    FROM events WHERE {condition} GROUP BY actor, active_in
+  )`;
+
+/** The events of the range are read once, for who was active and for whom they are the first. */
+const GUESSED = `seen AS (
+    SELECT person_id AS actor, {bucket} AS active_in, countIf({matching}) > 0 AS is_active,
+      minIf(person.created_at, {matching}) AS created, minIf(timestamp, isNull(person.created_at)) AS first_seen
+    FROM events WHERE {in_range} AND {has_person} GROUP BY actor, active_in
+  ),
+  before_range AS (
+    SELECT person_id AS actor, min(timestamp) AS first_seen
+    FROM events WHERE {before_range} AND isNull(person.created_at) AND {has_person} GROUP BY actor
+  ),
+  firsts AS (
+    SELECT first_actor, min(first_seen) AS first_at FROM (
+      SELECT actor AS first_actor, first_seen FROM seen
+      UNION ALL SELECT actor AS first_actor, first_seen FROM before_range
+    ) AS sightings GROUP BY first_actor
   ),
   activity AS (
-    SELECT active.actor AS actor, active.active_in AS active_in, coalesce(active.created, firsts.first_at) AS created
-    FROM active LEFT JOIN firsts ON firsts.first_actor = active.actor
+    SELECT seen.actor AS actor, seen.active_in AS active_in, coalesce(seen.created, firsts.first_at) AS created
+    FROM seen LEFT JOIN firsts ON firsts.first_actor = seen.actor WHERE seen.is_active
   )`;
 
 /** Returns the question that `select` makes of `labelled`. */
 const asked = ({ values, from, to }: Plan, select: string, isGuessed: boolean): Question => ({
   hogql: `${labelled(isGuessed)} ${select}`,
-  values: isGuessed ? { ...values, has_person: HAS_PERSON } : values,
+  values: isGuessed
+    ? {
+        ...values,
+        has_person: HAS_PERSON,
+        in_range: inRange({ from, to }),
+        before_range: comparison('<', field('timestamp'), instantConstant(from)),
+      }
+    : values,
   from: isGuessed ? undefined : from,
   to,
 });
