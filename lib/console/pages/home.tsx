@@ -106,7 +106,10 @@ function FirstEvent({ token }: { readonly token: string }) {
 
 function FailedExports({ project }: { readonly project: string }) {
   const { data, error } = useExports(project, 1);
-  const failed = (data?.results ?? []).filter(({ latest_runs: [run] }) => run !== undefined && isFailed(run.status));
+  const failed = (data?.results ?? []).flatMap(({ id, name, latest_runs: runs }) => {
+    const ended = runs.find(({ status }) => status !== 'Starting' && status !== 'Running');
+    return ended !== undefined && isFailed(ended.status) ? [{ id, name, status: ended.status }] : [];
+  });
   return (
     <Card withBorder>
       <Title order={2} size="h4" mb="xs">
@@ -120,15 +123,15 @@ function FailedExports({ project }: { readonly project: string }) {
               There are no exports. <To to={`/projects/${project}/exports/new`}>Make the first one</To>.
             </>
           ) : (
-            'None: the last run of each has delivered.'
+            `None${data.count > data.results.length ? ` of the newest ${data.results.length}` : ''}: no last run has failed.`
           )}
         </Text>
       )}
       <Stack gap="xs">
-        {failed.map(({ id, name, latest_runs: [run] }) => (
+        {failed.map(({ id, name, status }) => (
           <Group key={id} gap="xs">
             <To to={`/projects/${project}/exports/${id}`}>{name}</To>
-            {run !== undefined && <StatusBadge status={run.status} />}
+            <StatusBadge status={status} />
           </Group>
         ))}
       </Stack>

@@ -96,6 +96,29 @@ describeConsole('the console', ({ service, open }) => {
     await expectSeen(page.getByRole('heading', { name: 'Default project' }));
   });
 
+  test('names on the first page the exports whose last run that has ended failed, and says of how many none has', async () => {
+    const { page } = await open(at('/home'));
+    const one = (name: string, ...statuses: string[]) => ({
+      id: name,
+      name,
+      latest_runs: statuses.map((status) => ({ status })),
+    });
+    let results = [
+      one('Tried again', 'Running', 'Failed'),
+      one('Mended', 'Completed', 'Failed'),
+      one('New', 'Starting'),
+    ];
+    await page.route('**/batch_exports/?*', (route) =>
+      route.fulfill({ json: { count: results.length + 1, next: null, previous: null, results } }),
+    );
+    await page.reload();
+    await expectSeen(page.getByRole('link', { name: 'Tried again' }));
+    expect(await page.getByRole('link', { name: /^(Mended|New)$/ }).count()).toBe(0);
+    results = results.slice(1);
+    await page.reload();
+    await expectSeen(page.getByText('None of the newest 2: no last run has failed.'));
+  });
+
   test('shows what strangers have named as text, whatever they say', async () => {
     const { page, complaints } = await open(at('/events'));
     await service().send({
