@@ -47,14 +47,19 @@ interface ApartFile {
 
 /**
  * Files beside the function's own: a file is parsed whole before it runs, and inside of it esbuild would keep all that both
- * need as it is, in wrappers. The client for customers' buckets waits for a bucket, what makes markup of Markdown for a text, what writes CSV
- * for who asks for it.
+ * need as it is, in wrappers. The client for customers' buckets waits for a bucket, that of other functions for something
+ * to be computed, what makes markup of Markdown for a text, what writes CSV for who asks for it.
  */
 const APART: readonly ApartFile[] = [
   {
     filter: /^@aws-sdk\/client-s3$/,
     file: './client-s3.js',
     contents: "export { S3 } from '@aws-sdk/client-s3';",
+  },
+  {
+    filter: /^@aws-sdk\/client-lambda$/,
+    file: './client-lambda.js',
+    contents: "export { InvokeCommand, LambdaClient, TooManyRequestsException } from '@aws-sdk/client-lambda';",
   },
   {
     filter: /^\.\/markdown\.ts$/,

@@ -9,7 +9,6 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { FirehoseClient } from '@aws-sdk/client-firehose';
 import { KMSClient } from '@aws-sdk/client-kms';
-import { LambdaClient } from '@aws-sdk/client-lambda';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SESv2Client } from '@aws-sdk/client-sesv2';
 import { SFNClient } from '@aws-sdk/client-sfn';
@@ -23,7 +22,7 @@ import { askedPersonRemoval } from '../../lib/lake/import/person-removal.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { eventBridgeEvents } from '../../lib/ports/events/eventbridge.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
-import { lambdaFunction } from '../../lib/ports/functions/lambda.ts';
+import { lambdaFunction, lambdaSdk } from '../../lib/ports/functions/lambda.ts';
 import { firehoseInbox } from '../../lib/ports/inbox/firehose.ts';
 import { isLevel, jsonLines, type LogSink, logTo } from '../../lib/ports/log.ts';
 import { sesMail } from '../../lib/ports/mail/ses.ts';
@@ -131,14 +130,13 @@ const TURNS = { waited: 8, read: 4, background: 8, athena: 2 };
 
 /** Nothing is sent twice: what was lost may have been done. */
 const functionOf = (name: 'LAKE_WORKER' | 'QUERY_RUNNER', ms: number) =>
-  lambdaFunction(
-    () =>
-      new LambdaClient({
-        maxAttempts: 1,
-        requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: ms, throwOnRequestTimeout: true },
-      }),
-    variable(name),
-  );
+  lambdaFunction(async () => {
+    const { LambdaClient } = await lambdaSdk();
+    return new LambdaClient({
+      maxAttempts: 1,
+      requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: ms, throwOnRequestTimeout: true },
+    });
+  }, variable(name));
 const CONNECT_TIMEOUT_MS = 3 * SECOND_MS;
 /** An order is taken in this time, or not at all: what took 25 s before it is ordered is answered before the gateway gives up. */
 const ORDER_TIMEOUT_MS = 2.5 * SECOND_MS;

@@ -123,7 +123,7 @@ export async function stageContext({
     });
   const pool = (kind: string | null, ms: number) =>
     functionPool({
-      worker: lambdaFunction(() => ({ send }) as unknown as LambdaClient, 'lake-worker'),
+      worker: lambdaFunction(async () => ({ send }) as unknown as LambdaClient, 'lake-worker'),
       ...(kind === null ? {} : { turns: shared(kind) }),
       ms,
       clock: base.clock,

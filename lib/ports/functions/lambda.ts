@@ -1,5 +1,5 @@
 /** A function of Lambda that other functions call. */
-import { InvokeCommand, type LambdaClient, TooManyRequestsException } from '@aws-sdk/client-lambda';
+import type { LambdaClient } from '@aws-sdk/client-lambda';
 import { orTransient } from '../aws-failures.ts';
 
 /** What a call came to: the JSON that was returned, or how the function ended without. */
@@ -19,33 +19,38 @@ export class FunctionBusy extends Error {
 
 const payloadOf = (input: unknown): Buffer => Buffer.from(JSON.stringify(input));
 
+/** Loaded when something is called: most of what functions are asked needs no other. */
+export const lambdaSdk = async () => import('@aws-sdk/client-lambda');
+
+type Client = Pick<LambdaClient, 'send'>;
+
 /**
  * Returns the function of this name. Its client, which is made for the first call, waits as long as the function may take,
  * and tries nothing twice.
  */
-export function lambdaFunction(connect: () => Pick<LambdaClient, 'send'>, FunctionName: string): LambdaFunction {
-  let made: Pick<LambdaClient, 'send'> | undefined;
-  const client = (): Pick<LambdaClient, 'send'> => (made ??= connect());
+export function lambdaFunction(connect: () => Promise<Client>, FunctionName: string): LambdaFunction {
+  let made: Promise<Client> | undefined;
+  const client = (): Promise<Client> => (made ??= connect());
   return {
     call: async (input, signal) => {
       signal?.throwIfAborted();
+      const { InvokeCommand, TooManyRequestsException } = await lambdaSdk();
       const command = new InvokeCommand({ FunctionName, Payload: payloadOf(input) });
       const options = signal === undefined ? {} : { abortSignal: signal };
-      const { FunctionError, Payload } = await client()
-        .send(command, options)
-        .catch((error: unknown) => {
-          signal?.throwIfAborted();
-          if (error instanceof TooManyRequestsException) throw new FunctionBusy(error.message, { cause: error });
-          return orTransient('Lambda', Promise.reject(error));
-        });
+      const { FunctionError, Payload } = await (await client()).send(command, options).catch((error: unknown) => {
+        signal?.throwIfAborted();
+        if (error instanceof TooManyRequestsException) throw new FunctionBusy(error.message, { cause: error });
+        return orTransient('Lambda', Promise.reject(error));
+      });
       const said = JSON.parse(Buffer.from(Payload ?? []).toString());
       if (FunctionError === undefined) return { returned: said };
       const { errorType = '', errorMessage = '' } = said as { errorType?: string; errorMessage?: string };
       return { ended: { name: errorType, message: errorMessage } };
     },
     order: async (input) => {
+      const { InvokeCommand } = await lambdaSdk();
       const command = new InvokeCommand({ FunctionName, InvocationType: 'Event', Payload: payloadOf(input) });
-      await orTransient('Lambda', client().send(command));
+      await orTransient('Lambda', (await client()).send(command));
     },
   };
 }

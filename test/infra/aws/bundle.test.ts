@@ -117,6 +117,18 @@ describe('a bundle', () => {
     expect(execFileSync(process.execPath, ['-e', script, client]).toString()).toBe('function');
   });
 
+  test('has the client for functions beside it where one may be called', () => {
+    const calls = (name: string): boolean => filesIn(name).includes('lib/ports/functions/lambda.ts');
+    const has = (name: string): boolean => existsSync(join(bundles.folder(name), 'client-lambda.js'));
+    expect(FUNCTIONS.filter(({ name }) => calls(name) !== has(name))).toEqual([]);
+    const client = join(bundles.folder('query/create'), 'client-lambda.js');
+    const script = `const sdk = require(process.argv[1]);
+      new sdk.LambdaClient({ region: 'eu-central-1' });
+      new sdk.InvokeCommand({ FunctionName: 'any' });
+      process.stdout.write(new sdk.TooManyRequestsException({ message: 'busy' }).name);`;
+    expect(execFileSync(process.execPath, ['-e', script, client]).toString()).toBe('TooManyRequestsException');
+  });
+
   test('has the program of its worker beside it, which finds what it needs', async () => {
     const workers = [
       {
