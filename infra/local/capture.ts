@@ -16,6 +16,8 @@ import { type SdkEndpoint, type SdkLimits, sdkEndpoint } from './sdk-endpoint.ts
 const LANDING_TURNS = { atOnce: 1, each: 1 };
 const LANDING_MEMORY_MB = { each: 700, all: 700 };
 const LANDING_SILENCE_MS = 10 * MINUTE_MS;
+/** Who sends waits for the answer, who asks for the result; what is in the inbox is safe. All others have 0 or 5. */
+const LANDING_NICENESS = 15;
 
 /** To look one up takes 3 to 20 microseconds here, and whoever deletes a project is not to wait. */
 const TOKENS_BELIEVED_MS = 0;
@@ -50,6 +52,7 @@ export async function openCapture(
     turns: LANDING_TURNS,
     memory: LANDING_MEMORY_MB,
     silenceMs: LANDING_SILENCE_MS,
+    niceness: LANDING_NICENESS,
     folder: temporaryIn(folder),
     log,
   });

@@ -1,5 +1,4 @@
 /** The program of the worker that lands captured events, joins files, or deletes a person: it opens the data directory beside the service. */
-import { setPriority } from 'node:os';
 import { type LandingSegment, land } from '../../lib/capture/land.ts';
 import { compact } from '../../lib/lake/compact.ts';
 import { type DeletedPerson, deletePerson } from '../../lib/lake/import/delete-person.ts';
@@ -14,9 +13,6 @@ import { inboxIn, openDataDirectory, uuidListsIn } from './data-directory.ts';
 /** A walk through a project's files begins nothing more then. */
 const WALK_MS = 10 * MINUTE_MS;
 
-/** Who sends waits for the answer, who asks for the result; what is in the inbox is safe. All others have 0 or 5. */
-const LANDING_NICE = 15;
-
 export interface LandWorkerOptions {
   /** The data directory. */
   readonly home: string;
@@ -28,9 +24,7 @@ void serveTasks<LandWorkerOptions>(async ({ folder, options: { home } }) => {
   return {
     compact: (project: number) => compact(context, project, { temporaryFolder: folder, until: Date.now() + WALK_MS }),
     'delete-person': (person: DeletedPerson) => deletePerson(context, person, folder),
-    land: (segments: readonly LandingSegment[]) => {
-      setPriority(LANDING_NICE);
-      return land(context, segments, { temporaryFolder: folder, lists: new UuidLists(uuidListsIn(home)) });
-    },
+    land: (segments: readonly LandingSegment[]) =>
+      land(context, segments, { temporaryFolder: folder, lists: new UuidLists(uuidListsIn(home)) }),
   };
 });

@@ -34,6 +34,8 @@ export interface PoolOptions {
   readonly memory: { readonly each: number; readonly all: number; readonly kept?: number };
   /** A worker that says nothing for so long, while it is listened to, is killed. */
   readonly silenceMs: number;
+  /** How far the workers stand back from the process that answers requests, as the system counts it, to 19. Default: 5. */
+  readonly niceness?: number;
   /** Where each worker has a folder of its own. Default: the system's temporary one. */
   readonly folder?: string;
   /**
@@ -93,6 +95,8 @@ export class WorkerLost extends Error {
 const WATCH_MS = process.platform === 'linux' ? 50 : 500;
 /** A worker that has nothing to do is kept for so long. */
 const IDLE_MS = 30 * SECOND_MS;
+/** Requests, and what keeps the time, go first. */
+const NICENESS = 5;
 /** A worker that has more than this share of its memory after a task is replaced, if nothing else is said. */
 const KEPT_BELOW = 0.6;
 const MB = 1024 * 1024;
@@ -200,8 +204,9 @@ class Pool implements WorkerPool {
   }
 
   #start(): WorkerProcess {
-    const { program, options, memory, folder = tmpdir(), compiled, log } = this.#options;
-    const worker = new WorkerProcess({ program, options, folder, compiled, limit: memory.each * MB });
+    const { program, options, memory, folder = tmpdir(), compiled, niceness = NICENESS, log } = this.#options;
+    const limit = memory.each * MB;
+    const worker = new WorkerProcess({ program, options, folder, compiled, niceness, limit });
     this.#all.add(worker);
     void worker.ended.then(({ lastWords, reason }) => {
       this.#all.delete(worker);
@@ -304,15 +309,16 @@ class WorkerProcess {
     options,
     folder,
     compiled,
+    niceness,
     limit,
-  }: Pick<PoolOptions, 'program' | 'options'> & {
+  }: Required<Pick<PoolOptions, 'program' | 'options' | 'niceness'>> & {
     readonly folder: string;
     readonly compiled: string | undefined;
     readonly limit: number;
   }) {
     const own = join(folder, `worker-${randomUUID()}`);
     mkdirSync(own, { recursive: true, mode: 0o700 });
-    const start: Start = { parent: process.pid, folder: own, options };
+    const start: Start = { parent: process.pid, folder: own, niceness, options };
     const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
     const [command, ...rest] = limitedTo(limit, [process.execPath, ...flags, program, JSON.stringify(start)]);
     // It is given nothing of the environment: there may be secrets in it.

@@ -1,4 +1,5 @@
 /** The worker's side: takes one task after another from the process that started it. */
+import { readdirSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { Socket } from 'node:net';
 import { setPriority } from 'node:os';
@@ -20,6 +21,8 @@ export interface Start<Options = unknown> {
   readonly parent: number;
   /** A folder of its own; it is removed when the process has ended. */
   readonly folder: string;
+  /** How far it stands back from other processes, as the system counts it. */
+  readonly niceness: number;
   readonly options: Options;
 }
 
@@ -29,8 +32,14 @@ const SOCKET_FD = 3;
 /** So many pieces, of 64 KB to 1 MB, are made while the reader is behind: it works on one meanwhile. */
 const MOST_AHEAD = 4;
 
-/** Requests, and what keeps the time, go first. */
-const NICE = 5;
+/**
+ * With all threads. Linux knows a niceness of each, where others know one of a process, and a new thread has that of the
+ * one that makes it: those that are there by now had none.
+ */
+function standBack(niceness: number): void {
+  const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0];
+  for (const thread of threads) setPriority(thread, niceness);
+}
 
 /**
  * Ends the process once its parent is gone, whatever the process does: a thread looks, as a task may keep the main one
@@ -46,7 +55,7 @@ export async function serveTasks<Options>(
   works: (start: Start<Options>) => Promise<Readonly<Record<string, Work>>>,
 ): Promise<void> {
   const start = JSON.parse(process.argv[2] ?? '') as Start<Options>;
-  setPriority(NICE);
+  standBack(start.niceness);
   new Worker(WATCH, { eval: true, workerData: start.parent, stdout: true, stderr: true }).unref();
   const socket = new Socket({ fd: SOCKET_FD, readable: true, writable: true });
   const tasks = await works(start);

@@ -1,5 +1,7 @@
 /** What a worker of the tests can do: well, badly, and never. */
 import { rmSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { serveTasks } from '../../lib/workers/serve.ts';
 
@@ -9,6 +11,11 @@ const kept: Buffer[] = [];
 await serveTasks(async ({ options }) => ({
   answers: async (input: unknown) => ({ input, pid: process.pid, environment: Object.keys(process.env) }),
   tells: async () => options,
+  /** The niceness of each of its threads, once there are those that read files; empty where the system has no /proc. */
+  stands: async () => {
+    const threads = await readdir('/proc/self/task').catch(() => []);
+    return threads.map((id) => getPriority(Number(id)));
+  },
   /** Gives so many pieces; each is filled with its number. */
   gives: async function* (pieces: number): AsyncGenerator<Uint8Array, unknown> {
     for (let n = 0; n < pieces; n += 1) yield Buffer.alloc(PIECE, n);

@@ -38,8 +38,8 @@ async function landedIn(folder: string, projectId: number): Promise<unknown[]> {
     land: (segments: readonly LandingSegment[]) => land({ ...directory, inbox }, segments),
   });
   try {
-    await lander.pass();
-    expect(await inbox.segments()).toEqual([]);
+    // The worker of the service that was killed lands for a moment still, and another one has to come again.
+    while ((await inbox.segments()).length > 0) await lander.pass();
     return await inLake(directory, projectId, 'uuid::VARCHAR');
   } finally {
     await inbox.close();

@@ -49,6 +49,17 @@ test('a worker is told how it was started, given tasks one after another, and no
   ).toEqual([]);
 });
 
+test('a worker stands back with all of its threads', async () => {
+  for (const { options, niceness } of [
+    { options: {}, niceness: 5 },
+    { options: { niceness: 15 }, niceness: 15 },
+  ]) {
+    const threads = (await poolWith(options).run({ name: 'stands', input: null, owner })) as number[];
+    expect(threads.length > 4).toBe(process.platform === 'linux');
+    expect(new Set(threads)).toEqual(new Set(threads.length === 0 ? [] : [niceness]));
+  }
+});
+
 test('bytes come as they were given, an empty piece too, however slowly they are read', async () => {
   const parts: Buffer[] = [];
   for await (const part of poolWith().stream({ name: 'gives', input: 20, owner })) {
