@@ -1,9 +1,8 @@
 /** A lake of generated events, one big interval of it delivered to each destination of files; requests meanwhile. */
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS } from '../../lib/ports/units.ts';
 import { atLeast, type Bench, count, type Part, type Row, rate } from './bench.ts';
-import { backfill, folderOf, makeExport } from './exports.ts';
+import { backfill, filesOfDay, folderOf, makeExport } from './exports.ts';
 import { run, startProgram } from './processes.ts';
 import { type Service, startService } from './service.ts';
 
@@ -128,8 +127,7 @@ async function measure(
   bench.say(`generating ${count(events)} events`);
   const { dataDirectory, projectId } = service;
   await run('lake.ts', { dataDirectory, projectId, events, start: START, length: DAY_MS }, bench);
-  const day = join(dataDirectory, 'lake/events', `team_id=${projectId}`, 'day=2025-06-02', 'gen=0');
-  const files = readdirSync(day).map((name) => join(day, name));
+  const files = filesOfDay(service, START);
   const measured: Measured[] = [];
   for (const kind of kinds) {
     const path = await makeExport(service, 'day', kind.destination);

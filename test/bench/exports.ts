@@ -1,9 +1,18 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Bench } from './bench.ts';
 import type { Service } from './service.ts';
 
 /** An export's destination: a folder, of packed lines of JSON. */
 export const folderOf = (path: string) => ({ type: 'Folder', config: { path, compression: 'gzip' } });
+
+/** Returns the files of the lake that hold the events of the day that begins at `start`, milliseconds since 1970. */
+export function filesOfDay({ dataDirectory, projectId }: Service, start: number): string[] {
+  const day = new Date(start).toISOString().slice(0, 10);
+  const folder = join(dataDirectory, 'lake/events', `team_id=${projectId}`, `day=${day}`, 'gen=0');
+  return readdirSync(folder).map((name) => join(folder, name));
+}
 
 /** Makes an export that runs nothing by itself, and returns its path in the API. */
 export async function makeExport(service: Service, interval: string, destination: object): Promise<string> {
