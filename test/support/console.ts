@@ -1,5 +1,5 @@
 /** The console of `npm start` in a real browser: one service and one browser for all tests of a file. */
-import type { BrowserContextOptions } from 'playwright-core';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { describeInBrowser, type OpenPage } from './browser.ts';
 import { temporaryFolder } from './context.ts';
 import { type LocalService, startLocally } from './local-service.ts';
@@ -88,3 +88,17 @@ async function startedService(): Promise<ConsoleService> {
     },
   };
 }
+
+/** Resolves when something is there to be seen. */
+export const expectSeen = (locator: Locator): Promise<void> => locator.first().waitFor();
+
+/** Does what writes, until the service has written it: pages show some changes before. */
+export const whileWritten = (page: Page, act: () => Promise<void>): Promise<unknown> =>
+  Promise.all([page.waitForResponse((one) => one.request().method() === 'PATCH' && one.ok()), act()]);
+
+/** Returns the button of this name. */
+export const button = (page: Page | Locator, name: string): Locator => page.getByRole('button', { name, exact: true });
+
+/** Returns the rows of a table that hold a text. */
+export const row = (page: Page, table: string, text: string | RegExp): Locator =>
+  page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: text });

@@ -63,6 +63,35 @@ export const restoreDashboard = (project: string, id: number): Promise<Dashboard
     }),
   );
 
+/** Moves a tile to another dashboard, as it is by then. */
+export const moveTile = (project: string, from: number, tile: number, to: number): Promise<unknown> =>
+  answered(
+    api.PATCH('/api/projects/{project_id}/dashboards/{id}/move_tile/', {
+      params: { path: { project_id: project, id: from } },
+      body: { tile: { id: tile }, to_dashboard: to },
+    }),
+  );
+
+/** Puts what a tile shows on another dashboard too, below what is there: the same insight, or a text of its own. */
+export const showTile = (project: string, { insight, text, color }: Tile, on: number): Promise<unknown> =>
+  answered(
+    api.PATCH('/api/projects/{project_id}/dashboards/{id}/', {
+      params: { path: { project_id: project, id: on } },
+      body: {
+        tiles: [{ ...(insight === null ? { text: { body: text?.body ?? '' } } : { insight: insight.id }), color }],
+      },
+    }),
+  );
+
+/** Copies a tile on its own dashboard, with a copy of its insight, below what is there. */
+export const duplicateTile = (project: string, id: number, tile: number): Promise<unknown> =>
+  answered(
+    api.PATCH('/api/projects/{project_id}/dashboards/{id}/', {
+      params: { path: { project_id: project, id } },
+      body: { duplicate_tiles: [{ id: tile }] },
+    }),
+  );
+
 /** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
 export const writeDashboard = (
   project: string,

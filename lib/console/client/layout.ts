@@ -23,10 +23,19 @@ interface Placed {
   readonly layouts: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the place of each tile; those that have none stand below the others, two in a row. */
+/**
+ * Returns the place of each tile. Of tiles that are kept at the same place, such as one that was moved here from another
+ * dashboard, the later one stands below; those that have none stand below all, two in a row.
+ */
 export function placesOf(tiles: readonly Placed[]): ReadonlyMap<number, Place> {
   const known = new Map<number, Place>();
-  for (const { id, layouts } of tiles) if (isPlace(layouts['sm'])) known.set(id, within(layouts['sm']));
+  for (const { id, layouts } of tiles) {
+    if (!isPlace(layouts['sm'])) continue;
+    const place = within(layouts['sm']);
+    let { y } = place;
+    while (!isFree({ ...place, y }, known.values())) y += 1;
+    known.set(id, { ...place, y });
+  }
   const bottom = Math.max(0, ...[...known.values()].map(({ y, h }) => y + h));
   tiles
     .filter(({ id }) => !known.has(id))
@@ -51,19 +60,20 @@ function within({ x, y, w, h }: Place): Place {
 const overlaps = (a: Place, b: Place): boolean =>
   a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 
+const isFree = (place: Place, taken: Iterable<Place>): boolean => [...taken].every((other) => !overlaps(other, place));
+
 /** Returns the places after one tile has moved: those in its way go below it, and what can goes up as far as it can. */
 export function moved(places: ReadonlyMap<number, Place>, id: number, to: Place): ReadonlyMap<number, Place> {
   const first = within(to);
-  const settled: [number, Place][] = [[id, first]];
+  const settled = new Map([[id, first]]);
   const others = [...places].filter(([other]) => other !== id).toSorted(([, a], [, b]) => a.y - b.y || a.x - b.x);
   for (const [other, place] of others) {
-    let y = 0;
     // The first row, from its own on, at which nothing is in the way; above it only through free rows.
-    const isFree = (row: number): boolean => settled.every(([, taken]) => !overlaps(taken, { ...place, y: row }));
-    y = place.y;
-    while (!isFree(y)) y += 1;
-    while (y > 0 && isFree(y - 1)) y -= 1;
-    settled.push([other, { ...place, y }]);
+    const isFreeAt = (row: number): boolean => isFree({ ...place, y: row }, settled.values());
+    let { y } = place;
+    while (!isFreeAt(y)) y += 1;
+    while (y > 0 && isFreeAt(y - 1)) y -= 1;
+    settled.set(other, { ...place, y });
   }
-  return new Map(settled);
+  return settled;
 }

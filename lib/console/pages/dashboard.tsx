@@ -15,13 +15,14 @@ import { changedOf } from '../client/json.ts';
 import type { Place } from '../client/layout.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
-import { ConflictNotice } from '../parts/conflict-notice.tsx';
+import { ConflictNotice, type Disputed } from '../parts/conflict-notice.tsx';
 import { BoardDates, useChosenRange } from '../parts/dashboards/board-dates.tsx';
 import { useChosenFilters } from '../parts/dashboards/board-filters.tsx';
 import { Collaborators } from '../parts/dashboards/collaborators.tsx';
 import { Duplicate } from '../parts/dashboards/duplicate.tsx';
 import { Sharing } from '../parts/dashboards/sharing.tsx';
-import { TextTileForm } from '../parts/dashboards/text-tile-form.tsx';
+import { EditText, NewText } from '../parts/dashboards/text-tile.tsx';
+import { TileActions } from '../parts/dashboards/tile-actions.tsx';
 import { TileGrid } from '../parts/dashboards/tile-grid.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Label } from '../parts/label.tsx';
@@ -49,8 +50,13 @@ function withChange(value: Board, { tiles: _tiles, ...change }: Change): Board {
 const versionOf = (value: Board, field: keyof Board): unknown =>
   field === 'tiles' ? `${value.tiles.length} tiles` : value[field];
 
-/** Returns the fields of a change in both versions; of tiles how many there are. */
-function disputedOf({ change, mine, theirs: { value: theirs } }: Conflict) {
+const textOf = ({ tiles }: Board, id: number): string => tiles.find((tile) => tile.id === id)?.text?.body ?? 'nothing';
+
+/** Returns the fields of a change in both versions: of tiles the texts that were written, else how many there are. */
+function disputedOf({ change, mine, theirs: { value: theirs } }: Conflict): Disputed[] {
+  const written = (change.tiles ?? []).flatMap(({ id, text }) => (id === undefined || text == null ? [] : [id]));
+  const texts = written.map((id) => ({ field: 'text', theirs: textOf(theirs, id), mine: textOf(mine, id) }));
+  if (texts.length > 0) return texts;
   const fields = Object.keys(change) as (keyof Change & keyof Board)[];
   return fields.map((field) => ({ field, theirs: versionOf(theirs, field), mine: versionOf(mine, field) }));
 }
@@ -116,6 +122,12 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
       { tiles: [{ id: tile, deleted: true }] },
       { ...value, tiles: value.tiles.filter((one) => one.id !== tile) },
     );
+  const rewrite = (id: number, body: string, seen: Versioned<Board>): Promise<void> => {
+    const tiles = value.tiles.map((tile) =>
+      tile.id === id && tile.text !== null ? { ...tile, text: { ...tile.text, body } } : tile,
+    );
+    return write({ tiles: [{ id, text: { body } }] }, { ...value, tiles }, seen);
+  };
   const remove = async (): Promise<void> => {
     await write({ deleted: true });
     tell(`${value.name} is deleted.`);
@@ -142,7 +154,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
             Subscriptions
           </ToButton>
           <Duplicate project={project} value={value} />
-          <TextTileForm write={write} />
+          <NewText add={(body) => write({ tiles: [{ text: { body } }] })} />
           <ScopedButton scope="dashboard:write" variant={isEditing ? 'filled' : 'default'} size="xs" onClick={toggle}>
             {isEditing ? 'Done' : 'Edit layout'}
           </ScopedButton>
@@ -170,7 +182,21 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
             <Text>Nothing on it yet. “Add text” writes a note; insights are put on it from their page.</Text>
           </Empty>
         ) : (
-          <TileGrid board={board} tiles={value.tiles} isEditing={isEditing} place={place} remove={removeTile} />
+          <TileGrid
+            board={board}
+            tiles={value.tiles}
+            isEditing={isEditing}
+            place={place}
+            remove={removeTile}
+            actions={(tile) => (
+              <>
+                {tile.text !== null && (
+                  <EditText body={tile.text.body} seen={data} write={(body, seen) => rewrite(tile.id, body, seen)} />
+                )}
+                <TileActions project={project} dashboard={value.id} tile={tile} />
+              </>
+            )}
+          />
         )}
       </Stack>
       {conflict !== null && (

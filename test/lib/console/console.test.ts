@@ -8,17 +8,8 @@ import { builtConsole } from '../../../infra/local/console.ts';
 import { CONSOLE_FOLDER } from '../../../lib/api/console/folder.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { obstacles } from '../../support/browser.ts';
-import { describeConsole } from '../../support/console.ts';
+import { button, describeConsole, expectSeen, row, whileWritten } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
-
-/** Resolves when something is there to be seen. */
-const expectSeen = (locator: Locator): Promise<void> => locator.first().waitFor();
-/** Does what writes, until the service has written it: pages show some changes before. */
-const whileWritten = (page: Page, act: () => Promise<void>): Promise<unknown> =>
-  Promise.all([page.waitForResponse((one) => one.request().method() === 'PATCH' && one.ok()), act()]);
-const button = (page: Page | Locator, name: string): Locator => page.getByRole('button', { name, exact: true });
-const row = (page: Page, table: string, text: string | RegExp): Locator =>
-  page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: text });
 
 /** Resolves to whether something is there to be seen, at the latest after some reloads of the page. */
 async function seenAfterReloads(page: Page, locator: Locator, left = 20): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { ActionIcon, Box, Card, CloseIcon, Group, Skeleton, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react';
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef, useState } from 'react';
 import type { Tile } from '../../client/dashboards.ts';
 import { type BoardView, tileAnswer } from '../../client/insights.ts';
 import { COLUMNS, moved, type Place, placesOf } from '../../client/layout.ts';
@@ -21,10 +21,12 @@ interface TileGridProps {
   readonly isEditing: boolean;
   readonly place: (places: ReadonlyMap<number, Place>) => void;
   readonly remove: (id: number) => void;
+  /** What else can be done with a tile while it is edited. */
+  readonly actions: (tile: Tile) => ReactNode;
 }
 
 /** Tiles in their places. While it is edited, each is dragged by its handle or moved and sized with the arrow keys. */
-export function TileGrid({ board, tiles, isEditing, place, remove }: TileGridProps) {
+export function TileGrid({ board, tiles, isEditing, place, remove, actions }: TileGridProps) {
   const isWide = useMediaQuery(WIDE, true, { getInitialValueInEffect: false });
   const grid = useRef<HTMLDivElement>(null);
   const [dragged, setDragged] = useState<{ id: number; at: Place } | null>(null);
@@ -104,6 +106,7 @@ export function TileGrid({ board, tiles, isEditing, place, remove }: TileGridPro
           >
             {isEditing && (
               <Group gap={4} mb={4} justify="end">
+                {actions(tile)}
                 {isWide && (
                   <>
                     <Handle

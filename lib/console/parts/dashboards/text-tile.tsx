@@ -1,0 +1,55 @@
+import { Textarea } from '@mantine/core';
+import { useState } from 'react';
+import type { Versioned } from '../../client/api.ts';
+import type { Dashboard } from '../../client/dashboards.ts';
+import type { Form } from '../form.ts';
+import { FormDialog } from '../form-dialog.tsx';
+
+const field = (form: Form<{ body: string }>) => (
+  <Textarea label="Text" description="Markdown" required autosize minRows={4} data-autofocus {...form.text('body')} />
+);
+
+interface NewTextProps {
+  readonly add: (body: string) => Promise<void>;
+}
+
+/** Adds a tile with a text. */
+export function NewText({ add }: NewTextProps) {
+  return (
+    <FormDialog
+      label="Add text"
+      scope="dashboard:write"
+      initial={{ body: '' }}
+      does="Add"
+      submit={({ body }) => add(body)}
+    >
+      {field}
+    </FormDialog>
+  );
+}
+
+interface EditTextProps {
+  readonly body: string;
+  readonly seen: Versioned<Dashboard>;
+  /** Writes the text over the version that was there when the dialog was opened. */
+  readonly write: (body: string, seen: Versioned<Dashboard>) => Promise<void>;
+}
+
+/** Changes the text of a tile. */
+export function EditText({ body: initial, seen, write }: EditTextProps) {
+  const [edited, setEdited] = useState(seen);
+  return (
+    <FormDialog
+      label="Edit text"
+      scope="dashboard:write"
+      size="compact-xs"
+      dialogSize="lg"
+      initial={{ body: initial }}
+      opened={() => setEdited(seen)}
+      does="Save"
+      submit={({ body }) => write(body, edited)}
+    >
+      {field}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,79 @@
+/** What people do with dashboards beside the main paths: tiles, dates, access, sharing. */
+import type { Locator, Page } from 'playwright-core';
+import { obstacles } from '../../support/browser.ts';
+import { button, describeConsole, expectSeen, whileWritten } from '../../support/console.ts';
+
+const tile = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
+
+describeConsole('a dashboard in the console', ({ service, open }) => {
+  const at = (path: string): string => `/projects/${service().project}${path}`;
+  const api = (path: string): string => `/api/projects/${service().project}${path}`;
+  /** Makes a dashboard, and returns its path. */
+  const made = async (body: object): Promise<string> => {
+    const { body: board } = await service().call('POST', api('/dashboards/'), body);
+    return `/dashboards/${String(board['id'])}`;
+  };
+  const boardAt = async (path: string) => (await service().call('GET', `${api(path)}/`)).body;
+
+  test('changes the text of a tile, and shows both texts where somebody else was faster', async () => {
+    const path = await made({ name: 'Notes', tiles: [{ text: { body: 'Before' } }, { text: { body: 'Other' } }] });
+    const { page } = await open(at(path));
+    await button(page, 'Edit layout').click();
+    await button(tile(page, 'Before'), 'Edit text').click();
+    const dialog = page.getByRole('dialog', { name: 'Edit text' });
+    await dialog.getByRole('textbox', { name: 'Text' }).fill('# After\n\nwords');
+    await button(dialog, 'Save').click();
+    await expectSeen(tile(page, 'After').getByRole('heading', { name: 'After' }));
+
+    await button(tile(page, 'After'), 'Edit text').click();
+    expect(await dialog.getByRole('textbox', { name: 'Text' }).inputValue()).toBe('# After\n\nwords');
+    await dialog.getByRole('textbox', { name: 'Text' }).fill('Mine');
+    const { tiles } = (await boardAt(path)) as { tiles: { id: number; text: { body: string } }[] };
+    const [first] = tiles.filter(({ text }) => text.body.startsWith('# After'));
+    await service().call('PATCH', `${api(path)}/`, { tiles: [{ id: first?.id, text: { body: 'Theirs' } }] });
+    await button(dialog, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+    await expectSeen(notice.getByText('Mine', { exact: true }));
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    expect(await boardAt(path)).toMatchObject({ tiles: [{ text: { body: 'Mine' } }, { text: { body: 'Other' } }] });
+  });
+
+  test('moves a tile to another dashboard, where it covers none, leaves one here too, and copies one', async () => {
+    const { body: insight } = await service().call('POST', api('/insights/'), {
+      name: 'Orders',
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'ordered' }] },
+    });
+    const corner = { layouts: { sm: { x: 0, y: 0, w: 6, h: 4 } } };
+    const target = await made({ name: 'Archive', tiles: [{ text: { body: 'Kept' }, ...corner }] });
+    const path = await made({
+      name: 'Work',
+      tiles: [{ text: { body: 'Note' }, ...corner }, { insight: insight['id'] }],
+    });
+    const { page, complaints } = await open(at(path), { viewport: { width: 1440, height: 900 } });
+    await button(page, 'Edit layout').click();
+    const dialog = page.getByRole('dialog', { name: 'Move elsewhere' });
+    const choose = async (name: string): Promise<void> => {
+      await button(tile(page, name), 'Move elsewhere').click();
+      await dialog.getByRole('combobox', { name: 'Dashboard' }).fill('rchi');
+      await page.getByRole('option', { name: 'Archive' }).click();
+    };
+    await choose('Note');
+    expect(await obstacles(page)).toEqual([]);
+    await button(dialog, 'Move').click();
+    await tile(page, 'Note').waitFor({ state: 'detached' });
+    await choose('Orders');
+    await dialog.getByRole('checkbox', { name: 'Leave it here too' }).check();
+    await button(dialog, 'Move').click();
+    await expectSeen(page.getByText('The other dashboard shows it too.'));
+    await button(tile(page, 'Orders'), 'Copy').click();
+    await expectSeen(tile(page, 'Orders (Copy)'));
+    expect(((await boardAt(path))['tiles'] as unknown[]).length).toBe(2);
+
+    await page.goto(`${service().address}/#${at(target)}`);
+    await expectSeen(tile(page, 'Orders'));
+    const [kept, note] = await Promise.all(['Kept', 'Note'].map((name) => tile(page, name).boundingBox()));
+    expect(note?.y).toBeGreaterThanOrEqual((kept?.y ?? 0) + (kept?.height ?? 0));
+    expect(complaints).toEqual([]);
+  });
+});
