@@ -23,12 +23,20 @@ export const BOARD_RANGES = [
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 
+const isDay = (day: string | null): day is string => day !== null && DAY.test(day) && !Number.isNaN(Date.parse(day));
+
+/** Returns the days of a range as fields take them; empty where it does not name one. */
+export const daysOf = ({ date_from: from, date_to: to }: DateRange) => ({
+  from: isDay(from) ? from : '',
+  to: isDay(to) ? to : '',
+});
+
 /** Returns a range as people say it; what is no day stays as it is. */
 export function rangeText({ date_from: from, date_to: to }: DateRange): string {
   const known = BOARD_RANGES.find(({ value }) => value === from);
   if (known !== undefined && to === null) return known.label;
   const [first, last] = [from ?? 'the beginning', to ?? 'now'].map((day) =>
-    DAY.test(day) && !Number.isNaN(Date.parse(day)) ? date.format(new Date(day)) : day,
+    isDay(day) ? date.format(new Date(day)) : day,
   );
   return first === last ? String(first) : `${first} to ${last}`;
 }

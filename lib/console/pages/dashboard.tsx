@@ -16,6 +16,7 @@ import type { Place } from '../client/layout.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { ConflictNotice, type Disputed } from '../parts/conflict-notice.tsx';
+import { Access } from '../parts/dashboards/access.tsx';
 import { BoardDates, useChosenRange } from '../parts/dashboards/board-dates.tsx';
 import { useChosenFilters } from '../parts/dashboards/board-filters.tsx';
 import { Collaborators } from '../parts/dashboards/collaborators.tsx';
@@ -149,6 +150,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
           </ScopedButton>
           <Rename data={data} write={(change, seen) => write(change, withChange(value, change), seen)} />
           <Sharing project={project} id={value.id} />
+          <Access project={project} id={value.id} />
           <Collaborators project={project} value={value} write={write} />
           <ToButton to={`/projects/${project}/subscriptions`} view={{ dashboard: id }} variant="default" size="xs">
             Subscriptions

@@ -1,9 +1,10 @@
-import { Group, Select } from '@mantine/core';
+import { Group, Select, TextInput } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import type { Dashboard, Tile } from '../../client/dashboards.ts';
 import type { BoardView } from '../../client/insights.ts';
-import { BOARD_RANGES, type DateRange, rangeText } from '../../client/ranges.ts';
+import { BOARD_RANGES, type DateRange, daysOf, rangeText } from '../../client/ranges.ts';
 import { useView } from '../address.ts';
+import { FormDialog } from '../form-dialog.tsx';
 import { tellProblem } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
 import { BoardFilters } from './board-filters.tsx';
@@ -52,6 +53,7 @@ export function BoardDates({ board, tiles, write }: BoardDatesProps) {
             value !== 'days' && choose(value === null || value === '' ? undefined : { date_from: value, date_to: null })
           }
         />
+        <Days range={range ?? kept} choose={choose} />
         {range !== undefined && (
           <ScopedButton
             scope="dashboard:write"
@@ -68,5 +70,41 @@ export function BoardDates({ board, tiles, write }: BoardDatesProps) {
         <DataRangeOffer board={board} tiles={tiles} choose={choose} />
       </Suspense>
     </>
+  );
+}
+
+interface DaysProps {
+  readonly range: DateRange;
+  readonly choose: (range: DateRange) => void;
+}
+
+/** Is the last day before the first? */
+const isTurned = ({ from, to }: ReturnType<typeof daysOf>): boolean => to !== '' && to < from;
+
+/** Chooses a first and a last day. */
+function Days({ range, choose }: DaysProps) {
+  return (
+    <FormDialog
+      label="Other days"
+      scope="dashboard:read"
+      initial={daysOf(range)}
+      does="Show them"
+      isReady={(days) => days.from !== '' && !isTurned(days)}
+      submit={async ({ from, to }) => choose({ date_from: from, date_to: to === '' ? null : to })}
+    >
+      {(form) => (
+        <Group grow align="start">
+          <TextInput label="From" type="date" required data-autofocus {...form.text('from')} />
+          <TextInput
+            label="To"
+            type="date"
+            description="With this day. Left empty: until now"
+            inputWrapperOrder={['label', 'input', 'description', 'error']}
+            {...form.text('to')}
+            error={isTurned(form.values) && 'It is before the first day.'}
+          />
+        </Group>
+      )}
+    </FormDialog>
   );
 }

@@ -1,12 +1,15 @@
 import { Group, Modal, Stack, Switch, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Versioned } from '../../client/api.ts';
 import { ADDRESS } from '../../client/api.ts';
-import { readSharing, renewLink, writeSharing } from '../../client/sharing.ts';
+import { readSharing, renewLink, type Sharing as Shared, writeSharing } from '../../client/sharing.ts';
 import { ConfirmButton } from '../confirm-button.tsx';
+import { disputedFields } from '../conflict-notice.tsx';
 import { Copied } from '../copied.tsx';
 import { Problem, tellProblem } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
+import { useVersionedWrite } from '../versioned-write.tsx';
 import { SharingSettings } from './sharing-settings.tsx';
 
 interface SharingProps {
@@ -25,21 +28,27 @@ export function Sharing({ project, id }: SharingProps) {
     queryFn: () => readSharing(project, id),
   });
   const data = seen?.value;
-  const renew = () => queries.invalidateQueries({ queryKey: key });
-  const set = async (enabled: boolean): Promise<void> => {
-    // At once: it can be taken back.
-    if (seen === undefined) return;
-    queries.setQueryData(key, { ...seen, value: { ...seen.value, enabled } });
-    try {
-      await writeSharing(project, id, seen, { enabled });
-    } catch (problem) {
-      tellProblem(problem);
-    }
-    await renew();
-  };
+  const show = (version: Versioned<Shared>): void => void queries.setQueryData(key, version);
+  const { send, notice } = useVersionedWrite<Pick<Shared, 'enabled'>, Shared>({
+    what: 'the page',
+    read: () => readSharing(project, id),
+    write: async (change, over) => {
+      // At once: it can be taken back.
+      show({ ...over, value: { ...over.value, ...change } });
+      try {
+        show(await writeSharing(project, id, over, change));
+      } catch (problem) {
+        show(over);
+        throw problem;
+      }
+      await queries.invalidateQueries({ queryKey: ['dashboards', project] });
+    },
+    disputed: disputedFields,
+    look: show,
+  });
   const refresh = async (): Promise<void> => {
     await renewLink(project, id);
-    await renew();
+    await queries.invalidateQueries({ queryKey: key });
   };
   const link = `${ADDRESS}/shared/${data?.access_token ?? ''}`;
   const embed = `<iframe src="${ADDRESS}/embedded/${data?.access_token ?? ''}" width="100%" height="400"></iframe>`;
@@ -54,8 +63,10 @@ export function Sharing({ project, id }: SharingProps) {
           <Switch
             label="Anybody who has the link sees the dashboard"
             checked={data?.enabled ?? false}
-            disabled={data === undefined}
-            onChange={(event) => void set(event.currentTarget.checked)}
+            disabled={seen === undefined}
+            onChange={(event) =>
+              seen !== undefined && void send({ enabled: event.currentTarget.checked }, seen).catch(tellProblem)
+            }
           />
           {data?.enabled === true && (
             <>
@@ -64,14 +75,7 @@ export function Sharing({ project, id }: SharingProps) {
               <Text size="sm">To show it in a page of yours</Text>
               <Copied value={embed} what="the code" />
               <Group>
-                {seen !== undefined && (
-                  <SharingSettings
-                    project={project}
-                    id={id}
-                    seen={seen}
-                    show={(version) => queries.setQueryData(key, version)}
-                  />
-                )}
+                {seen !== undefined && <SharingSettings project={project} id={id} seen={seen} show={show} />}
                 <ConfirmButton label="Change the link" scope="sharing_configuration:write" act={refresh}>
                   The link of now stops working at once, and there is another one.
                 </ConfirmButton>
@@ -80,6 +84,7 @@ export function Sharing({ project, id }: SharingProps) {
           )}
         </Stack>
       </Modal>
+      {notice}
     </>
   );
 }
