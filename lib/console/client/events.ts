@@ -95,6 +95,16 @@ export function usePersons(project: string, search: string) {
   });
 }
 
+/** Returns who has a distinct id now; undefined: nobody is known. */
+export async function personOf(project: string, distinctId: string): Promise<Schemas['Person'] | undefined> {
+  const { results } = await answered(
+    api.GET('/api/projects/{project_id}/persons/', {
+      params: { path: { project_id: project }, query: { distinct_id: distinctId, limit: 1 } },
+    }),
+  );
+  return results[0];
+}
+
 export function usePerson(project: string, id: string) {
   return useQuery({
     queryKey: ['person', project, id],

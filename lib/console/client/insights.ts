@@ -9,10 +9,15 @@ export type Insight = Schemas['Insight'];
 
 export const INSIGHTS_PAGE = 25;
 
-export function useInsights(project: string, page: number) {
-  const query = { limit: INSIGHTS_PAGE, offset: (page - 1) * INSIGHTS_PAGE };
+/** Returns a page of insights; `search`: a part of a name, description or tag, empty for all. */
+export function useInsights(project: string, page: number, search: string) {
+  const query = {
+    limit: INSIGHTS_PAGE,
+    offset: (page - 1) * INSIGHTS_PAGE,
+    ...(search === '' ? {} : { search }),
+  };
   return useQuery({
-    queryKey: ['insights', project, page],
+    queryKey: ['insights', project, page, search],
     placeholderData: keepPreviousData,
     queryFn: () =>
       answered(api.GET('/api/projects/{project_id}/insights/', { params: { path: { project_id: project }, query } })),
@@ -34,6 +39,15 @@ export const readInsight = (project: string, id: string): Promise<Versioned<Insi
   versioned(
     api.GET('/api/projects/{project_id}/insights/{id}/', {
       params: { path: { project_id: project, id: Number(id) } },
+    }),
+  );
+
+/** Deletes an insight, so that it can be brought back; or brings it back. */
+export const setInsightDeleted = (project: string, id: number, deleted: boolean): Promise<Insight> =>
+  answered(
+    api.PATCH('/api/projects/{project_id}/insights/{id}/', {
+      params: { path: { project_id: project, id } },
+      body: { deleted },
     }),
   );
 

@@ -81,7 +81,15 @@ function AlertView({ project, seen }: AlertViewProps) {
     disputed: ({ notify_secret: _secret, ...change }, theirs) => disputedFields(change, alertValues(theirs)),
     look: show,
   });
-  const attempt = (change: AlertChange): void => void put(change, seen).catch(tellProblem);
+  const switched = useVersionedWrite<Pick<AlertChange, 'enabled' | 'snoozed_until'>, Alert>({
+    what: 'the alert',
+    read: () => readAlert(project, id),
+    write: put,
+    disputed: disputedFields<'enabled' | 'snoozed_until'>,
+    look: show,
+  });
+  const attempt = (change: Parameters<typeof switched.send>[0]): void =>
+    void switched.send(change, seen).catch(tellProblem);
   const remove = async (): Promise<void> => {
     await answered(
       api.DELETE('/api/projects/{project_id}/alerts/{id}/', { params: { path: { project_id: project, id } } }),
@@ -112,7 +120,7 @@ function AlertView({ project, seen }: AlertViewProps) {
               scope="alert:write"
               initial={{ snoozed_until: '1d' }}
               does="Snooze"
-              submit={(change) => put(change, seen)}
+              submit={(change) => switched.send(change, seen)}
             >
               {(form) => <Select label="It does not look" data={SNOOZES} {...form.choice('snoozed_until')} />}
             </FormDialog>
@@ -160,6 +168,7 @@ function AlertView({ project, seen }: AlertViewProps) {
         />
       </Stack>
       {notice}
+      {switched.notice}
     </Page>
   );
 }

@@ -8,6 +8,7 @@ import {
   type Dashboard as Board,
   dashboardKey,
   readDashboard,
+  restoreDashboard,
   useDashboard,
   writeDashboard,
 } from '../client/dashboards.ts';
@@ -30,7 +31,7 @@ import { Label } from '../parts/label.tsx';
 import { Empty } from '../parts/listing.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
-import { Problem, tell, tellProblem } from '../parts/problem.tsx';
+import { Problem, tellProblem, tellUndoable } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { ToButton } from '../parts/to.tsx';
 
@@ -131,7 +132,10 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
   };
   const remove = async (): Promise<void> => {
     await write({ deleted: true });
-    tell(`${value.name} is deleted.`);
+    tellUndoable(`${value.name || 'The dashboard'} is deleted.`, async () => {
+      await restoreDashboard(project, value.id);
+      for (const list of ['dashboard', 'dashboards']) await queries.invalidateQueries({ queryKey: [list, project] });
+    });
     void navigate({ to: `/projects/${project}/dashboards` });
   };
 

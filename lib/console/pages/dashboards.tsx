@@ -1,8 +1,6 @@
 import { Button, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import { answered, api } from '../client/api.ts';
 import {
   DASHBOARDS_PAGE,
@@ -20,16 +18,13 @@ import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { tell, tellProblem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
+import { SearchField } from '../parts/search-field.tsx';
 import { To } from '../parts/to.tsx';
-
-const TYPING_MS = 250;
 
 export default function Dashboards() {
   const project = useParam('project');
   const [view, setView] = useView();
   const page = Number(view['page'] ?? 1);
-  const [search, setSearch] = useState(view['search'] ?? '');
-  const settle = useDebouncedCallback((text: string) => setView({ search: text, page: undefined }), TYPING_MS);
   const filter = {
     search: view['search'] ?? '',
     tag: view['tag'],
@@ -42,14 +37,7 @@ export default function Dashboards() {
     <Page title="Dashboards" actions={<NewDashboard project={project} />}>
       <Stack>
         <Group align="end">
-          <TextInput
-            label="Search"
-            value={search}
-            onChange={(event) => {
-              setSearch(event.currentTarget.value);
-              settle(event.currentTarget.value);
-            }}
-          />
+          <SearchField />
           <Switch
             label="Pinned only"
             checked={filter.pinned}

@@ -9,10 +9,10 @@ import { type Insight, insightKey, readInsight, useAnswer, useInsight } from '..
 import { changedOf } from '../client/json.ts';
 import { FIRST_QUESTION, type Question, queryOf, questionOf } from '../client/questions.ts';
 import { useParam } from '../parts/address.ts';
-import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { disputedFields } from '../parts/conflict-notice.tsx';
 import { useSubmission } from '../parts/form.ts';
 import { Builder } from '../parts/insights/builder.tsx';
+import { DeleteInsight } from '../parts/insights/delete-insight.tsx';
 import { LazyChart } from '../parts/insights/lazy-chart.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
@@ -122,17 +122,6 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
     void navigate({ to: `/projects/${project}/insights/${id}` });
   }
 
-  const remove = async (): Promise<void> => {
-    await answered(
-      api.PATCH('/api/projects/{project_id}/insights/{id}/', {
-        params: { path: { project_id: project, id: kept?.id ?? 0 } },
-        body: { deleted: true },
-      }),
-    );
-    await queries.invalidateQueries({ queryKey: ['insights', project] });
-    void navigate({ to: `/projects/${project}/insights` });
-  };
-
   return (
     <Page
       title={kept === undefined ? 'New insight' : kept.name || kept.derived_name || 'Untitled'}
@@ -155,9 +144,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
             >
               Subscriptions
             </ToButton>
-            <ConfirmButton label="Delete" scope="insight:write" act={remove}>
-              The insight goes from all lists and dashboards. The API can bring it back.
-            </ConfirmButton>
+            <DeleteInsight project={project} insight={kept} />
           </>
         )
       }

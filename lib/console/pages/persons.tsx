@@ -1,36 +1,22 @@
-import { Stack, Text, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
-import { useState } from 'react';
+import { Stack, Text } from '@mantine/core';
 import { usePersons } from '../client/events.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
+import { SearchField } from '../parts/search-field.tsx';
 import { To } from '../parts/to.tsx';
 
-const TYPING_MS = 300;
 const SHOWN_IDS = 3;
 
 export default function Persons() {
   const project = useParam('project');
-  const [view, setView] = useView();
-  const search = view['search'] ?? '';
-  const [typed, setTyped] = useState(search);
-  const settle = useDebouncedCallback((text: string) => setView({ search: text }), TYPING_MS);
+  const [{ search = '' }] = useView();
   const persons = usePersons(project, search);
   return (
     <Page title="Persons">
       <Stack>
-        <TextInput
-          label="Search"
-          description="A part of the email or the name, or a whole distinct id"
-          maw={420}
-          value={typed}
-          onChange={(event) => {
-            setTyped(event.currentTarget.value);
-            settle(event.currentTarget.value);
-          }}
-        />
+        <SearchField description="A part of the email or the name, or a whole distinct id" maw={420} />
         <Listing
           label="Persons"
           {...persons}

@@ -1,9 +1,10 @@
-import { Card, Group, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
+import { Card, Group, Select, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useProject } from '../client/access.ts';
 import { ADDRESS, answered, api, type Schemas } from '../client/api.ts';
+import { changedOf } from '../client/json.ts';
 import { useOrganization } from '../client/organization.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
@@ -84,15 +85,67 @@ function ProjectSettings({ project }: { readonly project: Schemas['Project'] }) 
           Project
         </Title>
         <NameForm label="Project’s name" scope="project:write" initial={project.name} save={save} />
-        <Text size="sm">
-          Number {project.id}, time zone {project.timezone}.
-        </Text>
+        <Text size="sm">Its number is {project.id}.</Text>
+        <Times key={`${project.timezone} ${project.week_start_day}`} project={project} />
         <NewProject organization={project.organization} />
         <ConfirmButton label="Delete the project" scope="project:write" typed={project.name} act={remove}>
           The project goes with its dashboards, insights, exports, events and persons. That cannot be undone.
         </ConfirmButton>
       </Stack>
     </Card>
+  );
+}
+
+/** The zones that browsers know, but UTC, which some do not tell. */
+const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
+
+const WEEKS = [
+  { value: '0', label: 'Sunday' },
+  { value: '1', label: 'Monday' },
+] as const;
+
+const timesOf = ({ timezone, week_start_day }: Schemas['Project']) => ({
+  timezone,
+  week_start_day: week_start_day === 1 ? ('1' as const) : ('0' as const),
+});
+
+/** By which clock, and from which day, insights of the project count. */
+function Times({ project }: { readonly project: Schemas['Project'] }) {
+  const queries = useQueryClient();
+  const form = useForm(timesOf(project));
+  const submit = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    const { timezone, week_start_day } = changedOf(form.values, timesOf(project));
+    const isDone = await form.attempt(async () => {
+      await answered(
+        api.PATCH('/api/projects/{project_id}/', {
+          params: { path: { project_id: String(project.id) } },
+          body: {
+            ...(timezone === undefined ? {} : { timezone }),
+            ...(week_start_day === undefined ? {} : { week_start_day: week_start_day === '1' ? 1 : 0 }),
+          },
+        }),
+      );
+      await queries.invalidateQueries();
+    });
+    if (isDone) tell('Insights count by it from now on.');
+  };
+  const zones = ZONES.includes(project.timezone) ? ZONES : [project.timezone, ...ZONES];
+  return (
+    <form onSubmit={(event) => void submit(event)}>
+      <Group align="end">
+        <Select label="Time zone" searchable data={zones} {...form.choice('timezone')} />
+        <Select label="Weeks begin on" data={WEEKS} {...form.choice('week_start_day')} />
+        <ScopedButton scope="project:write" type="submit" variant="default">
+          Save
+        </ScopedButton>
+      </Group>
+      <Text size="sm" mt="xs">
+        Insights count their days, weeks and months by it at once, those that are past too; alerts and subscriptions
+        look and send by it after the next time. Exports stay in UTC.
+      </Text>
+      <Problem error={form.error} fields={['timezone', 'week_start_day']} />
+    </form>
   );
 }
 

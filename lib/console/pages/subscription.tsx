@@ -96,6 +96,13 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
       disputedFields(change, subscriptionValues(theirs)),
     look: show,
   });
+  const switched = useVersionedWrite<Pick<Subscription, 'enabled'>, Subscription>({
+    what: 'the subscription',
+    read: () => readSubscription(project, id),
+    write: put,
+    disputed: disputedFields,
+    look: show,
+  });
   const remove = async (): Promise<void> => {
     await writeSubscription(project, seen, { deleted: true });
     await renew();
@@ -121,7 +128,7 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
             scope="subscription:write"
             variant="default"
             size="xs"
-            onClick={() => void put({ enabled: !value.enabled }, seen).catch(tellProblem)}
+            onClick={() => void switched.send({ enabled: !value.enabled }, seen).catch(tellProblem)}
           >
             {value.enabled ? 'Disable' : 'Enable'}
           </ScopedButton>
@@ -136,6 +143,7 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
         <Facts label="Subscription" facts={factsOf(value, known?.to)} />
       </Stack>
       {notice}
+      {switched.notice}
     </Page>
   );
 }

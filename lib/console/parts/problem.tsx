@@ -1,4 +1,4 @@
-import { Alert, Button, Code, Stack, Text } from '@mantine/core';
+import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
 import type { NotificationData } from '@mantine/notifications';
 import { Refusal } from '../client/api.ts';
 
@@ -50,13 +50,36 @@ function titleOf(error: unknown): string {
   return 'That did not work';
 }
 
-async function show(notice: NotificationData): Promise<void> {
+/** Shows a notice; resolves to what takes it away. */
+async function show(notice: NotificationData): Promise<() => void> {
   const { notifications } = await import('@mantine/notifications');
-  notifications.show(notice);
+  const id = notifications.show({ closeButtonProps: { 'aria-label': 'Close' }, ...notice });
+  return () => notifications.hide(id);
 }
 
 /** Says for a moment that something is done. */
 export const tell = (message: string): void => void show({ message, color: 'green' });
+
+const UNDO_MS = 15_000;
+
+/** Says for a while that something is done, beside a button that takes it back. */
+export function tellUndoable(message: string, undo: () => Promise<unknown>): void {
+  const take = async (): Promise<void> => {
+    (await shown)();
+    await undo().catch(tellProblem);
+  };
+  const said = (
+    <Group justify="space-between" wrap="nowrap">
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {message}
+      </Text>
+      <Button size="compact-sm" variant="default" flex="none" onClick={() => void take()}>
+        Undo
+      </Button>
+    </Group>
+  );
+  const shown = show({ message: said, color: 'green', autoClose: UNDO_MS });
+}
 
 /** Says for a while that something was refused, where no form can. */
 export const tellProblem = (error: unknown): void =>

@@ -1,9 +1,10 @@
 import { Anchor, Drawer, Stack, Text } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { type AnalyticsEvent, type EventFilter, useEvents } from '../../client/events.ts';
+import { type AnalyticsEvent, type EventFilter, personOf, useEvents } from '../../client/events.ts';
 import { Instant } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
-import { To } from '../to.tsx';
+import { tell, tellProblem } from '../problem.tsx';
 import { Properties } from './properties.tsx';
 
 interface EventListProps {
@@ -68,12 +69,33 @@ function EventDetail({ project, event }: { readonly project: string; readonly ev
     <Stack>
       <Text size="sm">
         <Instant at={event.timestamp} />, by{' '}
-        <To to={`/projects/${project}/persons`} view={{ search: event.distinct_id }}>
-          {event.distinct_id}
-        </To>
+        {event.person === null ? event.distinct_id : <PersonLink project={project} distinctId={event.distinct_id} />}
       </Text>
       <Properties label="Properties" properties={event.properties} />
       {event.person !== null && <Properties label="Person’s properties then" properties={event.person.properties} />}
     </Stack>
+  );
+}
+
+/** Leads to the page of the person who has a distinct id now: an event does not name them otherwise. */
+function PersonLink({ project, distinctId }: { readonly project: string; readonly distinctId: string }) {
+  const navigate = useNavigate();
+  const go = async (): Promise<void> => {
+    const person = await personOf(project, distinctId);
+    if (person === undefined) tell(`Nobody is known as ${distinctId} any more.`);
+    else void navigate({ to: `/projects/${project}/persons/${person.uuid}` });
+  };
+  return (
+    <Anchor
+      component="button"
+      type="button"
+      size="sm"
+      ta="left"
+      underline="always"
+      style={{ overflowWrap: 'anywhere' }}
+      onClick={() => void go().catch(tellProblem)}
+    >
+      {distinctId}
+    </Anchor>
   );
 }

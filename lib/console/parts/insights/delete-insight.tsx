@@ -1,0 +1,34 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type Insight, setInsightDeleted } from '../../client/insights.ts';
+import { ConfirmButton } from '../confirm-button.tsx';
+import { tellUndoable } from '../problem.tsx';
+
+interface DeleteInsightProps {
+  readonly project: string;
+  readonly insight: Insight;
+}
+
+/** Deletes an insight, and offers for a while to bring it back. */
+export function DeleteInsight({ project, insight: { id, name, derived_name } }: DeleteInsightProps) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const set = async (deleted: boolean): Promise<void> => {
+    await setInsightDeleted(project, id, deleted);
+    for (const list of ['insights', 'insight', 'dashboard'])
+      await queries.invalidateQueries({
+        queryKey: [list, project],
+        refetchType: list === 'insight' ? 'none' : 'active',
+      });
+  };
+  const remove = async (): Promise<void> => {
+    await set(true);
+    tellUndoable(`${name || derived_name || 'The insight'} is deleted.`, () => set(false));
+    void navigate({ to: `/projects/${project}/insights` });
+  };
+  return (
+    <ConfirmButton label="Delete" scope="insight:write" act={remove}>
+      The insight goes from all lists and dashboards. For a few seconds it can be brought back here, later by the API.
+    </ConfirmButton>
+  );
+}
