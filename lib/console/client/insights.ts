@@ -52,7 +52,7 @@ export const setInsightDeleted = (project: string, id: number, deleted: boolean)
   );
 
 /** Returns what a query answers, computed if it must be. */
-export function useAnswer(project: string, query: Readonly<Record<string, unknown>>) {
+export function useAnswer(project: string, query: Schemas['Query']) {
   return useQuery({
     queryKey: ['answer', project, query],
     placeholderData: keepPreviousData,
@@ -61,8 +61,7 @@ export function useAnswer(project: string, query: Readonly<Record<string, unknow
       const answer = await answered(
         api.POST('/api/projects/{project_id}/query/', {
           params: { path: { project_id: project } },
-          // Which kind it is, and what it says, is checked by the service.
-          body: { query: query as Schemas['Query'], refresh: 'blocking' },
+          body: { query, refresh: 'blocking' },
           signal,
         }),
       );

@@ -12,6 +12,19 @@ export const list = (value: unknown): readonly Json[] => (Array.isArray(value) ?
 /** Returns a text; `otherwise` for what is none. */
 export const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
 
+/** What somebody may choose, and how it is called. */
+export interface Option<Value extends string> {
+  readonly value: Value;
+  readonly label: string;
+}
+
+/** Returns the one of the choices that a value is; `otherwise` for what is none. */
+export const chosen = <Value extends string>(
+  choices: readonly { readonly value: Value }[],
+  value: unknown,
+  otherwise: Value,
+): Value => choices.find((one) => one.value === value)?.value ?? otherwise;
+
 /** Members that change no number. */
 const IDLE: readonly string[] = ['name', 'custom_name', 'version'];
 

@@ -1,5 +1,8 @@
 /** Conditions on properties of events, as a form has them and as the API takes them. */
-import { covers, list, text } from './json.ts';
+import type { Schemas } from './api.ts';
+import { chosen, covers, list, type Option, text } from './json.ts';
+
+type Compared = Exclude<Schemas['QueryFilter'], { readonly type: 'hogql' }>;
 
 export const OPERATORS = [
   { value: 'exact', label: 'is' },
@@ -10,23 +13,25 @@ export const OPERATORS = [
   { value: 'lt', label: 'is less than' },
   { value: 'is_set', label: 'is there' },
   { value: 'is_not_set', label: 'is not there' },
-] as const;
+] as const satisfies readonly Option<NonNullable<Compared['operator']>>[];
+
+type Operator = (typeof OPERATORS)[number]['value'];
 
 /** Operators that need no value. */
-export const BARE: readonly string[] = ['is_set', 'is_not_set'];
+export const BARE: readonly Operator[] = ['is_set', 'is_not_set'];
 
 export interface Filter {
   /** Its place among those that were ever in the form. */
   readonly key: number;
   readonly property: string;
-  readonly operator: string;
+  readonly operator: Operator;
   readonly value: string;
 }
 
 /** A filter as it is sent. */
 export interface SentFilter {
   readonly key: string;
-  readonly operator: string;
+  readonly operator: Operator;
   readonly type: 'event';
   readonly value?: string | string[];
 }
@@ -52,7 +57,7 @@ export const filtersIn = (sent: unknown): readonly Filter[] =>
   list(sent).map((one, key) => ({
     key,
     property: text(one['key'], ''),
-    operator: text(one['operator'], 'exact'),
+    operator: chosen(OPERATORS, one['operator'], 'exact'),
     value: String(Array.isArray(one['value']) ? (one['value'][0] ?? '') : (one['value'] ?? '')),
   }));
 

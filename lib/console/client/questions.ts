@@ -1,5 +1,6 @@
 /** What somebody asks with the builder, as a form has it and as the API takes it. */
-import { covers, type Json, list, object, text } from './json.ts';
+import type { Schemas } from './api.ts';
+import { chosen, covers, type Json, list, type Option, object, text } from './json.ts';
 import { type Filter, filtersIn, sentFilters } from './property-filters.ts';
 
 export const KINDS = [
@@ -14,6 +15,10 @@ export const KINDS = [
 
 export type QuestionKind = (typeof KINDS)[number]['value'];
 
+type Trends = Schemas['TrendsQuery'];
+type TrendsSeries = Trends['series'][number];
+type Chosen<Value> = Option<NonNullable<Value> & string>;
+
 export const MATHS = [
   { value: 'total', label: 'times' },
   { value: 'dau', label: 'unique persons' },
@@ -25,10 +30,12 @@ export const MATHS = [
   { value: 'min', label: 'least of' },
   { value: 'max', label: 'most of' },
   { value: 'median', label: 'median of' },
-] as const;
+] as const satisfies readonly Chosen<TrendsSeries['math']>[];
+
+type Math = (typeof MATHS)[number]['value'];
 
 /** Maths that are of a property's numbers. */
-export const OF_PROPERTY: readonly string[] = ['sum', 'avg', 'min', 'max', 'median'];
+export const OF_PROPERTY: readonly Math[] = ['sum', 'avg', 'min', 'max', 'median'];
 
 export const RANGES = [
   { value: '-24h', label: 'the last 24 hours' },
@@ -40,7 +47,14 @@ export const RANGES = [
   { value: 'all', label: 'ever' },
 ] as const;
 
-export const INTERVALS = ['hour', 'day', 'week', 'month'] as const;
+export const INTERVALS = [
+  { value: 'hour', label: 'hour' },
+  { value: 'day', label: 'day' },
+  { value: 'week', label: 'week' },
+  { value: 'month', label: 'month' },
+] as const satisfies readonly Chosen<Trends['interval']>[];
+
+type Interval = (typeof INTERVALS)[number]['value'];
 
 export const DISPLAYS = [
   { value: 'ActionsLineGraph', label: 'Lines' },
@@ -51,13 +65,15 @@ export const DISPLAYS = [
   { value: 'ActionsPie', label: 'Pie' },
   { value: 'ActionsBarValue', label: 'Ranking' },
   { value: 'ActionsTable', label: 'Table' },
-] as const;
+] as const satisfies readonly Chosen<NonNullable<Trends['trendsFilter']>['display']>[];
+
+type Display = (typeof DISPLAYS)[number]['value'];
 
 export interface Series {
   /** Its place among those that were ever in the form. */
   readonly key: number;
   readonly event: string;
-  readonly math: string;
+  readonly math: Math;
   readonly property: string;
 }
 
@@ -66,11 +82,19 @@ export interface Question {
   readonly series: readonly Series[];
   readonly filters: readonly Filter[];
   readonly range: string;
-  readonly interval: string;
-  readonly display: string;
+  readonly interval: Interval;
+  readonly display: Display;
   readonly breakdown: string;
   readonly hogql: string;
 }
+
+/** Returns a series that counts events of any name, beside those that there are. */
+export const anotherSeries = (all: readonly Series[]): Series => ({
+  key: 1 + Math.max(-1, ...all.map(({ key }) => key)),
+  event: '',
+  math: 'total',
+  property: '',
+});
 
 export const FIRST_QUESTION: Question = {
   kind: 'TrendsQuery',
@@ -86,23 +110,31 @@ export const FIRST_QUESTION: Question = {
 const DAYS = 7;
 
 /** Returns the query of a question, in what says how it is shown. */
-export function queryOf(question: Question): Json {
-  const { kind, range, interval, display, breakdown } = question;
-  if (kind === 'HogQLQuery') return { kind: 'DataVisualizationNode', source: { kind, query: question.hogql }, display };
+export function queryOf(question: Question): Schemas['Query'] {
+  const { kind, display } = question;
+  if (kind !== 'HogQLQuery') return { kind: 'InsightVizNode', source: sourceOf(question, kind) };
+  const shown = { kind: 'DataVisualizationNode', source: { kind, query: question.hogql }, display } as const;
+  return shown;
+}
+
+type ChosenKind = Exclude<QuestionKind, 'HogQLQuery'>;
+
+function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
+  const { range, interval, display, breakdown } = question;
   const series = question.series.map((one) => nodeOf(one, kind));
   const properties = sentFilters(question.filters);
   const shared = {
-    kind,
     dateRange: { date_from: range },
     ...(properties.length === 0 ? {} : { properties }),
   };
-  const brokenDown = breakdown === '' ? {} : { breakdownFilter: { breakdown, breakdown_type: 'event' } };
+  const brokenDown = breakdown === '' ? {} : { breakdownFilter: { breakdown, breakdown_type: 'event' as const } };
   const [first] = question.series;
   const [start, back = start] = question.series;
-  const sources: Readonly<Record<Exclude<QuestionKind, 'HogQLQuery'>, Json>> = {
-    TrendsQuery: { ...shared, series, interval, trendsFilter: { display }, ...brokenDown },
-    FunnelsQuery: { ...shared, series, ...brokenDown },
+  const sources: { readonly [Kind in ChosenKind]: Schemas[Kind] } = {
+    TrendsQuery: { kind: 'TrendsQuery', ...shared, series, interval, trendsFilter: { display }, ...brokenDown },
+    FunnelsQuery: { kind: 'FunnelsQuery', ...shared, series, ...brokenDown },
     RetentionQuery: {
+      kind: 'RetentionQuery',
       ...shared,
       retentionFilter: {
         period: 'Day',
@@ -111,23 +143,28 @@ export function queryOf(question: Question): Json {
         returningEntity: { id: back?.event ?? null, type: 'events' },
       },
     },
-    StickinessQuery: { ...shared, series, interval },
-    LifecycleQuery: { ...shared, series: series.slice(0, 1), interval },
+    StickinessQuery: { kind: 'StickinessQuery', ...shared, series, interval },
+    LifecycleQuery: { kind: 'LifecycleQuery', ...shared, series: series.slice(0, 1), interval },
     PathsQuery: {
+      kind: 'PathsQuery',
       ...shared,
       pathsFilter: {
         includeEventTypes: ['$pageview', 'custom_event'],
-        ...(first?.event === '' ? {} : { startPoint: first?.event }),
+        ...(first === undefined || first.event === '' ? {} : { startPoint: first.event }),
       },
     },
   };
-  return { kind: 'InsightVizNode', source: sources[kind] };
+  return sources[kind];
 }
 
-function nodeOf({ event, math, property }: Series, kind: QuestionKind): Json {
-  const node = { kind: 'EventsNode', event: event === '' ? null : event, name: event === '' ? 'All events' : event };
-  if (kind === 'FunnelsQuery' || kind === 'LifecycleQuery') return node;
-  return { ...node, math, ...(OF_PROPERTY.includes(math) ? { math_property: property } : {}) };
+function nodeOf({ event, math, property }: Series, kind: ChosenKind): TrendsSeries {
+  const node = { event: event === '' ? null : event, name: event === '' ? 'All events' : event };
+  const isCounted = kind !== 'FunnelsQuery' && kind !== 'LifecycleQuery';
+  return {
+    kind: 'EventsNode',
+    ...node,
+    ...(isCounted ? { math, ...(OF_PROPERTY.includes(math) ? { math_property: property } : {}) } : {}),
+  };
 }
 
 /**
@@ -144,7 +181,7 @@ export function questionOf(query: unknown): Question | undefined {
       ...FIRST_QUESTION,
       kind,
       hogql: text(source['query'], ''),
-      display: text(node['display'], 'ActionsTable'),
+      display: chosen(DISPLAYS, node['display'], 'ActionsTable'),
     };
   const retention = object(source['retentionFilter']);
   const entities = [retention['targetEntity'], retention['returningEntity']].flatMap((entity) =>
@@ -163,14 +200,14 @@ export function questionOf(query: unknown): Question | undefined {
     series: nodes.map((one, key) => ({
       key,
       event: text(one['event'], ''),
-      math: text(one['math'], 'total'),
+      math: chosen(MATHS, one['math'], 'total'),
       property: text(one['math_property'], ''),
     })),
     filters: filtersIn(source['properties']),
     range: text(object(source['dateRange'])['date_from'], '-7d'),
-    interval: text(source['interval'], 'day'),
-    display: text(object(source['trendsFilter'])['display'], 'ActionsLineGraph'),
+    interval: chosen(INTERVALS, source['interval'], 'day'),
+    display: chosen(DISPLAYS, object(source['trendsFilter'])['display'], 'ActionsLineGraph'),
     breakdown: text(object(source['breakdownFilter'])['breakdown'], ''),
   };
-  return covers(object(queryOf(question)['source']), source) ? question : undefined;
+  return covers(sourceOf(question, kind), source) ? question : undefined;
 }

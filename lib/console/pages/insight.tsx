@@ -57,7 +57,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   const queries = useQueryClient();
   const [base, setBase] = useState(seen);
   const kept = base?.value;
-  const begun = kept === undefined ? FIRST_QUESTION : questionOf(kept.query);
+  const begun = kept?.query == null ? FIRST_QUESTION : questionOf(kept.query);
   const [question, setQuestion] = useState<Question>(begun ?? FIRST_QUESTION);
   const [isTouched, setTouched] = useState(false);
   const [name, setName] = useState(kept?.name ?? '');
@@ -66,7 +66,8 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   const [settled] = useDebouncedValue(question, TYPING_MS);
   // What the form cannot say is asked as it was kept, until somebody begins anew.
   const isForm = begun !== undefined || isTouched;
-  const query = useMemo(() => (isForm ? queryOf(settled) : (kept?.query ?? {})), [isForm, settled, kept]);
+  // What is kept was never read; the service says what is wrong with it.
+  const query = useMemo(() => (isForm ? queryOf(settled) : (kept?.query as Schemas['Query'])), [isForm, settled, kept]);
   const answer = useAnswer(project, query);
   const dashboards = useDashboards(project, 1, ALL_DASHBOARDS);
   const fault = answer.error instanceof Refusal ? answer.error.message : undefined;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { boolean, datetime, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { BREAKDOWN_FILTER, PROPERTY_FILTERS } from '../../insights/filter-schema.ts';
+import { SentBreakdown, SentFilters } from '../../insights/filter-schema.ts';
 import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
 
@@ -57,8 +57,8 @@ const filterChoices = () =>
     .array(
       z.object({
         name: text({ max: MAX_NAME }),
-        properties: z.unknown().optional().meta(PROPERTY_FILTERS),
-        breakdown_filter: z.unknown().optional().meta(BREAKDOWN_FILTER),
+        properties: SentFilters.optional(),
+        breakdown_filter: SentBreakdown.optional(),
       }),
     )
     .max(MAX_CHOICES, `There are at most ${MAX_CHOICES} choices.`);
@@ -100,8 +100,8 @@ export const Sharing = z
     filter_choices: z.array(
       z.object({
         name: z.string(),
-        properties: z.unknown().optional().meta(PROPERTY_FILTERS),
-        breakdown_filter: z.unknown().optional().meta(BREAKDOWN_FILTER),
+        properties: SentFilters.optional(),
+        breakdown_filter: SentBreakdown.optional(),
       }),
     ),
   })

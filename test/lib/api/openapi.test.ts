@@ -303,6 +303,12 @@ test('queries are described by their kinds, and filters of exports as such, so t
   expect(schemas['QueryCreateRequest']).toMatchObject({
     properties: { query: { $ref: '#/components/schemas/Query' } },
   });
+  const properties = { $ref: '#/components/schemas/QueryFilters' };
+  expect(schemas['TrendsQuery']).toMatchObject({
+    properties: { properties, series: { items: { properties: { properties } } } },
+  });
+  expect(JSON.stringify(schemas['QueryFilters'])).toContain('#/components/schemas/QueryFilter"');
+  expect(JSON.stringify(schemas['QueryFilter'])).toContain('"is_date_before"');
   const items = { $ref: '#/components/schemas/PropertyFilter' };
   expect(schemas['BatchExport']).toMatchObject({ properties: { filters: { items } } });
   expect(schemas['BatchExportInput']).toMatchObject({

@@ -2,6 +2,7 @@ import { ActionIcon, Autocomplete, Button, CloseIcon, Group, Select, Stack, Text
 import { lazy, Suspense } from 'react';
 import { useEventNames } from '../../client/events.ts';
 import {
+  anotherSeries,
   DISPLAYS,
   INTERVALS,
   KINDS,
@@ -30,9 +31,6 @@ const WITH_SERIES: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery', 'St
 const WITH_INTERVAL: readonly QuestionKind[] = ['TrendsQuery', 'StickinessQuery', 'LifecycleQuery'];
 const WITH_BREAKDOWN: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery'];
 
-/** Returns a key that none of them has. */
-const nextKey = (all: readonly { readonly key: number }[]): number => 1 + Math.max(-1, ...all.map(({ key }) => key));
-
 /** Makes a question by choosing. */
 export function Builder({ project, question, change, run, fault }: BuilderProps) {
   const { kind, series, filters } = question;
@@ -45,7 +43,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
   const choose = (value: string | null): void => {
     const next = (value ?? 'TrendsQuery') as QuestionKind;
     const steps = next === 'FunnelsQuery' || next === 'RetentionQuery' ? 2 : 1;
-    const added = series.length < steps ? [{ key: nextKey(series), event: '', math: 'total', property: '' }] : [];
+    const added = series.length < steps ? [anotherSeries(series)] : [];
     change({ kind: next, series: [...series, ...added] });
   };
   return (
@@ -105,9 +103,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
               <Button
                 size="xs"
                 variant="default"
-                onClick={() =>
-                  change({ series: [...series, { key: nextKey(series), event: '', math: 'total', property: '' }] })
-                }
+                onClick={() => change({ series: [...series, anotherSeries(series)] })}
               >
                 {kind === 'FunnelsQuery' ? 'Add a step' : 'Add a series'}
               </Button>

@@ -5,12 +5,13 @@ import { all, any, call, comparison, constant, field, list, subquery } from '../
 import { notAChoice } from '../../../http/fields.ts';
 import { inQuotes, invalid } from '../../../ports/errors.ts';
 import { isObject, numberText } from '../../../ports/raw-number.ts';
+import { QUERY_FILTERS } from '../../filter-schema.ts';
 import type { World } from '../kind.ts';
 
 const TYPES = ['event', 'person', 'session', 'event_metadata', 'hogql'] as const;
 
 /** Columns of an event that a filter of type `event_metadata` may name. */
-const METADATA = [
+export const METADATA = [
   'event',
   'distinct_id',
   'person_id',
@@ -72,7 +73,7 @@ export const propertyFilters = () =>
       }
     })
     .optional()
-    .register(z.globalRegistry, { oneOf: [{ type: 'array', items: { type: 'object' } }, { type: 'object' }] });
+    .register(z.globalRegistry, QUERY_FILTERS);
 
 /**
  * Returns the condition that events pass. It is true or false, or null where it is false. Throws `ApiError` (400) for an
@@ -249,6 +250,8 @@ const OPERATORS = {
 } as const satisfies Readonly<Record<string, OperatorSpec>>;
 
 type Operator = keyof typeof OPERATORS;
+/** The operators that a filter may have. */
+export const operatorNames = (): Operator[] => Object.keys(OPERATORS) as Operator[];
 const isOperator = (name: unknown): name is Operator => typeof name === 'string' && Object.hasOwn(OPERATORS, name);
 
 /** Returns whether no event passes both filters, as far as they show: a property would have to be two texts at once. */
@@ -337,7 +340,7 @@ function readFilter(sent: unknown, path: Path, counts: Counts): FilterGroup | Pr
     throw new Fault([...path, 'key'], `Events have no '${key.slice(0, 100)}'. They have: ${inQuotes(METADATA)}.`);
   if (type === 'person' && key === 'distinct_id')
     throw new Fault([...path, 'key'], "Filter by 'distinct_id' with the type 'event_metadata'.");
-  if (!isOperator(operator)) throw new Fault([...path, 'operator'], notAChoice(operator, Object.keys(OPERATORS)));
+  if (!isOperator(operator)) throw new Fault([...path, 'operator'], notAChoice(operator, operatorNames()));
   const values = readValues(sent['value'], operator, [...path, 'value']);
   return values === undefined ? EVERYTHING : { type, key, operator, values };
 }

@@ -3,6 +3,7 @@ import { constant } from '../../../../../lib/hogql/write.ts';
 import { failureOf } from '../../../../../lib/http/fields.ts';
 import type { World } from '../../../../../lib/insights/kinds/kind.ts';
 import { propertyCondition, propertyFilters } from '../../../../../lib/insights/kinds/parts/property-filters.ts';
+import { QUERY_KINDS } from '../../../../../lib/insights/kinds/schemas.ts';
 import { insightWorld, type WorldEvent } from '../../../../support/insight-world.ts';
 import { propertyRuns } from '../../../../support/property-runs.ts';
 
@@ -94,6 +95,42 @@ describe('what is sent as properties', () => {
   ])('lets every event pass where it is %s', async (_name, sent) => {
     const properties = propertyFilters().parse(sent);
     expect(await propertyCondition({ properties }, worldOf())).toEqual(constant(true));
+  });
+
+  it('is read wherever the document has it, and the document has all of it that is read and matters', () => {
+    const { schema } = QUERY_KINDS.QueryFilters;
+    const filter = fc.record({
+      type: fc.constantFrom('event', 'person', 'session', 'event_metadata', 'hogql', null, undefined, 'cohort', 7),
+      key: fc.constantFrom('a', 'event', '$session_id', '', null, undefined, 7),
+      operator: fc.constantFrom('exact', 'not_in', 'regex', 'lte', 'is_set', 'is_not_set', null, undefined, 'near', 7),
+      value: fc.constantFrom('a', 1.5, true, ['a', 1, false], [], null, undefined, {}, [{}], [null]),
+    });
+    const sent = fc.oneof(
+      fc.array(filter, { maxLength: 2 }),
+      fc.record({
+        type: fc.constantFrom('AND', 'OR', 'XOR'),
+        values: fc.array(fc.oneof(filter, fc.record({ type: fc.constant('OR'), values: fc.array(filter) }))),
+      }),
+      fc.constantFrom(null, undefined, 'a', 7, [['a']], { type: 'AND' }),
+    );
+    fc.assert(
+      fc.property(sent, (properties) => {
+        const isRead = propertyFilters().safeParse(properties).success;
+        const isTold = schema.optional().safeParse(properties).success;
+        expect(isRead || !isTold).toBe(true);
+      }),
+      { numRuns: propertyRuns(2000) },
+    );
+    fc.assert(
+      fc.property(filter, (one) => {
+        const read = propertyFilters().safeParse([one]);
+        // What no operator looks at may be anything.
+        const isIdle = one.type === 'hogql' || one.operator === 'is_set' || one.operator === 'is_not_set';
+        const matters = read.success && read.data?.of.length === 1 && !isIdle;
+        expect(!matters || schema.safeParse([one]).success).toBe(true);
+      }),
+      { numRuns: propertyRuns(2000) },
+    );
   });
 
   it('is joined with fixed properties and the filters of test accounts, where the query wants these', async () => {
