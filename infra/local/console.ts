@@ -20,10 +20,10 @@ const FOLDER = fileURLToPath(CONSOLE_FOLDER);
 const RECORD = 'build.json';
 const ENTRY = 'lib/console/main.tsx';
 
-/** Returns a hash of all that the console is made of: its sources, those of charts, and the versions of packages. */
+/** Returns a hash of all that the console is made of: its sources, those of charts and HogQL, and the versions of packages. */
 function sourcesHash(): string {
   const hash = createHash('sha256');
-  const files = ['lib/console', 'lib/charts'].flatMap((folder) =>
+  const files = ['lib/console', 'lib/charts', 'lib/hogql'].flatMap((folder) =>
     existsSync(join(ROOT, folder))
       ? readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
           .filter((entry) => entry.isFile())
@@ -43,6 +43,14 @@ export async function builtConsole(): Promise<ConsoleBuild> {
   return known?.sources === sources ? known : build(sources);
 }
 
+/** Returns the names of all functions that queries of insights may call, as HogQL itself has them. */
+async function hogqlFunctions(): Promise<readonly string[]> {
+  const { FUNCTION_NAMES } = await import('../../lib/hogql/functions.ts');
+  const { AGGREGATE_NAMES } = await import('../../lib/hogql/aggregates.ts');
+  const { WINDOW_NAMES } = await import('../../lib/hogql/windows.ts');
+  return [...new Set([...FUNCTION_NAMES, ...AGGREGATE_NAMES, ...WINDOW_NAMES])].toSorted();
+}
+
 const name = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 async function build(sources: string): Promise<ConsoleBuild> {
@@ -57,7 +65,10 @@ async function build(sources: string): Promise<ConsoleBuild> {
     platform: 'browser',
     target: 'es2022',
     minify: true,
-    define: { 'process.env.NODE_ENV': '"production"' },
+    define: {
+      'process.env.NODE_ENV': '"production"',
+      HOGQL_FUNCTIONS: JSON.stringify(await hogqlFunctions()),
+    },
     entryNames: '[name]-[hash]',
     chunkNames: 'part-[hash]',
     write: false,

@@ -1,9 +1,10 @@
 /** The public API, typed from its own document. The console asks for nothing else. */
 import createClient from 'openapi-fetch';
-import type { components, paths } from '../../../build/types/api.d.ts';
+import type { paths } from '../../../build/types/api.d.ts';
+import type { Schemas } from './schemas.ts';
 import { sessionKey, signOut } from './session.ts';
 
-export type Schemas = components['schemas'];
+export type { Schemas };
 
 /** Where the service is: the page's own address, with the stage's name if it has one. */
 export const ADDRESS = `${location.origin}${location.pathname.replace(/\/$/, '')}`;

@@ -1,7 +1,15 @@
 /** What somebody asks with the builder, as a form has it and as the API takes it. */
-import type { Schemas } from './api.ts';
 import { chosen, covers, type Json, list, type Option, object, text } from './json.ts';
-import { type Filter, filtersIn, sentFilters } from './property-filters.ts';
+import {
+  evenFilters,
+  type Filter,
+  filtersIn,
+  PROPERTY_TYPES,
+  type PropertyType,
+  sentFilters,
+} from './property-filters.ts';
+import type { DateRange } from './ranges.ts';
+import type { Schemas } from './schemas.ts';
 
 export const KINDS = [
   { value: 'TrendsQuery', label: 'Trend', about: 'how often, over time' },
@@ -77,20 +85,41 @@ export interface Series {
   readonly property: string;
 }
 
+/** One of the values that numbers are broken down by. */
+export interface Breakdown {
+  /** Its place among those that were ever in the form. */
+  readonly key: number;
+  readonly type: PropertyType;
+  /** The name of a property; of type hogql, an expression. */
+  readonly property: string;
+}
+
+/** A query has so many at most. */
+export const MOST_BREAKDOWNS = 3;
+
 export interface Question {
   readonly kind: QuestionKind;
   readonly series: readonly Series[];
   readonly filters: readonly Filter[];
-  readonly range: string;
+  readonly range: DateRange;
   readonly interval: Interval;
   readonly display: Display;
-  readonly breakdown: string;
+  readonly breakdowns: readonly Breakdown[];
   readonly hogql: string;
 }
 
+const nextKey = (all: readonly { readonly key: number }[]): number => 1 + Math.max(-1, ...all.map(({ key }) => key));
+
+/** Returns a breakdown by nothing yet, beside those that there are. */
+export const anotherBreakdown = (all: readonly Breakdown[]): Breakdown => ({
+  key: nextKey(all),
+  type: 'event',
+  property: '',
+});
+
 /** Returns a series that counts events of any name, beside those that there are. */
 export const anotherSeries = (all: readonly Series[]): Series => ({
-  key: 1 + Math.max(-1, ...all.map(({ key }) => key)),
+  key: nextKey(all),
   event: '',
   math: 'total',
   property: '',
@@ -100,10 +129,10 @@ export const FIRST_QUESTION: Question = {
   kind: 'TrendsQuery',
   series: [{ key: 0, event: '$pageview', math: 'total', property: '' }],
   filters: [],
-  range: '-7d',
+  range: { date_from: '-7d', date_to: null },
   interval: 'day',
   display: 'ActionsLineGraph',
-  breakdown: '',
+  breakdowns: [],
   hogql: 'SELECT event, count() AS times\nFROM events\nGROUP BY event\nORDER BY times DESC\nLIMIT 100',
 };
 
@@ -120,14 +149,14 @@ export function queryOf(question: Question): Schemas['Query'] {
 type ChosenKind = Exclude<QuestionKind, 'HogQLQuery'>;
 
 function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
-  const { range, interval, display, breakdown } = question;
+  const { range, interval, display } = question;
   const series = question.series.map((one) => nodeOf(one, kind));
   const properties = sentFilters(question.filters);
   const shared = {
-    dateRange: { date_from: range },
+    dateRange: { date_from: range.date_from, ...(range.date_to === null ? {} : { date_to: range.date_to }) },
     ...(properties.length === 0 ? {} : { properties }),
   };
-  const brokenDown = breakdown === '' ? {} : { breakdownFilter: { breakdown, breakdown_type: 'event' as const } };
+  const brokenDown = sentBreakdowns(question.breakdowns);
   const [first] = question.series;
   const [start, back = start] = question.series;
   const sources: { readonly [Kind in ChosenKind]: Schemas[Kind] } = {
@@ -157,6 +186,32 @@ function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
   return sources[kind];
 }
 
+/** Returns what is sent of breakdowns by something: one as all clients read it, several as a list. */
+function sentBreakdowns(all: readonly Breakdown[]): Pick<Trends, 'breakdownFilter'> {
+  const [first, ...rest] = all.filter(({ property }) => property.trim() !== '');
+  if (first === undefined) return {};
+  if (rest.length === 0) return { breakdownFilter: { breakdown: first.property, breakdown_type: first.type } };
+  return { breakdownFilter: { breakdowns: [first, ...rest].map(({ property, type }) => ({ property, type })) } };
+}
+
+/** Returns the breakdowns that were sent in either form, with the type that they have there. */
+function breakdownsIn(sent: Json): readonly Json[] {
+  const several = list(sent['breakdowns']).map((one) => ({ ...one, type: one['type'] ?? 'event' }));
+  const type = sent['breakdown_type'] ?? 'event';
+  return several.length > 0 ? several : [sent['breakdown'] ?? []].flat().map((property) => ({ property, type }));
+}
+
+/** Returns a query in a form in which those that ask the same are equal. */
+function evenSource(source: Json): Json {
+  const { breakdown: _, breakdown_type: __, breakdowns: ___, ...rest } = object(source['breakdownFilter']);
+  const breakdowns = breakdownsIn(object(source['breakdownFilter']));
+  return {
+    ...source,
+    properties: evenFilters(source['properties']),
+    breakdownFilter: { ...rest, breakdowns: breakdowns.length === 0 ? undefined : breakdowns },
+  };
+}
+
 function nodeOf({ event, math, property }: Series, kind: ChosenKind): TrendsSeries {
   const node = { event: event === '' ? null : event, name: event === '' ? 'All events' : event };
   const isCounted = kind !== 'FunnelsQuery' && kind !== 'LifecycleQuery';
@@ -176,18 +231,18 @@ export function questionOf(query: unknown): Question | undefined {
   const source = node['source'] === undefined ? node : object(node['source']);
   const kind = KINDS.find(({ value }) => value === source['kind'])?.value;
   if (kind === undefined) return undefined;
-  if (kind === 'HogQLQuery')
-    return {
-      ...FIRST_QUESTION,
-      kind,
-      hogql: text(source['query'], ''),
-      display: chosen(DISPLAYS, node['display'], 'ActionsTable'),
-    };
+  if (kind === 'HogQLQuery') {
+    const display = chosen(DISPLAYS, node['display'], 'ActionsTable');
+    const hogql = text(source['query'], '');
+    const isWhole = covers({ kind, query: hogql }, source) && covers(display, node['display'] ?? display);
+    return isWhole ? { ...FIRST_QUESTION, kind, hogql, display } : undefined;
+  }
   const retention = object(source['retentionFilter']);
   const entities = [retention['targetEntity'], retention['returningEntity']].flatMap((entity) =>
     entity === undefined ? [] : [{ event: object(entity)['id'] }],
   );
   const paths = object(source['pathsFilter']);
+  const dates = object(source['dateRange']);
   const nodes: readonly Json[] =
     kind === 'RetentionQuery'
       ? entities
@@ -204,10 +259,14 @@ export function questionOf(query: unknown): Question | undefined {
       property: text(one['math_property'], ''),
     })),
     filters: filtersIn(source['properties']),
-    range: text(object(source['dateRange'])['date_from'], '-7d'),
+    range: { date_from: text(dates['date_from'], '-7d'), date_to: text(dates['date_to'], '') || null },
     interval: chosen(INTERVALS, source['interval'], 'day'),
     display: chosen(DISPLAYS, object(source['trendsFilter'])['display'], 'ActionsLineGraph'),
-    breakdown: text(object(source['breakdownFilter'])['breakdown'], ''),
+    breakdowns: breakdownsIn(object(source['breakdownFilter'])).map((one, key) => ({
+      key,
+      type: chosen(PROPERTY_TYPES, one['type'], 'event'),
+      property: text(one['property'], ''),
+    })),
   };
-  return covers(sourceOf(question, kind), source) ? question : undefined;
+  return covers(evenSource(sourceOf(question, kind)), evenSource(source)) ? question : undefined;
 }

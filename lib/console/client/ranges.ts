@@ -1,7 +1,4 @@
-/** The dates of a whole dashboard, and the days that have events. */
-import { useQuery } from '@tanstack/react-query';
-import { whenAnswered } from './answers.ts';
-import { answered, api } from './api.ts';
+/** Ranges of dates, as the API and people say them. */
 
 /** Dates as filters of a dashboard say them; null: those that each insight has. */
 export interface DateRange {
@@ -39,29 +36,4 @@ export function rangeText({ date_from: from, date_to: to }: DateRange): string {
     isDay(day) ? date.format(new Date(day)) : day,
   );
   return first === last ? String(first) : `${first} to ${last}`;
-}
-
-/** A range of days with events has so many at most, the last ones, as on shared pages. */
-const MAX_DAYS = 90;
-
-const DAYS = `SELECT toString(toDate(greatest(min(timestamp), max(timestamp) - INTERVAL ${MAX_DAYS - 1} DAY))) AS first,
-  toString(toDate(max(timestamp))) AS last, count() AS events FROM events`;
-
-/** Returns the last days that have events, in the project's zone; null: there is no event. */
-export function useDataRange(project: string) {
-  return useQuery({
-    queryKey: ['data-range', project],
-    retry: false,
-    queryFn: async (): Promise<DateRange | null> => {
-      const answer = await answered(
-        api.POST('/api/projects/{project_id}/query/', {
-          params: { path: { project_id: project } },
-          body: { query: { kind: 'HogQLQuery', query: DAYS }, refresh: 'blocking' },
-        }),
-      );
-      const { results } = await whenAnswered(project, answer.results, answer);
-      const [[from, to, events] = []] = results as [string, string, number][];
-      return from === undefined || to === undefined || events === 0 ? null : { date_from: from, date_to: to };
-    },
-  });
 }

@@ -2,7 +2,7 @@ import { Alert, Button, Card, Code, Group, MultiSelect, SimpleGrid, Stack, Text,
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from '../client/api.ts';
 import { ALL_DASHBOARDS, useDashboards } from '../client/dashboards.ts';
 import { type Insight, insightKey, readInsight, useAnswer, useInsight } from '../client/insights.ts';
@@ -20,6 +20,8 @@ import { Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { ToButton } from '../parts/to.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
+
+const DataRangeOffer = lazy(() => import('../parts/insights/data-range-offer.tsx'));
 
 const TYPING_MS = 500;
 
@@ -202,32 +204,22 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
           {answer.data !== undefined && answer.error === null && (
             <>
               <LazyChart query={query} answer={answer.data} />
-              <Emptiness question={question} results={answer.data.results} widen={() => change({ range: 'all' })} />
+              {isForm && question.kind !== 'HogQLQuery' && !answer.isPlaceholderData && (
+                <Suspense>
+                  <DataRangeOffer
+                    project={project}
+                    query={query}
+                    answer={answer.data}
+                    shown={question.range}
+                    choose={(range) => change({ range })}
+                  />
+                </Suspense>
+              )}
             </>
           )}
         </Card>
       </SimpleGrid>
       {notice}
     </Page>
-  );
-}
-
-interface EmptinessProps {
-  readonly question: Question;
-  readonly results: unknown;
-  readonly widen: () => void;
-}
-
-/** Offers all of time, where the range holds nothing. */
-function Emptiness({ question, results, widen }: EmptinessProps) {
-  const isEmpty = Array.isArray(results) && results.every((one: { readonly count?: unknown }) => one?.count === 0);
-  if (!isEmpty || question.range === 'all' || question.kind === 'HogQLQuery') return null;
-  return (
-    <Group mt="sm">
-      <Text size="sm">Nothing happened then.</Text>
-      <Button size="xs" variant="default" onClick={widen}>
-        Look at all that is there
-      </Button>
-    </Group>
   );
 }

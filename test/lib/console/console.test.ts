@@ -1,5 +1,5 @@
 /** The main path of every page of the console, as a person goes it: by role and name. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
@@ -10,6 +10,7 @@ import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { obstacles } from '../../support/browser.ts';
 import { button, describeConsole, expectSeen, row, whileWritten } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
+import { run } from '../../support/local-service.ts';
 
 /** Resolves to whether something is there to be seen, at the latest after some reloads of the page. */
 async function seenAfterReloads(page: Page, locator: Locator, left = 20): Promise<boolean> {
@@ -180,8 +181,8 @@ describeConsole('the console', ({ service, open }) => {
     await choice.getByRole('textbox', { name: 'Name' }).fill(HOSTILE);
     await choice.getByRole('textbox', { name: 'Broken down by' }).fill('plan');
     await button(choice, 'Add a filter').click();
-    await choice.getByRole('textbox', { name: 'Property 1' }).fill('plan');
-    await choice.getByRole('textbox', { name: 'Value 1' }).fill('pro');
+    await choice.getByRole('combobox', { name: 'Property 1' }).fill('plan');
+    await choice.getByRole('combobox', { name: 'Value 1' }).fill('pro');
     await settings.getByRole('switch', { name: 'Readers may choose other dates' }).press('Space');
     await settings.getByRole('textbox', { name: 'Password' }).fill('short');
     await button(settings, 'Save').click();
@@ -326,7 +327,8 @@ describeConsole('the console', ({ service, open }) => {
     await page.getByRole('link', { name: 'Insights' }).click();
     await page.getByRole('link', { name: 'New insight' }).click();
     await page.getByRole('combobox', { name: 'Event 1' }).fill('ordered');
-    await page.getByRole('textbox', { name: 'Broken down by' }).fill('plan');
+    await button(page, 'Add a breakdown').click();
+    await page.getByRole('combobox', { name: 'Property of breakdown 1' }).fill('plan');
     await page.locator('figure').getByText('Numbers', { exact: true }).click();
     await expectSeen(page.locator('figure').getByRole('table').getByText(HOSTILE));
     await page.getByRole('textbox', { name: 'Name' }).fill('Orders');
@@ -347,6 +349,10 @@ describeConsole('the console', ({ service, open }) => {
       await editor.press('Delete');
       await editor.pressSequentially(text);
     };
+    await write('SELECT arrStringC');
+    await expectSeen(page.getByRole('option', { name: 'arrayStringConcat' }));
+    await editor.press('Enter');
+    expect(await editor.textContent()).toBe('SELECT arrayStringConcat()');
     await write('SELECT nothing FROM events');
     await expectSeen(page.getByRole('alert').filter({ hasText: 'nothing' }));
     const fault = page.locator('.cm-lintRange-error');
@@ -359,6 +365,90 @@ describeConsole('the console', ({ service, open }) => {
     await expectSeen(page.getByRole('region', { name: 'Orders' }).locator('figure'));
     // The browser itself complains of the answer to the query that was wrong.
     expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
+  });
+
+  test('completes names and values of properties in filters and breakdowns, and offers the days that have events', async () => {
+    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Shop' });
+    const there = `/projects/${String(project['id'])}`;
+    const bought = (distinct_id: string, plan: string, country: string) =>
+      JSON.stringify({
+        event: 'bought',
+        distinct_id,
+        timestamp: '2015-05-17T10:05:03Z',
+        properties: { plan, [HOSTILE]: 1, $set: { country } },
+        person_properties: { country },
+      });
+    const history = join(temporaryFolder(), 'history.jsonl');
+    writeFileSync(
+      history,
+      [bought('ada', 'pro', 'GB'), bought('bob', 'pro', 'US'), bought('cleo', 'free', 'US')].join('\n'),
+    );
+    const home = { WORKSPACE_HOME: service().home };
+    const imported = await run('infra/local/admin.ts', ['import', '--project', String(project['id']), history], home);
+    expect(imported.code).toBe(0);
+    const { page, complaints } = await open(`${there}/insights/new`);
+    const box = (name: string): Locator => page.getByRole('combobox', { name, exact: true });
+    const choose = async (name: string, option: string | RegExp): Promise<void> => {
+      await box(name).click();
+      await page.getByRole('option', { name: option, exact: true }).click();
+    };
+    await box('Event 1').fill('bought');
+    await choose('Shown as', 'Table');
+    await button(page, 'Show 17 May 2015').click();
+    const cells = (text: string): Locator => page.locator('figure').getByRole('row').filter({ hasText: text });
+    await expectSeen(cells('bought').getByText('3', { exact: true }));
+    expect(await box('When').inputValue()).toBe('17 May 2015');
+
+    await button(page, 'Add a breakdown').click();
+    await choose('Property of breakdown 1', /^plan 3 events$/);
+    await button(page, 'Add a breakdown').click();
+    await choose('Breakdown 2 by', 'person');
+    await choose('Property of breakdown 2', /^country 3 persons$/);
+    await expectSeen(cells('pro').filter({ hasText: 'GB' }));
+    await button(page, 'Add a breakdown').click();
+    await choose('Breakdown 3 by', 'HogQL');
+    await page.getByRole('textbox', { name: 'Expression of breakdown 3' }).fill('upper(event)');
+    await expectSeen(cells('BOUGHT').filter({ hasText: 'free' }));
+    expect(await button(page, 'Add a breakdown').count()).toBe(0);
+
+    await button(page, 'Add a filter').click();
+    await choose('Filter 1 by', 'person');
+    await choose('Property 1', /^country/);
+    await choose('Comparison 1', 'is not');
+    await choose('Value 1', 'GB');
+    await cells('GB').waitFor({ state: 'detached' });
+    await choose('Comparison 1', 'is there');
+    await box('Value 1').waitFor({ state: 'detached' });
+    await button(page, 'Add a filter').click();
+    await choose('Filter 2 by', 'HogQL');
+    await page.getByRole('textbox', { name: 'Condition 2' }).fill("properties.plan = 'free'");
+    await cells('pro').waitFor({ state: 'detached' });
+    expect(await obstacles(page)).toEqual([]);
+    await page.getByRole('textbox', { name: 'Name' }).fill('Plans');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('heading', { name: 'Plans' }));
+    const { body: kept } = await service().call('GET', `/api${there}/insights/${page.url().split('/').at(-1) ?? ''}/`);
+    expect(kept['query']).toMatchObject({
+      source: {
+        dateRange: { date_from: '2015-05-17', date_to: '2015-05-17' },
+        properties: [
+          { key: 'country', operator: 'is_set', type: 'person' },
+          { key: "properties.plan = 'free'", type: 'hogql' },
+        ],
+        breakdownFilter: {
+          breakdowns: [
+            { property: 'plan', type: 'event' },
+            { property: 'country', type: 'person' },
+            { property: 'upper(event)', type: 'hogql' },
+          ],
+        },
+      },
+    });
+    // What was kept is in the form again.
+    await page.reload();
+    await expectSeen(page.getByRole('textbox', { name: 'Condition 2' }));
+    expect(await box('Property of breakdown 2').inputValue()).toBe('country');
+    expect(complaints).toEqual([]);
   });
 
   test('chooses the dates of a whole dashboard, offers those that have events, filters them, says who may edit, makes a copy and brings it back', async () => {
@@ -425,8 +515,8 @@ describeConsole('the console', ({ service, open }) => {
     await button(page, 'Filters').click();
     const filters = page.getByRole('dialog', { name: 'Filters' });
     await button(filters, 'Add a filter').click();
-    await filters.getByRole('textbox', { name: 'Property 1' }).fill('plan');
-    await filters.getByRole('textbox', { name: 'Value 1' }).fill('pro');
+    await filters.getByRole('combobox', { name: 'Property 1' }).fill('plan');
+    await filters.getByRole('combobox', { name: 'Value 1' }).fill('pro');
     await button(filters, 'Apply').click();
     await expectSeen(number.getByText('1', { exact: true }));
     await page.reload();
@@ -715,8 +805,8 @@ describeConsole('the console', ({ service, open }) => {
     await page.getByRole('combobox', { name: 'Every' }).click();
     await page.getByRole('option', { name: 'day' }).click();
     await button(page, 'Add a filter').click();
-    await field('Property 1').fill('plan');
-    await field('Value 1').fill('pro');
+    await page.getByRole('combobox', { name: 'Property 1' }).fill('plan');
+    await page.getByRole('combobox', { name: 'Value 1' }).fill('pro');
     await field('Webhook').fill('https://hooks.example.com/failures');
     await button(page, 'Save').click();
     await expectSeen(page.getByRole('heading', { name: 'Told daily' }));

@@ -1,4 +1,4 @@
-import { ActionIcon, Autocomplete, Button, CloseIcon, Group, Select, Stack, TextInput } from '@mantine/core';
+import { ActionIcon, Autocomplete, Button, CloseIcon, Group, Select, Stack } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { useEventNames } from '../../client/events.ts';
 import {
@@ -13,8 +13,11 @@ import {
   RANGES,
   type Series,
 } from '../../client/questions.ts';
+import { type DateRange, rangeText } from '../../client/ranges.ts';
 import { Loading } from '../loading.tsx';
 import { PropertyFilters } from '../property-filters.tsx';
+import { PropertyName } from '../property-name.tsx';
+import { Breakdowns } from './breakdowns.tsx';
 
 const HogqlEditor = lazy(() => import('./hogql-editor.tsx'));
 
@@ -73,17 +76,18 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
               {(kind === 'TrendsQuery' || kind === 'StickinessQuery') && (
                 <Select
                   label={`Counted ${at + 1}`}
-                  data={MATHS.map(({ value, label }) => ({ value, label }))}
+                  data={MATHS}
                   value={one.math}
                   allowDeselect={false}
                   onChange={(math) => setSeries(one.key, { math: math ?? 'total' })}
                 />
               )}
               {OF_PROPERTY.includes(one.math) && kind === 'TrendsQuery' && (
-                <TextInput
+                <PropertyName
                   label={`Of property ${at + 1}`}
+                  type="event"
                   value={one.property}
-                  onChange={(event) => setSeries(one.key, { property: event.currentTarget.value })}
+                  change={(property) => setSeries(one.key, { property })}
                 />
               )}
               {shown.length > (kind === 'FunnelsQuery' ? 2 : needed) && (
@@ -111,17 +115,11 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
           )}
           <PropertyFilters filters={filters} change={(next) => change({ filters: next })} />
           <Group align="end" gap="xs">
-            <Select
-              label="When"
-              data={RANGES.map(({ value, label }) => ({ value, label }))}
-              value={question.range}
-              allowDeselect={false}
-              onChange={(range) => change({ range: range ?? '-7d' })}
-            />
+            <When range={question.range} change={(range) => change({ range })} />
             {WITH_INTERVAL.includes(kind) && (
               <Select
                 label="By"
-                data={[...INTERVALS]}
+                data={INTERVALS}
                 value={question.interval}
                 allowDeselect={false}
                 onChange={(interval) => change({ interval: interval ?? 'day' })}
@@ -130,24 +128,39 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
             {kind === 'TrendsQuery' && (
               <Select
                 label="Shown as"
-                data={DISPLAYS.map(({ value, label }) => ({ value, label }))}
+                data={DISPLAYS}
                 value={question.display}
                 allowDeselect={false}
                 onChange={(display) => change({ display: display ?? 'ActionsLineGraph' })}
               />
             )}
-            {WITH_BREAKDOWN.includes(kind) && (
-              <TextInput
-                label="Broken down by"
-                placeholder="a property"
-                value={question.breakdown}
-                onChange={(event) => change({ breakdown: event.currentTarget.value })}
-              />
-            )}
           </Group>
+          {WITH_BREAKDOWN.includes(kind) && (
+            <Breakdowns all={question.breakdowns} change={(breakdowns) => change({ breakdowns })} />
+          )}
         </>
       )}
     </Stack>
+  );
+}
+
+interface WhenProps {
+  readonly range: DateRange;
+  readonly change: (range: DateRange) => void;
+}
+
+/** The dates of a question. Those that are not listed are there as long as they are chosen. */
+function When({ range, change }: WhenProps) {
+  const isListed = range.date_to === null && RANGES.some(({ value }) => value === range.date_from);
+  const other = isListed ? [] : [{ value: 'days', label: rangeText(range) }];
+  return (
+    <Select
+      label="When"
+      data={[...other, ...RANGES]}
+      value={isListed ? range.date_from : 'days'}
+      allowDeselect={false}
+      onChange={(value) => value !== 'days' && change({ date_from: value, date_to: null })}
+    />
   );
 }
 

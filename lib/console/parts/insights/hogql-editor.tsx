@@ -1,6 +1,6 @@
-import { autocompletion, completionKeymap } from '@codemirror/autocomplete';
+import { autocompletion, completeFromList, completionKeymap, snippetCompletion } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
-import { sql } from '@codemirror/lang-sql';
+import { StandardSQL, sql } from '@codemirror/lang-sql';
 import { defaultHighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { lintKeymap, setDiagnostics } from '@codemirror/lint';
 import { EditorState, type Text } from '@codemirror/state';
@@ -22,6 +22,18 @@ const SCHEMA = {
   persons: ['id', 'created_at', 'properties', 'is_identified'],
   sessions: ['session_id', 'distinct_id', '$start_timestamp', '$end_timestamp', '$session_duration'],
 };
+
+/** The names of HogQL's functions, which the build puts in. */
+declare const HOGQL_FUNCTIONS: readonly string[];
+
+/** Functions that are also words between two conditions, which the language completes. */
+const WORDS: readonly string[] = ['and', 'or', 'not', 'like', 'ilike'];
+
+const FUNCTIONS = completeFromList(
+  HOGQL_FUNCTIONS.filter((name) => !WORDS.includes(name)).map((name) =>
+    snippetCompletion(`${name}(\${})`, { label: name, type: 'function' }),
+  ),
+);
 
 const LABEL = 'HogQL query';
 
@@ -66,6 +78,7 @@ export default function HogqlEditor({ value, change, run, error }: HogqlEditorPr
           lineNumbers(),
           history(),
           sql({ schema: SCHEMA, upperCaseKeywords: true }),
+          StandardSQL.language.data.of({ autocomplete: FUNCTIONS }),
           autocompletion(),
           syntaxHighlighting(defaultHighlightStyle),
           FAULT,

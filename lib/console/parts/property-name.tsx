@@ -1,0 +1,61 @@
+import { Autocomplete, Group, Text } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useState } from 'react';
+import { type NamedType, usePropertyNames, usePropertyValues } from '../client/names.ts';
+import { useParam } from './address.ts';
+
+/** Until somebody stops to write. */
+const TYPING_MS = 300;
+const count = new Intl.NumberFormat('en-GB');
+
+const timesOf = (volume: number, type: NamedType): string =>
+  `${count.format(volume)} ${type}${volume === 1 ? '' : 's'}`;
+
+interface PropertyNameProps {
+  readonly label: string;
+  readonly type: NamedType;
+  readonly value: string;
+  readonly change: (name: string) => void;
+}
+
+/** The name of a property, completed by those that were seen. */
+export function PropertyName({ label, type, value, change }: PropertyNameProps) {
+  const [isAsked, setAsked] = useState(false);
+  const [search] = useDebouncedValue(value, TYPING_MS);
+  const names = usePropertyNames(useParam('project'), type, search, isAsked);
+  const volumes = new Map(names.map(({ name, volume_30_day: volume }) => [name, volume]));
+  return (
+    <Autocomplete
+      label={label}
+      placeholder="a property"
+      data={names.map(({ name }) => name)}
+      value={value}
+      onChange={change}
+      onFocus={() => setAsked(true)}
+      renderOption={({ option }) => (
+        <Group justify="space-between" wrap="nowrap" w="100%">
+          <Text size="sm" truncate>
+            {option.value}
+          </Text>
+          <Text size="xs" c="dimmed" flex="none">
+            {timesOf(volumes.get(option.value) ?? 0, type)}
+          </Text>
+        </Group>
+      )}
+      comboboxProps={{ width: 320, position: 'bottom-start' }}
+    />
+  );
+}
+
+interface PropertyValueProps extends PropertyNameProps {
+  readonly property: string;
+}
+
+/** A value of a property, completed by those that it had lately. */
+export function PropertyValue({ label, type, property, value, change }: PropertyValueProps) {
+  const [isAsked, setAsked] = useState(false);
+  const values = usePropertyValues(useParam('project'), type, property, isAsked);
+  return (
+    <Autocomplete label={label} data={[...values]} value={value} onChange={change} onFocus={() => setAsked(true)} />
+  );
+}

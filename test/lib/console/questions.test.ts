@@ -1,0 +1,107 @@
+/** A question is in the form again as it was kept, or not at all. */
+import * as fc from 'fast-check';
+import { OPERATORS, PROPERTY_TYPES } from '../../../lib/console/client/property-filters.ts';
+import {
+  DISPLAYS,
+  FIRST_QUESTION,
+  INTERVALS,
+  KINDS,
+  MATHS,
+  type Question,
+  queryOf,
+  questionOf,
+} from '../../../lib/console/client/questions.ts';
+import { kindOf } from '../../../lib/insights/kinds/kinds.ts';
+import { sourceOf } from '../../../lib/insights/kinds/source.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
+
+const oneOf = <Value>(choices: readonly { readonly value: Value }[]): fc.Arbitrary<Value> =>
+  fc.constantFrom(...choices.map(({ value }) => value));
+const name = fc.constantFrom('', 'plan', '$browser', 'paid');
+
+const question: fc.Arbitrary<Question> = fc
+  .record({
+    kind: oneOf(KINDS),
+    series: fc.array(fc.record({ event: name, math: oneOf(MATHS), property: name }), { minLength: 2, maxLength: 3 }),
+    filters: fc.array(
+      fc.record({
+        type: oneOf(PROPERTY_TYPES),
+        property: name,
+        operator: oneOf(OPERATORS),
+        value: fc.constantFrom('', '-7d', '2026-01-05'),
+      }),
+      { maxLength: 3 },
+    ),
+    range: fc.constantFrom({ date_from: '-7d', date_to: null }, { date_from: '2015-05-17', date_to: '2015-05-20' }),
+    interval: oneOf(INTERVALS),
+    display: oneOf(DISPLAYS),
+    breakdowns: fc.array(fc.record({ type: oneOf(PROPERTY_TYPES), property: name }), { maxLength: 3 }),
+    hogql: fc.constantFrom('SELECT 1', 'SELECT 2'),
+  })
+  .map(({ series, filters, breakdowns, ...rest }) => ({
+    ...rest,
+    series: series.map((one, key) => ({ key, ...one })),
+    filters: filters.map((one, key) => ({ key, ...one })),
+    breakdowns: breakdowns.map((one, key) => ({ key, ...one })),
+  }));
+
+test('whatever the form asks, the service reads, and the form says it again', () => {
+  fc.assert(
+    fc.property(question, (asked) => {
+      const query = queryOf(asked);
+      const source = sourceOf(query);
+      expect(kindOf(source).schema.safeParse(source)).toMatchObject({ success: true });
+      const again = questionOf(JSON.parse(JSON.stringify(query)));
+      expect(again && queryOf(again)).toEqual(query);
+    }),
+    { numRuns: propertyRuns(1000) },
+  );
+});
+
+const trend = (more: object) => ({
+  kind: 'InsightVizNode',
+  source: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }], ...more },
+});
+
+test.each([
+  ['a filter whose value stands alone', { properties: [{ key: 'plan', value: 'pro' }] }],
+  ['a filter of a person', { properties: [{ key: 'plan', type: 'person', operator: 'regex', value: ['^p'] }] }],
+  ['a breakdown in a list of one', { breakdownFilter: { breakdowns: [{ property: 'plan', type: 'person' }] } }],
+  ['a breakdown by several of one type', { breakdownFilter: { breakdown: ['plan', 'page'], breakdown_type: 'event' } }],
+  ['days', { dateRange: { date_from: '2026-01-05', date_to: '2026-01-06' } }],
+])('the form says %s, which other clients send', (_what, more) => {
+  expect(questionOf(trend(more))).toMatchObject({ kind: 'TrendsQuery' });
+});
+
+test.each([
+  ['a group of filters', { properties: { type: 'OR', values: [{ key: 'plan', value: 'pro' }] } }],
+  ['a filter of several values', { properties: [{ key: 'plan', value: ['pro', 'max'] }] }],
+  ['a filter by a number', { properties: [{ key: 'plan', value: 5 }] }],
+  [
+    'a filter of a session',
+    { properties: [{ key: '$session_duration', type: 'session', operator: 'gt', value: '5' }] },
+  ],
+  ['an operator that the form has not', { properties: [{ key: 'plan', operator: 'between', value: [1, 2] }] }],
+  ['a breakdown by a session', { breakdownFilter: { breakdown: '$entry_utm_source', breakdown_type: 'session' } }],
+  ['a breakdown with a limit', { breakdownFilter: { breakdown: 'plan', breakdown_limit: 3 } }],
+  [
+    'a breakdown by addresses without their ends',
+    { breakdownFilter: { breakdowns: [{ property: '$current_url', normalize_url: true }] } },
+  ],
+  ['a math that the form has not', { series: [{ kind: 'EventsNode', event: 'paid', math: 'p90' }] }],
+  ['a display that the form has not', { trendsFilter: { display: 'WorldMap' } }],
+  ['a formula', { trendsFilter: { formula: 'A' } }],
+])('the form does not say %s, and takes nothing away', (_what, more) => {
+  expect(questionOf(trend(more))).toBeUndefined();
+});
+
+test('the form does not say values of a query in HogQL', () => {
+  const source = { kind: 'HogQLQuery', query: 'SELECT {a}' };
+  expect(questionOf({ kind: 'DataVisualizationNode', source })).toMatchObject({ hogql: 'SELECT {a}' });
+  expect(questionOf({ kind: 'DataVisualizationNode', source: { ...source, values: { a: 1 } } })).toBeUndefined();
+});
+
+test('no question is the one that an insight without a query begins with', () => {
+  expect(questionOf(null)).toBeUndefined();
+  expect(questionOf(queryOf(FIRST_QUESTION))).toEqual(FIRST_QUESTION);
+});
