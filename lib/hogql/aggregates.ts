@@ -47,10 +47,16 @@ const count: AggregateSpec = {
       : { aggregate: 'count', of, type: 'integer' },
 };
 
+const isWhole = ({ type }: Expression): boolean => type === 'integer' || type === 'boolean';
+
+/** Whole numbers are added exactly, so that what they come to does not go by their order; floats are rounded on the way. */
 const sum = spec(1, (of, name) => {
-  const isWhole = ['integer', 'boolean'].includes(given(of, 0).type);
-  const type: Type = isWhole ? 'integer' : 'float';
-  return { aggregate: isWhole ? 'sum' : 'sum_float', of: allAs(of, type, `${name}()`), type };
+  const type: Type = isWhole(given(of, 0)) ? 'integer' : 'float';
+  return { aggregate: type === 'integer' ? 'sum' : 'sum_float', of: allAs(of, type, `${name}()`), type };
+});
+const avg = spec(1, (of, name) => {
+  const type: Type = isWhole(given(of, 0)) ? 'integer' : 'float';
+  return { aggregate: type === 'integer' ? 'avg' : 'avg_float', of: allAs(of, type, `${name}()`), type: 'float' };
 });
 
 const ofNumber = (aggregate: AggregateName): AggregateSpec =>
@@ -84,7 +90,7 @@ const AGGREGATES: Readonly<Record<string, AggregateSpec>> = {
   uniq: distinct,
   uniqExact: distinct,
   sum,
-  avg: ofNumber('avg'),
+  avg,
   min: oneOf('min', true),
   max: oneOf('max', true),
   any: oneOf('any', false),

@@ -14,6 +14,7 @@ const WINDOWS: Readonly<Partial<Record<Window['window'], PrintedWindow>>> = {
   count: ([x], over) => `count(${x ?? '*'}) OVER (${over})`,
   sum: ([x], over) => `TRY_CAST(sum(${x}) OVER (${over}) AS BIGINT)`,
   sum_float: ([x], over) => `sum(${x}) OVER (${over})`,
+  avg_float: ([x], over) => `avg(${x}) OVER (${over})`,
   any: ([x], over) => `any_value(${x}) OVER (${over})`,
   quantile: ([x], over, { at }) => `quantile_cont(${x}, ${at}) OVER (${over})`,
   list: ([x], over) => `coalesce(list(${x}) FILTER (WHERE ${x} IS NOT NULL) OVER (${over}), [])`,
@@ -33,7 +34,9 @@ const SELECT: SelectDialect = {
         : filtered(`count(DISTINCT (${of.join(', ')}))`, both(filter, present(of))),
     sum: ([x], filter) => `TRY_CAST(${filtered(`sum(${x})`, filter)} AS BIGINT)`,
     sum_float: plain('sum'),
+    // Of integers it adds 128 bits, and divides once.
     avg: plain('avg'),
+    avg_float: plain('avg'),
     min: plain('min'),
     max: plain('max'),
     any: plain('any_value'),

@@ -309,6 +309,7 @@ export type AggregateName =
   | 'sum'
   | 'sum_float'
   | 'avg'
+  | 'avg_float'
   | 'min'
   | 'max'
   | 'any'

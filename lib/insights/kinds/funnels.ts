@@ -287,8 +287,8 @@ const fieldsOf = (names: readonly string[]): Columns => Object.fromEntries(names
 
 const hasReached = (steps: number): Syntax => call('greaterOrEquals', field('furthest'), constant(steps));
 
-const secondsBetween = (from: number, to: number): Syntax =>
-  call('divide', call('minus', field(`u${to}`), field(`u${from}`)), constant(1_000_000));
+const microsecondsBetween = (from: number, to: number): Syntax => call('minus', field(`u${to}`), field(`u${from}`));
+const inSeconds = (microseconds: Syntax): Syntax => call('divide', microseconds, constant(1_000_000));
 
 /** Asks the world for the rows of a query, by the names of their columns. */
 async function ask(
@@ -316,8 +316,9 @@ async function stepsAnswer(funnel: Funnel, world: World): Promise<unknown> {
       ...(n === 0
         ? []
         : [
-            [`average${n}`, call('avg', secondsBetween(n - 1, n))],
-            [`median${n}`, call('median', secondsBetween(n - 1, n))],
+            // Integers are added exactly, so no order of the rows shows in the last bit.
+            [`average${n}`, inSeconds(call('avg', microsecondsBetween(n - 1, n)))],
+            [`median${n}`, call('median', inSeconds(microsecondsBetween(n - 1, n)))],
           ]),
     ]),
   ) as Columns;
@@ -445,19 +446,20 @@ async function timeToConvert(funnel: Funnel, world: World): Promise<unknown> {
   const { shape, breakdown, filter, from, to } = funnel;
   if (breakdown !== undefined) invalid('query__breakdownFilter', 'The time to convert has no breakdown.');
   const converted = select({
-    columns: { seconds: secondsBetween(from, to) },
+    columns: { took: microsecondsBetween(from, to) },
     from: furthestOf(shape),
     where: hasReached(to + 1),
   });
   const everything = { partitionBy: [] };
   const [seconds, low, high, total] = [field('seconds'), field('low'), field('high'), field('total')];
+  const took = field('took');
   const known = select({
     columns: {
-      seconds,
-      low: call('floor', over('min', [seconds], everything)),
-      high: call('ceil', over('max', [seconds], everything)),
-      average: over('avg', [seconds], everything),
-      total: over('count', [seconds], everything),
+      seconds: inSeconds(took),
+      low: call('floor', inSeconds(over('min', [took], everything))),
+      high: call('ceil', inSeconds(over('max', [took], everything))),
+      average: inSeconds(over('avg', [took], everything)),
+      total: over('count', [took], everything),
     },
     from: converted,
   });

@@ -75,13 +75,13 @@ const kept = (...names: readonly string[]): Columns => Object.fromEntries(names.
 async function answer(query: PathsQuery, world: World): Promise<Answer> {
   const filter = query.pathsFilter ?? {};
   const { steps, range } = await stepsOf(query, world);
-  const milliseconds = call('divide', call('minus', field('at'), field('last_at')), constant(1000));
+  const microseconds = call('minus', field('at'), field('last_at'));
   const edges = select({
     columns: {
       source: field('last_name'),
       target: field('name'),
       value: call('count'),
-      average: call('avg', milliseconds),
+      average: call('divide', call('avg', microseconds), constant(1000)),
     },
     from: steps,
     where: call('isNotNull', field('last_name')),

@@ -129,6 +129,15 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       [['e1', 'e6', 'e5', true]],
     ],
     ["SELECT sum(1), sum(event = 'buy'), sumIf(2, event = 'buy') FROM events", [[6, 2, 4]]],
+    // Integers are added exactly, in whichever order they come.
+    [
+      "SELECT avg(x), avgIf(x, uuid != 'e6'), avg(event = 'buy') * 3 FROM (SELECT uuid, event, multiIf(uuid = 'e1', 9007199254740992, uuid = 'e6', -9007199254740992, 1) AS x FROM events) AS one",
+      [[4 / 6, (9007199254740992 + 4) / 5, 1]],
+    ],
+    [
+      "SELECT DISTINCT avg(x) OVER () FROM (SELECT multiIf(uuid = 'e1', 9007199254740992, uuid = 'e6', -9007199254740992, 1) AS x FROM events) AS one",
+      [[4 / 6]],
+    ],
     [
       "SELECT sum(properties.price), count(), avg(1), min(uuid), groupArray(uuid) FROM events WHERE event = 'none'",
       [[null, 0, null, null, []]],

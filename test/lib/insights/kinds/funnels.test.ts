@@ -273,6 +273,28 @@ describe('a funnel', () => {
     expect(none).toEqual({ bins: [], average_conversion_time: null });
   });
 
+  it('tells the average time to the last bit, in whichever order persons are read', async () => {
+    const seconds = [0.1, 0.2, 0.3, 0.7, 1.1, 4.4, 1000.3];
+    const average = (0.1e6 + 0.2e6 + 0.3e6 + 0.7e6 + 1.1e6 + 4.4e6 + 1000.3e6) / seconds.length / 1e6;
+    const series = nodes('s', 'p');
+    for (const order of [seconds, seconds.toReversed(), seconds.toSorted((a, b) => (a % 1) - (b % 1))]) {
+      const lines = order.flatMap((took, n) => {
+        const end = new Date(Date.parse('2026-01-01T10:00:00Z') + took * 1000).toISOString().slice(11, -1);
+        return [`d${n} s 10:00:00 x`, `d${n} p ${end} x`];
+      });
+      const [steps, apart, times] = await resultsOf(
+        [
+          { series },
+          { series, breakdownFilter: { breakdown: 'value', breakdown_type: 'event' } },
+          { series, funnelsFilter: { funnelVizType: 'time_to_convert' } },
+        ],
+        told(...lines),
+      );
+      const found = [(steps as Step[])[1], (apart as Step[][])[0]?.[1], times as Step];
+      expect(found.map((one) => one?.average_conversion_time)).toEqual([average, average, average]);
+    }
+  });
+
   it('is of whatever an expression tells apart', async () => {
     const events = told('a s 10:00:00 one', 'b p 11:00:00 one', 'c s 10:00:00 two', 'd s 10:00:00');
     const funnelsFilter = { funnelAggregateByHogQL: 'properties.value' };

@@ -66,6 +66,22 @@ describe('paths', () => {
     ]);
   });
 
+  it('tell the average time to the last bit, in whichever order persons are read', async () => {
+    const took = [0.1, 0.2, 0.3, 0.7, 1.1, 4.4, 100.3];
+    const start = Date.parse('2026-01-01T10:00:00Z');
+    for (const order of [took, took.toReversed(), took.toSorted((a, b) => (a % 1) - (b % 1))]) {
+      const events = order.flatMap((ms, n) =>
+        [0, ms].map((at, page): WorldEvent => {
+          const properties = { $current_url: `https://example.com/${page}` };
+          return { event: '$pageview', distinct_id: `d${n}`, timestamp: start + at, properties };
+        }),
+      );
+      const [edges] = await edgesOf([PAGES], events);
+      const average = (100 + 200 + 300 + 700 + 1100 + 4400 + 100_300) / took.length / 1000;
+      expect(edges?.map(({ average_conversion_time }) => average_conversion_time)).toEqual([average]);
+    }
+  });
+
   it('begin anew after half an hour in which nothing happens, and end after the limit of steps', async () => {
     const events = viewed('a /1 10:00', 'a /2 10:29', 'a /3 10:59', 'a /4 11:00', 'a /5 11:01', 'a /6 11:02');
     const [edges] = await edgesOf([{ ...PAGES, stepLimit: 3 }], events);
