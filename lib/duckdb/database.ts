@@ -13,6 +13,12 @@ export interface DatabaseLimits {
   readonly tempDirectory?: string;
   /** The files, and folders with all below them, that it may open beside that directory. Default: none. */
   readonly places?: readonly string[];
+  /**
+   * Whether what the metadata of Parquet files says is kept until memory is needed: queries that follow one another over the
+   * same files read it once. It is read anew when the time of a file's last change is another one, or less than ten seconds
+   * ago; so it is for files that nobody writes again. Default: no.
+   */
+  readonly keepsMetadata?: boolean;
 }
 
 /** A folder below the system's temporary one that nobody else has. It is made when it is needed. */
@@ -34,6 +40,7 @@ export async function openDatabase(limits: DatabaseLimits): Promise<DuckDBInstan
   });
   const connection = await database.connect();
   await connection.run("SET GLOBAL TimeZone = 'UTC'");
+  if (limits.keepsMetadata === true) await connection.run('SET GLOBAL parquet_metadata_cache = true');
   await confine(connection, limits.places ?? []);
   connection.closeSync();
   return database;

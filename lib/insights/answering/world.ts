@@ -60,7 +60,8 @@ export function worldDatabase({ lake, parser, ...limits }: WorldOptions): WorldD
   const lookingWorld = lookingWorlds(parser);
 
   const connected = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
-    database ??= openDatabase({ ...limits, tempDirectory: folder, places: [lake.root] });
+    // Under its name a file of the lake never becomes another, and each is found intact before it is read.
+    database ??= openDatabase({ ...limits, tempDirectory: folder, places: [lake.root], keepsMetadata: true });
     const connection = await (await database).connect();
     try {
       return await work(connection);

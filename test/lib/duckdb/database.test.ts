@@ -1,4 +1,14 @@
-import { copyFileSync, existsSync, mkdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { literal, openDatabase, parquet } from '../../../lib/duckdb/database.ts';
 import { temporaryFolder } from '../../support/context.ts';
@@ -29,6 +39,50 @@ test('a file is never taken for the one that lay in its place before, though it 
   connection.closeSync();
   database.closeSync();
   expect(read).toEqual(inTurn);
+});
+
+test('the metadata of a file is kept as long as nobody touches it, where that is wanted', async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, 'file.parquet');
+  const other = join(folder, 'other.parquet');
+  const writing = await openDatabase({ places: [folder] });
+  const writer = await writing.connect();
+  await writer.run(`COPY (SELECT i AS n FROM range(3) AS r(i)) TO ${literal(path)} (FORMAT parquet)`);
+  await writer.run(
+    `COPY (SELECT 'x' AS n, md5(i::VARCHAR) AS m FROM range(90) AS r(i)) TO ${literal(other)} (FORMAT parquet)`,
+  );
+  writer.closeSync();
+  writing.closeSync();
+  const [long, hour] = [2 * 3_600, 3_600].map((seconds) => Date.now() / 1000 - seconds) as [number, number];
+  utimesSync(path, long, long);
+  const good = readFileSync(path);
+
+  const readings = async (keepsMetadata: boolean) => {
+    const database = await openDatabase({ places: [folder], keepsMetadata });
+    const connection = await database.connect();
+    const read = async (touched: number, bytes?: Buffer): Promise<unknown> => {
+      if (bytes !== undefined) writeFileSync(path, bytes);
+      utimesSync(path, touched, touched);
+      const rows = connection.runAndReadAll(`SELECT count(*) FROM read_parquet([${literal(path)}])`);
+      return rows.then((found) => Number(found.getRows()[0]?.[0])).catch(() => 'not read');
+    };
+    const emptied = Buffer.concat([good.subarray(0, -8), Buffer.alloc(8)]);
+    const found = [
+      await read(long, good),
+      // Its end, which is its metadata, is gone, but the times say that nobody has touched it.
+      await read(long, emptied),
+      await read(hour, emptied),
+      await read(hour, readFileSync(other)),
+      await read(long, good),
+    ];
+    rmSync(path);
+    const gone = await connection.run(`SELECT count(*) FROM read_parquet([${literal(path)}])`).catch(() => 'not read');
+    connection.closeSync();
+    database.closeSync();
+    return [...found, gone];
+  };
+  expect(await readings(true)).toEqual([3, 3, 'not read', 90, 3, 'not read']);
+  expect(await readings(false)).toEqual([3, 'not read', 'not read', 90, 3, 'not read']);
 });
 
 describe('a database opens its places, and nothing else', () => {

@@ -1,4 +1,5 @@
-import type { WorldFiles } from '../../../../lib/insights/answering/looking-world.ts';
+import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import type { WorldFile, WorldFiles } from '../../../../lib/insights/answering/looking-world.ts';
 import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
 import { temporaryFolder } from '../../../support/context.ts';
@@ -153,6 +154,46 @@ test('events that are asked about again are kept with whose they are, until ther
   expect(await asked({ events, persons: merged }, "SELECT count() FROM events WHERE event = 'seen'")).toEqual([[4]]);
   await expect(asked({ events, persons: merged }, 'SELECT count(uuid) FROM events')).rejects.toThrow('it is not there');
   await expect(asked({ events, persons: apart }, persons)).rejects.toThrow('it is not there');
+});
+
+test('a file that lies in the place of another is not read by what is known of that, whatever its times say', async () => {
+  const lake = folderFiles(temporaryFolder());
+  const worlds = worldDatabase({ lake });
+  onEnd(() => worlds.close());
+  const rows = EVENTS.map(({ event }, n) => ({ event, uuid: `u${n}` }));
+  const files = (await writeRows(lake, [rows, rows.slice(1), rows.map((row) => ({ ...row, event: 'else' }))])).map(
+    (file) => ({ ...file, min_timestamp: 0, max_timestamp: Date.UTC(2027, 0, 1) }),
+  );
+  const [first, second, third] = files.map(({ path }) => lake.address(path)) as [string, string, string];
+  // What was written just now is not taken from what is known of files.
+  const before = new Date(Date.now() - 3_600_000);
+  for (const { path } of files) utimesSync(lake.address(path), before, before);
+  const moment = { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] } as const;
+  const asked = async (events: readonly WorldFile[], hogql: string): Promise<unknown> =>
+    (await worlds.world({ events, persons: [] }, moment).rows({ hogql })).rows;
+  const seen = "SELECT count() FROM events WHERE event = 'seen'";
+  const both = files.slice(0, 2);
+  for (let n = 0; n < 2; n += 1) expect(await asked(both, seen)).toEqual([[7]]);
+
+  const kept = readFileSync(first);
+  writeFileSync(first, readFileSync(third).subarray(0, kept.length));
+  utimesSync(first, before, before);
+  for (const query of [seen, 'SELECT count() FROM events'])
+    await expect(asked(both, query)).rejects.toThrow('is damaged');
+  writeFileSync(first, kept);
+  utimesSync(first, before, before);
+  expect(await asked(both, seen)).toEqual([[7]]);
+
+  // Rows of the second are in another file now, as when files are joined or a person is deleted.
+  rmSync(second);
+  const joined = [...files.slice(0, 1), ...files.slice(2)];
+  expect(await asked(joined, 'SELECT event, count() FROM events GROUP BY event ORDER BY event')).toEqual([
+    ['else', 5],
+    ['paid', 1],
+    ['seen', 4],
+  ]);
+  for (const query of [seen, 'SELECT count() FROM events'])
+    await expect(asked(both, query)).rejects.toThrow('it is not there');
 });
 
 test('a refusal says where in the text of the caller it is, and nothing of places in other texts', async () => {
