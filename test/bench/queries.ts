@@ -4,24 +4,32 @@ import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { openDatabase, parquet } from '../../lib/duckdb/database.ts';
 import { atLeast, atMost, count, median, type Part, type Row } from './bench.ts';
-import { run, start } from './processes.ts';
+import { run } from './processes.ts';
 import { type Service, startService } from './service.ts';
 
 /** Queries, and requests, by which each is measured. */
-const SAMPLES = { queries: 7, requests: 60 };
+const SAMPLES = { queries: 5, requests: 60 };
 
+const START = Date.UTC(2025, 5, 1);
+const PERSONS = 100_000;
 const series = [{ kind: 'EventsNode', event: '$pageview' }];
-/** The week of the generated log. */
-const dateRange = { date_from: '2025-06-02', date_to: '2025-06-08' };
+/** All thirty days. */
+const dateRange = { date_from: '2025-06-01', date_to: '2025-06-30' };
 
 interface Measured {
   readonly what: string;
   readonly query: object;
-  /** SQL of DuckDB over `lake`, the events. */
+  /** SQL of DuckDB over `lake`, the events, or `owned`, the events with the person whose each is. */
   readonly sql: string;
 }
 
 const DAY = `date_trunc('day', make_timestamp(timestamp_us))`;
+/** How somebody writes by hand whose events are: of each distinct_id the newest state. */
+const OWNED = `SELECT lake.*, coalesce(ties.person_id, lake.person_id, lake.distinct_id) AS person, created
+  FROM lake LEFT JOIN (
+    SELECT distinct_id, arg_max(person_id, inserted_us) AS person_id, arg_max(created_us, inserted_us) AS created
+    FROM states GROUP BY distinct_id
+  ) AS ties ON lake.distinct_id = ties.distinct_id`;
 
 const MEASURED: readonly Measured[] = [
   {
@@ -35,7 +43,7 @@ const MEASURED: readonly Measured[] = [
       kind: 'HogQLQuery',
       query: 'SELECT toStartOfDay(timestamp) AS day, count(DISTINCT person_id) FROM events GROUP BY day',
     },
-    sql: `SELECT ${DAY} AS day, count(DISTINCT coalesce(person_id, distinct_id)) FROM lake GROUP BY day`,
+    sql: `SELECT ${DAY} AS day, count(DISTINCT person) FROM owned GROUP BY day`,
   },
   {
     what: 'HogQL: a property',
@@ -47,8 +55,13 @@ const MEASURED: readonly Measured[] = [
   },
   {
     what: 'HogQL: a hot property',
-    query: { kind: 'HogQLQuery', query: 'SELECT properties.$current_url AS url, count() FROM events GROUP BY url' },
-    sql: 'SELECT "properties.$current_url" AS url, count(*) FROM lake GROUP BY url',
+    query: { kind: 'HogQLQuery', query: 'SELECT properties.$pathname AS path, count() FROM events GROUP BY path' },
+    sql: 'SELECT "properties.$pathname" AS path, count(*) FROM lake GROUP BY path',
+  },
+  {
+    what: 'trend by day',
+    query: { kind: 'TrendsQuery', series, dateRange },
+    sql: `SELECT ${DAY} AS day, count(*) FROM lake WHERE event = '$pageview' GROUP BY day`,
   },
   {
     what: 'trend by a hot property',
@@ -73,39 +86,48 @@ const MEASURED: readonly Measured[] = [
   {
     what: 'trend of people by day',
     query: { kind: 'TrendsQuery', series: [{ ...series[0], math: 'dau' }], dateRange },
-    sql: `SELECT ${DAY} AS day, count(DISTINCT coalesce(person_id, distinct_id)) FROM lake WHERE event = '$pageview' GROUP BY day`,
+    sql: `SELECT ${DAY} AS day, count(DISTINCT person) FROM owned WHERE event = '$pageview' GROUP BY day`,
   },
   {
-    what: 'retention of seven days',
+    what: 'funnel of two steps',
+    query: { kind: 'FunnelsQuery', series: [series[0], { kind: 'EventsNode', event: 'signed_up' }], dateRange },
+    sql: `SELECT count(DISTINCT person) FILTER (event = '$pageview'), count(DISTINCT person) FILTER (is_done) FROM (
+        SELECT person, event, event = 'signed_up' AND timestamp_us - max(if(event = '$pageview', timestamp_us, NULL))
+          OVER (PARTITION BY person ORDER BY timestamp_us) <= 14 * 86400000000 AS is_done
+        FROM owned WHERE event IN ('$pageview', 'signed_up')
+      )`,
+  },
+  {
+    what: 'retention of thirty days',
     query: {
       kind: 'RetentionQuery',
-      dateRange: { date_to: '2025-06-08' },
+      dateRange: { date_to: '2025-06-30' },
       retentionFilter: {
         period: 'Day',
-        totalIntervals: 7,
+        totalIntervals: 30,
         targetEntity: { id: '$pageview', type: 'events' },
         returningEntity: { id: '$pageview', type: 'events' },
       },
     },
     sql: `WITH days AS (
-        SELECT DISTINCT coalesce(person_id, distinct_id) AS person, ${DAY} AS day FROM lake WHERE event = '$pageview'
+        SELECT DISTINCT person, ${DAY} AS day FROM owned WHERE event = '$pageview'
       ) SELECT a.day, b.day, count(*) FROM days a JOIN days b USING (person) WHERE b.day >= a.day GROUP BY 1, 2`,
   },
   {
     what: 'stickiness',
     query: { kind: 'StickinessQuery', series, dateRange },
     sql: `SELECT days, count(*) FROM (
-        SELECT coalesce(person_id, distinct_id) AS person, count(DISTINCT ${DAY}) AS days
-        FROM lake WHERE event = '$pageview' GROUP BY person
+        SELECT person, count(DISTINCT ${DAY}) AS days FROM owned WHERE event = '$pageview' GROUP BY person
       ) GROUP BY days`,
   },
   {
     what: 'lifecycle',
     query: { kind: 'LifecycleQuery', series, dateRange },
     sql: `WITH days AS (
-        SELECT DISTINCT coalesce(person_id, distinct_id) AS person, ${DAY} AS day FROM lake WHERE event = '$pageview'
+        SELECT person, ${DAY} AS day, min(created) AS created FROM owned WHERE event = '$pageview' GROUP BY person, day
       ), near AS (
-        SELECT day, lag(day) OVER own AS before, lead(day) OVER own AS after, min(day) OVER (PARTITION BY person) AS first
+        SELECT day, lag(day) OVER own AS before, lead(day) OVER own AS after,
+          date_trunc('day', make_timestamp(created)) AS first
         FROM days WINDOW own AS (PARTITION BY person ORDER BY day)
       ) SELECT day, first = day, before = day - INTERVAL 1 DAY, after = day + INTERVAL 1 DAY, count(*) FROM near GROUP BY ALL`,
   },
@@ -114,26 +136,30 @@ const MEASURED: readonly Measured[] = [
 const LEARNED_READS = 30;
 
 export const querying: Part = async (bench) => {
-  const lines = bench.small ? 100_000 : 1_000_000;
-  const file = join(bench.folder, 'access.log.gz');
-  bench.say(`generating and importing ${count(lines)} events`);
-  await run('access-log.ts', { file, lines }, bench);
+  const events = bench.small ? 1_000_000 : 10_000_000;
   const service = await startService(bench, 'queries');
   // Read so often that files which are written from now on have a column of it.
   const read = { kind: 'HogQLQuery', query: 'SELECT properties.status FROM events' };
   for (let n = 0; n < LEARNED_READS; n += 1)
     await service.call('POST', `/api/projects/${service.projectId}/query/`, { query: read, refresh: 'force_blocking' });
-  const words = ['import', file, '--project', String(service.projectId), '--json'];
-  await start('infra/local/admin.ts', words, { WORKSPACE_HOME: service.dataDirectory }, bench).ended();
+  bench.say(`making ${count(events)} events of ${count(PERSONS)} people`);
+  const { dataDirectory, projectId } = service;
+  await run('month.ts', { dataDirectory, projectId, events, persons: PERSONS, start: START }, bench);
 
-  const paths = globSync(join(service.dataDirectory, 'lake/events/**/*.parquet'));
-  const database = await openDatabase({ places: paths, memoryLimit: '500MB' });
+  const database = await openDatabase({ places: [join(dataDirectory, 'lake')], memoryLimit: '500MB' });
   const connection = await database.connect();
-  await connection.run(`CREATE VIEW lake AS SELECT * FROM ${parquet(paths)}`);
+  for (const [name, model] of [
+    ['lake', 'events'],
+    ['states', 'persons'],
+  ] as const) {
+    const paths = globSync(join(dataDirectory, `lake/${model}/**/*.parquet`));
+    await connection.run(`CREATE VIEW ${name} AS SELECT * FROM ${parquet(paths)}`);
+  }
+  await connection.run(`CREATE VIEW owned AS ${OWNED}`);
   const rows: Row[] = [];
   for (const measured of MEASURED) {
     bench.say(measured.what);
-    rows.push(await besideSql(service, connection, measured, lines));
+    rows.push(await besideSql(service, connection, measured, events));
   }
   connection.closeSync();
   database.closeSync();
@@ -149,7 +175,7 @@ async function besideSql(
   service: Service,
   connection: DuckDBConnection,
   { what, query, sql }: Measured,
-  lines: number,
+  events: number,
 ): Promise<Row> {
   const path = `/api/projects/${service.projectId}/query/`;
   const ours: number[] = [];
@@ -166,7 +192,7 @@ async function besideSql(
   }
   const ratio = median(theirs) / median(ours);
   return {
-    what: `${what}, ${count(lines)} events`,
+    what: `${what}, ${count(events)} events`,
     measured: `${median(ours).toFixed(0)} ms`,
     peer: `SQL by hand ${median(theirs).toFixed(0)} ms`,
     ratio,
@@ -209,7 +235,7 @@ const TILES: readonly object[] = [
   { kind: 'StickinessQuery', series, dateRange },
   { kind: 'StickinessQuery', series, dateRange, stickinessFilter: { computedAs: 'cumulative' } },
   { kind: 'FunnelsQuery', series: [series[0], series[0]], dateRange },
-  { kind: 'RetentionQuery', dateRange, retentionFilter: { period: 'Day', totalIntervals: 7 } },
+  { kind: 'RetentionQuery', dateRange, retentionFilter: { period: 'Day', totalIntervals: 30 } },
 ];
 
 /** All tiles of a dashboard, computed at once, beside the mean of the same questions, each after others were asked. */
@@ -218,8 +244,8 @@ async function dashboardBesideQueries(service: Service): Promise<Row> {
   const { body: dashboard } = await service.call('POST', `${project}/dashboards/`, { name: 'Ten' });
   const id = Number(dashboard['id']);
   for (const query of TILES) await service.call('POST', `${project}/insights/`, { query, dashboards: [id] });
-  // A question about one day less looks at other files, so that nothing of the days is kept.
-  const other = { kind: 'TrendsQuery', series: [pageviews], dateRange: { ...dateRange, date_to: '2025-06-07' } };
+  // A question about fewer days looks at other files, so that nothing of all of them is kept.
+  const other = { kind: 'TrendsQuery', series: [pageviews], dateRange: { ...dateRange, date_to: '2025-06-02' } };
   const forget = async (): Promise<void> => {
     for (let n = 0; n < 2; n += 1)
       await service.call('POST', `${project}/query/`, { query: other, refresh: 'force_blocking' });
