@@ -356,7 +356,7 @@ describe('Trends of random events', () => {
     readonly from: string;
     readonly days: number;
     readonly math: string;
-    readonly breakdown: 'none' | 'one' | 'two' | 'person' | 'hogql';
+    readonly breakdown: 'none' | 'one' | 'two' | 'url' | 'person' | 'hogql';
     readonly limit: number;
     readonly display: string;
     readonly smoothing: number;
@@ -529,6 +529,7 @@ describe('Trends of random events', () => {
       {
         $browser: fc.constantFrom('Chrome', 'Firefox', 'Safari', '', true, 7),
         $os: fc.constantFrom('Linux', 'macOS'),
+        $current_url: fc.constantFrom<string | number>('/a', '/a/', '/a?#', '/a/?b', '/a/\n', '/', '?#', '', 7),
         $session_id: fc.constantFrom('s1', 's2', 's3'),
         price: fc.constantFrom<number | string>(0.5, 2, 3, 10, -4, '7.5', 'much'),
       },
@@ -541,7 +542,7 @@ describe('Trends of random events', () => {
     interval: fc.constantFrom('hour', 'day', 'day', 'week', 'month'),
     days: fc.integer({ min: 1, max: 5 }),
     math: fc.constantFrom(...MATHS),
-    breakdown: fc.constantFrom('none', 'one', 'two', 'person', 'hogql'),
+    breakdown: fc.constantFrom('none', 'one', 'two', 'url', 'person', 'hogql'),
     limit: fc.integer({ min: 1, max: 3 }),
     display: fc.constantFrom('ActionsLineGraph', 'ActionsLineGraph', 'BoldNumber', 'ActionsLineGraphCumulative'),
     smoothing: fc.constantFrom(1, 1, 3),
@@ -552,11 +553,16 @@ describe('Trends of random events', () => {
     none: {},
     one: { breakdown: '$browser', breakdown_type: 'event' },
     two: { breakdowns: [{ property: '$browser', type: 'event' }, { property: '$os' }] },
+    url: { breakdown: '$current_url', breakdown_type: 'event', breakdown_normalize_url: true },
     person: { breakdown: 'plan', breakdown_type: 'person' },
     hogql: { breakdown: "concat('x', toString(properties.$os))", breakdown_type: 'hogql' },
   };
 
   const textOf = (value: string | number | boolean = ''): string => (value === '' ? MISSING : String(value));
+
+  /** An address is told without what ends it; where nothing is left, it is that of the root. */
+  const addressOf = (value: string | number | undefined): string =>
+    value === undefined ? MISSING : String(value).replace(/[/?#]+$/, '') || '/';
 
   it('are what a naive program counts', async () => {
     const persons = [
@@ -616,6 +622,7 @@ describe('Trends of random events', () => {
                     none: 'all',
                     one: textOf(properties.$browser),
                     two: `${textOf(properties.$browser)}::${textOf(properties.$os)}`,
+                    url: addressOf(properties.$current_url),
                     person: textOf(plan),
                     hogql: `x${properties.$os ?? ''}`,
                   }[one.breakdown],
