@@ -5,15 +5,21 @@ import { button, describeConsole, expectSeen, row, whileWritten } from '../../su
 
 /** Shows the page what something was like, until the page has tried to write it. */
 async function asBefore(page: Page, path: string): Promise<void> {
-  let before: APIResponse | undefined;
+  const { promise: before, resolve } = Promise.withResolvers<APIResponse>();
+  let isAsked = false;
   let isWritten = false;
   await page.route(`**${path}`, async (route) => {
     isWritten ||= route.request().method() !== 'GET';
     if (isWritten) return route.continue();
-    before ??= await route.fetch();
-    return route.fulfill({ response: before });
+    if (!isAsked) {
+      isAsked = true;
+      resolve(await route.fetch());
+    }
+    return route.fulfill({ response: await before });
   });
   await page.reload();
+  // The page has a heading before it has an answer.
+  await before;
   await expectSeen(page.getByRole('heading', { level: 1 }));
 }
 
