@@ -102,3 +102,14 @@ export const button = (page: Page | Locator, name: string): Locator => page.getB
 /** Returns the rows of a table that hold a text. */
 export const row = (page: Page, table: string, text: string | RegExp): Locator =>
   page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: text });
+
+/** Resolves to whether something is there to be seen, at the latest after some reloads of the page. */
+export async function seenAfterReloads(page: Page, locator: Locator, left = 20): Promise<boolean> {
+  const isSeen = await locator.waitFor({ timeout: 1_500 }).then(
+    () => true,
+    () => false,
+  );
+  if (isSeen || left === 0) return isSeen;
+  await page.reload();
+  return seenAfterReloads(page, locator, left - 1);
+}

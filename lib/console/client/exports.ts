@@ -1,5 +1,5 @@
 /** Batch exports of a project, their runs, logs and backfills. */
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { usePaged } from './paged.ts';
 import { polled } from './polling.ts';
@@ -12,6 +12,7 @@ export type Backfill = Schemas['BatchExportBackfill'];
 export const EXPORTS_PAGE = 25;
 const RUNS_PAGE = 50;
 const LOG_PAGE = 200;
+const HOUR_MS = 3_600_000;
 
 const isOpen = ({ status }: { readonly status: Run['status'] }): boolean =>
   status === 'Starting' || status === 'Running';
@@ -60,8 +61,6 @@ export const writeExport = (
     }),
   );
 
-const HOUR_MS = 3_600_000;
-
 /** Returns the steps by which destinations of these types are tested; undefined: this service has none of the type. */
 export function useDestinationTests(project: string, types: readonly string[]) {
   const found = useQueries({
@@ -83,6 +82,9 @@ export function useDestinationTests(project: string, types: readonly string[]) {
   };
 }
 
+/** Backfills deliver the past, however long ago it was. */
+const BEGINNING = '1970-01-01T00:00:00Z';
+
 interface RunFilter {
   /** Absent: of any state. */
   readonly status: Run['status'] | undefined;
@@ -101,7 +103,7 @@ export function useRuns(project: string, id: string, { status, since }: RunFilte
             path: { project_id: project, id },
             query: {
               limit: RUNS_PAGE,
-              start: '-10y',
+              start: BEGINNING,
               after: since,
               ...(status === undefined ? {} : { status: [status] }),
               ...cursor,
@@ -110,6 +112,88 @@ export function useRuns(project: string, id: string, { status, since }: RunFilte
         }),
       ),
   });
+}
+
+/** Returns a run; undefined asks for none. */
+export function useRun(project: string, id: string, run: string | undefined) {
+  return useQuery({
+    queryKey: ['runs', project, id, 'one', run],
+    enabled: run !== undefined,
+    queryFn: () =>
+      answered(
+        api.GET('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/', {
+          params: { path: { project_id: project, id, run_id: run ?? '' } },
+        }),
+      ),
+  });
+}
+
+const DAY_MS = 24 * HOUR_MS;
+
+const INTERVALS_MS: Readonly<Record<BatchExport['interval'], number>> = {
+  'every 5 minutes': HOUR_MS / 12,
+  'every 15 minutes': HOUR_MS / 4,
+  hour: HOUR_MS,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+};
+
+/** Returns the end of the newest interval that these runs have delivered; undefined: none has. */
+const deliveredUntil = (runs: readonly Pick<Run, 'status' | 'data_interval_end'>[]): string | undefined =>
+  runs
+    .filter(({ status }) => status === 'Completed')
+    .map(({ data_interval_end: end }) => end)
+    .toSorted()
+    .at(-1);
+
+/** How far an export has come. */
+interface Lag {
+  /** The end of the newest interval that was delivered. */
+  readonly until: string;
+  /** How many intervals of the schedule have ended since; what was before the export is for backfills. */
+  readonly behind: number;
+}
+
+function lagOf({ interval, created_at, start_at, end_at }: BatchExport, until: string): Lag {
+  const from = Math.max(...[until, created_at, start_at ?? created_at].map((at) => Date.parse(at)));
+  const now = Math.min(Date.now(), end_at === null ? Number.POSITIVE_INFINITY : Date.parse(end_at));
+  return { until, behind: Math.max(0, Math.floor((now - from) / INTERVALS_MS[interval])) };
+}
+
+/**
+ * Returns how far an export has come; null: nothing was delivered yet, undefined: not known yet. Its latest runs tell it,
+ * unless they are those of a backfill: then the newest interval is asked for, once for each change.
+ */
+export function useLag(project: string, one: BatchExport): Lag | null | undefined {
+  const latest = one.latest_runs[0];
+  const known = deliveredUntil(one.latest_runs);
+  const lag = known === undefined ? undefined : lagOf(one, known);
+  const { data, isPending } = useQuery({
+    queryKey: ['delivered', project, one.id, latest?.id, latest?.status],
+    enabled: latest !== undefined && (lag === undefined || lag.behind > 0),
+    placeholderData: keepPreviousData,
+    queryFn: async () => {
+      const { results } = await answered(
+        api.GET('/api/projects/{project_id}/batch_exports/{id}/runs/', {
+          params: {
+            path: { project_id: project, id: one.id },
+            query: {
+              limit: 1,
+              ordering: '-data_interval_start',
+              status: ['Completed'],
+              start: BEGINNING,
+              after: BEGINNING,
+            },
+          },
+        }),
+      );
+      return deliveredUntil(results) ?? null;
+    },
+  });
+  if (latest === undefined) return null;
+  if (lag?.behind === 0) return lag;
+  if (isPending) return undefined;
+  return data == null ? null : lagOf(one, data);
 }
 
 export function useBackfills(project: string, id: string) {

@@ -1,6 +1,5 @@
 import { Group, Stack, Text } from '@mantine/core';
-import type { Run } from '../client/exports.ts';
-import { type BatchExport, EXPORTS_PAGE, useExports } from '../client/exports.ts';
+import { type BatchExport, EXPORTS_PAGE, type Run, useExports, useLag } from '../client/exports.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
@@ -36,6 +35,7 @@ export default function Exports() {
           { name: 'Rows of', cell: ({ model }) => model, from: 'md' },
           { name: 'Every', cell: ({ interval }) => interval.replace('every ', ''), from: 'sm' },
           { name: 'State', cell: (one) => <ExportState {...one} /> },
+          { name: 'Delivered up to', cell: (one) => <DeliveredUpTo project={project} one={one} />, from: 'xs' },
           { name: 'Last run', cell: (one) => <LastRun run={newest(one)} />, from: 'sm' },
         ]}
       />
@@ -52,6 +52,22 @@ function ExportState(one: BatchExport) {
     <Label color="red">Failing</Label>
   ) : (
     <Label color="green">On</Label>
+  );
+}
+
+/** More intervals than the one that has just ended are behind. */
+const USUAL = 1;
+
+function DeliveredUpTo({ project, one }: { readonly project: string; readonly one: BatchExport }) {
+  const lag = useLag(project, one);
+  if (lag === undefined) return null;
+  return (
+    <Group gap="xs">
+      <Instant at={lag?.until} none="nothing yet" />
+      {lag !== null && lag.behind > USUAL && (
+        <Label color="orange">{`${lag.behind.toLocaleString('en')} intervals behind`}</Label>
+      )}
+    </Group>
   );
 }
 

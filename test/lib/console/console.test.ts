@@ -8,20 +8,9 @@ import { builtConsole } from '../../../infra/local/console.ts';
 import { CONSOLE_FOLDER } from '../../../lib/api/console/folder.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { obstacles } from '../../support/browser.ts';
-import { button, describeConsole, expectSeen, row, whileWritten } from '../../support/console.ts';
+import { button, describeConsole, expectSeen, row, seenAfterReloads, whileWritten } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { run } from '../../support/local-service.ts';
-
-/** Resolves to whether something is there to be seen, at the latest after some reloads of the page. */
-async function seenAfterReloads(page: Page, locator: Locator, left = 20): Promise<boolean> {
-  const isSeen = await locator.waitFor({ timeout: 1_500 }).then(
-    () => true,
-    () => false,
-  );
-  if (isSeen || left === 0) return isSeen;
-  await page.reload();
-  return seenAfterReloads(page, locator, left - 1);
-}
 
 /** What a stranger may call things, each of which would run if it were taken for markup. */
 const HOSTILE = '<img src=x onerror="document.title=\'taken\'">';

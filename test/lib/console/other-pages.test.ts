@@ -1,7 +1,9 @@
 /** What people do beside the main paths: on the pages of alerts, subscriptions, insights, events, exports and settings. */
 import type { APIResponse, Page } from 'playwright-core';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { obstacles } from '../../support/browser.ts';
-import { button, describeConsole, expectSeen, row, whileWritten } from '../../support/console.ts';
+import { button, describeConsole, expectSeen, row, seenAfterReloads, whileWritten } from '../../support/console.ts';
+import { temporaryFolder } from '../../support/context.ts';
 
 /** Shows the page what something was like, until the page has tried to write it. */
 async function asBefore(page: Page, path: string): Promise<void> {
@@ -133,6 +135,58 @@ describeConsole('the console', ({ service, open }) => {
     expect(await obstacles(page)).toEqual([]);
     const { body } = await service().call('GET', api('/'));
     expect(body).toMatchObject({ timezone: 'Europe/Berlin', week_start_day: 1 });
+    expect(complaints).toEqual([]);
+  });
+
+  test('tells how far an export has come, and opens the run of an interval that is chosen with the keyboard', async () => {
+    const one = await made('/batch_exports/', {
+      name: 'Old hours',
+      interval: 'hour',
+      destination: { type: 'Folder', config: { path: temporaryFolder() } },
+    });
+    const { page, complaints } = await open(at('/exports'));
+    await expectSeen(row(page, 'Exports', 'Old hours').getByText('nothing yet'));
+    await made(`/batch_exports/${String(one['id'])}/backfill/`, {
+      start_at: '2015-05-17T10:00:00Z',
+      end_at: '2015-05-17T14:00:00Z',
+    });
+    const listed = row(page, 'Exports', 'Old hours');
+    await expectSeen(listed.getByText('17 May 2015', { exact: true }));
+    // The past is for backfills; what has ended since the export was made is behind.
+    expect(await listed.getByText('behind').count()).toBe(0);
+    await page.clock.setFixedTime(Date.now() + 5 * HOUR_MS);
+    await page.reload();
+    await expectSeen(listed.getByText('5 intervals behind'));
+    await page.getByRole('link', { name: 'Old hours' }).click();
+
+    const strip = page.getByRole('grid', { name: 'Intervals by their state, a row for each day' });
+    await expectSeen(strip.getByRole('row', { name: '2015-05-17' }));
+    const cells = strip.getByRole('button', { name: /: Completed$/ });
+    await expect(seenAfterReloads(page, cells.nth(3))).resolves.toBe(true);
+    expect(await obstacles(page)).toEqual([]);
+    await cells.first().focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    const chosen = String(await page.locator(':focus').getAttribute('aria-label'));
+    expect(chosen).toBe(await cells.nth(2).getAttribute('aria-label'));
+    // Tab leads out of the strip, and back to the same cell.
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Shift+Tab');
+    expect(await page.locator(':focus').getAttribute('aria-label')).toBe(chosen);
+    await page.keyboard.press('Enter');
+    const detail = page.getByRole('dialog', { name: 'Run' });
+    await expectSeen(
+      detail.getByRole('row', { name: /^Interval/ }).getByText(chosen.replace(': Completed', ''), { exact: false }),
+    );
+    await expectSeen(detail.getByText('a backfill'));
+    expect(await obstacles(page)).toEqual([]);
+    await page.reload();
+    await expectSeen(detail.getByText('a backfill'));
+    await page.keyboard.press('Escape');
+    await detail.waitFor({ state: 'detached' });
+    await cells.first().click();
+    await detail.getByRole('link', { name: 'Its log' }).click();
+    await expectSeen(page.getByRole('log').getByText('INFO'));
     expect(complaints).toEqual([]);
   });
 });

@@ -1,14 +1,11 @@
 import { Group, Select, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
-import { answered, api } from '../../client/api.ts';
 import { type Run, useRuns } from '../../client/exports.ts';
 import { useView } from '../address.ts';
 import { Instant, localTime } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
-import { tell, tellProblem } from '../problem.tsx';
-import { ScopedButton } from '../scoped-button.tsx';
-import { isOpen, StatusBadge } from '../status.tsx';
+import { StatusBadge } from '../status.tsx';
 import { To } from '../to.tsx';
+import { RunAction, RunDetail, rowsOf } from './run-detail.tsx';
 import { RunStrip } from './run-strip.tsx';
 
 interface RunsProps {
@@ -60,7 +57,7 @@ export function Runs({ project, id }: RunsProps) {
           onChange={(value) => setView({ since: value ?? undefined })}
         />
       </Group>
-      <RunStrip runs={runs.rows ?? []} />
+      <RunStrip runs={runs.rows ?? []} open={(run) => setView({ run })} />
       <Listing
         label="Runs"
         {...runs}
@@ -102,41 +99,15 @@ export function Runs({ project, id }: RunsProps) {
           { name: 'Action', cell: (run) => <RunAction project={project} run={run} /> },
         ]}
       />
+      {view['run'] !== undefined && (
+        <RunDetail
+          project={project}
+          id={id}
+          run={view['run']}
+          known={runs.rows}
+          close={() => setView({ run: undefined })}
+        />
+      )}
     </Stack>
-  );
-}
-
-const rowsOf = ({ records_completed, records_total_count }: Run): string =>
-  (records_completed ?? records_total_count)?.toLocaleString('en') ?? '–';
-
-function RunAction({ project, run }: { readonly project: string; readonly run: Run }) {
-  const queries = useQueryClient();
-  const params = { path: { project_id: project, id: run.batch_export, run_id: run.id } };
-  const [label, done, request] = isOpen(run.status)
-    ? ([
-        'Cancel',
-        'The run is cancelled.',
-        () => api.POST('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/cancel/', { params }),
-      ] as const)
-    : ([
-        'Retry',
-        'The interval runs again.',
-        () => api.POST('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/retry/', { params }),
-      ] as const);
-  const act = async (): Promise<void> => {
-    try {
-      await answered<unknown>(request());
-      tell(done);
-    } catch (error) {
-      tellProblem(error);
-    }
-    // A retry is a backfill of one interval.
-    for (const list of ['runs', 'backfills'])
-      await queries.invalidateQueries({ queryKey: [list, project, run.batch_export] });
-  };
-  return (
-    <ScopedButton scope="batch_export:write" size="compact-xs" variant="default" onClick={() => void act()}>
-      {label}
-    </ScopedButton>
   );
 }
