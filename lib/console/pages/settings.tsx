@@ -141,8 +141,8 @@ function Times({ project }: { readonly project: Schemas['Project'] }) {
         </ScopedButton>
       </Group>
       <Text size="sm" mt="xs">
-        Insights count their days, weeks and months by it at once, those that are past too; alerts and subscriptions
-        look and send by it after the next time. Exports stay in UTC.
+        Insights count days, weeks and months by these at once, past ones too. Alerts and subscriptions follow after the
+        time that is already set. Exports stay in UTC.
       </Text>
       <Problem error={form.error} fields={['timezone', 'week_start_day']} />
     </form>

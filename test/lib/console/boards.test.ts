@@ -19,13 +19,13 @@ describeConsole('a dashboard in the console', ({ service, open }) => {
     const path = await made({ name: 'Notes', tiles: [{ text: { body: 'Before' } }, { text: { body: 'Other' } }] });
     const { page } = await open(at(path));
     await button(page, 'Edit layout').click();
-    await button(tile(page, 'Before'), 'Edit text').click();
-    const dialog = page.getByRole('dialog', { name: 'Edit text' });
+    await button(tile(page, 'Before'), 'Edit').click();
+    const dialog = page.getByRole('dialog', { name: 'Edit' });
     await dialog.getByRole('textbox', { name: 'Text' }).fill('# After\n\nwords');
     await button(dialog, 'Save').click();
     await expectSeen(tile(page, 'After').getByRole('heading', { name: 'After' }));
 
-    await button(tile(page, 'After'), 'Edit text').click();
+    await button(tile(page, 'After'), 'Edit').click();
     expect(await dialog.getByRole('textbox', { name: 'Text' }).inputValue()).toBe('# After\n\nwords');
     await dialog.getByRole('textbox', { name: 'Text' }).fill('Mine');
     const { tiles } = (await boardAt(path)) as { tiles: { id: number; text: { body: string } }[] };
@@ -52,9 +52,9 @@ describeConsole('a dashboard in the console', ({ service, open }) => {
     });
     const { page, complaints } = await open(at(path), { viewport: { width: 1440, height: 900 } });
     await button(page, 'Edit layout').click();
-    const dialog = page.getByRole('dialog', { name: 'Move elsewhere' });
+    const dialog = page.getByRole('dialog', { name: 'Move to' });
     const choose = async (name: string): Promise<void> => {
-      await button(tile(page, name), 'Move elsewhere').click();
+      await button(tile(page, name), 'Move to').click();
       await dialog.getByRole('combobox', { name: 'Dashboard' }).fill('rchi');
       await page.getByRole('option', { name: 'Archive' }).click();
     };

@@ -1,4 +1,4 @@
-import { ActionIcon, CloseIcon, Group, Select, Stack, Table, Text } from '@mantine/core';
+import { ActionIcon, CloseIcon, Group, List, Select, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import {
@@ -48,45 +48,27 @@ export default function AccessRules({ project, id }: AccessRulesProps) {
       </Text>
       {!mayWrite && <Text size="sm">You may not change these rules.</Text>}
       <Problem error={members.error ?? writing.error} />
-      <Table aria-label="Access" verticalSpacing="xs">
-        <Table.Tbody>
-          <Table.Tr>
-            <Table.Th scope="row" fw={500}>
-              All members
-            </Table.Th>
-            <Table.Td>
-              <LevelChoice
-                of="all members"
-                level={everybody ?? default_access_level}
-                mayWrite={mayWrite}
-                change={(level) => set(null, level === default_access_level ? null : level)}
-              />
-            </Table.Td>
-            <Table.Td />
-          </Table.Tr>
-          {named.map(({ uuid, level, email }) => (
-            <Table.Tr key={uuid}>
-              <Table.Th scope="row" fw={500} style={{ overflowWrap: 'anywhere' }}>
-                {email}
-              </Table.Th>
-              <Table.Td>
-                <LevelChoice of={email} level={level} mayWrite={mayWrite} change={(next) => set(uuid, next)} />
-              </Table.Td>
-              <Table.Td>
-                {mayWrite && (
-                  <ActionIcon
-                    variant="default"
-                    aria-label={`Remove the rule of ${email}`}
-                    onClick={() => set(uuid, null)}
-                  >
-                    <CloseIcon size="1rem" />
-                  </ActionIcon>
-                )}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+      <List listStyleType="none" spacing="sm">
+        <List.Item>
+          <Rule
+            of="all members"
+            level={everybody ?? default_access_level}
+            mayWrite={mayWrite}
+            change={(level) => set(null, level === default_access_level ? null : level)}
+          />
+        </List.Item>
+        {named.map(({ uuid, level, email }) => (
+          <List.Item key={uuid}>
+            <Rule
+              of={email}
+              level={level}
+              mayWrite={mayWrite}
+              change={(next) => set(uuid, next)}
+              remove={() => set(uuid, null)}
+            />
+          </List.Item>
+        ))}
+      </List>
       {mayWrite && (
         <Group align="end">
           <Select
@@ -110,24 +92,39 @@ export default function AccessRules({ project, id }: AccessRulesProps) {
   );
 }
 
-interface LevelChoiceProps {
+interface RuleProps {
   /** Whom it is for. */
   readonly of: string;
   readonly level: AccessLevel;
   readonly mayWrite: boolean;
   readonly change: (level: AccessLevel) => void;
+  /** Absent: the rule is always there. */
+  readonly remove?: () => void;
 }
 
-function LevelChoice({ of, level, mayWrite, change }: LevelChoiceProps) {
-  if (!mayWrite) return <Text size="sm">{ACCESS_LEVELS.find(({ value }) => value === level)?.label}</Text>;
+function Rule({ of, level, mayWrite, change, remove }: RuleProps) {
+  if (!mayWrite) {
+    return (
+      <Text size="sm">
+        {of}: {ACCESS_LEVELS.find(({ value }) => value === level)?.label}
+      </Text>
+    );
+  }
   return (
-    <Select
-      aria-label={`What ${of} may do`}
-      size="xs"
-      data={ACCESS_LEVELS}
-      value={level}
-      allowDeselect={false}
-      onChange={(value) => value !== null && value !== level && change(value)}
-    />
+    <Group align="end" gap="xs" wrap="nowrap">
+      <Select
+        label={`What ${of} may do`}
+        flex={1}
+        data={ACCESS_LEVELS}
+        value={level}
+        allowDeselect={false}
+        onChange={(value) => value !== null && value !== level && change(value)}
+      />
+      {remove !== undefined && (
+        <ActionIcon variant="default" size="input-sm" aria-label={`Remove the rule of ${of}`} onClick={remove}>
+          <CloseIcon size="1rem" />
+        </ActionIcon>
+      )}
+    </Group>
   );
 }

@@ -40,7 +40,7 @@ export function EditText({ body: initial, seen, write }: EditTextProps) {
   const [edited, setEdited] = useState(seen);
   return (
     <FormDialog
-      label="Edit text"
+      label="Edit"
       scope="dashboard:write"
       size="compact-xs"
       dialogSize="lg"

@@ -45,7 +45,7 @@ export function TileActions({ project, dashboard, tile }: TileActionsProps) {
         Copy
       </ScopedButton>
       <FormDialog
-        label="Move elsewhere"
+        label="Move to"
         scope="dashboard:write"
         size="compact-xs"
         initial={{ to_dashboard: '', stays: false }}

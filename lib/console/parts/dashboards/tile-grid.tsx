@@ -112,14 +112,14 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
                     <Handle
                       label={`Move ${name}`}
                       help="Drag, or use the arrow keys"
-                      sign="✥"
+                      path="M8 1v14M1 8h14M6 3l2-2 2 2M6 13l2 2 2-2M3 6L1 8l2 2M13 6l2 2-2 2"
                       onPointerDown={drag(tile.id, false)}
                       onKeyDown={step(tile.id, false)}
                     />
                     <Handle
                       label={`Size ${name}`}
                       help="Drag, or use the arrow keys"
-                      sign="⤡"
+                      path="M3 3l10 10M3 7V3h4M13 9v4H9"
                       onPointerDown={drag(tile.id, true)}
                       onKeyDown={step(tile.id, true)}
                     />
@@ -141,12 +141,13 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
 interface HandleProps {
   readonly label: string;
   readonly help: string;
-  readonly sign: string;
+  /** The lines of its picture, in a square of 16. */
+  readonly path: string;
   readonly onPointerDown: (event: PointerEvent<HTMLElement>) => void;
   readonly onKeyDown: (event: KeyboardEvent) => void;
 }
 
-function Handle({ label, help, sign, ...events }: HandleProps) {
+function Handle({ label, help, path, ...events }: HandleProps) {
   return (
     <ActionIcon
       variant="default"
@@ -155,7 +156,17 @@ function Handle({ label, help, sign, ...events }: HandleProps) {
       style={{ cursor: 'move', touchAction: 'none' }}
       {...events}
     >
-      {sign}
+      <svg
+        viewBox="0 0 16 16"
+        width="1rem"
+        height="1rem"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth={1.2}
+        aria-hidden
+      >
+        <path d={path} />
+      </svg>
     </ActionIcon>
   );
 }
