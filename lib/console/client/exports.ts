@@ -168,7 +168,7 @@ export function useLag(project: string, one: BatchExport): Lag | null | undefine
   const latest = one.latest_runs[0];
   const known = deliveredUntil(one.latest_runs);
   const lag = known === undefined ? undefined : lagOf(one, known);
-  const { data, isPending } = useQuery({
+  const { data } = useQuery({
     queryKey: ['delivered', project, one.id, latest?.id, latest?.status],
     enabled: latest !== undefined && (lag === undefined || lag.behind > 0),
     placeholderData: keepPreviousData,
@@ -192,8 +192,7 @@ export function useLag(project: string, one: BatchExport): Lag | null | undefine
   });
   if (latest === undefined) return null;
   if (lag?.behind === 0) return lag;
-  if (isPending) return undefined;
-  return data == null ? null : lagOf(one, data);
+  return data == null ? data : lagOf(one, data);
 }
 
 export function useBackfills(project: string, id: string) {
