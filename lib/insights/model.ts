@@ -68,6 +68,7 @@ export const InsightQuery = z.object({
   search: text({ blank: true }).optional().describe('Part of the name, the derived name, the description or a tag.'),
   short_id: text({ blank: true }).optional().describe('The one insight of this short id.'),
   favorited: boolean().optional(),
+  deleted: boolean().optional().describe('True: those that were deleted and can be brought back, the last one first.'),
 });
 export type InsightFilter = z.output<typeof InsightQuery>;
 

@@ -19,7 +19,9 @@ export const listInsights = route({
   ...all,
   handler: 'insights/list',
   summary: 'List insights',
-  description: 'Newest first, without those that are deleted, or on hidden dashboards only.',
+  description:
+    'Newest first, without those that are deleted, or on hidden dashboards only. With `deleted: true` those that are ' +
+    'deleted instead.',
   query: InsightQuery,
   response: pageOf(Insight),
   paging: { kind: 'offset' },

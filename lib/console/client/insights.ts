@@ -9,15 +9,22 @@ export type Insight = Schemas['Insight'];
 
 export const INSIGHTS_PAGE = 25;
 
-/** Returns a page of insights; `search`: a part of a name, description or tag, empty for all. */
-export function useInsights(project: string, page: number, search: string) {
+interface InsightFilter {
+  /** A part of a name, description or tag; empty: any. */
+  readonly search: string;
+  /** Those that were deleted, instead of the others. */
+  readonly deleted: boolean;
+}
+
+export function useInsights(project: string, page: number, { search, deleted }: InsightFilter) {
   const query = {
     limit: INSIGHTS_PAGE,
     offset: (page - 1) * INSIGHTS_PAGE,
     ...(search === '' ? {} : { search }),
+    ...(deleted ? { deleted } : {}),
   };
   return useQuery({
-    queryKey: ['insights', project, page, search],
+    queryKey: ['insights', project, query],
     placeholderData: keepPreviousData,
     queryFn: () =>
       answered(api.GET('/api/projects/{project_id}/insights/', { params: { path: { project_id: project }, query } })),

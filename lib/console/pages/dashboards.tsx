@@ -10,14 +10,12 @@ import {
   useDashboards,
 } from '../client/dashboards.ts';
 import { useParam, useView } from '../parts/address.ts';
-import { useSubmission } from '../parts/form.ts';
+import { DeletedSwitch, RestoreButton } from '../parts/deleted.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
-import { tell, tellProblem } from '../parts/problem.tsx';
-import { ScopedButton } from '../parts/scoped-button.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { To } from '../parts/to.tsx';
 
@@ -44,14 +42,7 @@ export default function Dashboards() {
             onChange={(event) => setView({ pinned: event.currentTarget.checked ? 'true' : undefined, page: undefined })}
             mb={8}
           />
-          <Switch
-            label="Deleted"
-            checked={filter.deleted}
-            onChange={(event) =>
-              setView({ deleted: event.currentTarget.checked ? 'true' : undefined, page: undefined })
-            }
-            mb={8}
-          />
+          <DeletedSwitch />
           {filter.tag !== undefined && (
             <Button variant="default" onClick={() => setView({ tag: undefined })}>
               Tag {filter.tag} ✕
@@ -112,35 +103,24 @@ export default function Dashboards() {
             },
             { name: 'Made', cell: ({ created_at }) => <Instant at={created_at} />, from: 'xs' },
             ...(filter.deleted
-              ? [{ name: 'Action', cell: (one: Deleted) => <Restore project={project} one={one} /> }]
+              ? [
+                  {
+                    name: 'Action',
+                    cell: ({ id, name }: Pick<Dashboard, 'id' | 'name'>) => (
+                      <RestoreButton
+                        scope="dashboard:write"
+                        name={name || 'The dashboard'}
+                        restore={() => restoreDashboard(project, id)}
+                        lists={[dashboardKey(project, String(id)), ['dashboards', project]]}
+                      />
+                    ),
+                  },
+                ]
               : []),
           ]}
         />
       </Stack>
     </Page>
-  );
-}
-
-type Deleted = Pick<Dashboard, 'id' | 'name'>;
-
-function Restore({ project, one: { id, name } }: { readonly project: string; readonly one: Deleted }) {
-  const queries = useQueryClient();
-  const { isBusy, attempt } = useSubmission();
-  const restore = async (): Promise<void> => {
-    await restoreDashboard(project, id).then(() => tell(`${name} is back.`), tellProblem);
-    await queries.invalidateQueries({ queryKey: dashboardKey(project, String(id)) });
-    await queries.invalidateQueries({ queryKey: ['dashboards', project] });
-  };
-  return (
-    <ScopedButton
-      scope="dashboard:write"
-      variant="default"
-      size="compact-xs"
-      loading={isBusy}
-      onClick={() => void attempt(restore)}
-    >
-      Restore
-    </ScopedButton>
   );
 }
 

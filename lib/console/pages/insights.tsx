@@ -1,7 +1,8 @@
-import { Stack, Text } from '@mantine/core';
-import { INSIGHTS_PAGE, useInsights } from '../client/insights.ts';
+import { Group, Stack, Text } from '@mantine/core';
+import { INSIGHTS_PAGE, type Insight, setInsightDeleted, useInsights } from '../client/insights.ts';
 import { KINDS } from '../client/questions.ts';
 import { useParam, useView } from '../parts/address.ts';
+import { DeletedSwitch, RestoreButton } from '../parts/deleted.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
@@ -12,12 +13,15 @@ export default function Insights() {
   const project = useParam('project');
   const [view, setView] = useView();
   const page = Number(view['page'] ?? 1);
-  const { search = '' } = view;
-  const { data, error, refetch } = useInsights(project, page, search);
+  const filter = { search: view['search'] ?? '', deleted: view['deleted'] === 'true' };
+  const { data, error, refetch } = useInsights(project, page, filter);
   return (
     <Page title="Insights" actions={<ToButton to={`/projects/${project}/insights/new`}>New insight</ToButton>}>
       <Stack>
-        <SearchField description="A part of the name, the description or a tag" maw={420} />
+        <Group align="end">
+          <SearchField description="A part of the name, the description or a tag" />
+          <DeletedSwitch />
+        </Group>
         <Listing
           label="Insights"
           rows={data?.results}
@@ -26,7 +30,7 @@ export default function Insights() {
           retry={() => void refetch()}
           pages={{ count: data?.count ?? 0, size: INSIGHTS_PAGE, at: page, go: (next) => setView({ page: next }) }}
           empty={
-            search === '' ? (
+            filter.search === '' && !filter.deleted ? (
               <Text>No insights yet. “New insight” asks a question about events, and keeps it.</Text>
             ) : (
               <Text>No insight is like that.</Text>
@@ -35,13 +39,31 @@ export default function Insights() {
           columns={[
             {
               name: 'Name',
-              cell: ({ id, name, derived_name }) => (
-                <To to={`/projects/${project}/insights/${id}`}>{name || derived_name || 'Untitled'}</To>
-              ),
+              cell: ({ id, name, derived_name, deleted }) =>
+                deleted ? (
+                  <Text size="sm">{name || derived_name || 'Untitled'}</Text>
+                ) : (
+                  <To to={`/projects/${project}/insights/${id}`}>{name || derived_name || 'Untitled'}</To>
+                ),
             },
             { name: 'Question', cell: ({ query }) => kindName(query), from: 'xs' },
             { name: 'On dashboards', cell: ({ dashboards }) => dashboards.length, from: 'md' },
             { name: 'Changed', cell: ({ last_modified_at }) => <Instant at={last_modified_at} />, from: 'sm' },
+            ...(filter.deleted
+              ? [
+                  {
+                    name: 'Action',
+                    cell: ({ id, name, derived_name }: Insight) => (
+                      <RestoreButton
+                        scope="insight:write"
+                        name={name || derived_name || 'The insight'}
+                        restore={() => setInsightDeleted(project, id, false)}
+                        lists={['insights', 'insight', 'dashboard'].map((list) => [list, project])}
+                      />
+                    ),
+                  },
+                ]
+              : []),
           ]}
         />
       </Stack>

@@ -24,7 +24,7 @@ import { aboutInsight, insightChange, newInsight } from '../../insights/store.ts
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
-import { keys, ranges } from '../../ports/table/keys.ts';
+import { isSameKind, keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Key, Op, Table } from '../../ports/table/table.ts';
@@ -288,20 +288,25 @@ const pageOf = async (
   count: items.length,
 });
 
-/** Returns the insights of a project that pass the filter, newest first. A short id is one read. */
+/** Returns the insights of a project that pass the filter, newest first, of deleted ones the last one. A short id is one read. */
 async function readFitting(table: Table, project: number, filter: InsightFilter): Promise<readonly InsightItem[]> {
-  const { search = '', short_id, favorited } = filter;
+  const { search = '', short_id, favorited, deleted = false } = filter;
   const sought = search.toLowerCase();
   const fits = ({ name, derived_name, description, tags, favorited: isFavorite = false }: InsightItem): boolean =>
     (favorited === undefined || isFavorite === favorited) &&
     [name, derived_name, description, ...(tags === undefined ? [] : fromJsonText(tags))].some(
       (text) => text?.toLowerCase().includes(sought) === true,
     );
-  if (short_id === undefined) return (await listAll(table, ranges.insightsOf(project))).filter(fits);
+  if (short_id === undefined) {
+    return (await (deleted ? listDeleted(table, project) : listAll(table, ranges.insightsOf(project)))).filter(fits);
+  }
   const id = numberOfShortId(short_id);
   const item = id === undefined ? undefined : await table.get(keys.insight(project, id));
-  return item?.deleted_at === null && fits(item) ? [item] : [];
+  return item !== undefined && (item.deleted_at !== null) === deleted && fits(item) ? [item] : [];
 }
+
+const listDeleted = async (table: Table, project: number): Promise<readonly InsightItem[]> =>
+  (await listAll(table, ranges.deletedOf(project))).filter(isSameKind(keys.insight(project, 0))).toReversed();
 
 /** Returns the page for a member: an insight that they may not see is neither listed nor counted. */
 export async function insightPageFor(

@@ -91,6 +91,39 @@ test('a list is of those that hold a text, have a star, or are the one of a shor
     expect(await listed(`short_id=${other}`)).toEqual([0, []]);
 });
 
+test('those that are deleted are listed when they are asked for, the last one first, until they are brought back', async () => {
+  const world = await dashboards();
+  const { id: dashboard } = await world.dashboard();
+  const names = async (query: string, key?: string) => {
+    const { body } = await world.call('GET', `/insights/?${query}`, undefined, key === undefined ? {} : { key });
+    const { count, results = [] } = body as { count?: number; results?: { name: string }[] };
+    expect(count).toBe(results.length);
+    return results.map(({ name }) => name);
+  };
+  const shortIds: string[] = [];
+  for (const name of ['kept', 'hidden', 'first', 'second']) {
+    const { id, short_id } = await world.insight({ name, dashboards: name === 'hidden' ? [dashboard] : [] });
+    shortIds.push(String(short_id));
+    world.context.clock.advance(1_000);
+    if (name !== 'kept') await patch(world, id, { deleted: true });
+  }
+  // What else was deleted is no insight.
+  const { id: gone } = await world.dashboard({ name: 'gone' });
+  await world.call('PATCH', `/dashboards/${gone}/`, { deleted: true });
+  expect(await names('deleted=true')).toEqual(['second', 'first', 'hidden']);
+  expect(await names('deleted=true&search=fir')).toEqual(['first']);
+  expect(await names(`deleted=true&short_id=${shortIds[2]}`)).toEqual(['first']);
+  expect(await names(`deleted=true&short_id=${shortIds[0]}`)).toEqual([]);
+  expect(await names('deleted=false')).toEqual(['kept']);
+
+  await world.call('PUT', `/dashboards/${dashboard}/access_controls/`, { access_level: 'none' });
+  const member = await world.service.newKey(await world.service.newUser(LEVELS.member));
+  expect(await names('deleted=true', member)).toEqual(['second', 'first']);
+  await patch(world, 3, { deleted: false });
+  expect(await names('deleted=true')).toEqual(['second', 'hidden']);
+  expect(await names('')).toEqual(['first', 'kept']);
+});
+
 test('a list of one short id is empty for whoever may not see it', async () => {
   const world = await dashboards();
   const { id: dashboard } = await world.dashboard();

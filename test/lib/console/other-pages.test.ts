@@ -77,7 +77,7 @@ describeConsole('the console', ({ service, open }) => {
     await expectSeen(row(page, 'Subscription', 'On'));
   });
 
-  test('finds an insight, deletes it and takes that back, on its dashboard too', async () => {
+  test('finds an insight, deletes it, brings it back from the list or where it is told, on its dashboard too', async () => {
     for (const name of ['Money in', 'Money out', 'People']) await trend(name);
     const { page } = await open(at('/insights'));
     await page.getByRole('textbox', { name: 'Search' }).fill('money');
@@ -95,14 +95,27 @@ describeConsole('the console', ({ service, open }) => {
     await expectSeen(row(page, 'Insights', 'Money out'));
     await row(page, 'Insights', 'Money in').waitFor({ state: 'detached' });
     expect(await obstacles(page)).toEqual([]);
-    await button(page, 'Undo').click();
+    await page.getByRole('switch', { name: 'Deleted' }).press('Space');
+    await button(row(page, 'Insights', 'Money in'), 'Restore').click();
+    await expectSeen(page.getByText('No insight is like that.'));
+    await page.getByRole('switch', { name: 'Deleted' }).press('Space');
+    await row(page, 'Insights', 'Money in').getByRole('link').click();
+    await expectSeen(page.getByRole('heading', { name: 'Money in' }));
+    await button(page, 'Delete').click();
+    await button(page.getByRole('dialog'), 'Delete').click();
+    await row(page, 'Insights', 'Money in').waitFor({ state: 'detached' });
+    const undo = (text: string) =>
+      button(page.getByRole('alert').filter({ hasText: text }), 'Undo')
+        .last()
+        .click();
+    await undo('Money in is deleted.');
     await expectSeen(row(page, 'Insights', 'Money in'));
     await page.goto(`${service().address}/#${at(`/dashboards/${String(board['id'])}`)}`);
     await expectSeen(page.getByRole('region', { name: 'Money in' }));
     await button(page, 'Delete').click();
     await button(page.getByRole('dialog'), 'Delete').click();
     await expectSeen(page.getByText('No dashboards yet.'));
-    await button(page, 'Undo').click();
+    await undo('Money is deleted.');
     await expectSeen(row(page, 'Dashboards', 'Money'));
   });
 

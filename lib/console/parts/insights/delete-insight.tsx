@@ -28,7 +28,7 @@ export function DeleteInsight({ project, insight: { id, name, derived_name } }: 
   };
   return (
     <ConfirmButton label="Delete" scope="insight:write" act={remove}>
-      The insight goes from all lists and dashboards. For a few seconds it can be brought back here, later by the API.
+      The insight goes from all lists and dashboards. The list of deleted ones can bring it back.
     </ConfirmButton>
   );
 }
