@@ -72,7 +72,7 @@ function EventDetail({ project, event }: { readonly project: string; readonly ev
         {event.person === null ? event.distinct_id : <PersonLink project={project} distinctId={event.distinct_id} />}
       </Text>
       <Properties label="Properties" properties={event.properties} />
-      {event.person !== null && <Properties label="Person’s properties then" properties={event.person.properties} />}
+      {event.person !== null && <Properties label="Person’s properties now" properties={event.person.properties} />}
     </Stack>
   );
 }
