@@ -49,9 +49,12 @@ export function describeInBrowser(name: string, body: (open: OpenPage) => void):
   });
 }
 
+const axeProgram = (): string => readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
 /** Returns what a person with a screen reader, a keyboard or weak eyes would stumble over. */
 export async function obstacles(page: Page): Promise<unknown[]> {
-  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'));
+  // A page that goes on without a reload has it still.
+  if (await page.evaluate<boolean>("typeof axe === 'undefined'")) await page.evaluate(axeProgram());
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {
       axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
