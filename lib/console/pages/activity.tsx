@@ -1,4 +1,4 @@
-import { Code, Select, Stack, Text } from '@mantine/core';
+import { Box, Code, Select, Stack, Text } from '@mantine/core';
 import { answered, api, type Schemas } from '../client/api.ts';
 import { useOrganizationId } from '../client/organization.ts';
 import { usePaged } from '../client/paged.ts';
@@ -9,32 +9,24 @@ import { Page } from '../parts/page.tsx';
 
 type Entry = Schemas['ActivityEntry'];
 
-/** All that the API has, in this order: one that is missing here is a type error. */
-const IS_SCOPE: Readonly<Record<Entry['scope'], true>> = {
-  Organization: true,
-  OrganizationMembership: true,
-  OrganizationInvite: true,
-  Project: true,
-  PersonalAPIKey: true,
-  Dashboard: true,
-  Insight: true,
-  Person: true,
-  AlertConfiguration: true,
-  Subscription: true,
-  BatchExport: true,
-  BatchExportBackfill: true,
-  BatchExportRun: true,
-  Import: true,
+/** What is changed, in words and in this order: one that the API has and is missing here is a type error. */
+const WORDS: Readonly<Record<Entry['scope'], string>> = {
+  Organization: 'organization',
+  OrganizationMembership: 'member',
+  OrganizationInvite: 'invitation',
+  Project: 'project',
+  PersonalAPIKey: 'key',
+  Dashboard: 'dashboard',
+  Insight: 'insight',
+  Person: 'person',
+  AlertConfiguration: 'alert',
+  Subscription: 'subscription',
+  BatchExport: 'export',
+  BatchExportBackfill: 'backfill',
+  BatchExportRun: 'run',
+  Import: 'import',
 };
-const SCOPES = Object.keys(IS_SCOPE) as Entry['scope'][];
-
-/** Returns a name of the API in words: `BatchExportRun` is `batch export run`. */
-const inWords = (name: string): string =>
-  name
-    .replace('APIKey', 'ApiKey')
-    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
-    .replaceAll('_', ' ')
-    .toLowerCase();
+const SCOPES = Object.keys(WORDS) as Entry['scope'][];
 
 export default function Activity() {
   const organization = useOrganizationId(useParam('project'));
@@ -59,7 +51,7 @@ export default function Activity() {
         <Select
           label="About"
           maw={260}
-          data={SCOPES.map((one) => ({ value: one, label: inWords(one) }))}
+          data={SCOPES.map((one) => ({ value: one, label: WORDS[one] }))}
           value={scope ?? null}
           placeholder="everything"
           clearable
@@ -72,9 +64,14 @@ export default function Activity() {
           rowKey={({ id }) => id}
           empty={<Text>Nothing has happened.</Text>}
           columns={[
-            { name: 'Who', cell: ({ user, is_system }) => (is_system ? 'the service' : (user?.email ?? 'somebody')) },
+            {
+              name: 'Who',
+              cell: ({ user, is_system }) => (
+                <Box miw={{ lg: '10rem' }}>{is_system ? 'the service' : (user?.email ?? 'somebody')}</Box>
+              ),
+            },
             { name: 'What', cell: (entry) => <What entry={entry} /> },
-            { name: 'Key', cell: ({ key_mask }) => key_mask ?? '–', from: 'md' },
+            { name: 'Key', cell: ({ key_mask }) => <span className="one-line">{key_mask ?? '–'}</span>, from: 'md' },
             { name: 'When', cell: ({ created_at }) => <Instant at={created_at} /> },
           ]}
         />
@@ -87,9 +84,9 @@ function What({ entry: { activity, scope, detail } }: { readonly entry: Entry })
   return (
     <Stack gap={2}>
       <Text size="sm">
-        {inWords(activity)} {inWords(scope)} {detail.name !== null && <b>{detail.name}</b>}
+        {activity.replaceAll('_', ' ')} {WORDS[scope]} {detail.name !== null && <b>{detail.name}</b>}
       </Text>
-      {detail.changes.map(({ field, before, after }) => (
+      {detail.changes.filter(saysSomething).map(({ field, before, after }) => (
         <Text key={field} size="xs">
           {field}: {before !== null && <Code>{short(before)}</Code>} is now <Code>{short(after)}</Code>
         </Text>
@@ -97,6 +94,10 @@ function What({ entry: { activity, scope, detail } }: { readonly entry: Entry })
     </Stack>
   );
 }
+
+/** What had no value, and has none, is a field of something new that nobody has filled. */
+const saysSomething = ({ before, after }: Entry['detail']['changes'][number]): boolean =>
+  before !== null || (after !== null && JSON.stringify(after) !== '[]');
 
 const LONGEST = 120;
 

@@ -92,8 +92,12 @@ export default function Keys() {
                 </Text>
               ),
             },
-            { name: 'Key', cell: ({ mask_value }) => mask_value, from: 'sm' },
-            { name: 'Scopes', cell: ({ scopes }) => scopes.join(', '), from: 'md' },
+            { name: 'Key', cell: ({ mask_value }) => <span className="one-line">{mask_value}</span>, from: 'sm' },
+            {
+              name: 'Scopes',
+              cell: ({ scopes }) => (scopes.includes('*') ? 'everything' : scopes.join(', ')),
+              from: 'md',
+            },
             { name: 'Last used', cell: ({ last_used_at }) => <Instant at={last_used_at} />, from: 'xs' },
             { name: 'Expires', cell: ({ expires_at }) => <Instant at={expires_at} />, from: 'md' },
             {

@@ -870,6 +870,28 @@ describeConsole('the console', ({ service, open }) => {
     await row(page, 'Keys', 'Reader').waitFor({ state: 'detached' });
   });
 
+  test('shows names and times on a line of their own beside a long address, where there is room', async () => {
+    await service().send({
+      event: '$pageview',
+      distinct_id: 'reader',
+      timestamp: '2015-05-17T10:05:03Z',
+      properties: { $current_url: `https://example.com/${'presentations/'.repeat(20)}` },
+    });
+    const { page } = await open(at('/events?distinct_id=reader'), { viewport: { width: 1440, height: 900 } });
+    const found = row(page, 'Events', '$pageview');
+    await expectSeen(found);
+    const one = await found.getByText('reader', { exact: true }).boundingBox();
+    for (const text of ['$pageview', '17 May 2015'])
+      expect((await found.getByText(text, { exact: true }).boundingBox())?.height).toBeLessThan(
+        1.5 * (one?.height ?? 0),
+      );
+    await page.goto(`${service().address}/#${at('/activity')}`);
+    // The first start made it: nobody has filled all fields of it.
+    const made = row(page, 'Activity', 'created key First key');
+    await expectSeen(made);
+    expect(await made.textContent()).not.toContain('null');
+  });
+
   test('tells who did what, renames the project, changes its token and deletes one whose name is typed again', async () => {
     const { page } = await open(at('/settings'));
     await page.getByRole('textbox', { name: 'Project’s name' }).fill('Shop');
@@ -995,6 +1017,11 @@ describeConsole('the console', ({ service, open }) => {
       of(`/dashboards/${board}`, 'Web'),
       of('/insights', 'Insights'),
       of('/insights/new', 'New insight'),
+      of('/insights/new', 'New insight', async (page) => {
+        await page.getByRole('combobox', { name: 'Question' }).click();
+        await page.getByRole('option', { name: /^HogQL/ }).click();
+        await page.getByRole('textbox', { name: 'HogQL query' }).waitFor();
+      }),
       of(`/insights/${trend}`, 'Watched'),
       of('/alerts', 'Alerts'),
       of(`/alerts?insight=${trend}`, 'Alerts of Watched'),

@@ -156,6 +156,7 @@ function When({ range, change }: WhenProps) {
   return (
     <Select
       label="When"
+      w="16rem"
       data={[...other, ...RANGES]}
       value={isListed ? range.date_from : 'days'}
       allowDeselect={false}
