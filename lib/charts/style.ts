@@ -73,7 +73,7 @@ ${each(DASHES, (dash, at) => (at === 0 ? '' : `.chart .line.d${at} { stroke-dash
 .chart .cohorts tbody th { font-weight: 400; }
 ${each(shades, (at) => `.chart .h${at} { background: color-mix(in srgb, var(--shade) ${at * 5}%, var(--tile)); }`)}
 .chart .pie { display: flex; flex-wrap: wrap; align-items: center; gap: 1rem; }
-.chart .pie > svg { flex: none; margin: 2px; }
+.chart .pie > svg { flex: none; align-self: start; margin: 2px; }
 .chart .pie table { flex: 1 1 12rem; }
 .chart .pie th svg { display: inline-block; margin-inline-end: .25rem; }
 .chart .world path { stroke: var(--tile); stroke-width: .5; }

@@ -64,12 +64,7 @@ export default function Activity() {
           rowKey={({ id }) => id}
           empty={<Text>Nothing has happened.</Text>}
           columns={[
-            {
-              name: 'Who',
-              cell: ({ user, is_system }) => (
-                <Box miw={{ lg: '10rem' }}>{is_system ? 'the service' : (user?.email ?? 'somebody')}</Box>
-              ),
-            },
+            { name: 'Who', cell: (entry) => <Box miw={{ lg: '10rem' }}>{whoDid(entry)}</Box>, from: 'sm' },
             { name: 'What', cell: (entry) => <What entry={entry} /> },
             { name: 'Key', cell: ({ key_mask }) => <span className="one-line">{key_mask ?? '–'}</span>, from: 'md' },
             { name: 'When', cell: ({ created_at }) => <Instant at={created_at} /> },
@@ -80,7 +75,10 @@ export default function Activity() {
   );
 }
 
-function What({ entry: { activity, scope, detail } }: { readonly entry: Entry }) {
+const whoDid = ({ user, is_system }: Entry): string => (is_system ? 'the service' : (user?.email ?? 'somebody'));
+
+function What({ entry }: { readonly entry: Entry }) {
+  const { activity, scope, detail } = entry;
   return (
     <Stack gap={2}>
       <Text size="sm">
@@ -91,6 +89,9 @@ function What({ entry: { activity, scope, detail } }: { readonly entry: Entry })
           {field}: {before !== null && <Code>{short(before)}</Code>} is now <Code>{short(after)}</Code>
         </Text>
       ))}
+      <Text size="xs" c="dimmed" hiddenFrom="sm">
+        by {whoDid(entry)}
+      </Text>
     </Stack>
   );
 }

@@ -311,4 +311,15 @@ describeInBrowser('charts in a browser', (visit) => {
     await show('ActionsBar', [7]);
     expect(await widthOf('.marks .bar')).toBeLessThan(0.2 * (await widthOf('.marks')));
   });
+
+  test('have a pie where they begin, however many slices are named beside it', async () => {
+    const { page } = await visit({ viewport: { width: 600, height: 400 } });
+    const sample = SAMPLES.find(({ name }) => name === 'a pie of many');
+    const drawn = figure(chartOf(sample?.query, sample?.answered ?? { results: [] })).toString();
+    await page.setContent(`<style>${STYLE}${CHART_STYLE}</style>${drawn}`);
+    const boxOf = (selector: string) => page.locator(selector).first().boundingBox();
+    const [pie, names] = [await boxOf('.pie > svg'), await boxOf('.pie table')];
+    expect(names?.height).toBeGreaterThan(1.2 * (pie?.height ?? 0));
+    expect(pie?.y).toBeLessThan((names?.y ?? 0) + 5);
+  });
 });

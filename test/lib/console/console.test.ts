@@ -870,7 +870,7 @@ describeConsole('the console', ({ service, open }) => {
     await row(page, 'Keys', 'Reader').waitFor({ state: 'detached' });
   });
 
-  test('shows names and times on a line of their own beside a long address, where there is room', async () => {
+  test('shows names and times on a line of their own where there is room, and who did what where there is none', async () => {
     await service().send({
       event: '$pageview',
       distinct_id: 'reader',
@@ -890,6 +890,9 @@ describeConsole('the console', ({ service, open }) => {
     const made = row(page, 'Activity', 'created key First key');
     await expectSeen(made);
     expect(await made.textContent()).not.toContain('null');
+    await page.setViewportSize({ width: 360, height: 900 });
+    await expectSeen(made.getByText('by the service'));
+    await page.getByRole('columnheader', { name: 'Who' }).waitFor({ state: 'hidden' });
   });
 
   test('tells who did what, renames the project, changes its token and deletes one whose name is typed again', async () => {
