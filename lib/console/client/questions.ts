@@ -171,6 +171,7 @@ function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
         targetEntity: { id: start?.event ?? null, type: 'events' },
         returningEntity: { id: back?.event ?? null, type: 'events' },
       },
+      ...brokenDown,
     },
     StickinessQuery: { kind: 'StickinessQuery', ...shared, series, interval },
     LifecycleQuery: { kind: 'LifecycleQuery', ...shared, series: series.slice(0, 1), interval },

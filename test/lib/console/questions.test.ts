@@ -58,6 +58,15 @@ test('whatever the form asks, the service reads, and the form says it again', ()
   );
 });
 
+test.each(['TrendsQuery', 'FunnelsQuery', 'RetentionQuery'] as const)(
+  'a %s is broken down by what is chosen',
+  (kind) => {
+    const breakdown = { key: 0, type: 'person', property: 'plan' } as const;
+    const { source } = queryOf({ ...FIRST_QUESTION, kind, breakdowns: [breakdown] }) as { source: unknown };
+    expect(source).toMatchObject({ kind, breakdownFilter: { breakdown: 'plan', breakdown_type: 'person' } });
+  },
+);
+
 const trend = (more: object) => ({
   kind: 'InsightVizNode',
   source: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }], ...more },

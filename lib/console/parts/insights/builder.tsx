@@ -32,7 +32,7 @@ interface BuilderProps {
 
 const WITH_SERIES: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery', 'StickinessQuery'];
 const WITH_INTERVAL: readonly QuestionKind[] = ['TrendsQuery', 'StickinessQuery', 'LifecycleQuery'];
-const WITH_BREAKDOWN: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery'];
+const WITH_BREAKDOWN: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery', 'RetentionQuery'];
 
 /** Makes a question by choosing. */
 export function Builder({ project, question, change, run, fault }: BuilderProps) {
