@@ -192,7 +192,9 @@ async function all(connection: DuckDBConnection, sql: string, types: readonly Ty
     }
     return value;
   };
-  for await (const chunk of await connection.stream(sql)) {
+  // What is streamed is planned twice, so that a result of which it is known that it is small comes at once.
+  const result = types.every((type) => SHORT.has(type)) ? await connection.run(sql) : await connection.stream(sql);
+  for await (const chunk of result) {
     for (const row of chunk.getRows()) found.push(row.map((value, n) => measured(readers[n]?.(value) ?? null)));
     values += chunk.rowCount * types.length;
     if (values > MAX_VALUES || characters > MAX_CHARACTERS)
@@ -203,6 +205,9 @@ async function all(connection: DuckDBConnection, sql: string, types: readonly Ty
   }
   return found;
 }
+
+/** Types whose values are of one size: rows of them are numbers, which are few. */
+const SHORT: ReadonlySet<Type> = new Set(['integer', 'float', 'boolean', 'instant', 'date']);
 
 type Read = (value: DuckDBValue) => unknown;
 
