@@ -31,7 +31,11 @@ export const lakeWorker = ({ clock, log, settings }: Pick<Context, 'clock' | 'lo
     copies: lakeCopies({ lake: lake(), folder: FOLDER, mostBytes: COPIES_BYTES }),
     answers: workers({
       program: program('answer-worker'),
-      options: { lake: FOLDER, memoryLimit: ANSWER_MEMORY.database } satisfies AnswerWorkerOptions,
+      options: {
+        lake: FOLDER,
+        parsed: join(tmpdir(), 'parsed'),
+        memoryLimit: ANSWER_MEMORY.database,
+      } satisfies AnswerWorkerOptions,
       what: 'Answering the query',
       memoryMb: ANSWER_MEMORY.workerMb,
       silenceMs: BACKGROUND_MS,

@@ -123,7 +123,11 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
   const answering = (silenceMs: number) =>
     pool({
       program: join(import.meta.dirname, '../../lib/insights/answering/answer-worker.ts'),
-      options: { lake: lakeIn(folder), memoryLimit: ANSWER_DATABASE_MEMORY } satisfies AnswerWorkerOptions,
+      options: {
+        lake: lakeIn(folder),
+        parsed: join(temporaryIn(folder), 'parsed'),
+        memoryLimit: ANSWER_DATABASE_MEMORY,
+      } satisfies AnswerWorkerOptions,
       what: 'Answering the query',
       turns: ANSWER_TURNS,
       memory: ANSWER_MEMORY_MB,

@@ -9,13 +9,15 @@ import { worldDatabase } from './world.ts';
 export interface AnswerWorkerOptions {
   /** The folder of the lake, or of copies of it. */
   readonly lake: string;
+  /** The folder where it is kept, for workers that start later, what the program's own questions are parsed to. */
+  readonly parsed: string;
   /** What DuckDB holds at most, as it writes sizes. */
   readonly memoryLimit: string;
 }
 
-void serveTasks<AnswerWorkerOptions>(async ({ folder, options: { lake, memoryLimit } }) => {
+void serveTasks<AnswerWorkerOptions>(async ({ folder, options: { lake, parsed, memoryLimit } }) => {
   const files = folderFiles(lake);
-  const worlds = worldDatabase({ lake: files, tempDirectory: folder, memoryLimit });
+  const worlds = worldDatabase({ lake: files, parsed: folderFiles(parsed), tempDirectory: folder, memoryLimit });
   return {
     answer: (asked: Asked) => computed(worlds, asked),
     'answer-of-copies': (asked: AnswerOfCopies) =>

@@ -15,8 +15,10 @@ import { constant } from '../../hogql/write.ts';
 import type { Written } from '../../lake/intact.ts';
 import type { Model } from '../../lake/schema.ts';
 import { invalid } from '../../ports/errors.ts';
+import type { FileStore } from '../../ports/files/files.ts';
 import { DAY_MS } from '../../ports/units.ts';
 import type { Question, Rows, World } from '../kinds/kind.ts';
+import { parsedQuestions } from './parsed-questions.ts';
 import { INSIGHT_TABLES, readsSessions, readsTies } from './tables.ts';
 
 /** A file of the lake. The timestamps of its rows are milliseconds since 1970, inclusive. */
@@ -81,15 +83,19 @@ const LONGEST_SESSION_MS = DAY_MS;
 /** Parsed texts that are kept; those of the program are fewer. */
 const MAX_PARSED = 200;
 
-/** Returns what makes worlds over files of a project, whose questions `answer` answers. */
-export function lookingWorlds(parser: Parser = hogqlParser()) {
+/**
+ * Returns what makes worlds over files of a project, whose questions `answer` answers. `files`: where it is kept what the
+ * program's own are parsed to; what callers wrote never is.
+ */
+export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileStore, 'read' | 'write'>) {
   const parsed = new Map<string, Promise<Syntax>>();
+  const parsedOwn = files && parsedQuestions(parser, files);
 
-  const syntaxOf = (hogql: string): Promise<Syntax> => {
+  const syntaxOf = ({ hogql, limit }: Question): Promise<Syntax> => {
     const known = parsed.get(hogql);
     if (known !== undefined) return known;
     if (parsed.size >= MAX_PARSED) parsed.clear();
-    const made = parser.query(hogql);
+    const made = limit === undefined && parsedOwn ? parsedOwn(hogql) : parser.query(hogql);
     parsed.set(hogql, made);
     return made;
   };
@@ -103,7 +109,7 @@ export function lookingWorlds(parser: Parser = hogqlParser()) {
       const { limit } = question;
       const { timezone: zone, weekStartDay } = moment;
       const { syntax, checked, given } = await understood(async () => {
-        const syntax = filled(await syntaxOf(question.hogql), question.values ?? {});
+        const syntax = filled(await syntaxOf(question), question.values ?? {});
         const given = limit === undefined ? undefined : Math.min(ownLimit(syntax) ?? limit.otherwise, limit.most);
         const asked = given === undefined ? syntax : { ...syntax, limit: constant(given + 1) };
         return { syntax, given, checked: checkedSelect(asked, { tables: INSIGHT_TABLES, zone, weekStartDay }) };

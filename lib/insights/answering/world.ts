@@ -35,6 +35,8 @@ export interface WorldDatabase {
 interface WorldOptions extends DatabaseLimits {
   readonly lake: Pick<FileStore, 'address' | 'root'>;
   readonly parser?: Parser;
+  /** Where it is kept, for processes that start later, what the program's own questions are parsed to. Default: nowhere. */
+  readonly parsed?: Pick<FileStore, 'read' | 'write'>;
 }
 
 const DUCKDB_TABLES: TableDialect = {
@@ -53,11 +55,11 @@ const MAX_CHARACTERS = 100_000_000;
 const MAX_KNOWN = 50_000;
 
 /** Returns what makes worlds. It opens DuckDB when it is first asked something. */
-export function worldDatabase({ lake, parser, ...limits }: WorldOptions): WorldDatabase {
+export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions): WorldDatabase {
   const folder = limits.tempDirectory ?? ownFolder();
   let database: Promise<DuckDBInstance> | undefined;
   const isIntact = intactFiles();
-  const lookingWorld = lookingWorlds(parser);
+  const lookingWorld = lookingWorlds(parser, parsed);
 
   const connected = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
     // Under its name a file of the lake never becomes another, and each is found intact before it is read.

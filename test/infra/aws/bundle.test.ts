@@ -177,7 +177,7 @@ describe('a bundle', () => {
     for (const { name, program, task, input } of workers) {
       const pool = workerPool({
         program: join(bundles.folder(name), program),
-        options: { memoryLimit: '100MB', place: '/no', lake: '/no' },
+        options: { memoryLimit: '100MB', place: '/no', lake: '/no', parsed: '/no' },
         what: 'The work',
         turns: { atOnce: 1, each: 1 },
         memory: { each: 1_000, all: 1_000 },

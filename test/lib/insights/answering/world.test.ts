@@ -1,4 +1,5 @@
 import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { hogqlParser } from '../../../../lib/hogql/parse.ts';
 import type { WorldFile, WorldFiles } from '../../../../lib/insights/answering/looking-world.ts';
 import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
@@ -194,6 +195,52 @@ test('a file that lies in the place of another is not read by what is known of t
   ]);
   for (const query of [seen, 'SELECT count() FROM events'])
     await expect(asked(both, query)).rejects.toThrow('it is not there');
+});
+
+test('the questions of the program are parsed once for all processes, and what callers write is kept nowhere', async () => {
+  const lake = folderFiles(temporaryFolder());
+  const rows = EVENTS.map(({ event }, n) => ({ event, uuid: `u${n}` }));
+  const events = (await writeRows(lake, [rows])).map((file) => ({ ...file, min_timestamp: 0, max_timestamp: 0 }));
+  const kept = folderFiles(temporaryFolder());
+  const own = "SELECT event, count() AS times, (1, 'x', 0.5) FROM events GROUP BY event ORDER BY event";
+  const written = "SELECT count() FROM events WHERE event = 'secret'";
+  /** Asks both in a process that has just started; returns what it parsed, and the rows. */
+  const started = async () => {
+    const parsed: string[] = [];
+    const parser = hogqlParser();
+    const query = (text: string) => (parsed.push(text), parser.query(text));
+    const worlds = worldDatabase({ lake, parser: { ...parser, query }, parsed: kept });
+    const world = worlds.world(
+      { events, persons: [] },
+      { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] },
+    );
+    const found = [
+      await world.rows({ hogql: own }),
+      await world.rows({ hogql: written, limit: { otherwise: 10, most: 10 } }),
+    ];
+    await worlds.close();
+    return { parsed, rows: found.map((one) => one.rows) };
+  };
+  const first = await started();
+  expect(first).toEqual({
+    parsed: [own, written],
+    rows: [
+      [
+        ['paid', 1, [1, 'x', 0.5]],
+        ['seen', 4, [1, 'x', 0.5]],
+      ],
+      [[0]],
+    ],
+  });
+  expect(await started()).toEqual({ ...first, parsed: [written] });
+  const texts: string[] = [];
+  for await (const { path } of kept.list('')) {
+    texts.push(String(await kept.read(path)));
+    await kept.write(path, '{"cut');
+  }
+  expect(texts).toEqual([expect.not.stringContaining('secret')]);
+  expect(await started()).toEqual(first);
+  expect(await started()).toEqual({ ...first, parsed: [written] });
 });
 
 test('a refusal says where in the text of the caller it is, and nothing of places in other texts', async () => {
