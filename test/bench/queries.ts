@@ -13,6 +13,7 @@ const SAMPLES = { queries: 5, requests: 60 };
 const START = Date.UTC(2025, 5, 1);
 const PERSONS = 100_000;
 const series = [{ kind: 'EventsNode', event: '$pageview' }];
+const signedUp = { kind: 'EventsNode', event: 'signed_up' };
 /** All thirty days. */
 const dateRange = { date_from: '2025-06-01', date_to: '2025-06-30' };
 
@@ -90,7 +91,7 @@ const MEASURED: readonly Measured[] = [
   },
   {
     what: 'funnel of two steps',
-    query: { kind: 'FunnelsQuery', series: [series[0], { kind: 'EventsNode', event: 'signed_up' }], dateRange },
+    query: { kind: 'FunnelsQuery', series: [series[0], signedUp], dateRange },
     sql: `SELECT count(DISTINCT person) FILTER (event = '$pageview'), count(DISTINCT person) FILTER (is_done) FROM (
         SELECT person, event, event = 'signed_up' AND timestamp_us - max(if(event = '$pageview', timestamp_us, NULL))
           OVER (PARTITION BY person ORDER BY timestamp_us) <= 14 * 86400000000 AS is_done
@@ -234,7 +235,7 @@ const TILES: readonly object[] = [
   { kind: 'TrendsQuery', series: [pageviews], dateRange, trendsFilter: { display: 'ActionsLineGraphCumulative' } },
   { kind: 'StickinessQuery', series, dateRange },
   { kind: 'StickinessQuery', series, dateRange, stickinessFilter: { computedAs: 'cumulative' } },
-  { kind: 'FunnelsQuery', series: [series[0], series[0]], dateRange },
+  { kind: 'FunnelsQuery', series: [series[0], signedUp], dateRange },
   { kind: 'RetentionQuery', dateRange, retentionFilter: { period: 'Day', totalIntervals: 30 } },
 ];
 
