@@ -1,6 +1,6 @@
 import { ActionIcon, Button, CloseIcon, Group, Select, Stack, TextInput } from '@mantine/core';
 import { anotherFilter, BARE, type Filter, OPERATORS, PROPERTY_TYPES } from '../client/property-filters.ts';
-import { PersonsNote, PropertyName, PropertyValue } from './property-name.tsx';
+import { PropertyName, PropertyValue } from './property-name.tsx';
 
 interface PropertyFiltersProps {
   readonly filters: readonly Filter[];
@@ -68,7 +68,6 @@ export function PropertyFilters({ filters, change }: PropertyFiltersProps) {
           </ActionIcon>
         </Group>
       ))}
-      <PersonsNote types={filters.map(({ type }) => type)} />
       <Group>
         <Button size="xs" variant="default" onClick={() => change([...filters, anotherFilter(filters)])}>
           Add a filter

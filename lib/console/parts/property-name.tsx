@@ -2,7 +2,6 @@ import { Autocomplete, Group, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { type NamedType, usePropertyNames, usePropertyValues } from '../client/names.ts';
-import type { PropertyType } from '../client/property-filters.ts';
 import { useParam } from './address.ts';
 
 /** Until somebody stops to write. */
@@ -58,15 +57,5 @@ export function PropertyValue({ label, type, property, value, change }: Property
   const values = usePropertyValues(useParam('project'), type, property, isAsked);
   return (
     <Autocomplete label={label} data={[...values]} value={value} onChange={change} onFocus={() => setAsked(true)} />
-  );
-}
-
-/** Says where properties of persons are read, where some are asked for. */
-export function PersonsNote({ types }: { readonly types: readonly PropertyType[] }) {
-  if (!types.includes('person')) return null;
-  return (
-    <Text size="xs" c="dimmed">
-      A person’s properties are those that each event carries. Imported events may carry some, captured ones do not.
-    </Text>
   );
 }

@@ -19,7 +19,7 @@ import type { FileStore } from '../../ports/files/files.ts';
 import { DAY_MS } from '../../ports/units.ts';
 import type { Question, Rows, World } from '../kinds/kind.ts';
 import { parsedQuestions } from './parsed-questions.ts';
-import { INSIGHT_TABLES, readsSessions, readsTies } from './tables.ts';
+import { INSIGHT_TABLES, readsPersons, readsSessions, readsTies } from './tables.ts';
 
 /** A file of the lake. The timestamps of its rows are milliseconds since 1970, inclusive. */
 export interface WorldFile extends Partial<Written> {
@@ -61,7 +61,7 @@ export interface CheckedQuestion {
   readonly tables: readonly (readonly [table: string, columns: ReadonlySet<string>])[];
   /** It asks whose distinct_ids are. */
   readonly isTied: boolean;
-  /** It selects from persons; from events, or sessions of events. */
+  /** It asks what persons are like; selects from events, or sessions of events. */
   readonly hasPersons: boolean;
   readonly hasEvents: boolean;
   /** The files of events that its range touches, whether or not it selects from them. */
@@ -122,7 +122,7 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
       // Printing alone tells what is read where.
       trinoSelect(checked.query, (table, columns) => (tables.push([table, columns]), table), at);
       const isTied = tables.some(([table, columns]) => readsTies(table, columns));
-      const hasPersons = tables.some(([table]) => table === 'persons');
+      const hasPersons = tables.some(([table, columns]) => readsPersons(table, columns));
       const hasEvents = tables.some(([table]) => table !== 'persons');
       persons ||= isTied || hasPersons;
       const margin = tables.some(([table, columns]) => readsSessions(table, columns)) ? LONGEST_SESSION_MS : 0;

@@ -156,9 +156,16 @@ export const INSIGHT_TABLES: ReadonlyMap<string, Table> = new Map([
   ['sessions', tableOf({ session_id: SESSION_ID, id: SESSION_ID, ...SESSION_FIELDS })],
 ]);
 
+/** Columns of events and sessions that go by whose a distinct_id is. */
+const TIED = ['person_id', 'person_created_us', 'person_properties', 'session_person_id'];
+
 /** Does one of these tables and columns need to know whose a distinct_id is? */
 export const readsTies = (table: string, columns: ReadonlySet<string>): boolean =>
-  ['person_id', 'person_created_us', 'session_person_id'].some((column) => table !== 'persons' && columns.has(column));
+  table !== 'persons' && TIED.some((column) => columns.has(column));
+
+/** Does one of these tables and columns need to know what persons are like? */
+export const readsPersons = (table: string, columns: ReadonlySet<string>): boolean =>
+  table === 'persons' || columns.has('person_properties');
 
 const sessionColumns = new Map(Object.values(SESSION_FIELDS).map(({ column, aggregate }) => [column, aggregate]));
 
@@ -169,7 +176,8 @@ export const readsSessions = (table: string, columns: ReadonlySet<string>): bool
 /**
  * Returns SQL, which may stand after FROM, of a table's rows with these columns. What is not asked for is neither read
  * nor joined. Whose a distinct_id is, its newest tie says, for events from before the tie too; who has no person goes
- * by the id that the event carries, else by their distinct_id.
+ * by the id that the event carries, else by their distinct_id. The properties of its person are those that an event
+ * carries, which imported ones may; of one that carries none, those that the person has now.
  */
 export function relation(table: string, columns: ReadonlySet<string>, sources: Sources, dialect: TableDialect): string {
   if (table === 'persons') return `(SELECT ${listed([...columns])} FROM ${sources.persons})`;
@@ -187,7 +195,7 @@ const listed = (columns: readonly string[]): string =>
 
 function events(
   columns: ReadonlySet<string>,
-  { events: rowsWith, columnOf, ties }: Sources,
+  { events: rowsWith, columnOf, ties, persons }: Sources,
   dialect: TableDialect,
 ): string {
   const isTied = readsTies('events', columns);
@@ -204,12 +212,17 @@ function events(
     if (column === 'person_id')
       return `coalesce(ties.person_id, ${lake('person_id')}, ${lake('distinct_id')}) AS person_id`;
     if (column === 'person_created_us') return 'ties.person_created_us';
+    if (column === 'person_properties') return `coalesce(${lake(column)}, people.properties) AS person_properties`;
     if (column === 'session_id') return `nullif(${textOf('$session_id')}, '') AS session_id`;
     const property = TEXTS.get(column);
     return property === undefined ? lake(column) : `${textOf(property)} AS ${column}`;
   });
   const text = values.length === 0 ? '1 AS nothing' : values.join(', ');
-  return `SELECT ${text} FROM ${rowsWith(read)} AS lake${isTied ? ` LEFT JOIN ${ties} AS ties ON lake.distinct_id = ties.distinct_id` : ''}`;
+  const tied = isTied ? `LEFT JOIN ${ties} AS ties ON lake.distinct_id = ties.distinct_id` : '';
+  const known = readsPersons('events', columns)
+    ? `LEFT JOIN ${persons} AS people ON ties.person_id = people.person_id`
+    : '';
+  return `SELECT ${text} FROM ${rowsWith(read)} AS lake ${tied} ${known}`;
 }
 
 function sessions(columns: ReadonlySet<string>, sources: Sources, dialect: TableDialect): string {

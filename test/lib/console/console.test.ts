@@ -393,11 +393,11 @@ describeConsole('the console', ({ service, open }) => {
     await button(page, 'Add a breakdown').click();
     await choose('Breakdown 2 by', 'person');
     await choose('Property of breakdown 2', /^country 3 persons$/);
-    await expectSeen(page.getByText('A person’s properties are those that each event carries.'));
+    await expectSeen(cells('pro').filter({ hasText: 'GB' }));
     await button(page, 'Add a breakdown').click();
     await choose('Breakdown 3 by', 'HogQL');
     await page.getByRole('textbox', { name: 'Expression of breakdown 3' }).fill('upper(event)');
-    await expectSeen(cells('pro').filter({ hasText: 'GB' }).filter({ hasText: 'BOUGHT' }));
+    await expectSeen(cells('BOUGHT').filter({ hasText: 'free' }));
     expect(await button(page, 'Add a breakdown').count()).toBe(0);
 
     await button(page, 'Add a filter').click();

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, CloseIcon, Group, Select, Stack, TextInput } from '@mantine/core';
 import { PROPERTY_TYPES } from '../../client/property-filters.ts';
 import { anotherBreakdown, type Breakdown, MOST_BREAKDOWNS } from '../../client/questions.ts';
-import { PersonsNote, PropertyName } from '../property-name.tsx';
+import { PropertyName } from '../property-name.tsx';
 
 interface BreakdownsProps {
   readonly all: readonly Breakdown[];
@@ -49,7 +49,6 @@ export function Breakdowns({ all, change }: BreakdownsProps) {
           </ActionIcon>
         </Group>
       ))}
-      <PersonsNote types={all.map(({ type }) => type)} />
       {all.length < MOST_BREAKDOWNS && (
         <Group>
           <Button size="xs" variant="default" onClick={() => change([...all, anotherBreakdown(all)])}>

@@ -54,6 +54,24 @@ test('persons are those that are there now, and events know since when theirs is
   ]);
 });
 
+test('an event that carries no properties of its person has those of now, through merges, and keeps those that it carries', async () => {
+  const events = [...EVENTS, { ...EVENTS[0], timestamp: '2026-01-06T10:00:00Z', person_properties: { plan: 'old' } }];
+  const deleted = { id: 'gone', distinct_ids: ['named'], is_deleted: true, properties: { plan: 'none' } };
+  const world = await insightWorld({ events, persons: [...MERGED, deleted] });
+  const hogql = 'SELECT distinct_id, person.properties.plan, person_properties FROM events ORDER BY timestamp';
+  expect((await world.rows({ hogql })).rows).toEqual([
+    ['phone', 'pro', '{"plan":"pro"}'],
+    ['laptop', 'pro', '{"plan":"pro"}'],
+    ['laptop', 'pro', '{"plan":"pro"}'],
+    ['nobody', null, null],
+    ['named', null, null],
+    ['phone', 'old', '{"plan":"old"}'],
+  ]);
+  expect(world.looked().persons).toBe(true);
+  const pro = "SELECT count() FROM events WHERE person.properties.plan = 'pro'";
+  expect((await world.rows({ hogql: pro })).rows).toEqual([[3]]);
+});
+
 test('sessions are what their events say', async () => {
   const at = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString();
   const of = (session: string, minute: number, url?: string) => ({

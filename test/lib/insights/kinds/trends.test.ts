@@ -568,8 +568,12 @@ describe('Trends of random events', () => {
     const persons = [
       { id: 'person 1', distinct_ids: ['d1', 'd2'] },
       { id: 'person 2', distinct_ids: ['d3'] },
-      { id: 'person 1', distinct_ids: ['d3'] },
+      { id: 'person 1', distinct_ids: ['d3'], properties: { plan: 'team' } },
+      { id: 'person 4', distinct_ids: ['d4'] },
     ];
+    // Person 1 has that of the newest state of one of their ids.
+    const planNow = (distinct_id: string): string | undefined =>
+      ['d1', 'd2', 'd3'].includes(distinct_id) ? 'team' : undefined;
     const personOf = (distinct_id: string): string =>
       ['d1', 'd2', 'd3'].includes(distinct_id) ? 'person 1' : distinct_id;
     await fc.assert(
@@ -623,7 +627,7 @@ describe('Trends of random events', () => {
                     one: textOf(properties.$browser),
                     two: `${textOf(properties.$browser)}::${textOf(properties.$os)}`,
                     url: addressOf(properties.$current_url),
-                    person: textOf(plan),
+                    person: textOf(plan ?? planNow(distinct_id)),
                     hogql: `x${properties.$os ?? ''}`,
                   }[one.breakdown],
                 }),
