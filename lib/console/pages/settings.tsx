@@ -2,12 +2,24 @@ import { Card, Group, Select, Stack, Switch, Text, TextInput, Title } from '@man
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { useProject } from '../client/access.ts';
-import { ADDRESS, answered, api, type Schemas } from '../client/api.ts';
+import { ADDRESS, answered, api, type Versioned } from '../client/api.ts';
 import { changedOf } from '../client/json.ts';
-import { useOrganization } from '../client/organization.ts';
+import {
+  type Organization,
+  organizationSettingsKey,
+  type Project,
+  type ProjectChange,
+  projectSettingsKey,
+  readOrganization,
+  readProject,
+  useOrganizationSettings,
+  useProjectSettings,
+  writeOrganization,
+  writeProject,
+} from '../client/settings.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { disputedFields } from '../parts/conflict-notice.tsx';
 import { Copied } from '../parts/copied.tsx';
 import { useForm } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
@@ -15,12 +27,13 @@ import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
+import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
 export default function Settings() {
   const id = useParam('project');
-  const { data: project, error, refetch } = useProject(id);
-  const { data: organization } = useOrganization(project?.organization);
-  if (project === undefined) {
+  const { data: seen, error, refetch } = useProjectSettings(id);
+  const { data: organization } = useOrganizationSettings(seen?.value.organization);
+  if (seen === undefined) {
     return (
       <Page title="Settings">
         {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
@@ -30,9 +43,9 @@ export default function Settings() {
   return (
     <Page title="Settings">
       <Stack maw={720}>
-        <ProjectSettings key={project.name} project={project} />
-        <TokenSettings project={project} />
-        {organization !== undefined && <OrganizationSettings key={organization.name} organization={organization} />}
+        <ProjectSettings seen={seen} />
+        <TokenSettings project={seen.value} />
+        {organization !== undefined && <OrganizationSettings seen={organization} />}
       </Stack>
     </Page>
   );
@@ -49,7 +62,7 @@ function NameForm({ label, scope, initial, save }: NameFormProps) {
   const form = useForm({ name: initial });
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    if (await form.attempt(() => save(form.values.name))) tell('The name is changed.');
+    await form.attempt(() => save(form.values.name));
   };
   return (
     <form onSubmit={(event) => void submit(event)}>
@@ -64,15 +77,25 @@ function NameForm({ label, scope, initial, save }: NameFormProps) {
   );
 }
 
-function ProjectSettings({ project }: { readonly project: Schemas['Project'] }) {
+function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const path = { project_id: String(project.id) };
+  const project = seen.value;
+  const id = String(project.id);
+  const path = { project_id: id };
+  const show = (version: Versioned<Project>): void => void queries.setQueryData(projectSettingsKey(id), version);
   const renew = () => queries.invalidateQueries();
-  const save = async (name: string): Promise<void> => {
-    await answered(api.PATCH('/api/projects/{project_id}/', { params: { path }, body: { name } }));
-    await renew();
-  };
+  const { send, notice } = useVersionedWrite<ProjectChange, Project>({
+    what: 'the project',
+    read: () => readProject(id),
+    write: async (change, over) => {
+      show(await writeProject(over, change));
+      tell(change.name === undefined ? 'Insights count by it from now on.' : 'The name is changed.');
+      await renew();
+    },
+    disputed: disputedFields<keyof ProjectChange>,
+    look: show,
+  });
   const remove = async (): Promise<void> => {
     await answered(api.DELETE('/api/projects/{project_id}/', { params: { path } }));
     await renew();
@@ -84,14 +107,25 @@ function ProjectSettings({ project }: { readonly project: Schemas['Project'] }) 
         <Title order={2} size="h4">
           Project
         </Title>
-        <NameForm label="Project’s name" scope="project:write" initial={project.name} save={save} />
+        <NameForm
+          key={project.name}
+          label="Project’s name"
+          scope="project:write"
+          initial={project.name}
+          save={(name) => send({ name }, seen)}
+        />
         <Text size="sm">Its number is {project.id}.</Text>
-        <Times key={`${project.timezone} ${project.week_start_day}`} project={project} />
+        <Times
+          key={`${project.timezone} ${project.week_start_day}`}
+          project={project}
+          save={(change) => send(change, seen)}
+        />
         <NewProject organization={project.organization} />
         <ConfirmButton label="Delete the project" scope="project:write" typed={project.name} act={remove}>
           The project goes with its dashboards, insights, exports, events and persons. That cannot be undone.
         </ConfirmButton>
       </Stack>
+      {notice}
     </Card>
   );
 }
@@ -104,31 +138,26 @@ const WEEKS = [
   { value: '1', label: 'Monday' },
 ] as const;
 
-const timesOf = ({ timezone, week_start_day }: Schemas['Project']) => ({
+const WEEK_STARTS = { '0': 0, '1': 1 } as const;
+
+const timesOf = ({ timezone, week_start_day }: Project) => ({
   timezone,
   week_start_day: week_start_day === 1 ? ('1' as const) : ('0' as const),
 });
 
+interface TimesProps {
+  readonly project: Project;
+  readonly save: (change: ProjectChange) => Promise<void>;
+}
+
 /** By which clock, and from which day, insights of the project count. */
-function Times({ project }: { readonly project: Schemas['Project'] }) {
-  const queries = useQueryClient();
+function Times({ project, save }: TimesProps) {
   const form = useForm(timesOf(project));
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
-    const { timezone, week_start_day } = changedOf(form.values, timesOf(project));
-    const isDone = await form.attempt(async () => {
-      await answered(
-        api.PATCH('/api/projects/{project_id}/', {
-          params: { path: { project_id: String(project.id) } },
-          body: {
-            ...(timezone === undefined ? {} : { timezone }),
-            ...(week_start_day === undefined ? {} : { week_start_day: week_start_day === '1' ? 1 : 0 }),
-          },
-        }),
-      );
-      await queries.invalidateQueries();
-    });
-    if (isDone) tell('Insights count by it from now on.');
+    const { week_start_day, ...zone } = changedOf(form.values, timesOf(project));
+    const week = week_start_day === undefined ? {} : { week_start_day: WEEK_STARTS[week_start_day] };
+    await form.attempt(() => save({ ...zone, ...week }));
   };
   const zones = ZONES.includes(project.timezone) ? ZONES : [project.timezone, ...ZONES];
   return (
@@ -174,7 +203,7 @@ function NewProject({ organization }: { readonly organization: string }) {
   );
 }
 
-function TokenSettings({ project }: { readonly project: Schemas['Project'] }) {
+function TokenSettings({ project }: { readonly project: Project }) {
   const queries = useQueryClient();
   const [keep, setKeep] = useState(true);
   const reset = async (): Promise<void> => {
@@ -211,14 +240,24 @@ function TokenSettings({ project }: { readonly project: Schemas['Project'] }) {
   );
 }
 
-function OrganizationSettings({ organization }: { readonly organization: Schemas['Organization'] }) {
+function OrganizationSettings({ seen }: { readonly seen: Versioned<Organization> }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
+  const organization = seen.value;
   const path = { organization_id: organization.id };
-  const save = async (name: string): Promise<void> => {
-    await answered(api.PATCH('/api/organizations/{organization_id}/', { params: { path }, body: { name } }));
-    await queries.invalidateQueries();
-  };
+  const show = (version: Versioned<Organization>): void =>
+    void queries.setQueryData(organizationSettingsKey(organization.id), version);
+  const { send, notice } = useVersionedWrite<Pick<Organization, 'name'>, Organization>({
+    what: 'the organization',
+    read: () => readOrganization(organization.id),
+    write: async (change, over) => {
+      show(await writeOrganization(over, change));
+      tell('The name is changed.');
+      await queries.invalidateQueries();
+    },
+    disputed: disputedFields,
+    look: show,
+  });
   const remove = async (): Promise<void> => {
     await answered(api.DELETE('/api/organizations/{organization_id}/', { params: { path } }));
     await queries.invalidateQueries();
@@ -230,7 +269,13 @@ function OrganizationSettings({ organization }: { readonly organization: Schemas
         <Title order={2} size="h4">
           Organization
         </Title>
-        <NameForm label="Organization’s name" scope="organization:write" initial={organization.name} save={save} />
+        <NameForm
+          key={organization.name}
+          label="Organization’s name"
+          scope="organization:write"
+          initial={organization.name}
+          save={(name) => send({ name }, seen)}
+        />
         <ConfirmButton
           label="Delete the organization"
           scope="organization:write"
@@ -240,6 +285,7 @@ function OrganizationSettings({ organization }: { readonly organization: Schemas
           The organization goes with all projects and everything in them. That cannot be undone.
         </ConfirmButton>
       </Stack>
+      {notice}
     </Card>
   );
 }

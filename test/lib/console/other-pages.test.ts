@@ -134,7 +134,7 @@ describeConsole('the console', ({ service, open }) => {
     expect(complaints).toEqual([]);
   });
 
-  test('chooses the time zone of a project, and the day on which its weeks begin', async () => {
+  test('chooses the time zone of a project and the day on which its weeks begin, and shows both versions of its name', async () => {
     const { page, complaints } = await open(at('/settings'));
     await page.getByRole('combobox', { name: 'Time zone' }).fill('berl');
     await page.getByRole('option', { name: 'Europe/Berlin' }).click();
@@ -149,6 +149,18 @@ describeConsole('the console', ({ service, open }) => {
     const { body } = await service().call('GET', api('/'));
     expect(body).toMatchObject({ timezone: 'Europe/Berlin', week_start_day: 1 });
     expect(complaints).toEqual([]);
+
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await asBefore(page, api('/'));
+    await service().call('PATCH', api('/'), { name: 'Theirs', week_start_day: 0 });
+    await page.getByRole('textbox', { name: 'Project’s name' }).fill('Mine');
+    await button(page, 'Save').first().click();
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+    await expectSeen(notice.getByText('Mine', { exact: true }));
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    await expectSeen(page.getByText('The name is changed.'));
+    expect((await service().call('GET', api('/'))).body).toMatchObject({ name: 'Mine', week_start_day: 0 });
+    await page.getByRole('combobox', { name: 'Weeks begin on' }).and(page.locator('[value=Sunday]')).waitFor();
   });
 
   test('tells how far an export has come, and opens the run of an interval that is chosen with the keyboard', async () => {

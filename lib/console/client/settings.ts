@@ -1,0 +1,53 @@
+/** A project and its organization as their settings are written: with their versions. */
+import { useQuery } from '@tanstack/react-query';
+import { api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+
+export type Project = Schemas['Project'];
+export type ProjectChange = Pick<Schemas['ProjectsUpdateRequest'], 'name' | 'timezone' | 'week_start_day'>;
+export type Organization = Schemas['Organization'];
+
+/** Whoever reads the project anew reads it too. */
+export const projectSettingsKey = (id: string) => ['project', id, 'settings'];
+
+/** Returns the project as it is now. */
+export const readProject = (id: string): Promise<Versioned<Project>> =>
+  versioned(api.GET('/api/projects/{project_id}/', { params: { path: { project_id: id } } }));
+
+export function useProjectSettings(id: string) {
+  return useQuery({ queryKey: projectSettingsKey(id), queryFn: () => readProject(id) });
+}
+
+/** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
+export const writeProject = (seen: Versioned<Project>, change: ProjectChange): Promise<Versioned<Project>> =>
+  versioned(
+    api.PATCH('/api/projects/{project_id}/', {
+      params: { path: { project_id: String(seen.value.id) }, header: ifMatch(seen) },
+      body: change,
+    }),
+  );
+
+export const organizationSettingsKey = (id: string) => ['organization', id, 'settings'];
+
+/** Returns the organization as it is now. */
+export const readOrganization = (id: string): Promise<Versioned<Organization>> =>
+  versioned(api.GET('/api/organizations/{organization_id}/', { params: { path: { organization_id: id } } }));
+
+export function useOrganizationSettings(id: string | undefined) {
+  return useQuery({
+    queryKey: organizationSettingsKey(id ?? ''),
+    enabled: id !== undefined,
+    queryFn: () => readOrganization(id ?? ''),
+  });
+}
+
+/** Writes the name over the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
+export const writeOrganization = (
+  seen: Versioned<Organization>,
+  change: { readonly name: string },
+): Promise<Versioned<Organization>> =>
+  versioned(
+    api.PATCH('/api/organizations/{organization_id}/', {
+      params: { path: { organization_id: seen.value.id }, header: ifMatch(seen) },
+      body: change,
+    }),
+  );
