@@ -55,7 +55,8 @@ test('persons are those that are there now, and events know since when theirs is
 });
 
 test('an event that carries no properties of its person has those of now, through merges, and keeps those that it carries', async () => {
-  const events = [...EVENTS, { ...EVENTS[0], timestamp: '2026-01-06T10:00:00Z', person_properties: { plan: 'old' } }];
+  const carrying = { distinct_id: 'phone', timestamp: '2026-01-06T10:00:00Z', person_properties: { plan: 'old' } };
+  const events = [...EVENTS, { event: 'seen', ...carrying }];
   const deleted = { id: 'gone', distinct_ids: ['named'], is_deleted: true, properties: { plan: 'none' } };
   const world = await insightWorld({ events, persons: [...MERGED, deleted] });
   const hogql = 'SELECT distinct_id, person.properties.plan, person_properties FROM events ORDER BY timestamp';

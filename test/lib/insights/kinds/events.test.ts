@@ -94,7 +94,7 @@ describe('an events query', () => {
       { uuid: UUID, created_at: '2026-03-06T08:00:00Z', properties: { email: 'now@x.org' }, distinct_id: 'a' },
     ]);
     expect(results.map((row) => row[1])).toEqual([
-      { display_name: 'a2', id: UUID, distinct_id: 'a2' },
+      { display_name: 'now@x.org', id: UUID, distinct_id: 'a2' },
       { display_name: 'b', id: 'b', distinct_id: 'b' },
       { display_name: 'a@x.org', id: UUID, distinct_id: 'a' },
     ]);
