@@ -59,6 +59,8 @@ export interface CheckedQuestion {
   readonly at: bigint;
   /** The tables that it selects from, and the columns that it reads there. */
   readonly tables: readonly (readonly [table: string, columns: ReadonlySet<string>])[];
+  /** Its rows are few and short. */
+  readonly isSmall: boolean;
   /** It asks whose distinct_ids are. */
   readonly isTied: boolean;
   /** It asks what persons are like; selects from events, or sessions of events. */
@@ -134,6 +136,7 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
         checked,
         at,
         tables,
+        isSmall: question.isSmall === true,
         isTied,
         hasPersons,
         hasEvents,

@@ -143,7 +143,8 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
         const answered = async (query: WholeQuery, relationOf: RelationOf): Promise<unknown[][]> => {
           const sql = duckdbSelect(query, relationOf, at);
           const types = checked.columns.map(({ type }) => type);
-          return connected((connection) => all(connection, sql, types));
+          const isShort = of.isSmall || types.every((type) => SHORT.has(type));
+          return connected((connection) => all(connection, sql, types, isShort));
         };
         const fromFiles = async (): Promise<unknown[][]> => {
           const sources = await sourcesOf(isTied);
@@ -182,7 +183,12 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
 const nothing = (model: Model): string =>
   `(SELECT ${LAKE_MODELS[model].columns.map(({ name, type }) => `NULL::${type} AS ${name}`).join(', ')} WHERE false)`;
 
-async function all(connection: DuckDBConnection, sql: string, types: readonly Type[]): Promise<unknown[][]> {
+async function all(
+  connection: DuckDBConnection,
+  sql: string,
+  types: readonly Type[],
+  isShort: boolean,
+): Promise<unknown[][]> {
   const found: unknown[][] = [];
   const readers = types.map(readerOf);
   let [values, characters] = [0, 0];
@@ -194,8 +200,8 @@ async function all(connection: DuckDBConnection, sql: string, types: readonly Ty
     }
     return value;
   };
-  // What is streamed is planned twice, so that a result of which it is known that it is small comes at once.
-  const result = types.every((type) => SHORT.has(type)) ? await connection.run(sql) : await connection.stream(sql);
+  // What is streamed is planned twice, so that a result of which it is known that it is short comes at once.
+  const result = isShort ? await connection.run(sql) : await connection.stream(sql);
   for await (const chunk of result) {
     for (const row of chunk.getRows()) found.push(row.map((value, n) => measured(readers[n]?.(value) ?? null)));
     values += chunk.rowCount * types.length;

@@ -75,6 +75,8 @@ export interface Question {
    */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /** Its rows are few and short: numbers, and the values that they are told of. The world may give them all at once. */
+  readonly isSmall?: boolean;
   /** It only helps to ask well, so it is not shown as the HogQL of an answer. */
   readonly isAside?: boolean;
   /**

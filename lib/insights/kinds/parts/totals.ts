@@ -32,6 +32,9 @@ export interface Totals {
   readonly countsOnce: boolean;
 }
 
+/** So few values, which may be long, stand in the rows of each bucket. */
+const FEW_VALUES = 100;
+
 /**
  * Returns the question whose rows are `bucket` (where there are edges), `spot` and `kept` (where there is a breakdown) and
  * `total`. `kept` is a value, `missing` or `OTHER`; `spot` is its place in the order of results, from 1. Where
@@ -66,6 +69,7 @@ export function totalsQuestion(asked: Totals): Question {
     values: { ...measure.values, ...valuesOf(asked) },
     from: measure.first === undefined ? range.from : undefined,
     to: range.to,
+    isSmall: breakdown === undefined || breakdown.limit <= FEW_VALUES,
   };
 }
 
