@@ -137,13 +137,14 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
 
 /** Makes the folder if need be, and writes a file into it, which is removed. */
 async function proveWritable({ path }: FolderConfig, reach: Reach): Promise<void> {
-  await explained(path, async () => {
+  const probing = async (): Promise<void> => {
     await checkRoots(path, reach);
     await makeFolder(path);
     const probe = join(path, `.${randomUUID()}.partial`);
     await (await open(probe, 'wx')).close();
     await rm(probe);
-  });
+  };
+  await explained(path, probing, PROBE_ADVICE);
 }
 
 /** Linux's limits, less what `.<name>.<export id>.partial/<uuid>` adds while a file is unfinished. Its name is short. */
@@ -449,17 +450,20 @@ const ADVICE: ReadonlyMap<string, string> = new Map([
   ['EINVAL', 'The file system does not take this name: choose another path or prefix.'],
 ]);
 
+/** What is missing in a delivery may have been removed meanwhile; what cannot be made now never can, as below `/proc`. */
+const PROBE_ADVICE = new Map([...ADVICE, ['ENOENT', 'There can be no folder: choose another path.']]);
+
 /** Errors that pass, though there is advice: full disks are emptied, and those that are read-only are mounted anew. */
 const PASSING: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EROFS']);
 
 /** Does the work. Throws errors of the file system as `Permanent` or `Transient`: what, where and what to do. */
-async function explained<T>(path: string, work: () => Promise<T>): Promise<T> {
+async function explained<T>(path: string, work: () => Promise<T>, adviceOf = ADVICE): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const code = codeOf(error);
     if (code === undefined || !(error as NodeJS.ErrnoException).syscall) throw error;
-    const advice = ADVICE.get(code);
+    const advice = adviceOf.get(code);
     const failure = advice === undefined || PASSING.has(code) ? Transient : Permanent;
     throw new failure(`Could not write '${path}'. ${advice ?? messageOf(error)}`, { cause: error });
   }

@@ -269,6 +269,16 @@ test('a folder that cannot be written is refused with the words of its test step
   ).toMatchObject(refusal);
 });
 
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+onLinux('a folder where there can be none is refused, and is no trouble that passes', async () => {
+  const destination = { type: 'Folder', config: { path: '/proc/nothing' } };
+  expect(await create(await testService(testContext()), { ...INPUT, destination })).toMatchObject({
+    status: 400,
+    body: { detail: "Could not write '/proc/nothing'. There can be no folder: choose another path." },
+  });
+});
+
 describe('a bad body is refused', () => {
   const { path: _path, ...noPath } = FOLDER.config;
   const RECEIVER = { type: 'HTTP', config: { url: 'https://app.example.org/batch/', token: 'secret' } };
