@@ -1,8 +1,8 @@
 /** The worker's side: takes one task after another from the process that started it. */
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { Socket } from 'node:net';
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { sentError } from './errors.ts';
 import { type Frame, framesOf, jsonBody, writeFrame } from './frames.ts';
@@ -29,16 +29,24 @@ export interface Start<Options = unknown> {
 /** The file descriptor of the socket to the parent. */
 const SOCKET_FD = 3;
 
+/** Where Linux lists the threads of a process. */
+const THREADS = '/proc/self/task';
+
 /** So many pieces, of 64 KB to 1 MB, are made while the reader is behind: it works on one meanwhile. */
 const MOST_AHEAD = 4;
 
 /**
  * With all threads. Linux knows a niceness of each, where others know one of a process, and a new thread has that of the
- * one that makes it: those that are there by now had none.
+ * one that makes it: those that are there by now had none. A service that stands further back itself is not overtaken.
  */
 function standBack(niceness: number): void {
-  const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [0];
-  for (const thread of threads) setPriority(thread, niceness);
+  const threads = existsSync(THREADS) ? readdirSync(THREADS).map(Number) : [0];
+  for (const thread of threads)
+    try {
+      setPriority(thread, Math.max(niceness, getPriority(thread)));
+    } catch {
+      // It has ended meanwhile.
+    }
 }
 
 /**

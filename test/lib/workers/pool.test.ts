@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Permanent } from '../../../lib/ports/errors.ts';
 import { type PoolOptions, type WorkerPool, workerPool } from '../../../lib/workers/pool.ts';
 import { temporaryFolder } from '../../support/context.ts';
@@ -58,6 +60,25 @@ test('a worker stands back with all of its threads', async () => {
     expect(threads.length > 4).toBe(process.platform === 'linux');
     expect(new Set(threads)).toEqual(new Set(threads.length === 0 ? [] : [niceness]));
   }
+});
+
+test('a worker of a service that stands back further stands there too', () => {
+  const [pool, program] = ['lib/workers/pool.ts', 'test/support/worker-program.ts'].map((file) =>
+    join(import.meta.dirname, '../../..', file),
+  );
+  const service = join(temporaryFolder(), 'service.ts');
+  writeFileSync(
+    service,
+    `import { workerPool } from ${JSON.stringify(pathToFileURL(String(pool)))};
+    const pool = workerPool({
+      program: ${JSON.stringify(program)}, options: null, what: 'The work', turns: { atOnce: 1, each: 1 },
+      memory: { each: 400, all: 400 }, silenceMs: 60_000, log: { warning: () => {} },
+    });
+    const threads = await pool.run({ name: 'stands', input: null, owner: 'an organization' });
+    process.stdout.write(JSON.stringify(threads), () => process.exit());`,
+  );
+  const threads = execFileSync('nice', ['-n', '10', process.execPath, ...process.execArgv, service]).toString();
+  expect(new Set(JSON.parse(threads))).toEqual(new Set(process.platform === 'linux' ? [10] : []));
 });
 
 test('bytes come as they were given, an empty piece too, however slowly they are read', async () => {
