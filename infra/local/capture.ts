@@ -17,7 +17,7 @@ const LANDING_TURNS = { atOnce: 1, each: 1 };
 const LANDING_MEMORY_MB = { each: 700, all: 700 };
 const LANDING_SILENCE_MS = 10 * MINUTE_MS;
 /** Who sends waits for the answer, who asks for the result; what is in the inbox is safe. All others have 0 or 5. */
-const LANDING_NICENESS = 15;
+const LANDING_NICENESS = 10;
 
 /** To look one up takes 3 to 20 microseconds here, and whoever deletes a project is not to wait. */
 const TOKENS_BELIEVED_MS = 0;
