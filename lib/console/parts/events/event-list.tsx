@@ -1,10 +1,11 @@
-import { Anchor, Drawer, Stack, Text } from '@mantine/core';
+import { Drawer, Stack, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { type AnalyticsEvent, type EventFilter, personOf, useEvents } from '../../client/events.ts';
 import { Instant } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { tell, tellProblem } from '../problem.tsx';
+import { TextButton } from '../text-button.tsx';
 import { Properties } from './properties.tsx';
 
 interface EventListProps {
@@ -29,16 +30,7 @@ export function EventList({ project, filter, follow, empty }: EventListProps) {
           {
             name: 'Event',
             cell: (one) => (
-              <Anchor
-                component="button"
-                type="button"
-                size="sm"
-                ta="left"
-                underline="always"
-                onClick={() => setOpened(one)}
-              >
-                {one.event === '' ? '(no name)' : one.event}
-              </Anchor>
+              <TextButton onClick={() => setOpened(one)}>{one.event === '' ? '(no name)' : one.event}</TextButton>
             ),
           },
           { name: 'Distinct id', cell: ({ distinct_id }) => <Text size="sm">{distinct_id}</Text>, from: 'xs' },
@@ -86,16 +78,8 @@ function PersonLink({ project, distinctId }: { readonly project: string; readonl
     else void navigate({ to: `/projects/${project}/persons/${person.uuid}` });
   };
   return (
-    <Anchor
-      component="button"
-      type="button"
-      size="sm"
-      ta="left"
-      underline="always"
-      style={{ overflowWrap: 'anywhere' }}
-      onClick={() => void go().catch(tellProblem)}
-    >
+    <TextButton style={{ overflowWrap: 'anywhere' }} onClick={() => void go().catch(tellProblem)}>
       {distinctId}
-    </Anchor>
+    </TextButton>
   );
 }

@@ -1,4 +1,4 @@
-import { Anchor, Group, Progress, Stack, Text } from '@mantine/core';
+import { Group, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answered, api } from '../../client/api.ts';
@@ -16,6 +16,7 @@ import { Label } from '../label.tsx';
 import { Listing } from '../listing.tsx';
 import { tell, tellProblem } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
+import { TextButton } from '../text-button.tsx';
 
 const STATES: Readonly<Record<Import['state'], readonly [name: string, color: string]>> = {
   uploading: ['Not started', 'gray'],
@@ -109,11 +110,7 @@ function DownloadRejected({ project, one }: { readonly project: string; readonly
       tellProblem(error);
     }
   };
-  return (
-    <Anchor component="button" type="button" size="sm" ta="start" underline="always" onClick={() => void download()}>
-      Download what was rejected
-    </Anchor>
-  );
+  return <TextButton onClick={() => void download()}>Download what was rejected</TextButton>;
 }
 
 /** What a schedule has passed is delivered by a backfill of its export. */

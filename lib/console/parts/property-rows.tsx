@@ -1,0 +1,72 @@
+import { ActionIcon, Button, CloseIcon, Group, Select, Stack } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { PROPERTY_TYPES, type PropertyType } from '../client/property-filters.ts';
+
+/** What is of a property, or in HogQL. */
+interface PropertyRow {
+  /** Its place among those that were ever in the form. */
+  readonly key: number;
+  readonly type: PropertyType;
+}
+
+interface PropertyRowsProps<Row extends PropertyRow> {
+  /** What each is: `filter`. */
+  readonly what: string;
+  readonly all: readonly Row[];
+  readonly change: (all: readonly Row[]) => void;
+  /** Returns one that says nothing yet; null: there may be no more. */
+  readonly another: (() => Row) | null;
+  /** How wide the choice of the type is. */
+  readonly typeWidth: string;
+  /** The fields behind the type; `set` changes some of them. `at` counts from 0. */
+  readonly children: (row: Row, set: (some: Partial<Row>) => void, at: number) => ReactNode;
+}
+
+const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** Rows that each are of a property of events or persons, or in HogQL: one is added behind, and any taken away. */
+export function PropertyRows<Row extends PropertyRow>({
+  what,
+  all,
+  change,
+  another,
+  typeWidth,
+  children,
+}: PropertyRowsProps<Row>) {
+  return (
+    <Stack gap="xs">
+      {all.map((row, at) => {
+        const set = (some: Partial<Row> | { readonly type: PropertyType }): void =>
+          change(all.map((one) => (one.key === row.key ? { ...one, ...some } : one)));
+        return (
+          <Group key={row.key} align="end" gap="xs">
+            <Select
+              label={`${capitalized(what)} ${at + 1} by`}
+              w={typeWidth}
+              data={PROPERTY_TYPES}
+              value={row.type}
+              allowDeselect={false}
+              onChange={(type) => set({ type: type ?? 'event' })}
+            />
+            {children(row, set, at)}
+            <ActionIcon
+              variant="default"
+              size="lg"
+              aria-label={`Remove ${what} ${at + 1}`}
+              onClick={() => change(all.filter(({ key }) => key !== row.key))}
+            >
+              <CloseIcon size="1rem" />
+            </ActionIcon>
+          </Group>
+        );
+      })}
+      {another !== null && (
+        <Group>
+          <Button size="xs" variant="default" onClick={() => change([...all, another()])}>
+            Add a {what}
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  );
+}
