@@ -1,7 +1,16 @@
 /** Compression of lines: whoever forms them packs them too, so that fewer bytes pass between processes. */
 import type { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { constants, createBrotliCompress, createGzip } from 'node:zlib';
+import { promisify } from 'node:util';
+import {
+  brotliCompress,
+  brotliCompressSync,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  gzip,
+  gzipSync,
+} from 'node:zlib';
 
 export type Packing = 'gzip' | 'brotli';
 
@@ -46,7 +55,7 @@ export async function* packedApart(
   const packing = packingOf(form);
   let before: Promise<Buffer[]> | undefined;
   for await (const lines of source) {
-    const now = lines.length === 0 ? Promise.resolve([]) : collected(packed(lines, packing));
+    const now = packing === null || lines.length === 0 ? Promise.resolve(lines) : packedWhole(lines, packing);
     // A failure is met when it is asked for.
     now.catch(() => {});
     if (before !== undefined) yield await before;
@@ -55,8 +64,15 @@ export async function* packedApart(
   if (before !== undefined) yield await before;
 }
 
-async function collected(source: AsyncIterable<Buffer>): Promise<Buffer[]> {
-  const pieces: Buffer[] = [];
-  for await (const piece of source) pieces.push(piece);
-  return pieces;
+/** To have so many bytes packed by another thread, and to wait for it, takes as long as to pack them. */
+const SHORT_BYTES = 512 * 1024;
+
+const PACKED_LATER = { gzip: promisify(gzip), brotli: promisify(brotliCompress) };
+
+/** Returns the bytes that `packed` gives: where all lines are there, a stream takes longer than its packing does. */
+async function packedWhole(lines: readonly Buffer[], packing: Packing): Promise<Buffer[]> {
+  const whole = lines.length === 1 ? (lines[0] as Buffer) : Buffer.concat(lines);
+  if (whole.length > SHORT_BYTES)
+    return [packing === 'gzip' ? await PACKED_LATER.gzip(whole, GZIP) : await PACKED_LATER.brotli(whole, BROTLI)];
+  return [packing === 'gzip' ? gzipSync(whole, GZIP) : brotliCompressSync(whole, BROTLI)];
 }
