@@ -32,11 +32,10 @@ export function folderFiles(root: string): FileStore {
 
   const write: FileStore['write'] = async (path, content) => {
     const target = place(path);
-    await mkdir(unfinished, { recursive: true });
     await (swept ??= removeLeftovers(base));
     const temporary = join(unfinished, unfinishedName());
     try {
-      const file = await open(temporary, 'wx');
+      const [file] = await inFolder(unfinished, () => open(temporary, 'wx'));
       try {
         await file.writeFile(content);
         await file.sync();
@@ -44,8 +43,9 @@ export function folderFiles(root: string): FileStore {
         await file.close();
       }
       await putInPlace(temporary, target);
-    } finally {
+    } catch (error) {
       await rm(temporary, { force: true });
+      throw error;
     }
   };
 
@@ -90,12 +90,22 @@ export function folderFiles(root: string): FileStore {
 
 async function putInPlace(from: string, target: string): Promise<void> {
   const folder = dirname(target);
-  const firstMade = await mkdir(folder, { recursive: true });
-  await rename(from, target);
+  const [, firstMade] = await inFolder(folder, () => rename(from, target));
   await syncFolder(folder);
   if (firstMade === undefined) return;
   // A folder that was just made is durable when its parent is.
   for (let made = folder; made.length >= firstMade.length; made = dirname(made)) await syncFolder(dirname(made));
+}
+
+/** Does what needs a folder, which is nearly always there. Returns its result, and the first folder that had to be made. */
+async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<[result: T, firstMade?: string]> {
+  try {
+    return [await work()];
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const firstMade = await mkdir(folder, { recursive: true });
+    return firstMade === undefined ? [await work()] : [await work(), firstMade];
+  }
 }
 
 /** Lists the file of this path, or all below it. Folders sort as their name and `/`: so the order is that of paths. */
