@@ -1,5 +1,5 @@
 /** The console of `npm start` in a real browser: one service and one browser for all tests of a file. */
-import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { APIResponse, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { describeInBrowser, type OpenPage } from './browser.ts';
 import { temporaryFolder } from './context.ts';
 import { type LocalService, startLocally } from './local-service.ts';
@@ -22,18 +22,36 @@ export interface ConsoleService extends LocalService {
   send(event: object): Promise<void>;
 }
 
-/** `describe` for the console. `open` shows the page at a path of it to who holds the key. */
-export function describeConsole(
-  name: string,
-  body: (console: { readonly service: () => ConsoleService; readonly open: OpenConsole }) => void,
-): void {
+/** What a stranger may call things, which would run if it were taken for markup. */
+export const HOSTILE = '<img src=x onerror="document.title=\'taken\'">';
+
+interface Console {
+  readonly service: () => ConsoleService;
+  /** Shows the page at a path of the console to who holds the key. */
+  readonly open: OpenConsole;
+  /** Returns a path of the console, and one of the API, in the first project. */
+  readonly at: (path: string) => string;
+  readonly api: (path: string) => string;
+  /** Makes something in a list of the first project. */
+  readonly made: (list: string, body: object) => Promise<Called['body']>;
+}
+
+/** `describe` for the console. */
+export function describeConsole(name: string, body: (console: Console) => void): void {
   describeInBrowser(name, (openPage) => {
     let service: ConsoleService;
     beforeAll(async () => {
       service = await startedService();
     });
     afterAll(() => service.end('SIGTERM'));
-    body({ service: () => service, open: (path, options) => opened(openPage, service, path, options) });
+    const api = (path: string): string => `/api/projects/${service.project}${path}`;
+    body({
+      service: () => service,
+      open: (path, options) => opened(openPage, service, path, options),
+      at: (path) => `/projects/${service.project}${path}`,
+      api,
+      made: async (list, sent) => (await service.call('POST', api(list), sent)).body,
+    });
   });
 }
 
@@ -112,4 +130,24 @@ export async function seenAfterReloads(page: Page, locator: Locator, left = 20):
   if (isSeen || left === 0) return isSeen;
   await page.reload();
   return seenAfterReloads(page, locator, left - 1);
+}
+
+/** Shows the page what something was like, until the page has tried to write it. */
+export async function asBefore(page: Page, path: string): Promise<void> {
+  const { promise: before, resolve } = Promise.withResolvers<APIResponse>();
+  let isAsked = false;
+  let isWritten = false;
+  await page.route(`**${path}`, async (route) => {
+    isWritten ||= route.request().method() !== 'GET';
+    if (isWritten) return route.continue();
+    if (!isAsked) {
+      isAsked = true;
+      resolve(await route.fetch());
+    }
+    return route.fulfill({ response: await before });
+  });
+  await page.reload();
+  // The page has a heading before it has an answer.
+  await before;
+  await expectSeen(page.getByRole('heading', { level: 1 }));
 }

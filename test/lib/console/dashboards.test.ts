@@ -1,0 +1,368 @@
+/** Dashboards in the console: their tiles, dates and filters, who may see and change them, and how they are shared. */
+import type { Locator, Page } from 'playwright-core';
+import { MINUTE_MS } from '../../../lib/ports/units.ts';
+import { obstacles } from '../../support/browser.ts';
+import { button, describeConsole, expectSeen, HOSTILE, row, whileWritten } from '../../support/console.ts';
+
+const tile = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
+
+describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
+  /** Makes a dashboard, and returns its path. */
+  const made = async (body: object): Promise<string> => {
+    const { body: board } = await service().call('POST', api('/dashboards/'), body);
+    return `/dashboards/${String(board['id'])}`;
+  };
+  const boardAt = async (path: string) => (await service().call('GET', `${api(path)}/`)).body;
+
+  test('makes a dashboard, lays it out by keyboard, and shares it', async () => {
+    const { page } = await open(at('/dashboards'));
+    await expectSeen(page.getByText('No dashboards yet.'));
+    await button(page, 'New dashboard').first().click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Sales');
+    await button(page, 'Create').click();
+    await expectSeen(page.getByRole('heading', { name: 'Sales' }));
+    for (const text of ['# First', 'Second']) {
+      await button(page, 'Add text').click();
+      await page.getByRole('textbox', { name: 'Text' }).fill(text);
+      await button(page, 'Add').click();
+      await expectSeen(page.getByRole('region', { name: text.replace('# ', '') }));
+    }
+    await button(page, 'Edit layout').click();
+    await button(page, 'Move Second').focus();
+    const [answer] = await Promise.all([
+      page.waitForResponse((one) => one.request().method() === 'PATCH'),
+      page.keyboard.press('ArrowDown'),
+    ]);
+    expect(answer.request().headers()['if-match']).toBeDefined();
+    expect(answer.status()).toBe(200);
+    await button(page, 'Done').click();
+    await button(page, 'Share').click();
+    // Not before it is known whether there is a link.
+    const toggle = page.getByRole('switch', { name: 'Anybody who has the link', disabled: false });
+    // Not by the pointer: the dialog still moves.
+    await toggle.press('Space');
+    const link = await page.getByText('/shared/').first().textContent();
+    const shared = await fetch(String(link));
+    expect(await shared.text()).toContain('Second');
+
+    const path = api(`/dashboards/${page.url().split('/').at(-1) ?? ''}/sharing/`);
+    const kept = { name: 'Kept', breakdown_filter: { breakdown: '$browser', breakdown_limit: 3 } };
+    await service().call('PATCH', path, { filter_choices: [kept] });
+    await page.reload();
+    await button(page, 'Share').click();
+    await button(page, 'What readers may do').click();
+    const settings = page.getByRole('dialog', { name: 'What readers may do' });
+    await expectSeen(settings.getByText('The form cannot say all of it.'));
+    await button(settings, 'Add a choice').click();
+    const choice = settings.getByRole('group', { name: 'Choice 2' });
+    await choice.getByRole('textbox', { name: 'Name' }).fill(HOSTILE);
+    await choice.getByRole('textbox', { name: 'Broken down by' }).fill('plan');
+    await button(choice, 'Add a filter').click();
+    await choice.getByRole('combobox', { name: 'Property 1' }).fill('plan');
+    await choice.getByRole('combobox', { name: 'Value 1' }).fill('pro');
+    await settings.getByRole('switch', { name: 'Readers may choose other dates' }).press('Space');
+    await settings.getByRole('textbox', { name: 'Password' }).fill('short');
+    await button(settings, 'Save').click();
+    await expectSeen(settings.getByText('Ensure this field has at least 8 characters.'));
+    expect(await obstacles(page)).toEqual([]);
+    await settings.getByRole('textbox', { name: 'Password' }).fill('long enough');
+    await button(settings, 'Save').click();
+    await settings.waitFor({ state: 'detached' });
+    const { body: sharing } = await service().call('GET', path);
+    expect(sharing).toMatchObject({
+      password_required: true,
+      allow_date_range: true,
+      filter_choices: [
+        kept,
+        {
+          name: HOSTILE,
+          properties: [{ key: 'plan', operator: 'exact', type: 'event', value: ['pro'] }],
+          breakdown_filter: { breakdown: 'plan' },
+        },
+      ],
+    });
+    expect((await fetch(String(link))).status).toBe(403);
+
+    await button(page, 'What readers may do').click();
+    await service().call('PATCH', path, { allow_date_range: false });
+    await settings.getByRole('switch', { name: 'Ask for no password' }).press('Space');
+    await button(settings, 'Remove choice 1').click();
+    await button(settings, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    expect((await service().call('GET', path)).body).toMatchObject({
+      password_required: false,
+      allow_date_range: false,
+      filter_choices: [{ name: HOSTILE }],
+    });
+  });
+
+  test('chooses the dates of a whole dashboard, offers those that have events, filters them, says who may edit, makes a copy and brings it back', async () => {
+    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', {
+      name: 'Old log',
+    });
+    const timestamp = '2015-05-17T10:05:03Z';
+    await service().send({ api_key: project['api_token'], event: 'seen', distinct_id: 'ada', timestamp });
+    const there = `/projects/${String(project['id'])}`;
+    const series = [{ kind: 'EventsNode', event: 'seen' }];
+    const { body: insight } = await service().call('POST', `/api${there}/insights/`, {
+      name: 'Seen',
+      query: { kind: 'TrendsQuery', series, dateRange: { date_from: '-7d' }, trendsFilter: { display: 'BoldNumber' } },
+    });
+    const { body: board } = await service().call('POST', `/api${there}/dashboards/`, {
+      name: 'Log',
+      tiles: [{ insight: insight['id'] }],
+    });
+    const { page, complaints } = await open(`${there}/events`);
+    await expectSeen(row(page, 'Events', 'seen'));
+    await page.goto(`${service().address}/#${there}/dashboards/${String(board['id'])}`);
+    const number = page.getByRole('region', { name: 'Seen' }).locator('figure');
+    await button(page, 'Show 17 May 2015').click();
+    await expectSeen(number.getByText('1', { exact: true }));
+    expect(page.url()).toContain('from=2015-05-17');
+    await page.reload();
+    await expectSeen(number.getByText('1', { exact: true }));
+    await button(page, 'Keep these dates').click();
+    await button(page, 'Keep these dates').waitFor({ state: 'detached' });
+    await expectSeen(number.getByText('1', { exact: true }));
+    await page.getByRole('combobox', { name: 'Dates' }).click();
+    await page.getByRole('option', { name: 'The last 7 days' }).click();
+    await expectSeen(page.getByText('Nothing happened then.'));
+    expect(await obstacles(page)).toEqual([]);
+
+    await button(page, 'Collaborators').click();
+    const dialog = page.getByRole('dialog', { name: 'Collaborators' });
+    await expectSeen(dialog.getByText('There are no collaborators.'));
+    await Promise.all([
+      page.waitForResponse((one) => one.request().method() === 'PATCH'),
+      dialog.getByRole('switch', { name: 'Only collaborators may edit' }).press('Space'),
+    ]);
+    await dialog.getByRole('combobox', { name: 'Member' }).click();
+    await page.getByRole('option', { name: 'member@example.com' }).click();
+    await button(dialog, 'Add').click();
+    await expectSeen(dialog.getByRole('listitem').filter({ hasText: 'member@example.com edits' }));
+    expect(await obstacles(page)).toEqual([]);
+    await button(dialog, 'Remove member@example.com').click();
+    await expectSeen(dialog.getByText('There are no collaborators.'));
+    await page.keyboard.press('Escape');
+    await service().send({
+      api_key: project['api_token'],
+      event: 'seen',
+      distinct_id: 'bob',
+      timestamp,
+      properties: { plan: 'pro' },
+    });
+    await page.goto(`${service().address}/#${there}/events`);
+    await expectSeen(row(page, 'Events', 'bob'));
+    await page.goto(`${service().address}/#${there}/dashboards/${String(board['id'])}`);
+    // An answer is shown for a minute before it is asked for again.
+    await page.reload();
+    await expectSeen(number.getByText('2', { exact: true }));
+    await button(page, 'Filters').click();
+    const filters = page.getByRole('dialog', { name: 'Filters' });
+    await button(filters, 'Add a filter').click();
+    await filters.getByRole('combobox', { name: 'Property 1' }).fill('plan');
+    await filters.getByRole('combobox', { name: 'Value 1' }).fill('pro');
+    await button(filters, 'Apply').click();
+    await expectSeen(number.getByText('1', { exact: true }));
+    await page.reload();
+    await expectSeen(number.getByText('1', { exact: true }));
+    await button(page, 'Keep these filters').click();
+    await button(page, 'Keep these filters').waitFor({ state: 'detached' });
+    await expectSeen(number.getByText('1', { exact: true }));
+    await expectSeen(button(page, 'Filters (1)'));
+
+    const { body: restricted } = await service().call('GET', `/api${there}/dashboards/${String(board['id'])}/`);
+    expect(restricted).toMatchObject({
+      restriction_level: 37,
+      filters: {
+        date_from: '2015-05-17',
+        properties: [{ key: 'plan', operator: 'exact', type: 'event', value: ['pro'] }],
+      },
+    });
+
+    await button(page, 'Duplicate').click();
+    await page.getByRole('checkbox', { name: 'Copies of the insights too' }).check();
+    await button(page, 'Make the copy').click();
+    await expectSeen(page.getByRole('heading', { name: 'Log (copy)' }));
+    await expectSeen(number.getByText('1', { exact: true }));
+    const { body: listed } = await service().call('GET', `/api${there}/insights/`);
+    expect(listed['count']).toBe(2);
+
+    await button(page, 'Delete').click();
+    await button(page.getByRole('dialog'), 'Delete').click();
+    await expectSeen(page.getByRole('heading', { name: 'Dashboards' }));
+    await row(page, 'Dashboards', 'Log (copy)').waitFor({ state: 'detached' });
+    await page.getByRole('switch', { name: 'Deleted' }).press('Space');
+    await button(row(page, 'Dashboards', 'Log (copy)'), 'Restore').click();
+    await expectSeen(page.getByText('No dashboard is like that.'));
+    await page.getByRole('switch', { name: 'Deleted' }).press('Space');
+    await row(page, 'Dashboards', 'Log (copy)').getByRole('link').click();
+    await expectSeen(number.getByText('1', { exact: true }));
+    expect(complaints).toEqual([]);
+  });
+
+  test('shows both versions where somebody else was faster', async () => {
+    const { body } = await service().call('POST', api('/dashboards/'), { name: 'Before' });
+    const path = `/dashboards/${String(body['id'])}`;
+    const { page } = await open(at(path));
+    await button(page, 'Rename').click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Mine');
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs' });
+    // Whoever comes back to the page after a minute has it read again, behind the dialog.
+    await page.clock.setFixedTime(Date.now() + MINUTE_MS);
+    await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+    await expectSeen(page.getByText('Theirs', { exact: true }));
+    await button(page, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+    await expectSeen(notice.getByText('Mine', { exact: true }));
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    await notice.waitFor({ state: 'hidden' });
+    await expectSeen(page.getByRole('heading', { name: 'Mine' }));
+    const { body: after } = await service().call('GET', `${api(path)}/`);
+    expect(after['name']).toBe('Mine');
+  });
+
+  test('changes the text of a tile, and shows both texts where somebody else was faster', async () => {
+    const path = await made({ name: 'Notes', tiles: [{ text: { body: 'Before' } }, { text: { body: 'Other' } }] });
+    const { page } = await open(at(path));
+    await button(page, 'Edit layout').click();
+    await button(tile(page, 'Before'), 'Edit').click();
+    const dialog = page.getByRole('dialog', { name: 'Edit' });
+    await dialog.getByRole('textbox', { name: 'Text' }).fill('# After\n\nwords');
+    await button(dialog, 'Save').click();
+    await expectSeen(tile(page, 'After').getByRole('heading', { name: 'After' }));
+
+    await button(tile(page, 'After'), 'Edit').click();
+    expect(await dialog.getByRole('textbox', { name: 'Text' }).inputValue()).toBe('# After\n\nwords');
+    await dialog.getByRole('textbox', { name: 'Text' }).fill('Mine');
+    const { tiles } = (await boardAt(path)) as { tiles: { id: number; text: { body: string } }[] };
+    const [first] = tiles.filter(({ text }) => text.body.startsWith('# After'));
+    await service().call('PATCH', `${api(path)}/`, { tiles: [{ id: first?.id, text: { body: 'Theirs' } }] });
+    await button(dialog, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+    await expectSeen(notice.getByText('Mine', { exact: true }));
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    expect(await boardAt(path)).toMatchObject({ tiles: [{ text: { body: 'Mine' } }, { text: { body: 'Other' } }] });
+  });
+
+  test('moves a tile to another dashboard, where it covers none, leaves one here too, and copies one', async () => {
+    const { body: insight } = await service().call('POST', api('/insights/'), {
+      name: 'Orders',
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'ordered' }] },
+    });
+    const corner = { layouts: { sm: { x: 0, y: 0, w: 6, h: 4 } } };
+    const target = await made({ name: 'Archive', tiles: [{ text: { body: 'Kept' }, ...corner }] });
+    const path = await made({
+      name: 'Work',
+      tiles: [{ text: { body: 'Note' }, ...corner }, { insight: insight['id'] }],
+    });
+    const { page, complaints } = await open(at(path), { viewport: { width: 1440, height: 900 } });
+    await button(page, 'Edit layout').click();
+    const dialog = page.getByRole('dialog', { name: 'Move to' });
+    const choose = async (name: string): Promise<void> => {
+      await button(tile(page, name), 'Move to').click();
+      await dialog.getByRole('combobox', { name: 'Dashboard' }).fill('rchi');
+      await page.getByRole('option', { name: 'Archive' }).click();
+    };
+    await choose('Note');
+    expect(await obstacles(page)).toEqual([]);
+    await button(dialog, 'Move').click();
+    await tile(page, 'Note').waitFor({ state: 'detached' });
+    await choose('Orders');
+    await dialog.getByRole('checkbox', { name: 'Leave it here too' }).check();
+    await button(dialog, 'Move').click();
+    await expectSeen(page.getByText('The other dashboard shows it too.'));
+    await button(tile(page, 'Orders'), 'Copy').click();
+    await expectSeen(tile(page, 'Orders (Copy)'));
+    expect(((await boardAt(path))['tiles'] as unknown[]).length).toBe(2);
+
+    await page.goto(`${service().address}/#${at(target)}`);
+    await expectSeen(tile(page, 'Orders'));
+    const [kept, note] = await Promise.all(['Kept', 'Note'].map((name) => tile(page, name).boundingBox()));
+    expect(note?.y).toBeGreaterThanOrEqual((kept?.y ?? 0) + (kept?.height ?? 0));
+    expect(complaints).toEqual([]);
+  });
+
+  test('chooses a first and a last day, which the address remembers', async () => {
+    const { body: insight } = await service().call('POST', api('/insights/'), {
+      name: 'Seen',
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'seen' }], dateRange: { date_from: '-7d' } },
+    });
+    const path = await made({ name: 'Days', tiles: [{ insight: insight['id'] }] });
+    const { page } = await open(at(path));
+    await button(page, 'Other days').click();
+    const dialog = page.getByRole('dialog', { name: 'Other days' });
+    await dialog.getByLabel('From').fill('2026-02-05');
+    await dialog.getByLabel('To', { exact: true }).fill('2026-02-03');
+    await expectSeen(dialog.getByText('It is before the first day.'));
+    expect(await button(dialog, 'Show them').isDisabled()).toBe(true);
+    expect(await obstacles(page)).toEqual([]);
+    await dialog.getByLabel('To', { exact: true }).fill('2026-02-06');
+    await button(dialog, 'Show them').click();
+    expect(await page.getByRole('combobox', { name: 'Dates' }).inputValue()).toBe('5 Feb 2026 to 6 Feb 2026');
+    await tile(page, 'Seen').locator('figure').getByText('Numbers', { exact: true }).click();
+    const rows = tile(page, 'Seen').locator('figure').getByRole('row');
+    await expectSeen(rows.filter({ hasText: '6-Feb-2026' }));
+    // Below the names of the columns.
+    expect(await rows.count()).toBe(3);
+    await page.reload();
+    await expectSeen(tile(page, 'Seen').locator('figure'));
+    expect(await page.getByRole('combobox', { name: 'Dates' }).inputValue()).toBe('5 Feb 2026 to 6 Feb 2026');
+    await button(page, 'Other days').click();
+    expect(await dialog.getByLabel('From').inputValue()).toBe('2026-02-05');
+  });
+
+  test('says who may see it, member by member', async () => {
+    const path = await made({ name: 'Payroll' });
+    const { page, complaints } = await open(at(path));
+    await button(page, 'Access').click();
+    const dialog = page.getByRole('dialog', { name: 'Access' });
+    const level = async (whom: string, choice: string): Promise<void> => {
+      await dialog.getByRole('combobox', { name: `What ${whom} may do` }).click();
+      await Promise.all([
+        page.waitForResponse((one) => one.request().method() === 'PUT' && one.ok()),
+        page.getByRole('option', { name: choice, exact: true }).click(),
+      ]);
+    };
+    const rules = async () => (await service().call('GET', `${api(path)}/access_controls/`)).body['access_controls'];
+    await dialog.getByRole('combobox', { name: 'Member', exact: true }).click();
+    await page.getByRole('option', { name: 'member@example.com' }).click();
+    await button(dialog, 'Add a rule').click();
+    await level('member@example.com', 'see and edit it');
+    await level('all members', 'do not see it');
+    const remove = button(dialog, 'Remove the rule of member@example.com');
+    await expectSeen(remove);
+    expect(await obstacles(page)).toEqual([]);
+    expect(await rules()).toMatchObject([
+      { access_level: 'editor', organization_member: expect.any(String) },
+      { access_level: 'none', organization_member: null },
+    ]);
+    await remove.click();
+    await remove.waitFor({ state: 'detached' });
+    expect(await rules()).toMatchObject([{ access_level: 'none', organization_member: null }]);
+    expect(complaints).toEqual([]);
+  });
+
+  test('shows both versions where somebody else has shared it meanwhile', async () => {
+    const path = await made({ name: 'Public' });
+    const { page } = await open(at(path));
+    await button(page, 'Share').click();
+    const toggle = page.getByRole('switch', { name: 'Anybody who has the link' });
+    await page.getByRole('switch', { name: 'Anybody who has the link', disabled: false }).waitFor();
+    await service().call('PATCH', `${api(path)}/sharing/`, { enabled: true, allow_date_range: true });
+    await service().call('PATCH', `${api(path)}/sharing/`, { enabled: false });
+    await toggle.press('Space');
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('enabled, as it is now'));
+    expect(await toggle.isChecked()).toBe(false);
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    await expectSeen(page.getByText('/shared/'));
+    expect((await service().call('GET', `${api(path)}/sharing/`)).body).toMatchObject({
+      enabled: true,
+      allow_date_range: true,
+    });
+  });
+});

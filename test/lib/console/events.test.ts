@@ -1,0 +1,104 @@
+/** Events and persons in the console, as they arrive and as files bring them. */
+import { readFileSync } from 'node:fs';
+import { obstacles } from '../../support/browser.ts';
+import { button, describeConsole, expectSeen, HOSTILE, row, seenAfterReloads } from '../../support/console.ts';
+
+describeConsole('events in the console', ({ service, open, at }) => {
+  test('shows how the first event is sent, and the event as it arrives', async () => {
+    const { token, project } = service();
+    const { page } = await open(at('/home'));
+    await expectSeen(page.getByText('Send your first event'));
+    const snippet = await page.getByRole('tabpanel', { name: 'curl' }).locator('pre').textContent();
+    expect(snippet).toContain(`"${token}"`);
+    await service().send({ event: 'paid', distinct_id: 'ada', properties: { plan: 'pro' } });
+    await expectSeen(row(page, 'Events', 'paid'));
+    await service().send({ event: 'old', distinct_id: 'ada', timestamp: '2015-05-17T10:05:03Z' });
+    await expectSeen(row(page, 'Events', 'old').getByText('17 May 2015', { exact: true }));
+    // What has arrived is counted in the table every few seconds.
+    const lastDay = page.getByRole('img', { name: '2 events in the last 24 hours, at most 2 in an hour' });
+    await expect(seenAfterReloads(page, lastDay)).resolves.toBe(true);
+    await page.getByRole('link', { name: 'All events' }).click();
+    await expectSeen(page.getByRole('heading', { name: 'Events' }));
+    await page.getByRole('textbox', { name: 'Distinct id' }).fill('nobody');
+    await expectSeen(page.getByText('No event is like that.'));
+    expect(page.url()).toContain(`/projects/${project}/events?`);
+    await page.goBack();
+    await page.goBack();
+    await expectSeen(page.getByRole('heading', { name: 'Default project' }));
+  });
+
+  test('leads from an event to the page of who did it', async () => {
+    await service().send({ event: 'joined', distinct_id: 'ada', properties: { $set: { email: 'ada@example.com' } } });
+    await service().send({ event: 'left', distinct_id: 'nobody', properties: { $process_person_profile: false } });
+    const { page, complaints } = await open(at('/events'));
+    await button(page, 'left').click();
+    const detail = page.getByRole('dialog', { name: 'left' });
+    await expectSeen(detail.getByText('by nobody'));
+    expect(await button(detail, 'nobody').count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await button(page, 'joined').click();
+    await button(page.getByRole('dialog', { name: 'joined' }), 'ada').click();
+    await expectSeen(page.getByRole('heading', { name: 'ada@example.com' }));
+    expect(complaints).toEqual([]);
+  });
+
+  test('shows names and times on a line of their own where there is room, and who did what where there is none', async () => {
+    await service().send({
+      event: '$pageview',
+      distinct_id: 'reader',
+      timestamp: '2015-05-17T10:05:03Z',
+      properties: { $current_url: `https://example.com/${'presentations/'.repeat(20)}` },
+    });
+    const { page } = await open(at('/events?distinct_id=reader'), { viewport: { width: 1440, height: 900 } });
+    const found = row(page, 'Events', '$pageview');
+    await expectSeen(found);
+    const one = await found.getByText('reader', { exact: true }).boundingBox();
+    for (const text of ['$pageview', '17 May 2015'])
+      expect((await found.getByText(text, { exact: true }).boundingBox())?.height).toBeLessThan(
+        1.5 * (one?.height ?? 0),
+      );
+    await page.goto(`${service().address}/#${at('/activity')}`);
+    // The first start made it: nobody has filled all fields of it.
+    const made = row(page, 'Activity', 'created key First key');
+    await expectSeen(made);
+    expect(await made.textContent()).not.toContain('null');
+    await page.setViewportSize({ width: 360, height: 900 });
+    await expectSeen(made.getByText('by the service'));
+    await page.getByRole('columnheader', { name: 'Who' }).waitFor({ state: 'hidden' });
+  });
+
+  test('imports a file that is chosen: its first records, its columns, how far it is, and what was rejected', async () => {
+    const { page, complaints } = await open(at('/import'));
+    await expectSeen(page.getByText('Nothing was imported here yet.'));
+    const choose = async (name: string, content: string): Promise<void> => {
+      const [chooser] = await Promise.all([page.waitForEvent('filechooser'), button(page, 'Choose a file').click()]);
+      await chooser.setFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) });
+    };
+    await choose(`${HOSTILE}.csv`, `Action,Who,When\nimported,ada,2025-12-31\n${HOSTILE},ada,never\n`);
+    await expectSeen(page.getByText('no known format'));
+    await page.getByLabel('Event').selectOption('Action');
+    await page.getByLabel('Person (distinct_id)').selectOption('Who');
+    await page.getByLabel('Time').selectOption('When');
+    await expectSeen(page.getByText('It is read as CSV'));
+    await expectSeen(row(page, 'First records', 'imported'));
+    await expectSeen(row(page, 'First records', 'a quote within a field'));
+    expect(await obstacles(page)).toEqual([]);
+    await button(page, 'Import').click();
+    const done = row(page, 'Imports', 'Completed');
+    await expectSeen(done.getByText('1 event added'));
+    await expectSeen(done.getByText('1 record rejected'));
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      button(page, 'Download what was rejected').click(),
+    ]);
+    expect(readFileSync(await download.path(), 'utf8')).toBe(`Action,Who,When\n${HOSTILE},ada,never\n`);
+    await choose('again.jsonl', '{"event":"imported","distinct_id":"ada","timestamp":"2025-12-31"}\n');
+    await expectSeen(page.getByText('It is read as JSON lines'));
+    await page.getByRole('region', { name: 'Import again.jsonl' }).getByRole('button', { name: 'Cancel' }).click();
+    await expectSeen(row(page, 'Imports', 'Cancelled'));
+    await page.goto(`${service().address}/#${at('/events')}?event=imported`);
+    await expectSeen(row(page, 'Events', 'imported'));
+    expect(await page.title()).not.toBe('taken');
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,178 @@
+/** Exports in the console: made, watched, changed. */
+import type { Locator } from 'playwright-core';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
+import { obstacles } from '../../support/browser.ts';
+import { button, describeConsole, expectSeen, row, seenAfterReloads } from '../../support/console.ts';
+import { temporaryFolder } from '../../support/context.ts';
+
+describeConsole('exports in the console', ({ service, open, at, api, made }) => {
+  test('names on the first page the exports whose last run that has ended failed, and says of how many none has', async () => {
+    const { page } = await open(at('/home'));
+    const one = (name: string, ...statuses: string[]) => ({
+      id: name,
+      name,
+      latest_runs: statuses.map((status) => ({ status })),
+    });
+    let results = [
+      one('Tried again', 'Running', 'Failed'),
+      one('Mended', 'Completed', 'Failed'),
+      one('New', 'Starting'),
+    ];
+    await page.route('**/batch_exports/?*', (route) =>
+      route.fulfill({ json: { count: results.length + 1, next: null, previous: null, results } }),
+    );
+    await page.reload();
+    await expectSeen(page.getByRole('link', { name: 'Tried again' }));
+    expect(await page.getByRole('link', { name: /^(Mended|New)$/ }).count()).toBe(0);
+    results = results.slice(1);
+    await page.reload();
+    await expectSeen(page.getByText('None of the newest 2: no last run has failed.'));
+  });
+
+  test('makes an export with its checks, delivers the past, shows runs and log, pauses and goes on', async () => {
+    const folder = temporaryFolder();
+    const { page } = await open(at('/exports'));
+    await page.getByRole('link', { name: 'New export' }).first().click();
+    await page.getByRole('radio', { name: /^Folder/ }).check();
+    await page.getByRole('textbox', { name: 'Folder' }).fill('not/a/whole/path');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Files');
+    await button(page, 'Create the export').click();
+    await expectSeen(page.getByRole('alert').filter({ hasText: 'path' }));
+    await page.getByRole('textbox', { name: 'Folder' }).fill(folder);
+    await button(page, 'Check the destination').click();
+    await expectSeen(page.getByRole('list', { name: 'Checks' }).getByLabel('Passed'));
+    await button(page, 'Create the export').click();
+    await expectSeen(page.getByRole('heading', { name: 'Files' }));
+
+    await page.getByRole('tab', { name: 'Backfills' }).click();
+    const [start, end] = [3, 1].map((hours) => {
+      const local = new Date(Date.now() - hours * HOUR_MS);
+      return new Date(local.getTime() - local.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+    });
+    await page.getByRole('textbox', { name: /^From/ }).fill(String(start));
+    await page.getByRole('textbox', { name: /^To/ }).fill(String(end));
+    await button(page, 'Estimate').click();
+    await expectSeen(page.getByText(/intervals with .* rows/));
+    await button(page, 'Begin the backfill').click();
+    await expectSeen(row(page, 'Backfills', 'Completed'));
+
+    await page.getByRole('tab', { name: 'Runs' }).click();
+    await expectSeen(row(page, 'Runs', 'Completed'));
+    await button(row(page, 'Runs', 'Completed').first(), 'Retry').click();
+    await expectSeen(page.getByText('The interval runs again.'));
+    await row(page, 'Runs', 'Completed').first().getByRole('link', { name: 'Log' }).click();
+    await expectSeen(page.getByRole('log').getByText('INFO'));
+
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.getByRole('textbox', { name: 'Folder' }).fill(temporaryFolder());
+    await button(page, 'Check the destination').click();
+    await expectSeen(page.getByRole('list', { name: 'Checks' }).getByLabel('Passed'));
+    await button(page, 'Save').click();
+    await expectSeen(page.getByText('Files is changed.'));
+
+    await button(page, 'Pause').click();
+    await expectSeen(page.getByText('Files is paused.'));
+    await button(page, 'Unpause').click();
+    await button(page.getByRole('dialog'), 'Go on').click();
+    await expectSeen(page.getByText('Files goes on.'));
+  });
+
+  test('changes an export without its secrets, and shows both versions where somebody else was faster', async () => {
+    const { body: made } = await service().call('POST', api('/batch_exports/'), {
+      name: 'Told',
+      interval: 'hour',
+      destination: { type: 'HTTP', config: { url: 'https://events.example.com/batch/', token: 'phc_receiver' } },
+    });
+    const path = `/exports/${String(made['id'])}`;
+    const kept = async () => (await service().call('GET', `${api('/batch_exports/')}${String(made['id'])}/`)).body;
+    const { page } = await open(at(`${path}?tab=settings`));
+    const field = (name: string): Locator => page.getByRole('textbox', { name, exact: true });
+    await field('Name').fill('Told daily');
+    await page.getByRole('combobox', { name: 'Every' }).click();
+    await page.getByRole('option', { name: 'day' }).click();
+    await button(page, 'Add a filter').click();
+    await page.getByRole('combobox', { name: 'Property 1' }).fill('plan');
+    await page.getByRole('combobox', { name: 'Value 1' }).fill('pro');
+    await field('Webhook').fill('https://hooks.example.com/failures');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('heading', { name: 'Told daily' }));
+    const filters = [{ key: 'plan', operator: 'exact', type: 'event', value: ['pro'] }];
+    expect(await kept()).toMatchObject({ interval: 'day', filters, notify_host: 'hooks.example.com' });
+
+    await field('Address').fill('https://other.example.com/batch/');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('alert').filter({ hasText: "'token' must be sent again when 'url' changes" }));
+    await page.getByLabel('Token', { exact: true }).fill('phc_other');
+    await page.getByRole('textbox', { name: 'HogQL' }).fill('SELECT event FROM events');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByText("'hogql_query' is not supported for HTTP"));
+    await page.getByRole('textbox', { name: 'HogQL' }).fill('');
+    await page.getByRole('switch', { name: 'Tell failures to nobody' }).press('Space');
+    await service().call('PATCH', `${api('/batch_exports/')}${String(made['id'])}/`, { name: 'Theirs' });
+    await button(page, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('https://other.example.com/batch/'));
+    await expectSeen(notice.getByText('https://events.example.com/batch/'));
+    expect(await notice.textContent()).not.toContain('phc_other');
+    await button(notice, 'Write mine').click();
+    await expectSeen(page.getByRole('heading', { name: 'Theirs' }));
+    await expectSeen(page.getByText('An address that is told when a run fails for good.'));
+    expect(await kept()).toMatchObject({
+      name: 'Theirs',
+      notify_host: null,
+      destination: { config: { url: 'https://other.example.com/batch/' } },
+    });
+  });
+
+  test('tells how far an export has come, and opens the run of an interval that is chosen with the keyboard', async () => {
+    const one = await made('/batch_exports/', {
+      name: 'Old hours',
+      interval: 'hour',
+      destination: { type: 'Folder', config: { path: temporaryFolder() } },
+    });
+    const { page, complaints } = await open(at('/exports'));
+    await expectSeen(row(page, 'Exports', 'Old hours').getByText('nothing yet'));
+    await made(`/batch_exports/${String(one['id'])}/backfill/`, {
+      start_at: '2015-05-17T10:00:00Z',
+      end_at: '2015-05-17T14:00:00Z',
+    });
+    const listed = row(page, 'Exports', 'Old hours');
+    await expectSeen(listed.getByText('17 May 2015', { exact: true }));
+    // The past is for backfills; what has ended since the export was made is behind.
+    expect(await listed.getByText('behind').count()).toBe(0);
+    await page.clock.setFixedTime(Date.now() + 5 * HOUR_MS);
+    await page.reload();
+    await expectSeen(listed.getByText('5 intervals behind'));
+    await page.getByRole('link', { name: 'Old hours' }).click();
+
+    const strip = page.getByRole('grid', { name: 'Intervals by their state, a row for each day' });
+    await expectSeen(strip.getByRole('row', { name: '2015-05-17' }));
+    const cells = strip.getByRole('button', { name: /: Completed$/ });
+    await expect(seenAfterReloads(page, cells.nth(3))).resolves.toBe(true);
+    expect(await obstacles(page)).toEqual([]);
+    await cells.first().focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    const chosen = String(await page.locator(':focus').getAttribute('aria-label'));
+    expect(chosen).toBe(await cells.nth(2).getAttribute('aria-label'));
+    // Tab leads out of the strip, and back to the same cell.
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Shift+Tab');
+    expect(await page.locator(':focus').getAttribute('aria-label')).toBe(chosen);
+    await page.keyboard.press('Enter');
+    const detail = page.getByRole('dialog', { name: 'Run' });
+    await expectSeen(
+      detail.getByRole('row', { name: /^Interval/ }).getByText(chosen.replace(': Completed', ''), { exact: false }),
+    );
+    await expectSeen(detail.getByText('a backfill'));
+    expect(await obstacles(page)).toEqual([]);
+    await page.reload();
+    await expectSeen(detail.getByText('a backfill'));
+    await page.keyboard.press('Escape');
+    await detail.waitFor({ state: 'detached' });
+    await cells.first().click();
+    await detail.getByRole('link', { name: 'Its log' }).click();
+    await expectSeen(page.getByRole('log').getByText('INFO'));
+    expect(complaints).toEqual([]);
+  });
+});

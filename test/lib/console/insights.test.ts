@@ -1,0 +1,398 @@
+/** Insights in the console, and what watches and sends their numbers. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Locator } from 'playwright-core';
+import { obstacles } from '../../support/browser.ts';
+import { asBefore, button, describeConsole, expectSeen, HOSTILE, row, whileWritten } from '../../support/console.ts';
+import { temporaryFolder } from '../../support/context.ts';
+import { run } from '../../support/local-service.ts';
+
+describeConsole('insights in the console', ({ service, open, at, api, made }) => {
+  const trend = (name: string) =>
+    made('/insights/', { name, query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] } });
+
+  test('asks a question by choosing and in HogQL, keeps it, and shows it on a dashboard', async () => {
+    const { body: board } = await service().call('POST', api('/dashboards/'), { name: 'Numbers' });
+    await service().send({ event: 'ordered', distinct_id: 'ada', properties: { amount: 12, plan: HOSTILE } });
+    const { page, complaints } = await open(at('/events'));
+    await expectSeen(row(page, 'Events', 'ordered'));
+    await page.getByRole('link', { name: 'Insights' }).click();
+    await page.getByRole('link', { name: 'New insight' }).click();
+    await page.getByRole('combobox', { name: 'Event 1' }).fill('ordered');
+    await button(page, 'Add a breakdown').click();
+    await page.getByRole('combobox', { name: 'Property of breakdown 1' }).fill('plan');
+    await page.locator('figure').getByText('Numbers', { exact: true }).click();
+    await expectSeen(page.locator('figure').getByRole('table').getByText(HOSTILE));
+    await page.getByRole('textbox', { name: 'Name' }).fill('Orders');
+    await page.getByRole('combobox', { name: 'On dashboards' }).press('ArrowDown');
+    await page.getByRole('option', { name: 'Numbers' }).click();
+    await page.keyboard.press('Escape');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('heading', { name: 'Orders' }));
+
+    await page.goto(`${service().address}/#${at('/insights/new')}`);
+    await expectSeen(page.getByRole('heading', { name: 'New insight' }));
+    await page.getByRole('combobox', { name: 'Question' }).click();
+    await page.getByRole('option', { name: /^HogQL/ }).click();
+    const editor = page.getByRole('textbox', { name: 'HogQL query' });
+    // Typed: what a test puts in at once brings styles of its own, which the page's policy refuses.
+    const write = async (text: string): Promise<void> => {
+      await editor.press('ControlOrMeta+a');
+      await editor.press('Delete');
+      await editor.pressSequentially(text);
+    };
+    await write('SELECT arrStringC');
+    // Not by Enter: for a moment after a list is there, the editor takes it for the end of a line.
+    await page.getByRole('option', { name: 'arrayStringConcat' }).click();
+    expect(await editor.textContent()).toBe('SELECT arrayStringConcat()');
+    await write('SELECT nothing FROM events');
+    await expectSeen(page.getByRole('alert').filter({ hasText: 'nothing' }));
+    const fault = page.locator('.cm-lintRange-error');
+    await expectSeen(fault);
+    expect(await fault.textContent()).toBe('nothing');
+    await write("SELECT count() AS orders FROM events WHERE event = 'ordered'");
+    await expectSeen(page.locator('figure').getByRole('columnheader', { name: 'orders' }));
+
+    await page.goto(`${service().address}/#${at(`/dashboards/${String(board['id'])}`)}`);
+    await expectSeen(page.getByRole('region', { name: 'Orders' }).locator('figure'));
+    // The browser itself complains of the answer to the query that was wrong.
+    expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
+  });
+
+  test('completes names and values of properties in filters and breakdowns, and offers the days that have events', async () => {
+    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Shop' });
+    const there = `/projects/${String(project['id'])}`;
+    const bought = (distinct_id: string, plan: string, country: string) =>
+      JSON.stringify({
+        event: 'bought',
+        distinct_id,
+        timestamp: '2015-05-17T10:05:03Z',
+        properties: { plan, [HOSTILE]: 1, $set: { country } },
+        person_properties: { country },
+      });
+    const history = join(temporaryFolder(), 'history.jsonl');
+    writeFileSync(
+      history,
+      [bought('ada', 'pro', 'GB'), bought('bob', 'pro', 'US'), bought('cleo', 'free', 'US')].join('\n'),
+    );
+    const home = { WORKSPACE_HOME: service().home };
+    const imported = await run('infra/local/admin.ts', ['import', '--project', String(project['id']), history], home);
+    expect(imported.code).toBe(0);
+    const { page, complaints } = await open(`${there}/insights/new`);
+    const box = (name: string): Locator => page.getByRole('combobox', { name, exact: true });
+    const choose = async (name: string, option: string | RegExp): Promise<void> => {
+      await box(name).click();
+      await page.getByRole('option', { name: option, exact: true }).click();
+    };
+    await box('Event 1').fill('bought');
+    await choose('Shown as', 'Table');
+    await button(page, 'Show 17 May 2015').click();
+    const cells = (text: string): Locator => page.locator('figure').getByRole('row').filter({ hasText: text });
+    await expectSeen(cells('bought').getByText('3', { exact: true }));
+    expect(await box('When').inputValue()).toBe('17 May 2015');
+
+    await button(page, 'Add a breakdown').click();
+    await choose('Property of breakdown 1', /^plan 3 events$/);
+    await button(page, 'Add a breakdown').click();
+    await choose('Breakdown 2 by', 'person');
+    await choose('Property of breakdown 2', /^country 3 persons$/);
+    await expectSeen(cells('pro').filter({ hasText: 'GB' }));
+    await button(page, 'Add a breakdown').click();
+    await choose('Breakdown 3 by', 'HogQL');
+    await page.getByRole('textbox', { name: 'Expression of breakdown 3' }).fill('upper(event)');
+    await expectSeen(cells('BOUGHT').filter({ hasText: 'free' }));
+    expect(await button(page, 'Add a breakdown').count()).toBe(0);
+
+    await button(page, 'Add a filter').click();
+    await choose('Filter 1 by', 'person');
+    await choose('Property 1', /^country/);
+    await choose('Comparison 1', 'is not');
+    await choose('Value 1', 'GB');
+    await cells('GB').waitFor({ state: 'detached' });
+    await choose('Comparison 1', 'is there');
+    await box('Value 1').waitFor({ state: 'detached' });
+    await button(page, 'Add a filter').click();
+    await choose('Filter 2 by', 'HogQL');
+    await page.getByRole('textbox', { name: 'Condition 2' }).fill("properties.plan = 'free'");
+    await cells('pro').waitFor({ state: 'detached' });
+    expect(await obstacles(page)).toEqual([]);
+    await page.getByRole('textbox', { name: 'Name' }).fill('Plans');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('heading', { name: 'Plans' }));
+    const { body: kept } = await service().call('GET', `/api${there}/insights/${page.url().split('/').at(-1) ?? ''}/`);
+    expect(kept['query']).toMatchObject({
+      source: {
+        dateRange: { date_from: '2015-05-17', date_to: '2015-05-17' },
+        properties: [
+          { key: 'country', operator: 'is_set', type: 'person' },
+          { key: "properties.plan = 'free'", type: 'hogql' },
+        ],
+        breakdownFilter: {
+          breakdowns: [
+            { property: 'plan', type: 'event' },
+            { property: 'country', type: 'person' },
+            { property: 'upper(event)', type: 'hogql' },
+          ],
+        },
+      },
+    });
+    // What was kept is in the form again.
+    await page.reload();
+    await expectSeen(page.getByRole('textbox', { name: 'Condition 2' }));
+    expect(await box('Property of breakdown 2').inputValue()).toBe('country');
+    expect(complaints).toEqual([]);
+  });
+
+  test('shows both versions of an insight where somebody else was faster, whichever is kept', async () => {
+    const { body } = await service().call('POST', api('/insights/'), {
+      name: 'Before',
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] },
+    });
+    const path = `/insights/${String(body['id'])}`;
+    const { page } = await open(at(path));
+    const name = page.getByRole('textbox', { name: 'Name' });
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await name.fill('Mine');
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs' });
+    await button(page, 'Save').click();
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+    await expectSeen(notice.getByText('Mine', { exact: true }));
+    expect(await obstacles(page)).toEqual([]);
+    await button(notice, 'Keep theirs').click();
+    await expectSeen(page.getByRole('heading', { name: 'Theirs' }));
+    expect(await name.inputValue()).toBe('Theirs');
+    await name.fill('Mine again');
+    const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'ordered' }] };
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs again', query });
+    await button(page, 'Save').click();
+    await button(notice, 'Write mine').click();
+    await expectSeen(page.getByRole('heading', { name: 'Mine again' }));
+    // What was not touched here stays as they have it.
+    const { body: after } = await service().call('GET', `${api(path)}/`);
+    expect(after).toMatchObject({ name: 'Mine again', query });
+    expect(await page.getByRole('combobox', { name: 'Event 1' }).inputValue()).toBe('ordered');
+  });
+
+  test('finds an insight, deletes it, brings it back from the list or where it is told, on its dashboard too', async () => {
+    for (const name of ['Money in', 'Money out', 'People']) await trend(name);
+    const { page } = await open(at('/insights'));
+    await page.getByRole('textbox', { name: 'Search' }).fill('money');
+    await row(page, 'Insights', 'People').waitFor({ state: 'detached' });
+    await page.reload();
+    await row(page, 'Insights', 'Money in').getByRole('link').click();
+    await expectSeen(page.getByRole('heading', { name: 'Money in' }));
+    const board = await made('/dashboards/', {
+      name: 'Money',
+      tiles: [{ insight: Number(page.url().split('/').at(-1)) }],
+    });
+    await button(page, 'Delete').click();
+    await button(page.getByRole('dialog'), 'Delete').click();
+    await expectSeen(page.getByText('Money in is deleted.'));
+    await expectSeen(row(page, 'Insights', 'Money out'));
+    await row(page, 'Insights', 'Money in').waitFor({ state: 'detached' });
+    expect(await obstacles(page)).toEqual([]);
+    await page.getByRole('switch', { name: 'Deleted' }).press('Space');
+    await button(row(page, 'Insights', 'Money in'), 'Restore').click();
+    await expectSeen(page.getByText('No insight is like that.'));
+    await page.getByRole('switch', { name: 'Deleted' }).press('Space');
+    await row(page, 'Insights', 'Money in').getByRole('link').click();
+    await expectSeen(page.getByRole('heading', { name: 'Money in' }));
+    await button(page, 'Delete').click();
+    await button(page.getByRole('dialog'), 'Delete').click();
+    await row(page, 'Insights', 'Money in').waitFor({ state: 'detached' });
+    const undo = (text: string) =>
+      button(page.getByRole('alert').filter({ hasText: text }), 'Undo')
+        .last()
+        .click();
+    await undo('Money in is deleted.');
+    await expectSeen(row(page, 'Insights', 'Money in'));
+    await page.goto(`${service().address}/#${at(`/dashboards/${String(board['id'])}`)}`);
+    await expectSeen(page.getByRole('region', { name: 'Money in' }));
+    await button(page, 'Delete').click();
+    await button(page.getByRole('dialog'), 'Delete').click();
+    await expectSeen(page.getByText('Money is deleted.'));
+    await row(page, 'Dashboards', 'Money').waitFor({ state: 'detached' });
+    await undo('Money is deleted.');
+    await expectSeen(row(page, 'Dashboards', 'Money'));
+  });
+
+  test('watches the number of an insight: an alert is made, looks at once, is changed, disabled and deleted', async () => {
+    const { body: insight } = await service().call('POST', api('/insights/'), {
+      name: HOSTILE,
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'never' }] },
+    });
+    const { page, complaints } = await open(at(`/insights/${String(insight['id'])}`));
+    await page.getByRole('main').getByRole('link', { name: 'Alerts' }).click();
+    await expectSeen(page.getByRole('heading', { name: `Alerts of ${HOSTILE}` }));
+    await expectSeen(page.getByText('No alerts yet.'));
+    await button(page, 'New alert').click();
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('textbox', { name: 'Name' }).fill(HOSTILE);
+    await button(dialog, 'Make the alert').click();
+    await expectSeen(dialog.getByText('Set lower or upper, or both.'));
+    await page.getByRole('spinbutton', { name: 'Tells when it is below' }).fill('100');
+    await page.getByRole('textbox', { name: 'Webhook', exact: true }).fill('ftp://hooks.example.com/');
+    await button(dialog, 'Make the alert').click();
+    await expectSeen(dialog.getByText(/notify_url|https/));
+    expect(await obstacles(page)).toEqual([]);
+    await page.getByRole('textbox', { name: 'Webhook', exact: true }).fill('');
+    await button(dialog, 'Make the alert').click();
+    await expectSeen(page.getByRole('heading', { name: HOSTILE }));
+    await expectSeen(row(page, 'Checks', 'Firing'));
+    await expectSeen(row(page, 'Alert', 'The number is below 100'));
+
+    await button(page, 'Edit').click();
+    await page.getByRole('combobox', { name: 'Looks at', exact: true }).click();
+    await page.getByRole('option', { name: 'How much more it is than before' }).click();
+    await page.getByRole('combobox', { name: 'Counted' }).click();
+    await page.getByRole('option', { name: 'in percent' }).click();
+    await page.getByRole('spinbutton', { name: 'Tells when it is below' }).fill('');
+    await page.getByRole('spinbutton', { name: 'Tells when it is above' }).fill('12.5');
+    const path = api(`/alerts/${page.url().split('/').at(-1) ?? ''}/`);
+    await service().call('PATCH', path, { name: 'Theirs', calculation_interval: 'weekly' });
+    await page.getByRole('textbox', { name: 'Name' }).fill('Mine');
+    await button(dialog, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+    await button(notice, 'Write mine').click();
+    await expectSeen(page.getByRole('heading', { name: 'Mine' }));
+    await expectSeen(row(page, 'Alert', 'Its increase is above 12.5 percent'));
+    const { body: kept } = await service().call('GET', path);
+    expect(kept).toMatchObject({
+      calculation_interval: 'weekly',
+      threshold: { configuration: { type: 'percentage', bounds: { lower: null, upper: 0.125 } } },
+    });
+
+    await button(page, 'Snooze').click();
+    await button(dialog, 'Snooze').click();
+    await expectSeen(row(page, 'Alert', 'Snoozed'));
+    await button(page, 'Look again').click();
+    await expectSeen(row(page, 'Alert', 'Not firing'));
+    await button(page, 'Disable').click();
+    await expectSeen(row(page, 'Alert', 'Disabled'));
+    await page.getByRole('link', { name: 'Alerts' }).click();
+    await expectSeen(row(page, 'Alerts', 'Disabled').getByRole('link', { name: HOSTILE }));
+    await row(page, 'Alerts', 'Disabled').getByRole('link', { name: 'Mine' }).click();
+    await button(page, 'Enable').click();
+    await expectSeen(row(page, 'Alert', 'Not firing'));
+    await button(page, 'Delete').click();
+    await button(dialog, 'Delete').click();
+    await expectSeen(page.getByText('No alerts yet.'));
+    expect(await page.title()).not.toBe('taken');
+    // The browser itself complains of what was refused.
+    expect(complaints.filter((one) => !/40\d|412/.test(one))).toEqual([]);
+  });
+
+  test('sends the numbers of a dashboard: a subscription is made, changed, disabled and deleted', async () => {
+    const { body: insight } = await service().call('POST', api('/insights/'), {
+      name: 'Sent alone',
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] },
+    });
+    const { body: board } = await service().call('POST', api('/dashboards/'), {
+      name: HOSTILE,
+      tiles: [{ insight: insight['id'] }],
+    });
+    const { page, complaints } = await open(at(`/dashboards/${String(board['id'])}`));
+    await page.getByRole('main').getByRole('link', { name: 'Subscriptions' }).click();
+    await expectSeen(page.getByRole('heading', { name: `Subscriptions of ${HOSTILE}` }));
+    await expectSeen(page.getByText('No subscriptions yet.'));
+    await button(page, 'New subscription').click();
+    const dialog = page.getByRole('dialog');
+    const choose = async (name: string, option: string): Promise<void> => {
+      await dialog.getByRole('combobox', { name }).click();
+      await page.getByRole('option', { name: option, exact: true }).click();
+    };
+    await choose('Sent to', 'e-mail');
+    await page.getByRole('textbox', { name: 'E-mail addresses' }).fill('ada@example.com');
+    await button(dialog, 'Make the subscription').click();
+    await expectSeen(dialog.getByText('This service sends no mail'));
+    await choose('Sent to', 'Slack');
+    await page.getByRole('textbox', { name: 'Address' }).fill('https://hooks.slack.com/services/T0/B0/secret');
+    await choose('Unit', 'months');
+    await choose('Which of them', 'the last');
+    await page.getByRole('checkbox', { name: 'Friday' }).check();
+    await page.getByLabel('From').fill('2030-01-01T08:30');
+    await dialog.getByRole('combobox', { name: 'Insights' }).press('ArrowDown');
+    await page.getByRole('option', { name: 'Sent alone' }).click();
+    await dialog.getByRole('combobox', { name: 'Insights' }).press('Tab');
+    expect(await obstacles(page)).toEqual([]);
+    await button(dialog, 'Make the subscription').click();
+    await expectSeen(row(page, 'Subscription', 'sent every month on the last Monday and Friday'));
+    await expectSeen(row(page, 'Subscription', 'https://hooks.slack.com/…'));
+    const path = api(`/subscriptions/${page.url().split('/').at(-1) ?? ''}/`);
+    const { body: made } = await service().call('GET', path);
+    expect(made).toMatchObject({
+      target_type: 'slack',
+      bysetpos: -1,
+      start_date: new Date('2030-01-01T08:30').toISOString().replace('.000', ''),
+      dashboard_export_insights: [insight['id']],
+    });
+
+    await button(page, 'Edit').click();
+    await service().call('PATCH', path, { title: 'Theirs', interval: 2 });
+    await page.getByRole('textbox', { name: 'Title' }).fill('Mine');
+    await button(dialog, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+    await button(notice, 'Write mine').click();
+    await expectSeen(page.getByRole('heading', { name: 'Mine' }));
+    await expectSeen(row(page, 'Subscription', 'sent every 2 months'));
+    await button(page, 'Disable').click();
+    await expectSeen(row(page, 'Subscription', 'Disabled'));
+    await page.getByRole('link', { name: 'Subscriptions' }).click();
+    await expectSeen(row(page, 'Subscriptions', 'Disabled').getByText(HOSTILE));
+    await page.getByRole('link', { name: 'Mine' }).click();
+    await button(page, 'Enable').click();
+    await expectSeen(row(page, 'Subscription', 'On'));
+    await button(page, 'Delete').click();
+    await button(dialog, 'Delete').click();
+    await expectSeen(page.getByText('No subscriptions yet.'));
+    expect(await page.title()).not.toBe('taken');
+    expect(complaints.filter((one) => !/40\d|412/.test(one))).toEqual([]);
+  });
+
+  test('shows both versions where somebody else has switched an alert or a subscription meanwhile', async () => {
+    const insight = await trend('Watched');
+    const alert = await made('/alerts/', {
+      insight: insight['id'],
+      name: 'Few',
+      subscribed_users: [],
+      threshold: { configuration: { type: 'absolute', bounds: { lower: 100 } } },
+    });
+    const path = `/alerts/${String(alert['id'])}`;
+    const { page } = await open(at(path));
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await asBefore(page, `${api(path)}/`);
+    await service().call('PATCH', `${api(path)}/`, { name: 'Fewer', enabled: false });
+    await button(page, 'Snooze').click();
+    await button(page.getByRole('dialog'), 'Snooze').click();
+    await expectSeen(notice.getByText('snoozed_until, as it is now'));
+    await button(notice, 'Keep theirs').click();
+    await expectSeen(page.getByRole('heading', { name: 'Fewer' }));
+    await expectSeen(row(page, 'Alert', 'Disabled'));
+    await asBefore(page, `${api(path)}/`);
+    await service().call('PATCH', `${api(path)}/`, { name: 'Fewest' });
+    await button(page, 'Enable').click();
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    expect((await service().call('GET', `${api(path)}/`)).body).toMatchObject({ name: 'Fewest', enabled: true });
+
+    const subscription = await made('/subscriptions/', {
+      insight: insight['id'],
+      title: 'Weekly',
+      target_type: 'webhook',
+      target_value: 'https://hooks.example.com/reports',
+      frequency: 'weekly',
+      start_date: '2030-01-01T08:30:00Z',
+    });
+    const sent = `/subscriptions/${String(subscription['id'])}`;
+    await page.goto(`${service().address}/#${at(sent)}`);
+    await expectSeen(page.getByRole('heading', { name: 'Weekly' }));
+    await asBefore(page, `${api(sent)}/`);
+    await service().call('PATCH', `${api(sent)}/`, { title: 'Monthly' });
+    await button(page, 'Disable').click();
+    await expectSeen(notice.getByText('enabled, as it is now'));
+    await button(notice, 'Keep theirs').click();
+    await expectSeen(page.getByRole('heading', { name: 'Monthly' }));
+    await expectSeen(row(page, 'Subscription', 'On'));
+  });
+});

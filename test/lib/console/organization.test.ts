@@ -1,0 +1,102 @@
+/** The organization in the console: who is in it, with which keys, and its projects. */
+import { obstacles } from '../../support/browser.ts';
+import { asBefore, button, describeConsole, expectSeen, row, whileWritten } from '../../support/console.ts';
+
+describeConsole('the organization in the console', ({ service, open, at, api }) => {
+  test('invites somebody, whose link opens a page that accepts', async () => {
+    const { page } = await open(at('/people'));
+    await page.getByRole('textbox', { name: 'Email' }).fill('member@example.com');
+    await button(page, 'Invite').click();
+    await expectSeen(page.getByText('A user with this email address already belongs to the organization.'));
+    await page.getByRole('textbox', { name: 'Email' }).fill('bea@example.com');
+    await button(page, 'Invite').click();
+    const link = String(await page.getByText('/#/invites/').first().textContent());
+    expect(link).toMatch(`${service().address}/#/invites/`);
+    await page.goto(link);
+    await button(page, 'Accept').click();
+    // Who is signed in is a member already, or another one than was invited.
+    await expectSeen(page.getByRole('alert'));
+    await page.goto(`${service().address}/#${at('/people')}`);
+    await button(row(page, 'Invitations', 'bea@example.com'), 'Withdraw').click();
+    await button(page.getByRole('dialog'), 'Withdraw').click();
+    await expectSeen(page.getByText('No invitation is open.'));
+  });
+
+  test('makes a key that may do little; who signs in with it sees what they may not do, and why', async () => {
+    const { page } = await open(at('/keys'));
+    await button(page, 'New key').click();
+    await page.getByRole('textbox', { name: 'Label' }).fill('Reader');
+    for (const scope of ['dashboard:read', 'project:read', 'user:read'])
+      await page.getByRole('checkbox', { name: scope }).check();
+    await button(page, 'Make the key').click();
+    const value = String(await page.getByText(/^phx_\w{20,}$/).textContent());
+    await page.reload();
+    await expectSeen(row(page, 'Keys', 'Reader'));
+    expect(await page.getByText(value).count()).toBe(0);
+
+    const reader = await open(at('/dashboards'), { key: value });
+    const make = button(reader.page, 'New dashboard');
+    await expectSeen(make.and(reader.page.locator('[aria-disabled=true]')));
+    expect(await make.getAttribute('aria-description')).toBe('Your key lacks the scope dashboard:write');
+    await reader.page.getByRole('link', { name: 'Exports' }).click();
+    await expectSeen(reader.page.getByRole('alert').filter({ hasText: 'batch_export:read' }));
+
+    await button(row(page, 'Keys', 'Reader'), 'Revoke').click();
+    await button(page.getByRole('dialog'), 'Revoke').click();
+    await row(page, 'Keys', 'Reader').waitFor({ state: 'detached' });
+  });
+
+  test('tells who did what, renames the project, changes its token and deletes one whose name is typed again', async () => {
+    const { page } = await open(at('/settings'));
+    await page.getByRole('textbox', { name: 'Project’s name' }).fill('Shop');
+    await button(page, 'Save').first().click();
+    await expectSeen(page.getByText('The name is changed.'));
+    await button(page, 'Change the token').click();
+    await button(page.getByRole('dialog'), 'Change the token').click();
+    await expectSeen(page.getByText('The project has another token.'));
+    await page.getByRole('link', { name: 'Activity log' }).click();
+    await expectSeen(row(page, 'Activity', /updated project Shop/));
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await button(page, 'New project').click();
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Short-lived');
+    await button(page, 'Create').click();
+    await expectSeen(page.getByRole('heading', { name: 'Short-lived' }));
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await button(page, 'Delete the project').click();
+    const dialog = page.getByRole('dialog');
+    expect(await button(dialog, 'Delete the project').isDisabled()).toBe(true);
+    await dialog.getByRole('textbox').fill('Short-lived');
+    await button(dialog, 'Delete the project').click();
+    await expectSeen(page.getByRole('heading', { name: 'Shop' }));
+    await service().call('PATCH', api('/'), { name: 'Default project' });
+  });
+
+  test('chooses the time zone of a project and the day on which its weeks begin, and shows both versions of its name', async () => {
+    const { page, complaints } = await open(at('/settings'));
+    await page.getByRole('combobox', { name: 'Time zone' }).fill('berl');
+    await page.getByRole('option', { name: 'Europe/Berlin' }).click();
+    await page.getByRole('combobox', { name: 'Weeks begin on' }).click();
+    await page.getByRole('option', { name: 'Monday' }).click();
+    await page.locator('form').filter({ hasText: 'Exports stay in UTC' }).getByRole('button', { name: 'Save' }).click();
+    await expectSeen(page.getByText('Insights count by it from now on.'));
+    await page.reload();
+    expect(await page.getByRole('combobox', { name: 'Weeks begin on' }).inputValue()).toBe('Monday');
+    expect(await page.getByRole('combobox', { name: 'Time zone' }).inputValue()).toBe('Europe/Berlin');
+    expect(await obstacles(page)).toEqual([]);
+    const { body } = await service().call('GET', api('/'));
+    expect(body).toMatchObject({ timezone: 'Europe/Berlin', week_start_day: 1 });
+    expect(complaints).toEqual([]);
+
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await asBefore(page, api('/'));
+    await service().call('PATCH', api('/'), { name: 'Theirs', week_start_day: 0 });
+    await page.getByRole('textbox', { name: 'Project’s name' }).fill('Mine');
+    await button(page, 'Save').first().click();
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+    await expectSeen(notice.getByText('Mine', { exact: true }));
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    await expectSeen(page.getByText('The name is changed.'));
+    expect((await service().call('GET', api('/'))).body).toMatchObject({ name: 'Mine', week_start_day: 0 });
+    await page.getByRole('combobox', { name: 'Weeks begin on' }).and(page.locator('[value=Sunday]')).waitFor();
+  });
+});
