@@ -23,7 +23,7 @@
  *   subscription               N#pid#sid     SUBSCRIPTION              P#pid#SUBSCRIPTIONS / created#sid
  *   batch export / its plan    E#eid         EXPORT | PLAN             O#oid#EXPORTS / created#eid
  *   batch export, deleted      E#eid         EXPORT                    O#oid#DELETED / deleted#eid
- *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#rid    E#eid#RUNS / interval start#rid
+ *   run                        E#eid         RUN#rid                   E#eid#RUNS / created#start#rid  E#eid#RUNS / interval start#rid
  *   backfill                   E#eid         BACKFILL#bid              E#eid#BACKFILLS / created#… E#eid#BACKFILLS / start_at#bid
  *   log lines of one step      L#eid         time#execution#step
  *   requests of a key          COUNT#kid     MINUTE#minute
@@ -199,8 +199,9 @@ export const places = {
   exportOf: (oid: string, created: number, eid: string) => first(`O#${oid}#EXPORTS`, `${sortable(created)}#${eid}`),
   deletedExportOf: (oid: string, deleted: number, eid: string) =>
     first(`O#${oid}#DELETED`, `${sortable(deleted)}#${eid}`),
+  /** Those of a backfill are made many at once: they stand by their intervals. */
   runOf: (eid: string, created: number, intervalStart: number, rid: string) => ({
-    ...first(`E#${eid}#RUNS`, `${sortable(created)}#${rid}`),
+    ...first(`E#${eid}#RUNS`, `${sortable(created)}#${sortable(intervalStart)}#${rid}`),
     ...second(`E#${eid}#RUNS`, `${sortable(intervalStart)}#${rid}`),
   }),
   backfillOf: (eid: string, created: number, startAt: number, bid: string) => ({

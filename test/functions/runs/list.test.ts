@@ -84,6 +84,16 @@ test('runs come a hundred a page, newest first, and pages are linked to one anot
   expect(ids(await runs('?ordering=created_at&limit=2'))).toEqual(made.slice(-2).toReversed());
 });
 
+test('runs of one backfill, made at one instant, come by their intervals, also over pages', async () => {
+  const { context, id, runs, follow, now } = await world();
+  for (const hour of [3, 1, 4, 2])
+    await putRun(context, id, { created_at: now, data_interval_start: now - hour * HOUR_MS });
+  const hours = ({ results }: Page) => results.map((run) => (now - Date.parse(run.data_interval_start)) / HOUR_MS);
+  const first = await runs('?limit=3');
+  expect([hours(first), hours(await follow(first.next))]).toEqual([[1, 2, 3], [4]]);
+  expect(hours(await runs('?ordering=created_at'))).toEqual([4, 3, 2, 1]);
+});
+
 test('by creation they are those of the last seven days, or of the time asked for', async () => {
   const { context, id, runs, now } = await world();
   const old = await putRun(context, id, { created_at: now - 8 * DAY_MS, data_interval_start: now - HOUR_MS });
