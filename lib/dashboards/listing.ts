@@ -1,6 +1,7 @@
 /** Lists of dashboards: a page of the index, or, for a filter or hidden dashboards, a page of all summaries. */
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { type Paging, readPage } from '../http/page.ts';
+import { holdsText } from '../http/search.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
 import { isSameKind, keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
@@ -49,11 +50,9 @@ export async function listingFor(
 }
 
 function fits(summary: DashboardItem, filter: DashboardFilter): boolean {
-  const { search = '', tags = [], creation_mode, pinned, created_by } = filter;
-  const sought = search.toLowerCase();
-  const isFound = summary.name.toLowerCase().includes(sought) || summary.description.toLowerCase().includes(sought);
+  const { search, tags = [], creation_mode, pinned, created_by } = filter;
   return (
-    isFound &&
+    holdsText([summary.name, summary.description], search) &&
     (tags.length === 0 || hasAny(summary, tags)) &&
     (creation_mode === undefined || summary.creation_mode === creation_mode) &&
     (pinned === undefined || summary.pinned === pinned) &&

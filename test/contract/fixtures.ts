@@ -333,6 +333,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'invites/list': inPlace,
   'invites/create': async (world) => ({ params: place(world), body: { target_email: 'new@example.com' } }),
   'invites/destroy': ofInvite,
+  'invites/preview': invited,
   'invites/accept': invited,
 
   'projects/list': inPlace,

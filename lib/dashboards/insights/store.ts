@@ -9,6 +9,7 @@ import { userLookup } from '../../accounts/users/lookup.ts';
 import type { UserItem } from '../../accounts/users/model.ts';
 import { Answer } from '../../http/answer.ts';
 import { type Paging, readPage } from '../../http/page.ts';
+import { holdsText } from '../../http/search.ts';
 import {
   type Insight,
   type InsightFilter,
@@ -290,13 +291,10 @@ const pageOf = async (
 
 /** Returns the insights of a project that pass the filter, newest first, of deleted ones the last one. A short id is one read. */
 async function readFitting(table: Table, project: number, filter: InsightFilter): Promise<readonly InsightItem[]> {
-  const { search = '', short_id, favorited, deleted = false } = filter;
-  const sought = search.toLowerCase();
+  const { search, short_id, favorited, deleted = false } = filter;
   const fits = ({ name, derived_name, description, tags, favorited: isFavorite = false }: InsightItem): boolean =>
     (favorited === undefined || isFavorite === favorited) &&
-    [name, derived_name, description, ...(tags === undefined ? [] : fromJsonText(tags))].some(
-      (text) => text?.toLowerCase().includes(sought) === true,
-    );
+    holdsText([name, derived_name, description, ...(tags === undefined ? [] : fromJsonText(tags))], search);
   if (short_id === undefined) {
     return (await (deleted ? listDeleted(table, project) : listAll(table, ranges.insightsOf(project)))).filter(fits);
   }

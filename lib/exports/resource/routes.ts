@@ -61,6 +61,9 @@ export const listBatchExports = route({
   handler: 'batch-exports/list',
   summary: 'List batch exports',
   description: "The organization's, or the project's, newest first; at most 100 a page.",
+  query: z.object({
+    search: text({ blank: true }).optional().describe("Part of the name, or of the destination's type."),
+  }),
   response: pageOf(BatchExport),
   paging: { kind: 'offset', max: 100 },
 });

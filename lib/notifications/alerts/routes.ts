@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { integer, uuid } from '../../http/fields.ts';
+import { integer, text, uuid } from '../../http/fields.ts';
 import { pageOf, route } from '../../http/route.ts';
 import { insightId } from '../../insights/model.ts';
 import { AlertInput, AlertObject, AlertPatch } from './model.ts';
@@ -22,7 +22,10 @@ export const listAlerts = route({
   tag,
   summary: 'List alerts',
   description: 'Newest first, with what each found and told; those of insights that the caller may see.',
-  query: z.object({ insight: insightId().optional().describe('Those of this insight.') }),
+  query: z.object({
+    insight: insightId().optional().describe('Those of this insight.'),
+    search: text({ blank: true }).optional().describe("Part of the name, or of the insight's."),
+  }),
   response: pageOf(AlertObject),
   paging: { kind: 'offset' },
 });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { integer } from '../../http/fields.ts';
+import { integer, text } from '../../http/fields.ts';
 import { pageOf, route } from '../../http/route.ts';
 import { insightId } from '../../insights/model.ts';
 import { SubscriptionInput, SubscriptionObject, SubscriptionPatch } from './model.ts';
@@ -36,6 +36,7 @@ export const listSubscriptions = route({
   query: z.object({
     dashboard: integer().optional().describe('Those of this dashboard.'),
     insight: insightId().optional().describe('Those of this insight.'),
+    search: text({ blank: true }).optional().describe('Part of the title, or of the name of what is sent.'),
   }),
   response: pageOf(SubscriptionObject),
   paging: { kind: 'offset' },

@@ -4,6 +4,7 @@ import { keys } from '../../../lib/ports/table/keys.ts';
 import { settableClock, testContext } from '../../support/context.ts';
 import {
   addProject,
+  BUCKET,
   byOrganization,
   byProject,
   create,
@@ -41,6 +42,26 @@ test('exports are listed newest first, whole, with their count', async () => {
   }
   for (const path of [byOrganization(service), `${byProject(service)}/`]) {
     expect(await list(service, path)).toEqual({ count: 3, next: null, previous: null, results: made });
+  }
+});
+
+test('exports are found by a part of their name or of their destination, page by page', async () => {
+  const context = testContext();
+  const service = await testService(context);
+  for (const name of ['Payments', 'Visits', 'Paying']) {
+    await newExport(service, { name });
+    context.clock.advance(1);
+  }
+  await create(service, { ...INPUT, name: 'Files', destination: BUCKET });
+  for (const path of [byOrganization(service), `${byProject(service)}/`]) {
+    const found = async (search: string) => names(await list(service, `${path}?search=${search}`));
+    expect(await found('PAY')).toEqual(['Paying', 'Payments']);
+    expect(await found('s3')).toEqual(['Files']);
+    expect(await found('')).toHaveLength(4);
+    expect(await found('%25')).toEqual([]);
+    const first = await list(service, `${path}?search=pay&limit=1`);
+    expect(first).toMatchObject({ count: 2, results: [{ name: 'Paying' }] });
+    expect(names(await list(service, String(first.next).slice(service.address.length)))).toEqual(['Payments']);
   }
 });
 

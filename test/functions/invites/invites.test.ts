@@ -86,6 +86,50 @@ test('it is open for three days', async () => {
   expect(await levelNow()).toBeUndefined();
 });
 
+test('whoever has the link reads where it leads, without a key and without the whole address', async () => {
+  const { service, join } = await world();
+  const { user: host, key } = await join(admin);
+  const made = await invite(service, { level: admin }, { key });
+  const preview = `/api/signup/${String(made.body?.['id'])}/`;
+  expect(await service.call('GET', preview, { key: null })).toMatchObject({
+    status: 200,
+    body: {
+      id: made.body?.['id'],
+      target_email: 'n********n@example.com',
+      first_name: '',
+      organization_name: service.organization.name,
+      invited_by: 'u****1@example.com',
+      level: admin,
+      expires_at: '2026-01-04T00:00:00Z',
+    },
+  });
+  // What accepting it would refuse is not shown either.
+  const members = `/api/organizations/${service.organization.id}/members/${host.uuid}/`;
+  await service.call('PATCH', members, { body: { level: member } });
+  expect((await service.call('GET', preview, { key: null })).status).toBe(404);
+});
+
+test('of an invitation that is accepted or taken back there is nothing to read, and of one past its days that it was', async () => {
+  const { context, service, key } = await world();
+  const preview = (made: Reply) => service.call('GET', `/api/signup/${String(made.body?.['id'])}/`, { key: null });
+  const nothing = { status: 404, body: { code: 'not_found', detail: 'Not found.' } };
+  const [accepted, taken] = [await invite(service), await invite(service)];
+  await service.call('POST', accepting(accepted), { key });
+  await service.call('DELETE', `${path(service)}${String(taken.body?.['id'])}/`);
+  for (const made of [accepted, taken]) expect(await preview(made)).toMatchObject(nothing);
+  // An id of the first of December 2025.
+  const old = { ...accepted, body: { id: '019ad735-8400-7000-8000-000000000000' } };
+  context.clock.set(Date.parse('2025-12-03T23:59:00Z'));
+  expect(await preview(old)).toMatchObject(nothing);
+  context.clock.set(Date.parse('2026-01-03T00:00:00Z'));
+  expect(await preview(old)).toMatchObject(nothing);
+  context.clock.set(Date.parse('2025-12-04T00:00:00Z'));
+  expect(await preview(old)).toMatchObject({
+    status: 404,
+    body: { code: 'expired', detail: 'This invite has expired. Please ask your admin for a new one.' },
+  });
+});
+
 test('one that is taken back opens nothing', async () => {
   const { service, key, levelNow } = await world();
   const made = await invite(service);

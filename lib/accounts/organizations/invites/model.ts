@@ -3,8 +3,9 @@ import { text } from '../../../http/fields.ts';
 import { wireInstant } from '../../../http/instant.ts';
 import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
 import type { Item } from '../../../ports/table/table.ts';
-import { User } from '../../users/model.ts';
+import { User, type UserItem } from '../../users/model.ts';
 import { levelField } from '../members/model.ts';
+import type { OrganizationItem } from '../model.ts';
 
 declare module '../../../ports/table/keys.ts' {
   interface Items {
@@ -54,6 +55,39 @@ export const Invite = z
     link: z.url().describe('The page of the console on which the invited user accepts. No mail is sent.'),
   })
   .meta({ id: 'Invite' });
+
+/** An invitation, as whoever has its link sees it. */
+export const InvitePreview = Invite.pick({ id: true, level: true, expires_at: true })
+  .extend({
+    target_email: z.string().describe('Masked: `b*a@example.com`.'),
+    first_name: z.string().describe('Empty: invitations name nobody.'),
+    organization_name: z.string(),
+    invited_by: z.string().describe('The name of the member who invites; without one, their masked e-mail address.'),
+  })
+  .meta({ id: 'InvitePreview' });
+
+/** Returns an e-mail address with the first letter of its name and the last one only, if that hides any. */
+function masked(email: string): string {
+  const at = email.lastIndexOf('@');
+  return at < 3 ? `${'*'.repeat(at)}${email.slice(at)}` : `${email[0]}${'*'.repeat(at - 2)}${email.slice(at - 1)}`;
+}
+
+/** Returns what whoever has the link of an invitation may know. */
+export function invitePreviewObject(
+  { id, target_email, level, expires_at }: InviteItem,
+  organization: Pick<OrganizationItem, 'name'>,
+  inviter: Pick<UserItem, 'first_name' | 'last_name' | 'email'>,
+): z.output<typeof InvitePreview> {
+  return {
+    id,
+    target_email: masked(target_email),
+    first_name: '',
+    organization_name: organization.name,
+    invited_by: `${inviter.first_name} ${inviter.last_name}`.trim() || masked(inviter.email),
+    level,
+    expires_at: wireInstant(expires_at),
+  };
+}
 
 /** Returns the public object of a stored invitation; `base` is the address of the service. */
 export function inviteObject(

@@ -3,7 +3,7 @@ import { uuid } from '../../../http/fields.ts';
 import { LEVELS } from '../../../http/levels.ts';
 import { pageOf, route } from '../../../http/route.ts';
 import { Member } from '../members/model.ts';
-import { Invite, InviteInput } from './model.ts';
+import { Invite, InviteInput, InvitePreview } from './model.ts';
 
 const tag = 'Invitations';
 const write = { scope: 'organization_member:write', tag } as const;
@@ -50,6 +50,20 @@ export const destroyInvite = route({
   summary: 'Take an invitation back',
   params: z.object({ organization_id: uuid(), id: uuid() }),
   status: 204,
+});
+
+export const previewInvite = route({
+  handler: 'invites/preview',
+  method: 'GET',
+  scope: 'public',
+  paths: ['/api/signup/{id}'],
+  summary: 'Read an invitation that somebody was sent',
+  description:
+    'Whoever has the link may know where it leads: no key is needed, the address is masked. Of what was accepted, ' +
+    'taken back or void there is none; the code `expired` says for a month that its three days are over.',
+  tag,
+  params: z.object({ id: uuid() }),
+  response: InvitePreview,
 });
 
 export const acceptInvite = route({

@@ -1,22 +1,18 @@
 import type * as z from 'zod';
-import { LEVELS } from '../../../http/levels.ts';
 import type { Context } from '../../../ports/context.ts';
 import { fail, invalid } from '../../../ports/errors.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
-import { DAY_MS } from '../../../ports/units.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { systemActivityOps } from '../../activity/ops.ts';
 import type { UserItem } from '../../users/model.ts';
 import { refuseLevel } from '../members/rules.ts';
 import { levelCheck } from '../members/store.ts';
 import type { MembershipItem } from '../model.ts';
-import { addMember, findOrganization, isAlive } from '../store.ts';
+import { addMember, findMembership, findOrganization, isAlive } from '../store.ts';
 import type { Tenant } from '../tenant.ts';
 import type { InviteInput, InviteItem } from './model.ts';
-
-/** How long an invitation is open: 3 days, as with PostHog. */
-const OPEN_MS = 3 * DAY_MS;
+import { giversOf, isPast, OPEN_MS } from './rules.ts';
 
 /** Stands for the uuid of a user who is not there, so that a membership is looked for all the same. */
 const NOBODY = 'nobody';
@@ -70,6 +66,27 @@ export async function readInvite(table: Table, id: string): Promise<InviteItem> 
   return (await table.get(keys.invitation(id))) ?? fail('not_found');
 }
 
+/**
+ * Returns an open invitation with its organization and who invites. Throws a 404 when there is none, or it is void: its
+ * organization is gone, or who invited may not give this level any more.
+ */
+export async function readInvitePreview({ table, clock }: Pick<Context, 'table' | 'clock'>, id: string) {
+  const invite = await table.get(keys.invitation(id));
+  if (invite === undefined) {
+    if (!isPast(id, clock())) fail('not_found');
+    fail('not_found', { code: 'expired', detail: 'This invite has expired. Please ask your admin for a new one.' });
+  }
+  const { organization_id, created_by, level } = invite;
+  const [organization, inviter, membership] = await Promise.all([
+    findOrganization(table, organization_id),
+    table.get(keys.user(created_by)),
+    findMembership(table, created_by, organization_id),
+  ]);
+  const isVoid = membership === undefined || !giversOf(level).includes(membership.level);
+  if (organization === undefined || inviter === undefined || isVoid) fail('not_found');
+  return { invite, organization, inviter };
+}
+
 /** Takes an invitation back. Throws `Refused` when it is gone. */
 export async function removeInvite(table: Table, item: InviteItem, activityOps: ActivityOps): Promise<void> {
   const { id } = item;
@@ -91,10 +108,9 @@ export async function acceptInvite(
   activityOps: ActivityOps = systemActivityOps(context, organization_id),
 ): Promise<MembershipItem> {
   const organization = (await findOrganization(context.table, organization_id)) ?? fail('not_found');
-  const enough = Object.values(LEVELS).filter((held) => held >= level);
   const also: Op[] = [
     { remove: keys.invitation(id), if: { is: { id } } },
-    { check: keys.membership(created_by, organization_id), if: { is: { level: enough } } },
+    { check: keys.membership(created_by, organization_id), if: { is: { level: giversOf(level) } } },
     ...idempotencyOps,
   ];
   return addMember(context, { organization, user, level }, also, activityOps);

@@ -254,6 +254,20 @@ test('it tells what whoever made it may see then: after they have left, it is pa
   });
 });
 
+test('alerts are found by a part of their name or of their insight’s', async () => {
+  const { alert, call } = await alerting();
+  for (const name of ['Too few', 'Too many', '']) await alert({ name, threshold: threshold({ lower: 1 }) });
+  const found = async (search: string) => {
+    const { count, results } = await call('GET', `/alerts/?search=${search}`);
+    expect(results).toHaveLength(Number(count));
+    return (results as { name: string }[]).map(({ name }) => name);
+  };
+  expect(await found('MANY')).toEqual(['Too many']);
+  expect(await found('payments')).toHaveLength(3);
+  expect(await found('')).toHaveLength(3);
+  expect(await found('else')).toEqual([]);
+});
+
 test('with its insight it goes and comes back; deleted, it leaves nothing', async () => {
   const { alert, run, context, service, insight, call, clock, inProject } = await alerting();
   const { id } = await alert({ threshold: threshold({ lower: 1 }), calculation_interval: 'hourly' });

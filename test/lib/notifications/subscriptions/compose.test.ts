@@ -185,6 +185,22 @@ test('an insight is sent as often as was asked, and not when disabled or deleted
   expect(await call('PATCH', path, { deleted: false })).toMatchObject({ next_delivery_date: '2026-01-09T07:00:00Z' });
 });
 
+test('subscriptions are found by a part of their title or of the name of what they send', async () => {
+  const { subscribe, dashboard, insight, call } = await subscribing();
+  const { id: board } = await dashboard();
+  await subscribe({ dashboard: board, title: 'Every morning' });
+  await subscribe({ insight, title: 'Money' });
+  const found = async (search: string) => {
+    const { count, results } = await call('GET', `/subscriptions/?search=${search}`);
+    expect(results).toHaveLength(Number(count));
+    return (results as { title: string }[]).map(({ title }) => title);
+  };
+  expect(await found('MORN')).toEqual(['Every morning']);
+  expect(await found('our shop')).toEqual(['Every morning']);
+  expect(await found('')).toEqual(['Money', 'Every morning']);
+  expect(await found('else')).toEqual([]);
+});
+
 test('a webhook that does not take it is tried again with the same id, and is said', async () => {
   const { subscribe, read, insight, run, clock } = await subscribing();
   receiver.answer = () => ({ status: 503 });
