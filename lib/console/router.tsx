@@ -12,22 +12,24 @@ import { Shell } from './parts/shell.tsx';
 import { SignedIn } from './parts/signed-in.tsx';
 import { Start } from './parts/start.tsx';
 
-const root = createRootRoute({
+const root = createRootRoute({ notFoundComponent: NotFound });
+const signedIn = createRoute({
+  getParentRoute: () => root,
+  id: 'signed-in',
   component: () => (
     <SignedIn>
       <Outlet />
     </SignedIn>
   ),
-  notFoundComponent: NotFound,
 });
-
-const start = createRoute({ getParentRoute: () => root, path: '/', component: Start });
+const start = createRoute({ getParentRoute: () => signedIn, path: '/', component: Start });
+/** Whoever has its link may know where it leads. */
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invites/$id',
   component: lazyRouteComponent(() => import('./pages/invitation.tsx')),
 });
-const inProject = createRoute({ getParentRoute: () => root, id: 'project', component: Shell });
+const inProject = createRoute({ getParentRoute: () => signedIn, id: 'project', component: Shell });
 const pages = PAGES.map(({ path, load }) =>
   createRoute({ getParentRoute: () => inProject, path, component: lazyRouteComponent(load) }),
 );
@@ -35,6 +37,6 @@ const pages = PAGES.map(({ path, load }) =>
 export const router = createRouter({
   // What stands in the fragment reaches no server: neither its logs nor those of what lies between.
   history: createHashHistory(),
-  routeTree: root.addChildren([start, invitation, inProject.addChildren(pages)]),
+  routeTree: root.addChildren([invitation, signedIn.addChildren([start, inProject.addChildren(pages)])]),
   defaultPreload: 'intent',
 });

@@ -43,6 +43,14 @@ export function useMembers(organization: string | undefined) {
   });
 }
 
+/** Returns where the link of an invitation leads. */
+export function useInvitePreview(id: string) {
+  return useQuery({
+    queryKey: ['invitation', id],
+    queryFn: () => answered(api.GET('/api/signup/{id}/', { params: { path: { id } } })),
+  });
+}
+
 export function useInvites(organization: string | undefined) {
   return useQuery({
     queryKey: ['invites', organization],

@@ -1,44 +1,132 @@
-import { Card, Center, Stack, Text, Title } from '@mantine/core';
+import { Alert, Card, Center, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMe } from '../client/access.ts';
-import { answered, api } from '../client/api.ts';
+import { answered, api, Refusal, type Schemas } from '../client/api.ts';
+import { levelName, useInvitePreview } from '../client/organization.ts';
+import { signOut, useSessionKey } from '../client/session.ts';
 import { useParam } from '../parts/address.ts';
+import { Facts } from '../parts/facts.tsx';
+import { localTime } from '../parts/instant.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
+import { SignIn } from '../parts/signed-in.tsx';
+import { TextButton } from '../parts/text-button.tsx';
+import { ToButton } from '../parts/to.tsx';
 
-/** Where the link of an invitation leads: whoever is signed in becomes a member. */
+type Preview = Schemas['InvitePreview'];
+
+/** Where the link of an invitation leads: what it is to, and who is signed in as the invited user accepts it. */
 export default function Invitation() {
-  const id = useParam('id');
+  const { data, error, refetch } = useInvitePreview(useParam('id'));
+  return (
+    <Center component="main" mih="100vh" p="md">
+      <Card withBorder p={{ base: 'md', xs: 'xl' }} w="100%" maw={480}>
+        <Stack>
+          <Title order={1} size="h2">
+            Invitation
+          </Title>
+          {data !== undefined ? (
+            <Open invite={data} />
+          ) : error === null ? (
+            <Loading />
+          ) : error instanceof Refusal && error.status === 404 ? (
+            <Gone isExpired={error.code === 'expired'} />
+          ) : (
+            <Problem error={error} retry={() => void refetch()} />
+          )}
+        </Stack>
+      </Card>
+    </Center>
+  );
+}
+
+function Gone({ isExpired }: { readonly isExpired: boolean }) {
+  return (
+    <>
+      <Alert color="orange" variant="outline" role="alert">
+        {isExpired
+          ? 'This invitation has expired: it was open for three days. Ask who invited you for a new one.'
+          : 'There is no such invitation: it was accepted or taken back, or the link is not whole. Ask who invited you for a new one.'}
+      </Alert>
+      <ToButton to="/" variant="default">
+        To the console
+      </ToButton>
+    </>
+  );
+}
+
+/** Whether a masked address may be this one. */
+const isMaskOf = (mask: string, email: string): boolean =>
+  mask.length === email.length &&
+  Array.from(mask, (letter, at) => letter === '*' || letter === email.toLowerCase()[at]).every(Boolean);
+
+function Open({ invite }: { readonly invite: Preview }) {
+  const key = useSessionKey();
+  const { organization_name, invited_by, target_email, level, expires_at } = invite;
+  return (
+    <>
+      <Text>
+        {invited_by} invites you to <b>{organization_name}</b>.
+      </Text>
+      <Facts
+        label="Invitation"
+        facts={[
+          ['Level', levelName(level)],
+          ['For', target_email],
+          ['Open until', localTime(expires_at)],
+        ]}
+      />
+      {key === null ? (
+        <SignIn
+          title={
+            <Title order={2} size="h4">
+              Sign in to accept
+            </Title>
+          }
+        />
+      ) : (
+        <Answer invite={invite} />
+      )}
+    </>
+  );
+}
+
+function Answer({ invite: { id, target_email } }: { readonly invite: Preview }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const { data: me } = useMe();
   const [error, setError] = useState<unknown>(null);
+  if (me === undefined) return <Loading />;
+  if (me !== null && !isMaskOf(target_email, me.email)) {
+    return (
+      <>
+        <Alert color="orange" variant="outline" role="alert">
+          It is for somebody else: you are signed in as {me.email}. Sign in with a key of the user who was invited.
+        </Alert>
+        <TextButton onClick={signOut}>Sign in as somebody else</TextButton>
+      </>
+    );
+  }
   async function accept(): Promise<void> {
     setError(null);
     try {
       await answered(api.POST('/api/invites/{id}/accept/', { params: { path: { id } } }));
-      await queries.invalidateQueries();
+      await queries.invalidateQueries({ queryKey: ['me'] });
       void navigate({ to: '/' });
     } catch (problem) {
       setError(problem);
     }
   }
   return (
-    <Center component="main" mih="100vh" p="md">
-      <Card withBorder padding="xl" maw={420}>
-        <Stack>
-          <Title order={1} size="h2">
-            Invitation
-          </Title>
-          <Text size="sm">You are invited to an organization. {me != null && `You accept as ${me.email}.`}</Text>
-          <Problem error={error} />
-          <ScopedButton scope="organization_member:write" onClick={() => void accept()}>
-            Accept
-          </ScopedButton>
-        </Stack>
-      </Card>
-    </Center>
+    <>
+      {me !== null && <Text size="sm">You accept as {me.email}.</Text>}
+      <Problem error={error} />
+      <ScopedButton scope="organization_member:write" onClick={() => void accept()}>
+        Accept
+      </ScopedButton>
+    </>
   );
 }

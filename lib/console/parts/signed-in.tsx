@@ -6,10 +6,24 @@ import { signIn, useSessionKey } from '../client/session.ts';
 
 /** Shows its children to who is signed in, and the form that signs in to everybody else. */
 export function SignedIn({ children }: { readonly children: ReactNode }) {
-  return useSessionKey() === null ? <SignIn /> : children;
+  if (useSessionKey() !== null) return children;
+  return (
+    <Center component="main" mih="100vh" p="md">
+      <Card withBorder shadow="sm" padding="xl" w="100%" maw={420}>
+        <SignIn
+          title={
+            <Title order={1} size="h2">
+              Sign in
+            </Title>
+          }
+        />
+      </Card>
+    </Center>
+  );
 }
 
-function SignIn() {
+/** The form that signs in. */
+export function SignIn({ title }: { readonly title: ReactNode }) {
   const queries = useQueryClient();
   const [key, setKey] = useState('');
   const [remember, setRemember] = useState(false);
@@ -39,39 +53,33 @@ function SignIn() {
   }
 
   return (
-    <Center component="main" mih="100vh" p="md">
-      <Card withBorder shadow="sm" padding="xl" w="100%" maw={420}>
-        <form onSubmit={(event) => void submit(event)}>
-          <Stack>
-            <Title order={1} size="h2">
-              Sign in
-            </Title>
-            <Text c="dimmed" size="sm">
-              With a personal API key. The first start of the service has printed a link that signs in; an admin can
-              make a key with the command line.
-            </Text>
-            <PasswordInput
-              label="Personal API key"
-              placeholder="phx_…"
-              autoComplete="off"
-              required
-              value={key}
-              error={fault}
-              onChange={(event) => setKey(event.currentTarget.value)}
-              visibilityToggleButtonProps={{ 'aria-label': 'Show the key' }}
-            />
-            <Checkbox
-              label="Remember on this device"
-              description="Else the key is forgotten when this tab is closed."
-              checked={remember}
-              onChange={(event) => setRemember(event.currentTarget.checked)}
-            />
-            <Button type="submit" loading={busy}>
-              Sign in
-            </Button>
-          </Stack>
-        </form>
-      </Card>
-    </Center>
+    <form onSubmit={(event) => void submit(event)}>
+      <Stack>
+        {title}
+        <Text c="dimmed" size="sm">
+          With a personal API key. The first start of the service has printed a link that signs in; an admin can make a
+          key with the command line.
+        </Text>
+        <PasswordInput
+          label="Personal API key"
+          placeholder="phx_…"
+          autoComplete="off"
+          required
+          value={key}
+          error={fault}
+          onChange={(event) => setKey(event.currentTarget.value)}
+          visibilityToggleButtonProps={{ 'aria-label': 'Show the key' }}
+        />
+        <Checkbox
+          label="Remember on this device"
+          description="Else the key is forgotten when this tab is closed."
+          checked={remember}
+          onChange={(event) => setRemember(event.currentTarget.checked)}
+        />
+        <Button type="submit" loading={busy}>
+          Sign in
+        </Button>
+      </Stack>
+    </form>
   );
 }

@@ -1,6 +1,8 @@
 /** The organization in the console: who is in it, with which keys, and its projects. */
+import { DAY_MS } from '../../../lib/ports/units.ts';
 import { obstacles } from '../../support/browser.ts';
 import { asBefore, button, describeConsole, expectSeen, row, whileWritten } from '../../support/console.ts';
+import { run } from '../../support/local-service.ts';
 
 describeConsole('the organization in the console', ({ service, open, at, api }) => {
   test('invites somebody, whose link opens a page that accepts', async () => {
@@ -13,11 +15,45 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     const link = String(await page.getByText('/#/invites/').first().textContent());
     expect(link).toMatch(`${service().address}/#/invites/`);
     await page.goto(link);
+    const facts = page.getByRole('table', { name: 'Invitation' });
+    await expectSeen(facts.getByRole('row', { name: 'For b*a@example.com' }));
+    await expectSeen(facts.getByRole('row', { name: 'Level Member' }));
+    await expectSeen(page.getByText('It is for somebody else: you are signed in as owner@example.com.'));
+    expect(await button(page, 'Accept').count()).toBe(0);
+    expect(await obstacles(page)).toEqual([]);
+
+    // Who is not signed in sees what it is to, and signs in there.
+    const home = { WORKSPACE_HOME: service().home };
+    await run('infra/local/admin.ts', ['user', 'create', '--email', 'bea@example.com'], home);
+    const made = await run(
+      'infra/local/admin.ts',
+      ['key', 'create', '--email', 'bea@example.com', '--label', 'Own', '--scopes', '*'],
+      home,
+    );
+    await button(page, 'Sign in as somebody else').click();
+    await expectSeen(facts);
+    await expectSeen(page.getByRole('heading', { name: 'Sign in to accept' }));
+    expect(await obstacles(page)).toEqual([]);
+    await page.getByRole('textbox', { name: 'Personal API key' }).fill(String(/phx_\w+/.exec(made.out)));
+    await button(page, 'Sign in').click();
+    await expectSeen(page.getByText('You accept as bea@example.com.'));
     await button(page, 'Accept').click();
-    // Who is signed in is a member already, or another one than was invited.
-    await expectSeen(page.getByRole('alert'));
-    await page.goto(`${service().address}/#${at('/people')}`);
-    await button(row(page, 'Invitations', 'bea@example.com'), 'Withdraw').click();
+    await expectSeen(page.getByRole('heading', { name: 'Default project' }));
+    await page.goto(link);
+    await expectSeen(page.getByRole('alert').filter({ hasText: 'There is no such invitation' }));
+    // Its id tells when one was made.
+    const time = (Date.now() - 4 * DAY_MS).toString(16).padStart(12, '0');
+    const past = `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
+    await page.goto(`${service().address}/#/invites/${past}`);
+    await expectSeen(page.getByRole('alert').filter({ hasText: 'This invitation has expired' }));
+    expect(await obstacles(page)).toEqual([]);
+  });
+
+  test('withdraws an invitation', async () => {
+    const { page } = await open(at('/people'));
+    await page.getByRole('textbox', { name: 'Email' }).fill('bob@example.com');
+    await button(page, 'Invite').click();
+    await button(row(page, 'Invitations', 'bob@example.com'), 'Withdraw').click();
     await button(page.getByRole('dialog'), 'Withdraw').click();
     await expectSeen(page.getByText('No invitation is open.'));
   });
