@@ -13,11 +13,12 @@ export const ALERTS_PAGE = 25;
 const live = polled<unknown>(() => true);
 
 /** Returns a page of alerts, of one insight or of all. */
-export function useAlerts(project: string, insight: number | undefined, page: number) {
+export function useAlerts(project: string, insight: number | undefined, page: number, search: string) {
   const query = {
     limit: ALERTS_PAGE,
     offset: (page - 1) * ALERTS_PAGE,
     ...(insight === undefined ? {} : { insight }),
+    ...(search === '' ? {} : { search }),
   };
   return useQuery({
     queryKey: ['alerts', project, query],
@@ -145,13 +146,15 @@ export function sentAlert(values: AlertValues): Omit<Schemas['AlertsCreateReques
 
 const WATCHED = { absolute_value: 'The number', relative_increase: 'Its increase', relative_decrease: 'Its decrease' };
 
+const grouped = new Intl.NumberFormat('en', { maximumSignificantDigits: 21 });
+
 /** Returns when an alert fires, as a sentence says it: `The number is below 100`. */
 export function boundsText({ condition, threshold }: Pick<Alert, 'condition' | 'threshold'>): string {
   const { type, bounds } = threshold.configuration;
   const unit = type === 'absolute' ? '' : ' percent';
   const said = (['lower', 'upper'] as const).flatMap((side) => {
     const bound = typedBound(bounds[side], type);
-    return bound === '' ? [] : [`${side === 'lower' ? 'below' : 'above'} ${bound}${unit}`];
+    return bound === '' ? [] : [`${side === 'lower' ? 'below' : 'above'} ${grouped.format(Number(bound))}${unit}`];
   });
   return `${WATCHED[condition.type]} is ${said.join(' or ')}`;
 }

@@ -20,8 +20,13 @@ export interface Subject {
 const live = polled<unknown>(() => true);
 
 /** Returns a page of subscriptions, of a dashboard, an insight, or all. */
-export function useSubscriptions(project: string, subject: Subject, page: number) {
-  const query = { ...subject, limit: SUBSCRIPTIONS_PAGE, offset: (page - 1) * SUBSCRIPTIONS_PAGE };
+export function useSubscriptions(project: string, subject: Subject, page: number, search: string) {
+  const query = {
+    ...subject,
+    limit: SUBSCRIPTIONS_PAGE,
+    offset: (page - 1) * SUBSCRIPTIONS_PAGE,
+    ...(search === '' ? {} : { search }),
+  };
   return useQuery({
     queryKey: ['subscriptions', project, query],
     placeholderData: keepPreviousData,

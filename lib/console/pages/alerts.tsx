@@ -7,6 +7,7 @@ import { NewAlert } from '../parts/alerts/new-alert.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
+import { SearchField } from '../parts/search-field.tsx';
 import { To } from '../parts/to.tsx';
 
 /** Alerts: of all insights, or of the one that the address names. */
@@ -16,7 +17,8 @@ export default function Alerts() {
   const page = Number(view['page'] ?? 1);
   const id = view['insight'];
   const insight = useInsight(project, id).data?.value;
-  const { data, error, refetch } = useAlerts(project, id === undefined ? undefined : Number(id), page);
+  const search = view['search'] ?? '';
+  const { data, error, refetch } = useAlerts(project, id === undefined ? undefined : Number(id), page, search);
   const watched = insight?.name || insight?.derived_name || `insight ${id}`;
   return (
     <Page
@@ -30,6 +32,7 @@ export default function Alerts() {
             <To to={`/projects/${project}/alerts`}>All alerts</To>
           </Group>
         )}
+        <SearchField description="A part of the name or of the insight’s" maw={420} />
         <Listing
           label="Alerts"
           rows={data?.results}
@@ -39,9 +42,11 @@ export default function Alerts() {
           pages={{ count: data?.count ?? 0, size: ALERTS_PAGE, at: page, go: (next) => setView({ page: next }) }}
           empty={
             <Text>
-              {id === undefined
-                ? 'No alerts yet. An insight’s page has them: an alert tells when its number is out of bounds.'
-                : 'No alerts yet. “New alert” tells you when the number is out of bounds.'}
+              {search !== ''
+                ? 'No alert is like that.'
+                : id === undefined
+                  ? 'No alerts yet. An insight’s page has them: an alert tells when its number is out of bounds.'
+                  : 'No alerts yet. “New alert” tells you when the number is out of bounds.'}
             </Text>
           }
           columns={[

@@ -11,7 +11,7 @@ import {
   useOrganization,
   useOrganizationId,
 } from '../client/organization.ts';
-import { useParam } from '../parts/address.ts';
+import { useParam, useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Copied } from '../parts/copied.tsx';
 import { useForm } from '../parts/form.ts';
@@ -20,10 +20,14 @@ import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { Problem, tell, tellProblem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
+import { SearchField } from '../parts/search-field.tsx';
 
 type Level = Schemas['Member']['level'];
 
 const ADMIN = 8;
+
+/** So many members are looked through without a search. */
+const FEW = 10;
 
 export default function People() {
   const organization = useOrganizationId(useParam('project'));
@@ -90,57 +94,68 @@ function Members({ organization, isAdmin }: OfOrganization & { readonly isAdmin:
     );
     await renew();
   };
+  const [{ search = '' }] = useView();
+  const sought = search.toLowerCase();
+  const isSought = ({ user }: Schemas['Member']): boolean =>
+    `${user.first_name} ${user.last_name} ${user.email}`.toLowerCase().includes(sought);
+  const { count = 0, results = [] } = data ?? {};
   return (
-    <Listing
-      label="Members"
-      rows={data?.results}
-      rowKey={({ id }) => id}
-      error={data === undefined ? error : null}
-      retry={() => void refetch()}
-      empty={<Text>Nobody.</Text>}
-      columns={[
-        {
-          name: 'Name',
-          cell: ({ user }) => (
-            <Text size="sm">
-              {user.first_name} {user.last_name}
-              {user.uuid === me?.uuid && ' (you)'}
-            </Text>
-          ),
-        },
-        { name: 'Email', cell: ({ user }) => user.email, from: 'xs' },
-        {
-          name: 'Level',
-          cell: ({ user, level }) =>
-            isAdmin && user.uuid !== me?.uuid ? (
-              <Select
-                aria-label={`Level of ${user.email}`}
-                size="xs"
-                data={LEVELS.map(({ value, label }) => ({ value, label }))}
-                value={String(level)}
-                allowDeselect={false}
-                onChange={(value) => void setLevel(user.uuid, Number(value) as Level)}
-              />
-            ) : (
-              levelName(level)
+    <>
+      {count > FEW && <SearchField description="A part of the name or the email" maw={420} />}
+      {count > results.length && data !== undefined && (
+        <Text size="sm">{`The first ${results.length} of ${count} members.`}</Text>
+      )}
+      <Listing
+        label="Members"
+        rows={data?.results.filter(isSought)}
+        rowKey={({ id }) => id}
+        error={data === undefined ? error : null}
+        retry={() => void refetch()}
+        empty={<Text>Nobody is like that.</Text>}
+        columns={[
+          {
+            name: 'Name',
+            cell: ({ user }) => (
+              <Text size="sm">
+                {user.first_name} {user.last_name}
+                {user.uuid === me?.uuid && ' (you)'}
+              </Text>
             ),
-        },
-        { name: 'Since', cell: ({ joined_at }) => <Instant at={joined_at} />, from: 'sm' },
-        {
-          name: 'Action',
-          cell: ({ user }) =>
-            isAdmin || user.uuid === me?.uuid ? (
-              <ConfirmButton
-                label={user.uuid === me?.uuid ? 'Leave' : 'Remove'}
-                scope="organization_member:write"
-                act={() => remove(user.uuid)}
-              >
-                {user.email} is no longer a member, and their keys open nothing here from their next request on.
-              </ConfirmButton>
-            ) : null,
-        },
-      ]}
-    />
+          },
+          { name: 'Email', cell: ({ user }) => user.email, from: 'xs' },
+          {
+            name: 'Level',
+            cell: ({ user, level }) =>
+              isAdmin && user.uuid !== me?.uuid ? (
+                <Select
+                  aria-label={`Level of ${user.email}`}
+                  size="xs"
+                  data={LEVELS.map(({ value, label }) => ({ value, label }))}
+                  value={String(level)}
+                  allowDeselect={false}
+                  onChange={(value) => void setLevel(user.uuid, Number(value) as Level)}
+                />
+              ) : (
+                levelName(level)
+              ),
+          },
+          { name: 'Since', cell: ({ joined_at }) => <Instant at={joined_at} />, from: 'sm' },
+          {
+            name: 'Action',
+            cell: ({ user }) =>
+              isAdmin || user.uuid === me?.uuid ? (
+                <ConfirmButton
+                  label={user.uuid === me?.uuid ? 'Leave' : 'Remove'}
+                  scope="organization_member:write"
+                  act={() => remove(user.uuid)}
+                >
+                  {user.email} is no longer a member, and their keys open nothing here from their next request on.
+                </ConfirmButton>
+              ) : null,
+          },
+        ]}
+      />
+    </>
   );
 }
 

@@ -14,6 +14,7 @@ import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
+import { SearchField } from '../parts/search-field.tsx';
 import { useSubject } from '../parts/subscriptions/subject.ts';
 import { SubscriptionFields } from '../parts/subscriptions/subscription-fields.tsx';
 import { SubscriptionState } from '../parts/subscriptions/subscription-state.tsx';
@@ -30,10 +31,11 @@ export default function Subscriptions() {
   const project = useParam('project');
   const [view, setView] = useView();
   const page = Number(view['page'] ?? 1);
+  const search = view['search'] ?? '';
   const subject = subjectOf(view);
   const isAll = Object.keys(subject).length === 0;
   const known = useSubject(project, subject);
-  const { data, error, refetch } = useSubscriptions(project, subject, page);
+  const { data, error, refetch } = useSubscriptions(project, subject, page, search);
   return (
     <Page
       title={known === undefined ? 'Subscriptions' : `Subscriptions of ${known.name}`}
@@ -46,6 +48,7 @@ export default function Subscriptions() {
             <To to={`/projects/${project}/subscriptions`}>All subscriptions</To>
           </Group>
         )}
+        <SearchField description="A part of the title or of the name of what is sent" maw={420} />
         <Listing
           label="Subscriptions"
           rows={data?.results}
@@ -55,9 +58,11 @@ export default function Subscriptions() {
           pages={{ count: data?.count ?? 0, size: SUBSCRIPTIONS_PAGE, at: page, go: (next) => setView({ page: next }) }}
           empty={
             <Text>
-              {isAll
-                ? 'No subscriptions yet. The pages of dashboards and insights have them: numbers that are sent in time.'
-                : 'No subscriptions yet. “New subscription” sends the numbers to Slack, a webhook or by e-mail.'}
+              {search !== ''
+                ? 'No subscription is like that.'
+                : isAll
+                  ? 'No subscriptions yet. The pages of dashboards and insights have them: numbers that are sent in time.'
+                  : 'No subscriptions yet. “New subscription” sends the numbers to Slack, a webhook or by e-mail.'}
             </Text>
           }
           columns={[

@@ -45,7 +45,7 @@ export function Listing<T>({ label, rows, columns, rowKey, error, retry, empty, 
   return (
     <Stack>
       <Card withBorder p={0}>
-        <Table.ScrollContainer minWidth={0} scrollAreaProps={{ tabIndex: 0 }}>
+        <Table.ScrollContainer minWidth={0} scrollAreaProps={{ tabIndex: 0, offsetScrollbars: 'present' }}>
           <Table highlightOnHover verticalSpacing="xs" aria-label={label}>
             <Table.Thead>
               <Table.Tr>

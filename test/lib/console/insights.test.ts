@@ -59,6 +59,17 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
   });
 
+  test('says once that there is nothing, and how the first event is sent', async () => {
+    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'New' });
+    const { page } = await open(`/projects/${String(project['id'])}/insights/new`);
+    await expectSeen(page.getByText('There are no events yet.'));
+    await page.getByRole('combobox', { name: 'Question' }).click();
+    await page.getByRole('option', { name: /^Retention/ }).click();
+    await expectSeen(page.locator('figure').getByText('There is no data in this range.'));
+    await expectSeen(page.getByRole('link', { name: 'Send your first event' }));
+    await page.getByText('There are no events yet.').waitFor({ state: 'detached' });
+  });
+
   test('completes names and values of properties in filters and breakdowns, and offers the days that have events', async () => {
     const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Shop' });
     const there = `/projects/${String(project['id'])}`;
@@ -230,7 +241,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await page.getByRole('textbox', { name: 'Name' }).fill(HOSTILE);
     await button(dialog, 'Make the alert').click();
     await expectSeen(dialog.getByText('Set lower or upper, or both.'));
-    await page.getByRole('spinbutton', { name: 'Tells when it is below' }).fill('100');
+    await page.getByRole('spinbutton', { name: 'Tells when it is below' }).fill('12500');
     await page.getByRole('textbox', { name: 'Webhook', exact: true }).fill('ftp://hooks.example.com/');
     await button(dialog, 'Make the alert').click();
     await expectSeen(dialog.getByText(/notify_url|https/));
@@ -239,7 +250,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await button(dialog, 'Make the alert').click();
     await expectSeen(page.getByRole('heading', { name: HOSTILE }));
     await expectSeen(row(page, 'Checks', 'Firing'));
-    await expectSeen(row(page, 'Alert', 'The number is below 100'));
+    await expectSeen(row(page, 'Alert', 'The number is below 12,500'));
 
     await button(page, 'Edit').click();
     await page.getByRole('combobox', { name: 'Looks at', exact: true }).click();

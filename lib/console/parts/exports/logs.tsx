@@ -62,7 +62,7 @@ export function Logs({ project, id, run }: LogsProps) {
                 <Text span ff="monospace" fz="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
                   {localTime(timestamp)}
                 </Text>
-                <Text span ff="monospace" fz="xs" w={64} fw={of === 'ERROR' ? 700 : 400}>
+                <Text span ff="monospace" fz="xs" w={64} flex="none" fw={of === 'ERROR' ? 700 : 400}>
                   {of}
                 </Text>
                 <Text span ff="monospace" fz="xs" style={{ overflowWrap: 'anywhere' }}>

@@ -14,5 +14,7 @@ interface DataRangeOfferProps {
 
 /** Offers the days that have events, where the chart of an answer has no number but zero. */
 export default function DataRangeOffer({ query, answer, ...offer }: DataRangeOfferProps) {
-  return isEmptyChart(chartOf(query, answer)) ? <RangeOffer {...offer} /> : null;
+  const chart = chartOf(query, answer);
+  // Where nothing is drawn, words stand in the place of the picture.
+  return isEmptyChart(chart) ? <RangeOffer {...offer} isSaid={chart.picture.type === 'none'} /> : null;
 }
