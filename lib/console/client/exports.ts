@@ -1,6 +1,7 @@
 /** Batch exports of a project, their runs, logs and backfills. */
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
-import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { answered, api, cursorOf, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { INTERVALS_MS } from './intervals.ts';
 import { usePaged } from './paged.ts';
 import { polled } from './polling.ts';
 
@@ -20,10 +21,15 @@ const isOpen = ({ status }: { readonly status: Run['status'] }): boolean =>
 /** Asks again soon while something runs, else slowly: a schedule starts runs by itself. */
 const live = polled<unknown>(() => true);
 
-export function useExports(project: string, page: number) {
-  const query = { limit: EXPORTS_PAGE, offset: (page - 1) * EXPORTS_PAGE };
+export function useExports(project: string, page: number, search: string) {
+  const query = {
+    limit: EXPORTS_PAGE,
+    offset: (page - 1) * EXPORTS_PAGE,
+    ...(search === '' ? {} : { search }),
+  };
   return useQuery({
-    queryKey: ['exports', project, page],
+    queryKey: ['exports', project, query],
+    placeholderData: keepPreviousData,
     refetchInterval: live,
     queryFn: () =>
       answered(
@@ -114,6 +120,47 @@ export function useRuns(project: string, id: string, { status, since }: RunFilte
   });
 }
 
+/** As many runs stand on the longest page. */
+const LONG_PAGE = 100;
+/** So many pages tell of a strip; what a month of hours needs, and some more for what ran again. */
+const STRIP_PAGES = 10;
+const SLOWLY_MS = 30_000;
+
+interface RunsBetween {
+  /** The newest interval first. */
+  readonly runs: readonly Run[];
+  /** Whether that are all. */
+  readonly isWhole: boolean;
+}
+
+/** Returns the runs of the intervals between two instants, milliseconds since 1970. */
+export function useRunsBetween(project: string, id: string, from: number, to: number) {
+  const params = { path: { project_id: project, id } };
+  const query = {
+    limit: LONG_PAGE,
+    ordering: '-data_interval_start',
+    start: new Date(from).toISOString(),
+    end: new Date(to).toISOString(),
+  } as const;
+  const read = async (before: readonly Run[] = [], cursor?: string): Promise<RunsBetween> => {
+    const page = await answered(
+      api.GET('/api/projects/{project_id}/batch_exports/{id}/runs/', {
+        params: { ...params, query: { ...query, ...(cursor === undefined ? {} : { cursor }) } },
+      }),
+    );
+    const runs = [...before, ...page.results];
+    const next = cursorOf(page.next);
+    return next === undefined || runs.length >= STRIP_PAGES * LONG_PAGE
+      ? { runs, isWhole: next === undefined }
+      : read(runs, next);
+  };
+  return useQuery({
+    queryKey: ['runs', project, id, 'between', from, to],
+    refetchInterval: (asked) => ((asked.state.data?.runs.length ?? 0) > LONG_PAGE ? SLOWLY_MS : live(asked)),
+    queryFn: () => read(),
+  });
+}
+
 /** Returns a run; undefined asks for none. */
 export function useRun(project: string, id: string, run: string | undefined) {
   return useQuery({
@@ -127,16 +174,6 @@ export function useRun(project: string, id: string, run: string | undefined) {
       ),
   });
 }
-
-const DAY_MS = 24 * HOUR_MS;
-
-const INTERVALS_MS: Readonly<Record<BatchExport['interval'], number>> = {
-  'every 5 minutes': HOUR_MS / 12,
-  'every 15 minutes': HOUR_MS / 4,
-  hour: HOUR_MS,
-  day: DAY_MS,
-  week: 7 * DAY_MS,
-};
 
 /** Returns the end of the newest interval that these runs have delivered; undefined: none has. */
 const deliveredUntil = (runs: readonly Pick<Run, 'status' | 'data_interval_end'>[]): string | undefined =>

@@ -64,7 +64,7 @@ export default function Export() {
             <Tabs.Tab value="settings">Settings</Tabs.Tab>
           </Tabs.List>
           <Tabs.Panel value="runs" pt="md">
-            <Runs project={project} id={id} />
+            <Runs project={project} one={value} />
           </Tabs.Panel>
           <Tabs.Panel value="backfills" pt="md">
             <Backfills project={project} id={id} />

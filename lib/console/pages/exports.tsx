@@ -1,44 +1,80 @@
 import { Group, Stack, Text } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
 import { type BatchExport, EXPORTS_PAGE, type Run, useExports, useLag } from '../client/exports.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
+import { SearchField } from '../parts/search-field.tsx';
 import { isFailed, StatusBadge } from '../parts/status.tsx';
 import { To, ToButton } from '../parts/to.tsx';
+
+/** Where a column for how far an export has come finds no room: it stands below the name. */
+const NARROW = '(max-width: 35.99em)';
 
 export default function Exports() {
   const project = useParam('project');
   const [view, setView] = useView();
   const page = Number(view['page'] ?? 1);
-  const { data, error, refetch } = useExports(project, page);
+  const search = view['search'] ?? '';
+  const { data, error, refetch } = useExports(project, page, search);
+  const isNarrow = useMediaQuery(NARROW);
   const make = <ToButton to={`/projects/${project}/exports/new`}>New export</ToButton>;
   return (
     <Page title="Exports" actions={make}>
-      <Listing
-        label="Exports"
-        rows={data?.results}
-        rowKey={({ id }) => id}
-        error={data === undefined ? error : null}
-        retry={() => void refetch()}
-        pages={{ count: data?.count ?? 0, size: EXPORTS_PAGE, at: page, go: (next) => setView({ page: next }) }}
-        empty={
-          <Stack align="center" gap="sm">
-            <Text>No exports yet. An export delivers the events or persons of every interval to a destination.</Text>
-            {make}
-          </Stack>
-        }
-        columns={[
-          { name: 'Name', cell: ({ id, name }) => <To to={`/projects/${project}/exports/${id}`}>{name}</To> },
-          { name: 'Destination', cell: ({ destination }) => destination.type, from: 'xs' },
-          { name: 'Rows of', cell: ({ model }) => model, from: 'md' },
-          { name: 'Every', cell: ({ interval }) => interval.replace('every ', ''), from: 'sm' },
-          { name: 'State', cell: (one) => <ExportState {...one} /> },
-          { name: 'Delivered up to', cell: (one) => <DeliveredUpTo project={project} one={one} />, from: 'xs' },
-          { name: 'Last run', cell: (one) => <LastRun run={newest(one)} />, from: 'sm' },
-        ]}
-      />
+      <Stack>
+        <SearchField description="A part of the name or of the destination’s type" maw={420} />
+        <Listing
+          label="Exports"
+          rows={data?.results}
+          rowKey={({ id }) => id}
+          error={data === undefined ? error : null}
+          retry={() => void refetch()}
+          pages={{ count: data?.count ?? 0, size: EXPORTS_PAGE, at: page, go: (next) => setView({ page: next }) }}
+          empty={
+            search !== '' ? (
+              <Text>No export is like that.</Text>
+            ) : (
+              <Stack align="center" gap="sm">
+                <Text>
+                  No exports yet. An export delivers the events or persons of every interval to a destination.
+                </Text>
+                {make}
+              </Stack>
+            )
+          }
+          columns={[
+            {
+              name: 'Name',
+              cell: (one) => (
+                <Stack gap={2}>
+                  <To to={`/projects/${project}/exports/${one.id}`}>{one.name}</To>
+                  {isNarrow && (
+                    <Group gap={4}>
+                      <Text size="sm">Delivered:</Text>
+                      <DeliveredUpTo project={project} one={one} />
+                    </Group>
+                  )}
+                </Stack>
+              ),
+            },
+            { name: 'Destination', cell: ({ destination }) => destination.type, from: 'xs' },
+            { name: 'Rows of', cell: ({ model }) => model, from: 'md' },
+            { name: 'Every', cell: ({ interval }) => interval.replace('every ', ''), from: 'sm' },
+            { name: 'State', cell: (one) => <ExportState {...one} /> },
+            ...(isNarrow
+              ? []
+              : [
+                  {
+                    name: 'Delivered up to',
+                    cell: (one: BatchExport) => <DeliveredUpTo project={project} one={one} />,
+                  },
+                ]),
+            { name: 'Last run', cell: (one) => <LastRun run={newest(one)} />, from: 'sm' },
+          ]}
+        />
+      </Stack>
     </Page>
   );
 }

@@ -105,7 +105,7 @@ function FirstEvent({ token }: { readonly token: string }) {
 }
 
 function FailedExports({ project }: { readonly project: string }) {
-  const { data, error } = useExports(project, 1);
+  const { data, error } = useExports(project, 1, '');
   const failed = (data?.results ?? []).flatMap(({ id, name, latest_runs: runs }) => {
     const ended = runs.find(({ status }) => status !== 'Starting' && status !== 'Running');
     return ended !== undefined && isFailed(ended.status) ? [{ id, name, status: ended.status }] : [];

@@ -17,10 +17,18 @@ const clock = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle:
 /** Returns an instant as people say it: `3 minutes ago`, `17 May 2015`. */
 function said(at: string): string {
   const ms = Date.parse(at) - Date.now();
-  if (Math.abs(ms) >= WORDS_MS) return date.format(new Date(at));
+  if (Math.abs(ms) >= WORDS_MS) return localDate(at);
   const [unit, length] = UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1_000];
   return words.format(Math.round(ms / length), unit);
 }
+
+/** Returns the day by the clock of the reader. */
+export const localDate = (at: string): string => date.format(new Date(at));
+
+const span = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+
+/** Returns a time from an instant to another by the clock of the reader: `17 May 2015, 10:00 – 11:00`. */
+export const localRange = (from: string, to: string): string => span.formatRange(new Date(from), new Date(to));
 
 /** Returns the instant by the clock of the reader. */
 export const localTime = (at: string): string => clock.format(new Date(at));

@@ -16,9 +16,12 @@ const COLORS: Readonly<Record<Status, string>> = {
 
 const NAMES: Readonly<Partial<Record<Status, string>>> = { FailedRetryable: 'Will be retried', TimedOut: 'Timed out' };
 
+/** Returns what people call a state. */
+export const statusName = (status: Status): string => NAMES[status] ?? status;
+
 /** Shows the state of a run or a backfill. */
 export function StatusBadge({ status }: { readonly status: Status }) {
-  return <Label color={COLORS[status]}>{NAMES[status] ?? status}</Label>;
+  return <Label color={COLORS[status]}>{statusName(status)}</Label>;
 }
 
 /** Is something still under way? */

@@ -132,10 +132,13 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     });
     const { page, complaints } = await open(at('/exports'));
     await expectSeen(row(page, 'Exports', 'Old hours').getByText('nothing yet'));
-    await made(`/batch_exports/${String(one['id'])}/backfill/`, {
-      start_at: '2015-05-17T10:00:00Z',
-      end_at: '2015-05-17T14:00:00Z',
-    });
+    await page.getByRole('textbox', { name: 'Search' }).fill('no such');
+    await expectSeen(page.getByText('No export is like that.'));
+    await page.getByRole('textbox', { name: 'Search' }).fill('OLD');
+    const backfill = (start_at: string, end_at: string) =>
+      made(`/batch_exports/${String(one['id'])}/backfill/`, { start_at, end_at });
+    await backfill('2015-05-15T10:00:00Z', '2015-05-15T11:00:00Z');
+    await backfill('2015-05-17T10:00:00Z', '2015-05-17T14:00:00Z');
     const listed = row(page, 'Exports', 'Old hours');
     await expectSeen(listed.getByText('17 May 2015', { exact: true }));
     // The past is for backfills; what has ended since the export was made is behind.
@@ -143,14 +146,46 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await page.clock.setFixedTime(Date.now() + 5 * HOUR_MS);
     await page.reload();
     await expectSeen(listed.getByText('5 intervals behind'));
+    await page.setViewportSize({ width: 360, height: 900 });
+    await expectSeen(listed.getByText('5 intervals behind'));
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(360);
+    await page.setViewportSize({ width: 1280, height: 720 });
     await page.getByRole('link', { name: 'Old hours' }).click();
 
-    const strip = page.getByRole('grid', { name: 'Intervals by their state, a row for each day' });
+    // The span that ends now has none of them; the way to them is offered, and kept in the address.
+    await button(page, 'Show 17 May 2015').click();
+    const strip = page.getByRole('grid', { name: 'Intervals by their state' });
     await expectSeen(strip.getByRole('row', { name: '2015-05-17' }));
     const cells = strip.getByRole('button', { name: /: Completed$/ });
-    await expect(seenAfterReloads(page, cells.nth(3))).resolves.toBe(true);
+    await expect(seenAfterReloads(page, cells.nth(4))).resolves.toBe(true);
+    expect(await cells.count()).toBe(5);
+    expect(await strip.getByRole('gridcell', { name: /: has not run$/ }).count()).toBe(7 * 24 - 5);
+    const spans = page.getByRole('group', { name: 'Intervals' });
+    await spans.getByRole('combobox', { name: 'Intervals of' }).click();
+    await page.getByRole('option', { name: 'a day' }).click();
+    await expectSeen(strip.getByRole('gridcell', { name: /: has not run$/ }).nth(19));
+    expect(await strip.getByRole('row').count()).toBe(1);
+    await button(spans, 'Earlier').click();
+    await expectSeen(page.getByText('None of these intervals has run.'));
+    expect(await strip.getByRole('rowheader').allTextContents()).toEqual(['2015-05-16']);
+    await page.goBack();
+    await expectSeen(cells);
+    await spans.getByLabel('Up to (UTC)').fill('2015-05-18');
+    await expectSeen(strip.getByRole('row', { name: '2015-05-18' }));
+    await button(spans, 'Earlier').click();
+    await page.reload();
+    await expectSeen(cells.nth(3));
+    expect(await strip.getByRole('row').count()).toBe(1);
+    await spans.getByRole('combobox', { name: 'Intervals of' }).click();
+    await page.getByRole('option', { name: 'a week' }).click();
+    await expectSeen(cells.nth(4));
     expect(await obstacles(page)).toEqual([]);
     await cells.first().focus();
+    // A day on which none has run is leapt over.
+    expect(await strip.getByRole('row').count()).toBe(7);
+    await page.keyboard.press('ArrowDown');
+    expect(await page.locator(':focus').getAttribute('aria-label')).toContain('15 May 2015');
+    await page.keyboard.press('ArrowUp');
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowRight');
     const chosen = String(await page.locator(':focus').getAttribute('aria-label'));

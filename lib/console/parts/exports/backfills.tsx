@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { answered, api, type Schemas } from '../../client/api.ts';
 import { type Backfill, useBackfills } from '../../client/exports.ts';
 import { useForm } from '../form.ts';
-import { Instant, localTime } from '../instant.tsx';
+import { Instant, localRange } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { Problem, tell, tellProblem } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
@@ -29,11 +29,7 @@ export function Backfills({ project, id }: BackfillsProps) {
         columns={[
           {
             name: 'Time',
-            cell: (one) => (
-              <Text size="sm">
-                {localTime(one.adjusted_start_at)} – {localTime(one.adjusted_end_at)}
-              </Text>
-            ),
+            cell: (one) => <Text size="sm">{localRange(one.adjusted_start_at, one.adjusted_end_at)}</Text>,
           },
           { name: 'State', cell: (one) => <StatusBadge status={one.status} /> },
           { name: 'Progress', cell: (one) => <BackfillProgress one={one} />, from: 'xs' },
@@ -133,8 +129,8 @@ function NewBackfill({ project, id }: BackfillsProps) {
         {estimate !== null && (
           <Stack mt="md" gap="xs" align="start">
             <Text size="sm">
-              {estimate.intervals.toLocaleString('en')} intervals with {estimate.rows.toLocaleString('en')} rows, from{' '}
-              {localTime(estimate.adjusted_start_at)} to {localTime(estimate.adjusted_end_at)}.
+              {estimate.intervals.toLocaleString('en')} intervals with {estimate.rows.toLocaleString('en')} rows:{' '}
+              {localRange(estimate.adjusted_start_at, estimate.adjusted_end_at)}.
               {estimate.scan !== null && ` Reading them costs at most $${estimate.scan.cost_usd.toFixed(2)}.`}
             </Text>
             {estimate.warnings.map((warning) => (

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../../client/api.ts';
 import { type Run, useRun } from '../../client/exports.ts';
 import { Facts } from '../facts.tsx';
-import { Instant, localTime } from '../instant.tsx';
+import { Instant, localRange } from '../instant.tsx';
 import { Loading } from '../loading.tsx';
 import { Problem, tell, tellProblem } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
@@ -38,7 +38,7 @@ export function RunDetail({ project, id, run: wanted, known, close }: RunDetailP
           <Facts
             label="Run"
             facts={[
-              ['Interval', `${localTime(run.data_interval_start)} – ${localTime(run.data_interval_end)}`],
+              ['Interval', localRange(run.data_interval_start, run.data_interval_end)],
               ['State', <StatusBadge key="state" status={run.status} />],
               ['Rows', rowsOf(run)],
               ['Began', <Instant key="began" at={run.created_at} />],

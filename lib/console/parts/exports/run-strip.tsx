@@ -1,7 +1,11 @@
-import { Box, Group, Text, Tooltip, UnstyledButton } from '@mantine/core';
+import { Box, Button, Group, Select, Stack, Text, TextInput, Tooltip, UnstyledButton } from '@mantine/core';
 import { type KeyboardEvent, useState } from 'react';
-import type { Run } from '../../client/exports.ts';
-import { localTime } from '../instant.tsx';
+import { type BatchExport, type Run, useRunsBetween } from '../../client/exports.ts';
+import { type StripCell, stripOf, stripRows } from '../../client/intervals.ts';
+import { useView } from '../address.ts';
+import { localDate, localRange } from '../instant.tsx';
+import { Problem } from '../problem.tsx';
+import { statusName } from '../status.tsx';
 
 /** The colour and the sign of a state: nobody has to tell colours apart. */
 const LOOKS: Readonly<Record<Run['status'], readonly [color: string, sign: string]>> = {
@@ -15,20 +19,11 @@ const LOOKS: Readonly<Record<Run['status'], readonly [color: string, sign: strin
   TimedOut: ['red.3', '✗'],
 };
 
-const SHOWN = 14;
 const CELL_PX = 18;
+const DAY_MS = 86_400_000;
 
-const HOUR_MS = 3_600_000;
-const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'));
-
-/** Returns the cells of a day, in order: of intervals of an hour each stands at its hour, with gaps where none ran. */
-function cellsOf(runs: readonly Run[]): readonly (Run | undefined)[] {
-  const isHourly = runs.every(
-    ({ data_interval_start: from, data_interval_end: until }) => Date.parse(until) - Date.parse(from) === HOUR_MS,
-  );
-  if (!isHourly) return runs.toSorted((a, b) => (a.data_interval_start < b.data_interval_start ? -1 : 1));
-  return HOURS.map((hour) => runs.find(({ data_interval_start: from }) => from.slice(11, 13) === hour));
-}
+const iso = (instant: number): string => new Date(instant).toISOString();
+const day = (instant: number): string => iso(instant).slice(0, 10);
 
 const STEPS: Readonly<Record<string, readonly [across: number, down: number]>> = {
   ArrowLeft: [-1, 0],
@@ -37,7 +32,10 @@ const STEPS: Readonly<Record<string, readonly [across: number, down: number]>> =
   ArrowDown: [0, 1],
 };
 
-/** Goes with the arrow keys to the next cell that has a run, or to the nearest one of the next day that has any. */
+const place = (one: Element): number => [...(one.parentElement?.children ?? [])].indexOf(one);
+const withRun = (row: Element): Element[] => [...row.children].filter((one) => one.querySelector('button'));
+
+/** Goes with the arrow keys to the next cell of the row that has a run, or to the nearest one of the next row that has any. */
 function step(event: KeyboardEvent<HTMLElement>): void {
   const by = STEPS[event.key];
   const cell = (event.target as HTMLElement).closest('[role=gridcell]');
@@ -45,99 +43,185 @@ function step(event: KeyboardEvent<HTMLElement>): void {
   if (by === undefined || cell === null || row?.parentElement == null) return;
   event.preventDefault();
   const [across, down] = by;
-  const cells = [...row.children];
-  const at = cells.indexOf(cell);
-  const rows = [...row.parentElement.children];
-  const distance = (one: Element): number => Math.abs([...(one.parentElement?.children ?? [])].indexOf(one) - at);
+  const at = place(cell);
   const ahead =
     down === 0
-      ? cells.filter((_, place) => (place - at) * across > 0)
-      : [...(rows[rows.indexOf(row) + down]?.children ?? [])];
-  const next = ahead.filter((one) => one.querySelector('button')).toSorted((a, b) => distance(a) - distance(b));
+      ? withRun(row).filter((one) => (place(one) - at) * across > 0)
+      : [...row.parentElement.children]
+          .filter((one) => (place(one) - place(row)) * down > 0 && withRun(one).length > 0)
+          .toSorted((a, b) => (place(a) - place(b)) * down)
+          .slice(0, 1)
+          .flatMap(withRun);
+  const next = ahead.toSorted((a, b) => Math.abs(place(a) - at) - Math.abs(place(b) - at));
   next[0]?.querySelector('button')?.focus();
 }
 
 interface RunStripProps {
-  readonly runs: readonly Run[];
+  readonly project: string;
+  readonly one: BatchExport;
   readonly open: (run: string) => void;
 }
 
 /**
- * The intervals that have run: a row is a day, each cell an interval in its last state, the newest day first. One of them
- * can be reached by Tab, the others from there by arrow keys.
+ * The intervals of a span of time, each in the state of its newest run; the address keeps the span. One of them can be
+ * reached by Tab, the others from there by arrow keys.
  */
-export function RunStrip({ runs, open }: RunStripProps) {
-  const [last, setLast] = useState('');
-  const newest = new Map<string, Run>();
-  // Runs come newest first: the first one of an interval is its last state.
-  for (const run of runs) if (!newest.has(run.data_interval_start)) newest.set(run.data_interval_start, run);
-  if (newest.size < 2) return null;
-  const days = Map.groupBy(newest.values(), (run) => run.data_interval_start.slice(0, 10));
-  const shown = [...days].toSorted(([a], [b]) => (a < b ? 1 : -1)).slice(0, SHOWN);
-  const cells = shown.map(([day, ran]) => [day, cellsOf(ran)] as const);
-  const all = cells.flatMap(([, ran]) => ran).filter((run) => run !== undefined);
-  const current = all.some(({ id }) => id === last) ? last : all[0]?.id;
+export function RunStrip({ project, one, open }: RunStripProps) {
+  const [view, setView] = useView();
+  const [last, setLast] = useState(0);
+  const now = Date.now();
+  const strip = stripOf(one.interval, { span: view['span'], until: view['until'] }, now);
+  const { from, to, span, isCurrent } = strip;
+  const { data, error, refetch } = useRunsBetween(project, one.id, from, to);
+  const [newest] = one.latest_runs;
+  if (newest === undefined) return null;
+  const upTo = (instant: number): void => setView({ until: instant < now ? iso(instant) : undefined });
+  const rows = stripRows(strip, data?.runs ?? [], now);
+  const ran = rows.flatMap(({ cells }) => cells).filter(({ run }) => run !== undefined);
+  const current = ran.some(({ start }) => start === last) ? last : ran[0]?.start;
   return (
-    <Box
-      role="grid"
-      aria-label="Intervals by their state, a row for each day"
-      aria-description="Arrow keys go from one to the next, Enter opens its run"
-      aria-readonly
-      onKeyDown={step}
-    >
-      {cells.map(([day, ran]) => (
-        <Group key={day} role="row" gap={4} mb={4}>
-          <Text role="rowheader" size="xs" w={84} c="dimmed">
-            {day}
-          </Text>
-          {ran.map((run, at) => (
-            <Box key={run?.id ?? at} role="gridcell" w={CELL_PX} h={CELL_PX}>
-              {run !== undefined && (
-                <Cell
-                  run={run}
-                  isCurrent={run.id === current}
-                  focused={() => setLast(run.id)}
-                  open={() => open(run.id)}
-                />
-              )}
-            </Box>
-          ))}
+    <Stack gap="xs" role="group" aria-label="Intervals">
+      <Group align="end" gap="sm">
+        <Select
+          label="Intervals of"
+          w={130}
+          data={strip.spans.map(({ value, label }) => ({ value, label }))}
+          value={span.value}
+          allowDeselect={false}
+          onChange={(value) => setView({ span: value ?? undefined })}
+        />
+        <TextInput
+          type="date"
+          label="Up to (UTC)"
+          max={day(now)}
+          value={day(to - 1)}
+          onChange={(event) => {
+            const chosen = Date.parse(event.currentTarget.value);
+            if (!Number.isNaN(chosen)) upTo(chosen + DAY_MS);
+          }}
+        />
+        <Button variant="default" onClick={() => upTo(from)}>
+          Earlier
+        </Button>
+        <Button variant="default" disabled={isCurrent} onClick={() => upTo(to + (to - from))}>
+          Later
+        </Button>
+      </Group>
+      {error !== null && data === undefined && <Problem error={error} retry={() => void refetch()} />}
+      <Box
+        role="grid"
+        aria-label="Intervals by their state"
+        aria-description="Arrow keys go from one to the next, Enter opens its run"
+        aria-busy={data === undefined}
+        aria-readonly
+        onKeyDown={step}
+      >
+        {rows.map(({ start, cells }) => (
+          <Box key={start} role="row" className="strip-row" __vars={{ '--cells': String(cells.length) }}>
+            <Text role="rowheader" size="xs" c="dimmed">
+              {strip.row < DAY_MS ? iso(start).slice(0, 16).replace('T', ' ') : day(start)}
+            </Text>
+            {cells.map((cell) => (
+              <Cell
+                key={cell.start}
+                cell={cell}
+                isKnown={data !== undefined}
+                isCurrent={cell.start === current}
+                focused={() => setLast(cell.start)}
+                open={open}
+              />
+            ))}
+          </Box>
+        ))}
+      </Box>
+      {data !== undefined && (
+        <Group gap="sm">
+          {ran.length === 0 ? (
+            <>
+              <Text size="sm">None of these intervals has run.</Text>
+              <Button variant="default" size="compact-sm" onClick={() => upTo(Date.parse(newest.data_interval_end))}>
+                {`Show ${localDate(newest.data_interval_start)}`}
+              </Button>
+            </>
+          ) : (
+            <Legend cells={rows.flatMap(({ cells }) => cells)} />
+          )}
+          {!data.isWhole && (
+            <Text size="sm">There are more runs than are shown: choose a shorter span to see those before.</Text>
+          )}
         </Group>
-      ))}
-    </Box>
+      )}
+    </Stack>
+  );
+}
+
+/** Says what the colours and signs in the strip mean. */
+function Legend({ cells }: { readonly cells: readonly StripCell[] }) {
+  const states = new Set(cells.map(({ run }) => run?.status));
+  const hasMissing = cells.some(({ run, isOver }) => run === undefined && isOver);
+  return (
+    <>
+      {Object.entries(LOOKS)
+        .filter(([status]) => states.has(status as Run['status']))
+        .map(([status, [color, sign]]) => (
+          <Group key={status} gap={6}>
+            <Box aria-hidden className="strip-cell" bg={color} w={CELL_PX}>
+              {sign}
+            </Box>
+            <Text size="xs">{statusName(status as Run['status'])}</Text>
+          </Group>
+        ))}
+      {hasMissing && (
+        <Group gap={6}>
+          <Box aria-hidden className="strip-cell strip-missing" w={CELL_PX} />
+          <Text size="xs">Has not run</Text>
+        </Group>
+      )}
+    </>
   );
 }
 
 interface CellProps {
-  readonly run: Run;
+  readonly cell: StripCell;
+  /** Whether it is known what has run. */
+  readonly isKnown: boolean;
   /** Whether Tab leads to it. */
   readonly isCurrent: boolean;
   readonly focused: () => void;
-  readonly open: () => void;
+  readonly open: (run: string) => void;
 }
 
-function Cell({ run, isCurrent, focused, open }: CellProps) {
+function Cell({ cell: { start, end, run, intervals, isOver }, isKnown, isCurrent, focused, open }: CellProps) {
+  if (run === undefined) {
+    const label = `${localRange(iso(start), iso(end))}: has not run`;
+    return isKnown && isOver ? (
+      <div role="gridcell" aria-label={label} title={label} className="strip-cell strip-missing" />
+    ) : (
+      <div role="gridcell" className="strip-cell" />
+    );
+  }
   const [color, sign] = LOOKS[run.status];
-  const label = `${localTime(run.data_interval_start)}: ${run.status}`;
+  const several = intervals === 1 ? '' : `, the worst of ${intervals}`;
+  const label = `${localRange(run.data_interval_start, run.data_interval_end)}: ${statusName(run.status)}${several}`;
   return (
-    <Tooltip label={label} events={{ hover: true, focus: true, touch: true }} withinPortal={false}>
-      <UnstyledButton
-        aria-label={label}
-        tabIndex={isCurrent ? 0 : -1}
-        onFocus={focused}
-        onClick={open}
-        display="block"
-        bg={color}
-        c="black"
-        fz={10}
-        ta="center"
-        lh={`${CELL_PX}px`}
-        w={CELL_PX}
-        h={CELL_PX}
-        style={{ borderRadius: 3 }}
+    <div role="gridcell">
+      <Tooltip
+        label={label}
+        events={{ hover: true, focus: true, touch: true }}
+        withinPortal={false}
+        transitionProps={{ duration: 0 }}
       >
-        {sign}
-      </UnstyledButton>
-    </Tooltip>
+        <UnstyledButton
+          aria-label={label}
+          tabIndex={isCurrent ? 0 : -1}
+          onFocus={focused}
+          onClick={() => open(run.id)}
+          className="strip-cell"
+          bg={color}
+        >
+          {sign}
+        </UnstyledButton>
+      </Tooltip>
+    </div>
   );
 }

@@ -1,7 +1,7 @@
 import { Group, Select, Stack, Text } from '@mantine/core';
-import { type Run, useRuns } from '../../client/exports.ts';
+import { type BatchExport, type Run, useRuns } from '../../client/exports.ts';
 import { useView } from '../address.ts';
-import { Instant, localTime } from '../instant.tsx';
+import { Instant, localRange } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { StatusBadge } from '../status.tsx';
 import { To } from '../to.tsx';
@@ -10,7 +10,8 @@ import { RunStrip } from './run-strip.tsx';
 
 interface RunsProps {
   readonly project: string;
-  readonly id: string;
+  /** The export. */
+  readonly one: BatchExport;
 }
 
 const STATES: readonly Run['status'][] = [
@@ -32,13 +33,15 @@ const SINCE = [
 ];
 
 /** The runs of an export: how each interval went. */
-export function Runs({ project, id }: RunsProps) {
+export function Runs({ project, one }: RunsProps) {
+  const { id } = one;
   const [view, setView] = useView();
   const status = STATES.find((one) => one === view['status']);
   const since = view['since'] ?? '-7d';
   const runs = useRuns(project, id, { status, since });
   return (
     <Stack>
+      <RunStrip project={project} one={one} open={(run) => setView({ run })} />
       <Group>
         <Select
           label="State"
@@ -57,7 +60,6 @@ export function Runs({ project, id }: RunsProps) {
           onChange={(value) => setView({ since: value ?? undefined })}
         />
       </Group>
-      <RunStrip runs={runs.rows ?? []} open={(run) => setView({ run })} />
       <Listing
         label="Runs"
         {...runs}
@@ -70,11 +72,7 @@ export function Runs({ project, id }: RunsProps) {
         columns={[
           {
             name: 'Interval',
-            cell: (run) => (
-              <Text size="sm">
-                {localTime(run.data_interval_start)} – {localTime(run.data_interval_end)}
-              </Text>
-            ),
+            cell: (run) => <Text size="sm">{localRange(run.data_interval_start, run.data_interval_end)}</Text>,
           },
           {
             name: 'State',
