@@ -106,10 +106,13 @@ export function stripOf(
   const { row, origin, spans, usual } = shape;
   const known = (value: string | undefined): Span | undefined => spans.find((one) => one.value === value);
   const span = known(wanted) ?? known(usual) ?? { value: usual, label: usual, rows: 1 };
+  const cell = INTERVALS_MS[interval];
   const end = (instant: number): number => Math.ceil((instant - origin) / row) * row + origin;
+  // A row of which no interval has ended yet would be empty.
+  const newest = end(Math.floor((now - origin) / cell) * cell + origin);
   const asked = Date.parse(until);
-  const to = Number.isNaN(asked) ? end(now) : Math.min(end(asked), end(now));
-  return { ...shape, span, cell: INTERVALS_MS[interval], from: to - span.rows * row, to, isCurrent: to === end(now) };
+  const to = Number.isNaN(asked) ? newest : Math.min(end(asked), newest);
+  return { ...shape, span, cell, from: to - span.rows * row, to, isCurrent: to === newest };
 }
 
 /** What stands at an interval of the strip. */

@@ -44,6 +44,12 @@ test('a strip ends with the row of what was before an instant, and never after n
     expect(said(stripOf('hour', { span: 'day', until }, NOW))).toEqual(['2026-03-04T00:00', '2026-03-05T00:00']);
 });
 
+test('a row begins to be shown when the first interval of it has ended', () => {
+  const ends = (now: string) => said(stripOf('every 5 minutes', {}, Date.parse(now)))[1];
+  expect(ends('2026-03-04T10:04:59Z')).toBe('2026-03-04T10:00');
+  expect(ends('2026-03-04T10:05:00Z')).toBe('2026-03-04T11:00');
+});
+
 test('no strip has more intervals than ten pages of runs tell of', () => {
   for (const interval of ['every 5 minutes', 'every 15 minutes', 'hour', 'day', 'week'] as const)
     for (const { value } of stripOf(interval, {}, NOW).spans) {

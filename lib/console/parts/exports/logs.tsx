@@ -58,14 +58,14 @@ export function Logs({ project, id, run }: LogsProps) {
         <Card withBorder p="xs">
           <Box role="log" aria-label="Log" tabIndex={0} mah={480} style={{ overflow: 'auto' }} ff="monospace" fz="xs">
             {data.results.map(({ timestamp, level: of, message, instance_id }) => (
-              <Group key={`${timestamp} ${instance_id} ${message}`} gap="sm" wrap="nowrap" align="start" py={2}>
+              <Group key={`${timestamp} ${instance_id} ${message}`} gap="sm" style={{ rowGap: 0 }} align="start" py={2}>
                 <Text span ff="monospace" fz="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
                   {localTime(timestamp)}
                 </Text>
                 <Text span ff="monospace" fz="xs" w={64} flex="none" fw={of === 'ERROR' ? 700 : 400}>
                   {of}
                 </Text>
-                <Text span ff="monospace" fz="xs" style={{ overflowWrap: 'anywhere' }}>
+                <Text span ff="monospace" fz="xs" flex="1 1 14rem" style={{ overflowWrap: 'anywhere' }}>
                   {message}
                 </Text>
               </Group>

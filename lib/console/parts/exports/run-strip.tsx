@@ -7,16 +7,16 @@ import { localDate, localRange } from '../instant.tsx';
 import { Problem } from '../problem.tsx';
 import { statusName } from '../status.tsx';
 
-/** The colour and the sign of a state: nobody has to tell colours apart. */
+/** The colour and the sign of a state, which every font has: nobody has to tell colours apart. */
 const LOOKS: Readonly<Record<Run['status'], readonly [color: string, sign: string]>> = {
   Starting: ['blue.2', '…'],
   Running: ['blue.2', '…'],
   Completed: ['green.2', ''],
-  Failed: ['red.3', '✗'],
-  FailedRetryable: ['orange.3', '↻'],
+  Failed: ['red.3', '×'],
+  FailedRetryable: ['orange.3', '»'],
   Cancelled: ['gray.4', '–'],
-  Terminated: ['red.3', '✗'],
-  TimedOut: ['red.3', '✗'],
+  Terminated: ['red.3', '×'],
+  TimedOut: ['red.3', '×'],
 };
 
 const CELL_PX = 18;
