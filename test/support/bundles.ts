@@ -1,24 +1,15 @@
-import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Bundles, bundle } from '../../infra/aws/bundle.ts';
 import { flat } from '../../infra/aws/functions.ts';
+import { contentHash } from './content-hash.ts';
 import { ROOT } from './source.ts';
 
 const CACHE = join(ROOT, 'node_modules/.cache/bundles');
 
 /** Returns the functions' bundles, which are made once for the same sources and packages: 60 of them take 15 s. */
 export async function cachedBundles(): Promise<Bundles> {
-  const folder = join(CACHE, contentHash());
+  const folder = join(CACHE, contentHash(['functions', 'infra/aws', 'lib']));
   if (!existsSync(folder)) {
     rmSync(CACHE, { recursive: true, force: true });
     mkdirSync(CACHE, { recursive: true });
@@ -33,19 +24,4 @@ export async function cachedBundles(): Promise<Bundles> {
     folder: (name) => join(folder, 'functions', flat(name)),
     metafile: JSON.parse(readFileSync(join(folder, 'metafile.json'), 'utf8')) as Bundles['metafile'],
   };
-}
-
-/** Returns a hash of all that bundles are made of. */
-function contentHash(): string {
-  const hash = createHash('sha256').update(process.version);
-  const sources = ['functions', 'infra/aws', 'lib'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name)),
-  );
-  for (const path of [...sources.toSorted(), join(ROOT, 'package.json'), join(ROOT, 'package-lock.json')]) {
-    const content = readFileSync(path);
-    hash.update(`${path} ${content.length}\n`).update(content);
-  }
-  return hash.digest('hex').slice(0, 32);
 }

@@ -7,7 +7,6 @@ import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statfsSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Compiler, directCompiler } from '../../lib/exports/query/compiler.ts';
-import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
 import { previewOf } from '../../lib/imports/preview.ts';
 import { computed } from '../../lib/insights/answering/answerer.ts';
 import { answersOf } from '../../lib/insights/answering/answers.ts';
@@ -25,6 +24,7 @@ import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import { duckdbReader } from '../../lib/warehouse/duckdb-reader.ts';
 import type { Warehouse } from '../../lib/warehouse/warehouse.ts';
 import { onEnd } from './on-end.ts';
+import { parser } from './parser.ts';
 import { type RecordingWorkflow, recordingWorkflow } from './workflow.ts';
 
 /** Where every settable clock starts: 2026-01-01T00:00:00Z. */
@@ -124,24 +124,6 @@ const noWarehouse: Warehouse = {
   files: () => {
     throw new Error('this test has no warehouse');
   },
-};
-
-/** Each question is put to `answer` once. */
-function memoized<Question, Answer>(answer: (question: Question) => Promise<Answer>) {
-  const known = new Map<string, Promise<Answer>>();
-  return (question: Question): Promise<Answer> => {
-    const key = JSON.stringify(question);
-    const given = known.get(key) ?? answer(question);
-    known.set(key, given);
-    return given;
-  };
-}
-
-/** The parser of all contexts of a file: each parse takes a tenth of a second. */
-const grammar = hogqlParser();
-const parser: Parser = {
-  query: memoized((text: string) => grammar.query(text)),
-  expressions: memoized((texts: readonly string[]) => grammar.expressions(texts)),
 };
 
 const compiler: Compiler = directCompiler(parser);

@@ -1,27 +1,11 @@
 /** Worlds of insights over events and persons that a test writes down. */
-import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
-import type { Syntax } from '../../lib/hogql/syntax.ts';
 import type { LookingWorld, Moment, WorldFile } from '../../lib/insights/answering/looking-world.ts';
 import { worldDatabase } from '../../lib/insights/answering/world.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { START, temporaryFolder } from './context.ts';
 import { type PersonRow, type Row, writePersons, writeRows } from './lake-rows.ts';
 import { onEnd } from './on-end.ts';
-
-/** The parser of all worlds: a text of the program is read once, and not again for each world. */
-const parser = remembering(hogqlParser());
-
-function remembering(parser: Parser): Parser {
-  const known = new Map<string, Promise<Syntax>>();
-  return {
-    ...parser,
-    query: async (text) => {
-      const syntax = known.get(text) ?? parser.query(text);
-      known.set(text, syntax);
-      return syntax;
-    },
-  };
-}
+import { parser } from './parser.ts';
 
 export interface WorldEvent {
   readonly event: string;

@@ -25,6 +25,7 @@ import { athenaHere } from './athena.ts';
 import { startBucket } from './bucket.ts';
 import { temporaryFolder, testContext } from './context.ts';
 import { onEnd } from './on-end.ts';
+import { parser } from './parser.ts';
 
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
@@ -76,7 +77,7 @@ export async function stageContext({
   const folder = join(temporaryFolder(), 'lake');
   const copies = lakeCopies({ lake: s3Files({ client: watched, bucket: bucket.name }), folder, mostBytes: 1e9 });
   const local = folderFiles(folder);
-  const worlds = worldDatabase({ lake: local });
+  const worlds = worldDatabase({ lake: local, parser });
   const rows = duckdbReader({ lake: local });
   onEnd(() => Promise.all([worlds.close(), rows.close()]));
   const worker = lakeWorker({
@@ -143,7 +144,7 @@ export async function stageContext({
   const here = await athenaHere({ lake: base.lake, database: 'lake', folder: join(temporaryFolder(), 'athena') });
   onEnd(() => here.end());
   const athena: { instead: RowQueries['rows'] | undefined; asked: string[] } = { instead: undefined, asked: [] };
-  const answered = athenaAnswers();
+  const answered = athenaAnswers(parser);
   const large = athenaPool({
     queries: {
       rows: async (sql, signal) => {

@@ -3,6 +3,7 @@
  * answered, and the query is computed again with the rows of all questions so far.
  */
 import { elementType, isList, isTuple, partTypes, type Tuple, type Type } from '../../hogql/expression.ts';
+import type { Parser } from '../../hogql/parse.ts';
 import { TRINO, trinoLiteral } from '../../hogql/trino.ts';
 import { trinoSelect } from '../../hogql/trino-select.ts';
 import { LAKE_MODELS, type Model } from '../../lake/schema.ts';
@@ -41,8 +42,8 @@ class Wanted extends Error {
 }
 
 /** Returns what computes answers of rows that are given, or tells which are wanted next. */
-export function athenaAnswers(): (asked: AnswerOfAthena) => Promise<AnsweredOfAthena> {
-  const lookingWorld = lookingWorlds();
+export function athenaAnswers(parser?: Parser): (asked: AnswerOfAthena) => Promise<AnsweredOfAthena> {
+  const lookingWorld = lookingWorlds(parser);
   return async ({ lake, mostBytes, given, ...asked }) => {
     const known = new Map(given.map(({ sql, rows }) => [sql, rows]));
     const read = new Map<string, WorldFile>();

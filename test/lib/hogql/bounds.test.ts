@@ -4,19 +4,18 @@ import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { checkedCondition, checkedQuery } from '../../../lib/hogql/check.ts';
 import { duckdbColumn, duckdbText } from '../../../lib/hogql/duckdb.ts';
 import type { Selected } from '../../../lib/hogql/expression.ts';
-import { hogqlParser } from '../../../lib/hogql/parse.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
 import type { SelectQuery, Syntax } from '../../../lib/hogql/syntax.ts';
 import { checkTokens } from '../../../lib/hogql/tokens.ts';
 import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
 import { onEnd } from '../../support/on-end.ts';
+import { parser } from '../../support/parser.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 jest.setTimeout(60_000);
 
 const NOW = 1_767_794_400_000_000n;
-const parser = hogqlParser();
 
 const checked = (syntax: Syntax) => checkedQuery(syntax, EVENTS_TABLE, 'Batch exports');
 const refusalOf = (work: () => unknown): string | undefined => {

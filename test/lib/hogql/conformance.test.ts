@@ -12,7 +12,6 @@ import {
   type Taken,
 } from '../../../lib/hogql/expression.ts';
 import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
-import { hogqlParser } from '../../../lib/hogql/parse.ts';
 import { trinoColumn, trinoText } from '../../../lib/hogql/trino.ts';
 import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
@@ -22,6 +21,7 @@ import type { FrozenPlan } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { writeRows } from '../../support/lake-rows.ts';
 import { onEnd } from '../../support/on-end.ts';
+import { parser } from '../../support/parser.ts';
 import { trinoGrammar } from '../../support/trino-grammar.ts';
 import { CONSTRUCTS, type Construct, EVENT } from './constructs.ts';
 
@@ -29,7 +29,6 @@ import { CONSTRUCTS, type Construct, EVENT } from './constructs.ts';
 jest.setTimeout(60_000);
 
 const INTERVAL = { start: Date.UTC(2026, 0, 7, 13), end: Date.UTC(2026, 0, 7, 14) };
-const parser = hogqlParser();
 
 const selectOf = async (constructs: readonly Construct[]): Promise<readonly QueryColumn[]> => {
   const list = constructs.map(([expression], n) => `${expression} AS c${n}`);

@@ -5,7 +5,6 @@ import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { AGGREGATE_NAMES } from '../../../lib/hogql/aggregates.ts';
 import { duckdbSelect } from '../../../lib/hogql/duckdb-select.ts';
 import { elementType, isList, isTuple, partTypes, type Type } from '../../../lib/hogql/expression.ts';
-import { hogqlParser } from '../../../lib/hogql/parse.ts';
 import { filled } from '../../../lib/hogql/placeholders.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
 import { type CheckedSelect, checkedSelect, type Language } from '../../../lib/hogql/select.ts';
@@ -15,6 +14,7 @@ import { trinoSelect } from '../../../lib/hogql/trino-select.ts';
 import { WINDOW_NAMES } from '../../../lib/hogql/windows.ts';
 import { call, constant, list } from '../../../lib/hogql/write.ts';
 import { onEnd } from '../../support/on-end.ts';
+import { parser } from '../../support/parser.ts';
 import { asDuckdb, openTrino, type Trino } from '../../support/trino.ts';
 import { trinoGrammar } from '../../support/trino-grammar.ts';
 import { EVENTS, FIRST, PERSONS, SELECTS } from './selects.ts';
@@ -23,7 +23,6 @@ import { TABLES } from './tables.ts';
 jest.setTimeout(60_000);
 
 const NOW = BigInt(FIRST);
-const parser = hogqlParser();
 const UTC: Language = { tables: TABLES, zone: 'UTC', weekStartDay: 0 };
 const checked = async (text: string, language = UTC): Promise<CheckedSelect> =>
   checkedSelect(await parser.query(text), language);

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { identifier, literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { duckdbText } from '../../../lib/hogql/duckdb.ts';
-import { hogqlParser } from '../../../lib/hogql/parse.ts';
 import type { Moment } from '../../../lib/insights/answering/looking-world.ts';
 import { worldDatabase } from '../../../lib/insights/answering/world.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
@@ -16,6 +15,7 @@ import { START, temporaryFolder } from '../../support/context.ts';
 import { fileIn, importContext, PROJECT, run } from '../../support/imports.ts';
 import { writeRows } from '../../support/lake-rows.ts';
 import { onEnd } from '../../support/on-end.ts';
+import { parser } from '../../support/parser.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 /** JSON text of a value, as whoever sends it may write it. */
@@ -121,7 +121,7 @@ test.each([
     [rows.filter((_row, n) => n % 2 === 0), rows.filter((_row, n) => n % 2 === 1)],
     isOld,
   );
-  const worlds = worldDatabase({ lake, parser: hogqlParser() });
+  const worlds = worldDatabase({ lake, parser });
   onEnd(() => worlds.close());
   const events = files.map((file) => ({ ...file, min_timestamp: START, max_timestamp: START + DAY_MS }));
   const moment: Moment = { now: START, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] };
@@ -271,7 +271,7 @@ test('files get columns of what queries of their project read often, but for lon
       }),
     );
   };
-  const worlds = worldDatabase({ lake: context.lake, parser: hogqlParser() });
+  const worlds = worldDatabase({ lake: context.lake, parser });
   onEnd(() => worlds.close());
   const plans = async () => {
     const events = await allFiles(context.table, PROJECT, 'events');

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import type { ProjectItem } from '../../../../lib/accounts/organizations/model.ts';
-import { hogqlParser, type Parser } from '../../../../lib/hogql/parse.ts';
 import { computed } from '../../../../lib/insights/answering/answerer.ts';
 import { answersOf } from '../../../../lib/insights/answering/answers.ts';
 import { clockUseOf, meansTheSame } from '../../../../lib/insights/answering/freshness.ts';
@@ -11,6 +10,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { START, testContext } from '../../../support/context.ts';
 import { importRecords } from '../../../support/imports.ts';
 import { onEnd } from '../../../support/on-end.ts';
+import { parser } from '../../../support/parser.ts';
 
 const series = [{ kind: 'EventsNode', event: 'seen' }];
 const QUERIES: readonly SentQuery[] = [
@@ -44,18 +44,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
   fc.record({ do: fc.constant('wait' as const), minutes: fc.constantFrom(1, 20, 90, 700, 1_500) }),
 );
-
-/** Texts are read once for all runs. */
-const grammar = hogqlParser();
-const known = new Map<string, ReturnType<Parser['query']>>();
-const parser: Parser = {
-  ...grammar,
-  query: (text) => {
-    const found = known.get(text) ?? grammar.query(text);
-    known.set(text, found);
-    return found;
-  },
-};
 
 test('whatever comes, late events, merges, deletions, a kept answer is what computing it gives', async () => {
   let hits = 0;

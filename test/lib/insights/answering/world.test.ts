@@ -7,6 +7,7 @@ import { temporaryFolder } from '../../../support/context.ts';
 import { insightWorld } from '../../../support/insight-world.ts';
 import { writePersons, writeRows } from '../../../support/lake-rows.ts';
 import { onEnd } from '../../../support/on-end.ts';
+import { parser } from '../../../support/parser.ts';
 
 const EVENTS = [
   { event: 'seen', distinct_id: 'phone', timestamp: '2026-01-01T10:00:00Z', properties: { n: 1 } },
@@ -138,7 +139,7 @@ test('what is not supported is a 400 that says so', async () => {
 test('events that are asked about again are kept with whose they are, until there are other files', async () => {
   const folder = temporaryFolder();
   const lake = folderFiles(folder);
-  const worlds = worldDatabase({ lake });
+  const worlds = worldDatabase({ lake, parser });
   onEnd(() => worlds.close());
   const rows = EVENTS.map(({ timestamp, event, distinct_id, person_id = null }, n) => ({
     event,
@@ -178,7 +179,7 @@ test('events that are asked about again are kept with whose they are, until ther
 
 test('a file that lies in the place of another is not read by what is known of that, whatever its times say', async () => {
   const lake = folderFiles(temporaryFolder());
-  const worlds = worldDatabase({ lake });
+  const worlds = worldDatabase({ lake, parser });
   onEnd(() => worlds.close());
   const rows = EVENTS.map(({ event }, n) => ({ event, uuid: `u${n}` }));
   const files = (await writeRows(lake, [rows, rows.slice(1), rows.map((row) => ({ ...row, event: 'else' }))])).map(
@@ -226,9 +227,9 @@ test('the questions of the program are parsed once for all processes, and what c
   /** Asks both in a process that has just started; returns what it parsed, and the rows. */
   const started = async () => {
     const parsed: string[] = [];
-    const parser = hogqlParser();
-    const query = (text: string) => (parsed.push(text), parser.query(text));
-    const worlds = worldDatabase({ lake, parser: { ...parser, query }, parsed: kept });
+    const grammar = hogqlParser();
+    const query = (text: string) => (parsed.push(text), grammar.query(text));
+    const worlds = worldDatabase({ lake, parser: { ...grammar, query }, parsed: kept });
     const world = worlds.world(
       { events, persons: [] },
       { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] },
