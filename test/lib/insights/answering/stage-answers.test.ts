@@ -20,10 +20,10 @@ async function stage(options: Parameters<typeof stageContext>[0] = {}) {
   const { context } = made;
   const service = await testService(context);
   const project = service.project.id;
-  for (let day = DAYS; day >= 1; day -= 1)
-    await importRecords(
-      context,
-      project,
+  await importRecords(
+    context,
+    project,
+    Array.from({ length: DAYS }, (_day, at) => DAYS - at).flatMap((day) =>
       Array.from({ length: 4 }, (_, n) => ({
         uuid: `01940000-0000-7000-8000-0000000000${day}${n}`,
         event: n === 3 ? 'paid' : 'seen',
@@ -31,7 +31,8 @@ async function stage(options: Parameters<typeof stageContext>[0] = {}) {
         timestamp: new Date(START - day * DAY_MS + n * MINUTE_MS).toISOString(),
         properties: { n, $set: { plan: 'free' } },
       })),
-    );
+    ),
+  );
   const path = `/api/projects/${project}/query/`;
   const hogql = (query: string, rest: object = {}) =>
     service.call('POST', path, { body: { query: { kind: 'HogQLQuery', query }, ...rest } });
