@@ -8,11 +8,12 @@ import { type LandingSegment, land } from '../../lib/capture/land.ts';
 import { Lander } from '../../lib/capture/lander.ts';
 import { type Arrival, type CapturedEvent, eachEvent, type RefusedEvent } from '../../lib/capture/normalize.ts';
 import { projectTokens } from '../../lib/capture/tokens.ts';
-import { openDatabase, parquet } from '../../lib/duckdb/database.ts';
+import { parquet } from '../../lib/duckdb/database.ts';
 import { allFiles } from '../../lib/lake/catalog.ts';
 import type { Model } from '../../lib/lake/schema.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
+import { onAnyFile } from './any-file.ts';
 import { testContext } from './context.ts';
 import { onEnd } from './on-end.ts';
 import { testService } from './service.ts';
@@ -88,10 +89,8 @@ export async function inLake(
   const files = await allFiles(table, projectId, model);
   if (files.length === 0) return [];
   const paths = files.map(({ path }) => lake.address(path));
-  const database = await openDatabase({ places: paths });
-  const connection = await database.connect();
-  const answer = await connection.runAndReadAll(`SELECT ${column} FROM ${parquet(paths)} ORDER BY ALL`);
-  connection.closeSync();
-  database.closeSync();
+  const answer = await onAnyFile((connection) =>
+    connection.runAndReadAll(`SELECT ${column} FROM ${parquet(paths)} ORDER BY ALL`),
+  );
   return answer.getRows().map(([value]) => (typeof value === 'bigint' ? Number(value) : value));
 }

@@ -1,13 +1,14 @@
 /** Files of the lake that hold the rows that a test names. */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { literal, openDatabase } from '../../lib/duckdb/database.ts';
+import { literal } from '../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../lib/exports/destinations/files/config.ts';
 import { withHotColumns } from '../../lib/lake/hot-columns.ts';
 import { digestOf } from '../../lib/lake/intact.ts';
 import { LAKE_MODELS, type Model } from '../../lib/lake/schema.ts';
 import type { FileStore } from '../../lib/ports/files/files.ts';
 import type { FrozenPlan, LineForm, PlannedFile } from '../../lib/warehouse/warehouse.ts';
+import { onAnyFile } from './any-file.ts';
 
 const START = Date.UTC(2026, 0, 1);
 
@@ -83,38 +84,36 @@ async function write(
   files: readonly (readonly Readonly<Record<string, Value>>[])[],
   isOld: (file: number) => boolean = () => true,
 ): Promise<FrozenPlan['files']> {
-  const database = await openDatabase({ places: ['/'] });
-  const connection = await database.connect();
   const { columns, order } = LAKE_MODELS[model];
   const listed: PlannedFile[] = [];
-  for (const [n, rows] of files.entries()) {
-    const path = `${model}/team_id=7/day=2026-01-01/gen=0/${n}.parquet`;
-    mkdirSync(dirname(lake.address(path)), { recursive: true });
-    await connection.run(
-      `CREATE OR REPLACE TABLE rows (${columns.map(({ name, type }) => `${name} ${type}`).join(', ')})`,
-    );
-    const appender = await connection.createAppender('rows');
-    for (const row of rows) {
-      for (const { name, type } of columns) {
-        const value = row[name] ?? null;
-        if (value === null) appender.appendNull();
-        else if (type === 'BIGINT') appender.appendBigInt(BigInt(value));
-        else if (type === 'BOOLEAN') appender.appendBoolean(value === true);
-        else appender.appendVarchar(String(value));
+  return onAnyFile(async (connection) => {
+    for (const [n, rows] of files.entries()) {
+      const path = `${model}/team_id=7/day=2026-01-01/gen=0/${n}.parquet`;
+      mkdirSync(dirname(lake.address(path)), { recursive: true });
+      await connection.run(
+        `CREATE OR REPLACE TEMP TABLE rows (${columns.map(({ name, type }) => `${name} ${type}`).join(', ')})`,
+      );
+      const appender = await connection.createAppender('rows', 'main', 'temp');
+      for (const row of rows) {
+        for (const { name, type } of columns) {
+          const value = row[name] ?? null;
+          if (value === null) appender.appendNull();
+          else if (type === 'BIGINT') appender.appendBigInt(BigInt(value));
+          else if (type === 'BOOLEAN') appender.appendBoolean(value === true);
+          else appender.appendVarchar(String(value));
+        }
+        appender.endRow();
       }
-      appender.endRow();
+      appender.closeSync();
+      const sorted = `SELECT * FROM rows ORDER BY ${order.join(', ')}`;
+      const names = columns.map(({ name }) => name);
+      await connection.run(`COPY (${isOld(n) ? sorted : withHotColumns(`(${sorted})`, names)})
+        TO ${literal(lake.address(path))} (FORMAT parquet)`);
+      const arrivals = rows.map((row) => Math.floor(Number(row['inserted_us']) / 1000));
+      const [from, to] = [Math.min(...arrivals), Math.max(...arrivals)];
+      const local = lake.address(path);
+      listed.push({ path, bytes: statSync(local).size, sha256: await digestOf(local), from, to });
     }
-    appender.closeSync();
-    const sorted = `SELECT * FROM rows ORDER BY ${order.join(', ')}`;
-    const names = columns.map(({ name }) => name);
-    await connection.run(`COPY (${isOld(n) ? sorted : withHotColumns(`(${sorted})`, names)})
-      TO ${literal(lake.address(path))} (FORMAT parquet)`);
-    const arrivals = rows.map((row) => Math.floor(Number(row['inserted_us']) / 1000));
-    const [from, to] = [Math.min(...arrivals), Math.max(...arrivals)];
-    const local = lake.address(path);
-    listed.push({ path, bytes: statSync(local).size, sha256: await digestOf(local), from, to });
-  }
-  connection.closeSync();
-  database.closeSync();
-  return listed;
+    return listed;
+  });
 }

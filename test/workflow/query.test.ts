@@ -1,9 +1,10 @@
 /** Exports with a query and filters of their own, made over HTTP, run by the real machines, into real destinations. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { literal, openDatabase } from '../../lib/duckdb/database.ts';
+import { literal } from '../../lib/duckdb/database.ts';
 import { importEvents } from '../../lib/lake/import/import.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
+import { onAnyFile } from '../support/any-file.ts';
 import { startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
 import { exportWorld } from '../support/export-world.ts';
@@ -134,16 +135,8 @@ test.each([
 });
 
 /** What DuckDB answers. */
-async function answersOf(sql: string): Promise<unknown[]> {
-  const database = await openDatabase({ places: ['/'] });
-  const connection = await database.connect();
-  try {
-    return (await connection.runAndReadAll(sql)).getRowObjectsJson();
-  } finally {
-    connection.closeSync();
-    database.closeSync();
-  }
-}
+const answersOf = (sql: string): Promise<unknown[]> =>
+  onAnyFile(async (connection) => (await connection.runAndReadAll(sql)).getRowObjectsJson());
 
 /** Of every type a column; of the events two rows. */
 const EVERY_TYPE = {

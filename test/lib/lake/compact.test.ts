@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { handler } from '../../../functions/steps/compact-lake.ts';
-import { openDatabase, parquet } from '../../../lib/duckdb/database.ts';
+import { parquet } from '../../../lib/duckdb/database.ts';
 import { allFiles, filesBetween, type LakeFile } from '../../../lib/lake/catalog.ts';
 import { compact, joinsOf } from '../../../lib/lake/compact.ts';
 import { compactionJob } from '../../../lib/lake/compaction-job.ts';
@@ -8,6 +8,7 @@ import { MODELS, type Model } from '../../../lib/lake/schema.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
+import { onAnyFile } from '../../support/any-file.ts';
 import { START } from '../../support/context.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../support/imports.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
@@ -36,12 +37,10 @@ async function add(context: Imported, n: number, options: Parameters<typeof run>
 
 /** All rows of the files, as JSON, in the order of the files and of their rows. */
 async function rowsOf(context: Imported, files: readonly Pick<LakeFile, 'path'>[]): Promise<string[]> {
-  const database = await openDatabase({ places: [context.lake.root] });
-  const connection = await database.connect();
   const paths = files.map(({ path }) => context.lake.address(path));
-  const rows = await connection.runAndReadAll(`SELECT to_json(t)::VARCHAR FROM ${parquet(paths)} t`);
-  connection.closeSync();
-  database.closeSync();
+  const rows = await onAnyFile((connection) =>
+    connection.runAndReadAll(`SELECT to_json(t)::VARCHAR FROM ${parquet(paths)} t`),
+  );
   return rows.getRows().map(String);
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
-import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
+import { literal } from '../../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import type { Model } from '../../../lib/lake/schema.ts';
@@ -10,6 +10,7 @@ import type { Context } from '../../../lib/ports/context.ts';
 import { compareText } from '../../../lib/ports/table/semantics.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import type { Form } from '../../../lib/warehouse/warehouse.ts';
+import { onAnyFile } from '../../support/any-file.ts';
 import { formed } from '../../support/formed-rows.ts';
 import { fileIn, importContext, PROJECT, run } from '../../support/imports.ts';
 
@@ -58,11 +59,7 @@ async function rowsOf(context: Context, model: Model): Promise<Record<string, un
 /** A Parquet file of a query. */
 async function parquetIn(context: Place, name: string, query: string): Promise<string> {
   const file = join(context.folder, name);
-  const database = await openDatabase({ places: ['/'] });
-  const connection = await database.connect();
-  await connection.run(`COPY (${query}) TO ${literal(file)} (FORMAT parquet)`);
-  connection.closeSync();
-  database.closeSync();
+  await onAnyFile((connection) => connection.run(`COPY (${query}) TO ${literal(file)} (FORMAT parquet)`));
   return file;
 }
 

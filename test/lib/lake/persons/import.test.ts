@@ -1,4 +1,4 @@
-import { openDatabase, parquet } from '../../../../lib/duckdb/database.ts';
+import { parquet } from '../../../../lib/duckdb/database.ts';
 import { filesBetween } from '../../../../lib/lake/catalog.ts';
 import { fence, lowerLiveOps } from '../../../../lib/lake/fence.ts';
 import { PERSON_COLUMNS } from '../../../../lib/lake/schema.ts';
@@ -7,6 +7,7 @@ import { keys } from '../../../../lib/ports/table/keys.ts';
 import { compareText } from '../../../../lib/ports/table/semantics.ts';
 import type { Item } from '../../../../lib/ports/table/table.ts';
 import { DAY_MS } from '../../../../lib/ports/units.ts';
+import { onAnyFile } from '../../../support/any-file.ts';
 import { START } from '../../../support/context.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
 
@@ -19,17 +20,14 @@ type Stored = Readonly<Record<(typeof PERSON_COLUMNS)[number]['name'], unknown>>
 async function rowsIn(context: Context, projectId = PROJECT): Promise<Stored[]> {
   const files = await filesBetween(context.table, projectId, 'persons', 0, END);
   if (files.length === 0) return [];
-  const database = await openDatabase({ places: ['/'] });
-  const connection = await database.connect();
   const columns = PERSON_COLUMNS.map(({ name, type }) => (type === 'BIGINT' ? `${name}::DOUBLE AS ${name}` : name));
-  const answer = await connection.runAndReadAll(
-    `SELECT ${columns.join(', ')} FROM ${parquet(files.map(({ path }) => context.lake.address(path)))}
-      ORDER BY inserted_us, distinct_id`,
+  const answer = await onAnyFile((connection) =>
+    connection.runAndReadAll(
+      `SELECT ${columns.join(', ')} FROM ${parquet(files.map(({ path }) => context.lake.address(path)))}
+        ORDER BY inserted_us, distinct_id`,
+    ),
   );
-  const rows = answer.getRowObjects() as unknown as Stored[];
-  connection.closeSync();
-  database.closeSync();
-  return rows;
+  return answer.getRowObjects() as unknown as Stored[];
 }
 
 /** The newest state of each distinct_id: whose it is, and what is known of the person. */
