@@ -45,6 +45,9 @@ export async function removeUnfinished(folder: string): Promise<void> {
 /** Where exports spill to and make files, while they run; only the service runs any. */
 export const temporaryIn = (folder: string): string => join(folder, 'temporary');
 
+/** Where the programs of workers are kept compiled, for those that start later. */
+export const compiledIn = (folder: string): string => join(temporaryIn(folder), 'compiled');
+
 /** What landings know of the lake from one to the next, whichever worker does them. */
 export const uuidListsIn = (folder: string): string => join(temporaryIn(folder), 'uuids');
 
@@ -102,7 +105,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
   const lake = folderFiles(lakeIn(folder));
   const table = openDatabase(folder, clock, isClaimed);
   const pool = (options: Omit<PoolOptions, 'folder' | 'compiled' | 'log'>) =>
-    workerPool({ ...options, folder: temporaryIn(folder), compiled: join(temporaryIn(folder), 'compiled'), log });
+    workerPool({ ...options, folder: temporaryIn(folder), compiled: compiledIn(folder), log });
   const rows = pool({
     program: join(import.meta.dirname, '../../lib/warehouse/row-worker.ts'),
     options: { lake: lakeIn(folder), memoryLimit: DATABASE_MEMORY } satisfies RowWorkerOptions,
