@@ -53,7 +53,7 @@ export const uuidListsIn = (folder: string): string => join(temporaryIn(folder),
 
 /** What DuckDB may hold in each worker that selects rows; the process has some 100 MB beside that. */
 const DATABASE_MEMORY = '400MB';
-const ROW_MEMORY_MB = { each: 650, all: 950, kept: 260 };
+const ROW_MEMORY_MB = { each: 650, all: 950, kept: 500 };
 /** A large Parquet file is made before its first byte is told: 8 GB, the most that a run may read, take minutes. */
 const ROW_SILENCE_MS = 10 * MINUTE_MS;
 /** A query of a thousand columns takes 1.3 s, and 100 MB. */

@@ -29,7 +29,7 @@ export interface PoolOptions {
   readonly turns: TurnLimits;
   /**
    * Resident memory in MB: of one worker while it works, and of all that work together. One that has more than `kept` after
-   * a task is replaced; default: 0.6 of what it may have.
+   * a task, also when it has collected its garbage, is replaced; default: 0.6 of what it may have.
    */
   readonly memory: { readonly each: number; readonly all: number; readonly kept?: number };
   /** A worker that says nothing for so long, while it is listened to, is killed. */
@@ -185,6 +185,7 @@ class Pool implements WorkerPool {
           continue;
         }
         isDone = true;
+        if (this.#isTooLarge(worker)) await this.#measure(worker);
         const value = JSON.parse(frame.body.toString());
         if (frame.kind === 'error') throw receivedError(value);
         return value;
@@ -231,10 +232,25 @@ class Pool implements WorkerPool {
       this.#watch = undefined;
     }
     const isWanted = isDone && !worker.isLeaving;
-    const { each, kept = each * KEPT_BELOW } = this.#options.memory;
-    const isTooLarge = worker.most > kept * MB;
+    const isTooLarge = this.#isTooLarge(worker);
     if (!isWanted || isTooLarge) void worker.kill('retired');
     if (isWanted) this.#keep(isTooLarge ? this.#successor() : worker);
+  }
+
+  /** What a worker may have after a task, in bytes. */
+  get #kept(): number {
+    const { each, kept = each * KEPT_BELOW } = this.#options.memory;
+    return kept * MB;
+  }
+
+  #isTooLarge({ memory }: WorkerProcess): boolean {
+    return memory > this.#kept;
+  }
+
+  /** Looks at what a worker has now, which may be less than when it was looked at last. */
+  async #measure(worker: WorkerProcess): Promise<void> {
+    const { pid = 0 } = worker;
+    worker.memory = (await residentBytes([pid])).get(pid) ?? worker.memory;
   }
 
   #keep(worker: WorkerProcess | undefined): void {
@@ -258,10 +274,10 @@ class Pool implements WorkerPool {
     const sizes = await residentBytes([...this.#busy].flatMap(({ pid }) => pid ?? []));
     let [sum, largest]: [number, WorkerProcess | undefined] = [0, undefined];
     for (const worker of this.#busy) {
-      worker.most = sizes.get(worker.pid ?? 0) ?? 0;
-      sum += worker.most;
-      if (worker.most > each * MB) void worker.kill('memory');
-      if (largest === undefined || worker.most > largest.most) largest = worker;
+      worker.memory = sizes.get(worker.pid ?? 0) ?? 0;
+      sum += worker.memory;
+      if (worker.memory > each * MB) void worker.kill('memory');
+      if (largest === undefined || worker.memory > largest.memory) largest = worker;
     }
     if (sum > all * MB && largest !== undefined) void largest.kill('crowded');
   }
@@ -296,8 +312,8 @@ interface Ended {
 
 class WorkerProcess {
   readonly ended: Promise<Ended>;
-  /** The most memory that it was seen with lately. */
-  most = 0;
+  /** The memory that it was seen with last, in bytes. */
+  memory = 0;
   readonly #child: ChildProcess;
   readonly #socket: Duplex;
   readonly #frames: AsyncGenerator<Frame>;

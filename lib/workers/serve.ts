@@ -4,6 +4,7 @@ import { flushCompileCache } from 'node:module';
 import { Socket } from 'node:net';
 import { getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { collectBuffers } from './buffers.ts';
 import { sentError } from './errors.ts';
 import { type Frame, framesOf, jsonBody, writeFrame } from './frames.ts';
 
@@ -34,6 +35,12 @@ const THREADS = '/proc/self/task';
 
 /** So many pieces, of 64 KB to 1 MB, are made while the reader is behind: it works on one meanwhile. */
 const MOST_AHEAD = 4;
+
+/**
+ * A task may leave so much in buffers that nobody needs. What the next one fills meanwhile is memory that the system does
+ * not get back, and a worker that has much of it is replaced.
+ */
+const MOST_LEFT_BYTES = 32 * 1024 * 1024;
 
 /**
  * With all threads. Linux knows a niceness of each, where others know one of a process, and a new thread has that of the
@@ -77,6 +84,7 @@ export async function serveTasks<Options>(
       if (work === undefined) throw new Error(`there is no task ${name}`);
       const doing = work(input);
       const result = 'next' in doing ? await written(socket, frames, doing) : await doing;
+      if (process.memoryUsage().arrayBuffers > MOST_LEFT_BYTES) collectBuffers();
       await writeFrame(socket, 'result', jsonBody(result));
     } catch (error) {
       await writeFrame(socket, 'error', jsonBody(sentError(error)));

@@ -42,6 +42,12 @@ await serveTasks(async ({ options }) => ({
   turns: async () => {
     for (;;);
   },
+  /** Holds so many megabytes until its next step. */
+  holds: async function* (megabytes: number): AsyncGenerator<Uint8Array, unknown> {
+    const held = Array.from({ length: megabytes }, () => Buffer.alloc(PIECE, 1));
+    yield Buffer.alloc(1);
+    return held.length;
+  },
   /** Takes so many megabytes and keeps them. */
   takes: async function* (megabytes: number): AsyncGenerator<Uint8Array, unknown> {
     yield Buffer.alloc(1);

@@ -137,6 +137,25 @@ test('workers that take too much together lose the largest, which may be tried a
   });
 });
 
+test('a worker that is left with much garbage gives it back, and goes on', async () => {
+  const pool = poolWith();
+  const { pid } = (await pool.run({ name: 'answers', input: null, owner })) as { pid: number };
+  jest.useFakeTimers({
+    doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'Date'],
+  });
+  try {
+    const steps = pool.stream({ name: 'holds', input: 300, owner });
+    await steps.next();
+    // The watcher looks while it works.
+    jest.advanceTimersByTime(1_000);
+    await new Promise(setImmediate);
+    expect(await steps.next()).toEqual({ done: true, value: 300 });
+  } finally {
+    jest.useRealTimers();
+  }
+  expect(await pool.run({ name: 'answers', input: null, owner })).toMatchObject({ pid });
+});
+
 test('a worker that is left with much memory is replaced before the next task comes', async () => {
   const folder = temporaryFolder();
   const pool = poolWith({ folder });
