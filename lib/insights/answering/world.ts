@@ -51,6 +51,9 @@ const DUCKDB_TABLES: TableDialect = {
 const MAX_VALUES = 5_000_000;
 const MAX_CHARACTERS = 100_000_000;
 
+/** What takes a text for JSON takes a value of a type that lists texts for one that is to be written as JSON. */
+const READS_JSON = /"operator":"(json|property)/;
+
 /** Files whose columns are kept. */
 const MAX_KNOWN = 50_000;
 
@@ -152,15 +155,22 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
           const query = withPropertyColumns(checked.query, { table: 'events', document: 'properties', columnOf });
           return answered(query, (table, columns) => relation(table, columns, sources, DUCKDB_TABLES));
         };
-        const isOfResolved = tables.every(
-          ([table, columns]) => table === 'events' && [...columns].every((column) => RESOLVED_COLUMNS.has(column)),
-        );
+        const isOfResolved =
+          !READS_JSON.test(JSON.stringify(checked.query)) &&
+          tables.every(
+            ([table, columns]) => table === 'events' && [...columns].every((column) => RESOLVED_COLUMNS.has(column)),
+          );
         const looked = {
           paths: [...events, ...of.persons].map(({ path }) => path),
-          rows: async () => ({
-            sql: relation('events', RESOLVED_COLUMNS, await sourcesOf(true), DUCKDB_TABLES),
-            count: `SELECT sum(num_rows) FROM parquet_file_metadata(${pathList(events.map(({ path }) => lake.address(path)))})`,
-          }),
+          rows: async () => {
+            const { events: eventsWith, ties } = await sourcesOf(true);
+            const paths = pathList(events.map(({ path }) => lake.address(path)));
+            return {
+              events: eventsWith(new Set(['event', 'timestamp_us', 'distinct_id', 'person_id'])),
+              ties,
+              count: `SELECT sum(num_rows) FROM parquet_file_metadata(${paths})`,
+            };
+          },
           isTied,
         };
         return isOfResolved && events.length > 0

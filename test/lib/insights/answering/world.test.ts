@@ -177,6 +177,62 @@ test('events that are asked about again are kept with whose they are, until ther
   await expect(asked({ events, persons: apart }, persons)).rejects.toThrow('it is not there');
 });
 
+test('events that are kept answer whatever is asked as their files do', async () => {
+  const lake = folderFiles(temporaryFolder());
+  const names = ['', '12', 'seen', 'Seen', 'é', '{"a": 1}', "it's"];
+  const rows = Array.from({ length: 40 }, (_, n) => ({
+    event: names[n % names.length],
+    distinct_id: `d${n % 9}`,
+    person_id: n % 3 === 0 ? names[(n + 1) % names.length] : null,
+    uuid: `u${n}`,
+    timestamp_us: n * 3_600_000_000,
+  }));
+  const of = (distinct_id: string, person_id: string, inserted_us: number) => ({
+    distinct_id,
+    person_id,
+    inserted_us,
+    created_us: 1,
+  });
+  const written = async (files: ReturnType<typeof writeRows>) =>
+    (await files).map((file) => ({ ...file, min_timestamp: 0, max_timestamp: Date.UTC(2027, 0, 1) }));
+  const events = await written(writeRows(lake, [rows.slice(0, 25), rows.slice(25)]));
+  const persons = await written(
+    writePersons(lake, [
+      [of('d0', 'zed', 1), of('d1', 'a person', 1), of('d1', 'zed', 2), of('never seen', '\u{1F600}', 1)],
+    ]),
+  );
+  const moment = { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] } as const;
+  const answerer = () => {
+    const worlds = worldDatabase({ lake, parser });
+    onEnd(() => worlds.close());
+    return async (hogql: string): Promise<unknown> =>
+      (await worlds.world({ events, persons }, moment).rows({ hogql })).rows;
+  };
+  const kept = answerer();
+  for (let n = 0; n < 2; n += 1) await kept('SELECT count(DISTINCT person_id) FROM events');
+  const queries = [
+    'SELECT event, person_id, count() FROM events GROUP BY event, person_id ORDER BY event DESC, person_id',
+    'SELECT min(person_id), max(person_id), min(event), max(event) FROM events',
+    "SELECT countIf(event = 'not there'), countIf(event IN ('seen', 'not there')), countIf(event = person_id) FROM events",
+    "SELECT countIf(person_id < 'b'), countIf(person_id >= '12' AND person_id < 'zz'), countIf(person_id LIKE '%e%') FROM events",
+    "SELECT upper(event), concat(event, '-', person_id), length(person_id), toInt(event), toFloat(person_id) FROM events ORDER BY timestamp",
+    "SELECT if(event = 'seen', event, 'other') AS name, count() FROM events GROUP BY name ORDER BY name",
+    'SELECT person_id, groupArray(event), argMax(event, timestamp), groupArray((event, person_id)) FROM events GROUP BY person_id ORDER BY person_id',
+    "SELECT JSONExtractString(event, 'a'), JSONHas(person_id, 'a') FROM events ORDER BY timestamp",
+    'SELECT event FROM (SELECT event FROM events UNION ALL SELECT person_id FROM events) ORDER BY event',
+    'SELECT person_id, lag(event) OVER (PARTITION BY person_id ORDER BY timestamp) FROM events ORDER BY timestamp',
+    'SELECT count() FROM events WHERE person_id IN (SELECT event FROM events)',
+  ];
+  const fromFiles = await Promise.all(queries.map((query) => answerer()(query)));
+  const ofJson = queries.findIndex((query) => query.includes('JSON'));
+  expect(await kept(queries[ofJson] ?? '')).toEqual(fromFiles[ofJson]);
+  // What is kept alone is there, so that nothing else can have answered.
+  for (const { path } of events) await lake.remove(path);
+  for (const [n, query] of queries.entries())
+    if (n !== ofJson) expect([query, await kept(query)]).toEqual([query, fromFiles[n]]);
+  await expect(kept(queries[ofJson] ?? '')).rejects.toThrow('it is not there');
+});
+
 test('a file that lies in the place of another is not read by what is known of that, whatever its times say', async () => {
   const lake = folderFiles(temporaryFolder());
   const worlds = worldDatabase({ lake, parser });
