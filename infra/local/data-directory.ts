@@ -72,7 +72,8 @@ const READ_MEMORY_MB = { each: 450, all: 600 };
 /** Those that wait are requests, or runs that a request has begun. */
 const ANSWER_TURNS = { atOnce: 2, each: 1, waiting: { each: 16, all: 64 } };
 const ANSWER_DATABASE_MEMORY = '500MB';
-const ANSWER_MEMORY_MB = { each: 900, all: 1_200 };
+/** What is kept of events for the next question is most of what one has after a task. */
+const ANSWER_MEMORY_MB = { each: 900, all: 1_200, kept: 750 };
 /** One deletion after the other; each has what a landing has. */
 const REMOVAL_TURNS = { atOnce: 1, each: 1, waiting: { each: 8, all: 32 } };
 /** Of one project after the other; a walk begins nothing more after ten minutes. */
