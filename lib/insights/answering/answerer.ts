@@ -12,6 +12,8 @@ export interface Asked {
   readonly query: SentQuery;
   readonly moment: Moment;
   readonly files: WorldFiles;
+  /** It is a tile of a dashboard: others that look at the same events are likely to follow. */
+  readonly isTile?: boolean;
 }
 
 /** An answer, and what was looked at for it. Plain JSON. */
@@ -42,13 +44,13 @@ const MAX_BYTES = 5_000_000;
 /** Computes an answer in this process: what a worker does. `reads` is told the files that are read, before they are. */
 export async function computed(
   worlds: Pick<WorldDatabase, 'world'>,
-  { query, moment, files }: Asked,
+  { query, moment, files, isTile = false }: Asked,
   reads?: (files: readonly WorldFile[]) => void,
 ): Promise<Answered> {
   const kind = kindOf(query);
   const read = kind.schema.safeParse(query, { reportInput: true });
   if (!read.success) throw within('query', failureOf(read.error));
-  const world = worlds.world(files, moment, reads);
+  const world = worlds.world(files, moment, { reads, isRepeated: isTile });
   const answer = await kind.answer(read.data, world);
   const bytes = Buffer.byteLength(JSON.stringify(answer));
   if (bytes > MAX_BYTES)

@@ -53,14 +53,14 @@ export function computations(
 
   return {
     compute: async (
-      { project, query }: AskedQuery,
+      { project, query, dashboard }: AskedQuery,
       key: string,
       moment: Moment,
       waiting: Pick<Waiting, 'signal' | 'isBackground'>,
     ): Promise<KeptAnswer> => {
       const files = await filesOf(project.id);
       const found: Answered = await answerer.answer(
-        { query, moment, files },
+        { query, moment, files, ...(dashboard !== undefined && { isTile: true }) },
         { organization: project.organization_id, ...waiting },
       );
       const { properties = [], ...looked } = found.looked;

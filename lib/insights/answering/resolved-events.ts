@@ -30,12 +30,14 @@ interface LookedAt {
   readonly rows: () => Promise<{ readonly events: string; readonly ties: string; readonly count: string }>;
   /** Whether it asks whose events are. */
   readonly isTied: boolean;
+  /** Whether it is known that others ask about the same events. */
+  readonly isRepeated?: boolean;
 }
 
 interface ResolvedEvents {
   /**
    * Does work with the name of a table that has the resolved events; undefined: there is none. One is made when a
-   * question asks whose events of the same files are for the second time. Its texts are those of the files, of a type that
+   * question asks whose events of the same files are for the second time, or it is known that others follow. Its texts are those of the files, of a type that
    * lists them in their order. Work that fails with the table is done without one, which then is there no longer.
    */
   during<T>(events: LookedAt, work: (table: string | undefined) => Promise<T>): Promise<T>;
@@ -108,7 +110,7 @@ export function resolvedEvents(
       return kept;
     }
     if (!events.isTied) return undefined;
-    const isRepeated = asked.includes(key);
+    const isRepeated = events.isRepeated === true || asked.includes(key);
     asked = [key, ...asked.filter((one) => one !== key)].slice(0, REMEMBERED);
     if (!isRepeated || (kept !== undefined && kept.using > 0)) return undefined;
     kept = { key, made: make(events), using: 0 };

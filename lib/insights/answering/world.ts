@@ -26,10 +26,17 @@ import { RESOLVED_COLUMNS, resolvedEvents } from './resolved-events.ts';
 import { personsOf, propertyBy, relation, type Sources, type TableDialect, tiesOfPersons } from './tables.ts';
 
 export interface WorldDatabase {
-  /** A world over these files. `reads` is told which of them a question reads, and may refuse it. */
-  world(files: WorldFiles, moment: Moment, reads?: (files: readonly WorldFile[]) => void): LookingWorld;
+  world(files: WorldFiles, moment: Moment, options?: WorldUse): LookingWorld;
   /** Gives back memory and disk. */
   close(): Promise<void>;
+}
+
+/** What else is known of the questions of a world. */
+interface WorldUse {
+  /** Is told which files a question reads, and may refuse it. */
+  readonly reads?: ((files: readonly WorldFile[]) => void) | undefined;
+  /** Others are asked of the same files, before these or after them. Default: that is seen when they are. */
+  readonly isRepeated?: boolean;
 }
 
 interface WorldOptions extends DatabaseLimits {
@@ -130,7 +137,7 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
   let resolved = resolvedEvents(connected);
 
   return {
-    world: (files, moment, reads) =>
+    world: (files, moment, { reads, isRepeated = false } = {}) =>
       lookingWorld(files, moment, async ({ checked, at, tables, isTied, hasPersons, hasEvents, events, ...of }) => {
         reads?.(of.reads);
         const sourcesOf = async (withTies: boolean): Promise<Sources> => {
@@ -172,6 +179,7 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
             };
           },
           isTied,
+          isRepeated,
         };
         return isOfResolved && events.length > 0
           ? resolved.during(looked, (table) =>

@@ -37,6 +37,11 @@ test('a table of the events and of whose they are is made when they are asked ab
   ]);
 });
 
+test('it is made at once where it is known that others ask', async () => {
+  const { resolved, events } = await keeper();
+  expect(await resolved.during({ ...events, isRepeated: true }, told)).toEqual(expect.any(String));
+});
+
 test('what fails with the table is done without it, and the table is gone', async () => {
   const { resolved, events, rowsOf } = await keeper();
   await resolved.during(events, told);

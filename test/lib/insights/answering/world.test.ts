@@ -181,9 +181,9 @@ test('events that are kept answer whatever is asked as their files do', async ()
   const lake = folderFiles(temporaryFolder());
   const names = ['', '12', 'seen', 'Seen', 'é', '{"a": 1}', "it's"];
   const rows = Array.from({ length: 40 }, (_, n) => ({
-    event: names[n % names.length],
+    event: names[n % names.length] ?? '',
     distinct_id: `d${n % 9}`,
-    person_id: n % 3 === 0 ? names[(n + 1) % names.length] : null,
+    person_id: n % 3 === 0 ? (names[(n + 1) % names.length] ?? null) : null,
     uuid: `u${n}`,
     timestamp_us: n * 3_600_000_000,
   }));
@@ -217,7 +217,7 @@ test('events that are kept answer whatever is asked as their files do', async ()
     "SELECT countIf(person_id < 'b'), countIf(person_id >= '12' AND person_id < 'zz'), countIf(person_id LIKE '%e%') FROM events",
     "SELECT upper(event), concat(event, '-', person_id), length(person_id), toInt(event), toFloat(person_id) FROM events ORDER BY timestamp",
     "SELECT if(event = 'seen', event, 'other') AS name, count() FROM events GROUP BY name ORDER BY name",
-    'SELECT person_id, groupArray(event), argMax(event, timestamp), groupArray((event, person_id)) FROM events GROUP BY person_id ORDER BY person_id',
+    'SELECT person_id, arraySort(groupArray(event)), argMax(event, timestamp), argMin((event, person_id), timestamp) FROM events GROUP BY person_id ORDER BY person_id',
     "SELECT JSONExtractString(event, 'a'), JSONHas(person_id, 'a') FROM events ORDER BY timestamp",
     'SELECT event FROM (SELECT event FROM events UNION ALL SELECT person_id FROM events) ORDER BY event',
     'SELECT person_id, lag(event) OVER (PARTITION BY person_id ORDER BY timestamp) FROM events ORDER BY timestamp',
