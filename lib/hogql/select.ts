@@ -607,7 +607,8 @@ function unnested({ args: [of, ...rest] }: Call, making: Making, scope: Scope): 
     refuse('A query may go through one list with arrayJoin(); use a subquery for another');
   making.unnest ??= { list, as: relationName(whole) };
   const element = operation('element', [list, integerConstant(1)]);
-  return keyFor(columnOf(element, making.unnest.as, 'c0'), making);
+  const column = columnOf(element, making.unnest.as, 'c0');
+  return scope.beyond?.standing(column) ?? column;
 }
 
 /** Windows, and what is refused in a SELECT by another name than in an expression. */

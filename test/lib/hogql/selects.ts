@@ -435,6 +435,13 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
     ["SELECT uuid, arrayJoin(['x', 'y']) AS a FROM events WHERE a = 'y' ORDER BY uuid LIMIT 1", [['e1', 'y']]],
     ['SELECT arrayJoin(range(3)) AS n ORDER BY n DESC LIMIT 1', [[2]]],
     [
+      "SELECT arrayJoin(['x', 'y']) AS a, uniq(a), max(concat(a, '!')), uniqIf(a, a = 'x') FROM events GROUP BY a ORDER BY a",
+      [
+        ['x', 1, 'x!', 1],
+        ['y', 1, 'y!', 0],
+      ],
+    ],
+    [
       'SELECT arrayJoin(l) FROM (SELECT arraySort(groupUniqArray(person_id)) AS l FROM events)',
       [['ada'], ['bob'], ['cyd']],
     ],
