@@ -58,23 +58,6 @@ export function resolvedEvents(
   let tables = 0;
   let asked: readonly string[] = [];
 
-  const drop = (connection: DuckDBConnection, n: number): Promise<unknown> =>
-    connection.run(`DROP TABLE IF EXISTS resolved_${n}; DROP TABLE IF EXISTS owners_${n};
-      DROP TYPE IF EXISTS event_${n}; DROP TYPE IF EXISTS person_${n}`);
-
-  /** Makes a type that lists texts in their order. Returns whether there are not too many. */
-  const listed = async (connection: DuckDBConnection, type: string, texts: string): Promise<boolean> => {
-    await connection.run(`CREATE OR REPLACE TABLE listed AS SELECT DISTINCT * FROM (${texts}) AS texts (name)`);
-    const [count] = (await connection.runAndReadAll('SELECT count(*) FROM listed')).getRows();
-    const isShort = Number(count?.[0]) <= MAX_NAMES;
-    if (isShort)
-      await connection.run(
-        `CREATE TYPE ${type} AS ENUM (SELECT name FROM listed WHERE name IS NOT NULL ORDER BY name)`,
-      );
-    await connection.run('DROP TABLE listed');
-    return isShort;
-  };
-
   const make = ({ rows }: LookedAt): Promise<string | undefined> =>
     connected(async (connection) => {
       await drop(connection, tables);
@@ -136,3 +119,19 @@ export function resolvedEvents(
     },
   };
 }
+
+/** Removes what was made for the n-th time. */
+const drop = (connection: DuckDBConnection, n: number): Promise<unknown> =>
+  connection.run(`DROP TABLE IF EXISTS resolved_${n}; DROP TABLE IF EXISTS owners_${n};
+    DROP TYPE IF EXISTS event_${n}; DROP TYPE IF EXISTS person_${n}`);
+
+/** Makes a type that lists texts in their order. Returns whether there are not too many. */
+const listed = async (connection: DuckDBConnection, type: string, texts: string): Promise<boolean> => {
+  await connection.run(`CREATE OR REPLACE TABLE listed AS SELECT DISTINCT * FROM (${texts}) AS texts (name)`);
+  const [count] = (await connection.runAndReadAll('SELECT count(*) FROM listed')).getRows();
+  const isShort = Number(count?.[0]) <= MAX_NAMES;
+  if (isShort)
+    await connection.run(`CREATE TYPE ${type} AS ENUM (SELECT name FROM listed WHERE name IS NOT NULL ORDER BY name)`);
+  await connection.run('DROP TABLE listed');
+  return isShort;
+};
