@@ -61,7 +61,7 @@ export default function Exports() {
             },
             { name: 'Destination', cell: ({ destination }) => destination.type, from: 'xs' },
             { name: 'Rows of', cell: ({ model }) => model, from: 'md' },
-            { name: 'Every', cell: ({ interval }) => interval.replace('every ', ''), from: 'sm' },
+            { name: 'Every', cell: ({ interval }) => interval.replace('every ', ''), from: 'md' },
             { name: 'State', cell: (one) => <ExportState {...one} /> },
             ...(isNarrow
               ? []
