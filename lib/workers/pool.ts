@@ -237,14 +237,10 @@ class Pool implements WorkerPool {
     if (isWanted) this.#keep(isTooLarge ? this.#successor() : worker);
   }
 
-  /** What a worker may have after a task, in bytes. */
-  get #kept(): number {
-    const { each, kept = each * KEPT_BELOW } = this.#options.memory;
-    return kept * MB;
-  }
-
+  /** Whether a worker was seen with more than it may have after a task. */
   #isTooLarge({ memory }: WorkerProcess): boolean {
-    return memory > this.#kept;
+    const { each, kept = each * KEPT_BELOW } = this.#options.memory;
+    return memory > kept * MB;
   }
 
   /** Looks at what a worker has now, which may be less than when it was looked at last. */

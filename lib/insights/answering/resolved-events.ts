@@ -37,8 +37,9 @@ interface LookedAt {
 interface ResolvedEvents {
   /**
    * Does work with the name of a table that has the resolved events; undefined: there is none. One is made when a
-   * question asks whose events of the same files are for the second time, or it is known that others follow. Its texts are those of the files, of a type that
-   * lists them in their order. Work that fails with the table is done without one, which then is there no longer.
+   * question asks whose events of the same files are for the second time, or it is known that others follow. Its texts are
+   * those of the files, of a type that lists them in their order. Work that fails with the table is done without one, which
+   * then is there no longer.
    */
   during<T>(events: LookedAt, work: (table: string | undefined) => Promise<T>): Promise<T>;
 }

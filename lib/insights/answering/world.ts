@@ -163,10 +163,9 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
           return answered(query, (table, columns) => relation(table, columns, sources, DUCKDB_TABLES));
         };
         const isOfResolved =
-          !READS_JSON.test(JSON.stringify(checked.query)) &&
           tables.every(
             ([table, columns]) => table === 'events' && [...columns].every((column) => RESOLVED_COLUMNS.has(column)),
-          );
+          ) && !READS_JSON.test(JSON.stringify(checked.query));
         const looked = {
           paths: [...events, ...of.persons].map(({ path }) => path),
           rows: async () => {

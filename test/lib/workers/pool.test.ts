@@ -37,6 +37,12 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
+/** From now on the watcher looks when the timers of the test are advanced by a second. */
+const holdWatcher = (): void =>
+  void jest.useFakeTimers({
+    doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'Date'],
+  });
+
 const owner = 'an organization';
 
 test('a worker is told how it was started, given tasks one after another, and nothing of the environment', async () => {
@@ -140,9 +146,7 @@ test('workers that take too much together lose the largest, which may be tried a
 test('a worker that is left with much garbage gives it back, and goes on', async () => {
   const pool = poolWith();
   const { pid } = (await pool.run({ name: 'answers', input: null, owner })) as { pid: number };
-  jest.useFakeTimers({
-    doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'Date'],
-  });
+  holdWatcher();
   try {
     const steps = pool.stream({ name: 'holds', input: 300, owner });
     await steps.next();
@@ -163,9 +167,7 @@ test('a worker that is left with much memory is replaced before the next task co
   const [first] = readdirSync(folder);
   await pool.run({ name: 'takes', input: 300, owner });
   const others = () => readdirSync(folder).filter((name) => name !== first);
-  jest.useFakeTimers({
-    doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'Date'],
-  });
+  holdWatcher();
   try {
     // Until the watcher has looked while it worked.
     while (others().length === 0) {
@@ -185,9 +187,7 @@ test('a worker that is left with much memory is replaced before the next task co
 test('a replacement that cannot be started harms no task', async () => {
   const folder = join(temporaryFolder(), 'workers');
   const pool = poolWith({ folder });
-  jest.useFakeTimers({
-    doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'Date'],
-  });
+  holdWatcher();
   try {
     await pool.run({ name: 'takes', input: 300, owner });
     renameSync(folder, `${folder} of before`);

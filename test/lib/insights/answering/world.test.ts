@@ -136,6 +136,20 @@ test('what is not supported is a 400 that says so', async () => {
   await expect(world.expression('1 +')).rejects.toMatchObject({ body: { attr: 'query' } });
 });
 
+const MOMENT = { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] } as const;
+
+/** Returns a state of a distinct_id. */
+const of = (distinct_id: string, person_id: string, inserted_us: number) => ({
+  distinct_id,
+  person_id,
+  inserted_us,
+  created_us: 1,
+});
+
+/** Returns files as those of a world that any range touches. */
+const written = async (files: ReturnType<typeof writeRows>) =>
+  (await files).map((file) => ({ ...file, min_timestamp: 0, max_timestamp: Date.UTC(2027, 0, 1) }));
+
 test('events that are asked about again are kept with whose they are, until there are other files', async () => {
   const folder = temporaryFolder();
   const lake = folderFiles(folder);
@@ -148,22 +162,13 @@ test('events that are asked about again are kept with whose they are, until ther
     uuid: `u${n}`,
     timestamp_us: Date.parse(timestamp) * 1000,
   }));
-  const of = (distinct_id: string, person_id: string, inserted_us: number) => ({
-    distinct_id,
-    person_id,
-    inserted_us,
-    created_us: 1,
-  });
-  const written = async (files: ReturnType<typeof writeRows>) =>
-    (await files).map((file) => ({ ...file, min_timestamp: 0, max_timestamp: Date.UTC(2027, 0, 1) }));
   const events = await written(writeRows(lake, [rows]));
   const merged = await written(
     writePersons(lake, [[of('phone', 'p1', 1), of('laptop', 'p2', 1)], [of('phone', 'p2', 2)]]),
   );
   const apart = merged.slice(0, 1);
-  const moment = { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] } as const;
   const asked = async (files: WorldFiles, hogql: string): Promise<unknown> =>
-    (await worlds.world(files, moment).rows({ hogql })).rows;
+    (await worlds.world(files, MOMENT).rows({ hogql })).rows;
   const persons = 'SELECT count(DISTINCT person_id) FROM events';
   for (let n = 0; n < 3; n += 1) expect(await asked({ events, persons: apart }, persons)).toEqual([[4]]);
   for (let n = 0; n < 3; n += 1) expect(await asked({ events, persons: merged }, persons)).toEqual([[3]]);
@@ -187,26 +192,17 @@ test('events that are kept answer whatever is asked as their files do', async ()
     uuid: `u${n}`,
     timestamp_us: n * 3_600_000_000,
   }));
-  const of = (distinct_id: string, person_id: string, inserted_us: number) => ({
-    distinct_id,
-    person_id,
-    inserted_us,
-    created_us: 1,
-  });
-  const written = async (files: ReturnType<typeof writeRows>) =>
-    (await files).map((file) => ({ ...file, min_timestamp: 0, max_timestamp: Date.UTC(2027, 0, 1) }));
   const events = await written(writeRows(lake, [rows.slice(0, 25), rows.slice(25)]));
   const persons = await written(
     writePersons(lake, [
       [of('d0', 'zed', 1), of('d1', 'a person', 1), of('d1', 'zed', 2), of('never seen', '\u{1F600}', 1)],
     ]),
   );
-  const moment = { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] } as const;
   const answerer = () => {
     const worlds = worldDatabase({ lake, parser });
     onEnd(() => worlds.close());
     return async (hogql: string): Promise<unknown> =>
-      (await worlds.world({ events, persons }, moment).rows({ hogql })).rows;
+      (await worlds.world({ events, persons }, MOMENT).rows({ hogql })).rows;
   };
   const kept = answerer();
   for (let n = 0; n < 2; n += 1) await kept('SELECT count(DISTINCT person_id) FROM events');
@@ -241,16 +237,13 @@ test('a file that lies in the place of another is not read by what is known of t
   const worlds = worldDatabase({ lake, parser });
   onEnd(() => worlds.close());
   const rows = EVENTS.map(({ event }, n) => ({ event, uuid: `u${n}` }));
-  const files = (await writeRows(lake, [rows, rows.slice(1), rows.map((row) => ({ ...row, event: 'else' }))])).map(
-    (file) => ({ ...file, min_timestamp: 0, max_timestamp: Date.UTC(2027, 0, 1) }),
-  );
+  const files = await written(writeRows(lake, [rows, rows.slice(1), rows.map((row) => ({ ...row, event: 'else' }))]));
   const [first, second, third] = files.map(({ path }) => lake.address(path)) as [string, string, string];
   // What was written just now is not taken from what is known of files.
   const before = new Date(Date.now() - 3_600_000);
   for (const { path } of files) utimesSync(lake.address(path), before, before);
-  const moment = { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] } as const;
   const asked = async (events: readonly WorldFile[], hogql: string): Promise<unknown> =>
-    (await worlds.world({ events, persons: [] }, moment).rows({ hogql })).rows;
+    (await worlds.world({ events, persons: [] }, MOMENT).rows({ hogql })).rows;
   const seen = "SELECT count() FROM events WHERE event = 'seen'";
   const both = files.slice(0, 2);
   for (let n = 0; n < 2; n += 1) expect(await asked(both, seen)).toEqual([[7]]);

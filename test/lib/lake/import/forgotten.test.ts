@@ -115,7 +115,8 @@ test.each(Array.from({ length: SHARES }, (_, share) => share + 1))(
           .toSorted(),
       );
     }
-    expect(change).toBeGreaterThan(15);
+    // At the last one nobody died.
+    expect(change - SHARES).toBeGreaterThan(15);
   },
 );
 
