@@ -15,6 +15,7 @@ import { elementType, isList, isTuple, partTypes, type Type, type WholeQuery } f
 import type { Parser } from '../../hogql/parse.ts';
 import type { RelationOf } from '../../hogql/print-select.ts';
 import { withPropertyColumns } from '../../hogql/property-columns.ts';
+import { onlyTellsApart } from '../../hogql/told-apart.ts';
 import { eventRows, type HotFile, hotColumn, hotPropertiesOf } from '../../lake/hot-columns.ts';
 import { intactFiles } from '../../lake/intact.ts';
 import { LAKE_MODELS, type Model } from '../../lake/schema.ts';
@@ -60,6 +61,10 @@ const MAX_CHARACTERS = 100_000_000;
 
 /** What takes a text for JSON takes a value of a type that lists texts for one that is to be written as JSON. */
 const READS_JSON = /"operator":"(json|property)/;
+
+/** Returns resolved events with numbers for persons: DuckDB makes the texts of what it sorts and joins by. */
+const personsNumbered = (table: string): string =>
+  `(SELECT * REPLACE (enum_code(person_id) AS person_id) FROM ${table})`;
 
 /** Files whose columns are kept. */
 const MAX_KNOWN = 50_000;
@@ -182,7 +187,11 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
         };
         return isOfResolved && events.length > 0
           ? resolved.during(looked, (table) =>
-              table === undefined ? fromFiles() : answered(checked.query, () => table),
+              table === undefined
+                ? fromFiles()
+                : answered(checked.query, () =>
+                    onlyTellsApart(checked.query, 'events', 'person_id') ? personsNumbered(table) : table,
+                  ),
             )
           : fromFiles();
       }),

@@ -365,18 +365,21 @@ export function bestRunsOf(shape: FunnelShape): Syntax {
   );
   // Of a step that a value is taken from, events of other values are no step.
   const isStep = any(fields(flagsOf(shape)));
-  let query = select({ columns: { ...kept([...key, 'at']), place, t0: AT }, from: eventsOf(shape), where: isStep });
+  let query = select({ columns: { ...kept([...key, 'at']), place }, from: eventsOf(shape), where: isStep });
   for (const step of steps.slice(1)) {
     const isRun = isAt(step - 1);
     const times = range(step).map((n) => `t${n}`);
+    // A run of one step has begun where it is: what windows sort is as little as can be.
+    const timeOf = (name: string): Syntax => (step === 1 ? AT : field(name));
     const isLooked = any([isRun, isAt(step)]);
-    const parts = { partitionBy: [...fields(key), isLooked], orderBy: fields(['at', 'place']) };
+    const isEach = steps.length === 2;
+    const parts = { partitionBy: [...fields(key), ...(isEach ? [] : [isLooked])], orderBy: fields(['at', 'place']) };
     const everything: WindowParts = { ...parts, frame: { by: 'ROWS', from: 'first', to: 'last' } };
     const looked = select({
       columns: {
-        ...kept([...key, 'at', 'place', ...times]),
+        ...kept([...key, 'at', 'place', ...(step === 1 ? [] : times)]),
         ...named(
-          times.map((name) => [`b_${name}`, over('lagInFrame', [where(isRun, field(name)), constant(1)], everything)]),
+          times.map((name) => [`b_${name}`, over('lagInFrame', [where(isRun, timeOf(name)), constant(1)], everything)]),
         ),
         earliest: over('min', [where(isRun, AT)], everything),
       },
@@ -388,11 +391,11 @@ export function bestRunsOf(shape: FunnelShape): Syntax {
     query = select({
       columns: {
         ...kept([...key, 'at', 'place']),
-        ...named(times.map((name) => [name, call('if', isAt(step), field(`b_${name}`), field(name))])),
+        ...named(times.map((name) => [name, call('if', isAt(step), field(`b_${name}`), timeOf(name))])),
         [`t${step}`]: where(isAt(step), AT),
       },
       from: looked,
-      where: any([isLater, isFirst, isNext]),
+      where: any([...(isEach ? [] : [isLater]), isFirst, isNext]),
     });
   }
   const columns = { ...kept([...key, ...timeNames(shape)]), reached: plus(field('place'), 1), done: AT };

@@ -218,6 +218,9 @@ test('events that are kept answer whatever is asked as their files do', async ()
     'SELECT event FROM (SELECT event FROM events UNION ALL SELECT person_id FROM events) ORDER BY event',
     'SELECT person_id, lag(event) OVER (PARTITION BY person_id ORDER BY timestamp) FROM events ORDER BY timestamp',
     'SELECT count() FROM events WHERE person_id IN (SELECT event FROM events)',
+    'SELECT c, count() FROM (SELECT person_id, count() AS c FROM events GROUP BY person_id) GROUP BY c ORDER BY c',
+    'SELECT timestamp, lag(event) OVER (PARTITION BY person_id ORDER BY timestamp) FROM events ORDER BY timestamp',
+    'SELECT count(), uniq(a.person_id) FROM events AS a JOIN (SELECT person_id AS p FROM events) AS b ON a.person_id = b.p',
   ];
   const fromFiles = await Promise.all(queries.map((query) => answerer()(query)));
   const ofJson = queries.findIndex((query) => query.includes('JSON'));
