@@ -3,6 +3,7 @@ import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import { allFiles } from '../../lake/catalog.ts';
 import { propertyReads } from '../../lake/learned-properties.ts';
+import type { Model } from '../../lake/schema.ts';
 import type { Context } from '../../ports/context.ts';
 import { messageOf } from '../../ports/errors.ts';
 import type { SentQuery } from '../kinds/source.ts';
@@ -10,7 +11,7 @@ import type { Refresh } from '../queries/model.ts';
 import type { Answered, Answerer, Waiting } from './answerer.ts';
 import { type AnswerCache, answerKey, type KeptAnswer } from './cache.ts';
 import { clockUseOf, filesDigest, meansTheSame } from './freshness.ts';
-import type { Moment, WorldFiles } from './looking-world.ts';
+import type { Moment, WorldFile, WorldFiles } from './looking-world.ts';
 
 /** A query of a project, with the overrides that it was asked with. */
 export interface AskedQuery {
@@ -21,8 +22,8 @@ export interface AskedQuery {
   readonly dashboard?: number;
 }
 
-/** The files of projects, by their numbers, as they were listed once. */
-export type SeenFiles = Map<number, Promise<WorldFiles>>;
+/** The files of projects, by the project's number and their model, as they were listed once. */
+export type SeenFiles = Map<string, Promise<readonly WorldFile[]>>;
 
 export const keyOf = ({ project, query }: AskedQuery): string => answerKey(project.id, query, insightMoment(project));
 
@@ -35,20 +36,19 @@ export function computations(
 ) {
   const { table, log } = context;
   const reads = propertyReads(context);
+  const modelFiles = async (project: number, model: Model): Promise<WorldFile[]> => {
+    const files = await allFiles(table, project, model);
+    return files.map(({ path, bytes, sha256, min_timestamp, max_timestamp }) => ({
+      path,
+      bytes,
+      ...(sha256 === undefined ? {} : { sha256 }),
+      min_timestamp,
+      max_timestamp,
+    }));
+  };
   const filesOf = async (project: number): Promise<WorldFiles> => {
-    const [events, persons] = await Promise.all([
-      allFiles(table, project, 'events'),
-      allFiles(table, project, 'persons'),
-    ]);
-    const named = (files: typeof events) =>
-      files.map(({ path, bytes, sha256, min_timestamp, max_timestamp }) => ({
-        path,
-        bytes,
-        ...(sha256 === undefined ? {} : { sha256 }),
-        min_timestamp,
-        max_timestamp,
-      }));
-    return { events: named(events), persons: named(persons) };
+    const [events, persons] = await Promise.all([modelFiles(project, 'events'), modelFiles(project, 'persons')]);
+    return { events, persons };
   };
 
   return {
@@ -87,11 +87,24 @@ export function computations(
         return { key, kept, isCached: kept !== null, run: null };
       });
     },
-    isFresh: async (project: number, kept: KeptAnswer, moment: Moment, seen?: SeenFiles): Promise<boolean> => {
+    isFresh: async (
+      project: number,
+      kept: KeptAnswer,
+      moment: Moment,
+      seen: SeenFiles = new Map(),
+    ): Promise<boolean> => {
       if (!meansTheSame(kept.clock, kept.at, moment.now, moment.timezone)) return false;
-      const files = seen?.get(project) ?? filesOf(project);
-      seen?.set(project, files);
-      return kept.files === filesDigest(await files, kept.looked);
+      const seenFiles = (model: Model): Promise<readonly WorldFile[]> => {
+        const name = `${project} ${model}`;
+        const files = seen.get(name) ?? modelFiles(project, model);
+        seen.set(name, files);
+        return files;
+      };
+      const { looked } = kept;
+      // Only what was looked at can make it untrue.
+      const events = looked.events.length > 0 ? await seenFiles('events') : [];
+      const persons = looked.persons ? await seenFiles('persons') : [];
+      return kept.files === filesDigest({ events, persons }, looked);
     },
   };
 }

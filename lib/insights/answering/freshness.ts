@@ -67,7 +67,6 @@ export function filesDigest(files: WorldFiles, { events, persons }: Looked): str
   const isTouched = ({ min_timestamp, max_timestamp }: WorldFile): boolean =>
     events.some(({ from, to }) => max_timestamp >= (from ?? -Infinity) && min_timestamp <= (to ?? Infinity));
   const chosen = [...files.events.filter(isTouched), ...(persons ? files.persons : [])];
-  const hash = createHash('sha256');
-  for (const path of chosen.map((file) => file.path).toSorted()) hash.update(`${path}\n`);
-  return hash.digest('base64url');
+  const paths = chosen.map(({ path }) => `${path}\n`).toSorted();
+  return createHash('sha256').update(paths.join('')).digest('base64url');
 }
