@@ -97,21 +97,28 @@ test('an answer outlives the service, and one that is too large for the table is
   expect(await found(later)).toEqual([[1], undefined]);
 });
 
-test('questions of one request list the files once to see whether answers are still true', async () => {
-  const { context, answers, calls, begun } = world();
-  const tiles = [1, 2, 3].map((n) => asked(`SELECT ${n}`));
-  for (const [n, tile] of tiles.entries()) {
-    const going = answers.ask(tile, 'blocking', {});
-    await begun(n + 1);
-    calls[n]?.answer();
-    await going;
-  }
-  const lists = async (asker: Asker): Promise<number> => {
-    const list = jest.spyOn(context.table, 'list');
-    for (const tile of tiles) expect((await answers.ask(tile, 'blocking', asker)).isCached).toBe(true);
-    const count = list.mock.calls.length;
-    list.mockRestore();
-    return count;
-  };
-  expect([await lists({}), await lists({ seen: new Map() })]).toEqual([6, 2]);
-});
+test.each([
+  ['nothing', { events: [], persons: false }, [0, 0]],
+  ['events', { events: [{ from: null, to: null }], persons: false }, [3, 1]],
+  ['events and persons', { events: [{ from: null, to: null }], persons: true }, [6, 2]],
+])(
+  'whether answers from %s are still true, the files of these tell, listed once for questions of one request',
+  async (_, looked, counts) => {
+    const { context, answers, calls, begun } = world();
+    const tiles = [1, 2, 3].map((n) => asked(`SELECT ${n}`));
+    for (const [n, tile] of tiles.entries()) {
+      const going = answers.ask(tile, 'blocking', {});
+      await begun(n + 1);
+      calls[n]?.answer({ ...ANSWERED, looked: { ...ANSWERED.looked, ...looked } });
+      await going;
+    }
+    const lists = async (asker: Asker): Promise<number> => {
+      const list = jest.spyOn(context.table, 'list');
+      for (const tile of tiles) expect((await answers.ask(tile, 'blocking', asker)).isCached).toBe(true);
+      const count = list.mock.calls.length;
+      list.mockRestore();
+      return count;
+    };
+    expect([await lists({}), await lists({ seen: new Map() })]).toEqual(counts);
+  },
+);
