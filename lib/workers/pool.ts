@@ -71,6 +71,8 @@ export interface WorkerPool {
   stream(task: Task): AsyncGenerator<Buffer, unknown>;
   /** The result of a task that gives no bytes. */
   run(task: Task): Promise<unknown>;
+  /** Whether a task is under way. */
+  readonly isBusy: boolean;
   /** Kills all workers. The pool can be used again. */
   close(): Promise<void>;
 }
@@ -194,6 +196,10 @@ class Pool implements WorkerPool {
       signal?.removeEventListener('abort', abort);
       this.#end(worker, isDone);
     }
+  }
+
+  get isBusy(): boolean {
+    return this.#busy.size > 0;
   }
 
   /** Returns a worker that has nothing to do. One that has just been let go may still stand among them. */

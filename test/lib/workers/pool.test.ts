@@ -98,6 +98,13 @@ test('bytes come as they were given, an empty piece too, however slowly they are
   expect(parts.map(({ length }) => length === 0)).toEqual([...parts.slice(1).map(() => false), true]);
 });
 
+test('a pool is busy while a task is under way', async () => {
+  const pool = poolWith();
+  expect(pool.isBusy).toBe(false);
+  for await (const _ of pool.stream({ name: 'gives', input: 3, owner })) expect(pool.isBusy).toBe(true);
+  expect(pool.isBusy).toBe(false);
+});
+
 test('what is handed over is there until the next is asked for, and not a moment sooner is that begun', async () => {
   const folder = temporaryFolder();
   const seen: unknown[] = [];
