@@ -102,8 +102,10 @@ export function computations(
       };
       const { looked } = kept;
       // Only what was looked at can make it untrue.
-      const events = looked.events.length > 0 ? await seenFiles('events') : [];
-      const persons = looked.persons ? await seenFiles('persons') : [];
+      const [events, persons] = await Promise.all([
+        looked.events.length > 0 ? seenFiles('events') : [],
+        looked.persons ? seenFiles('persons') : [],
+      ]);
       return kept.files === filesDigest({ events, persons }, looked);
     },
   };

@@ -186,13 +186,12 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
           isRepeated,
         };
         return isOfResolved && events.length > 0
-          ? resolved.during(looked, (table) =>
-              table === undefined
-                ? fromFiles()
-                : answered(checked.query, () =>
-                    onlyTellsApart(checked.query, 'events', 'person_id') ? personsNumbered(table) : table,
-                  ),
-            )
+          ? resolved.during(looked, (table) => {
+              if (table === undefined) return fromFiles();
+              const isNumbered = onlyTellsApart(checked.query, 'events', 'person_id');
+              const rows = isNumbered ? personsNumbered(table) : table;
+              return answered(checked.query, () => rows);
+            })
           : fromFiles();
       }),
     close: async () => {

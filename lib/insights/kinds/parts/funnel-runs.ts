@@ -372,8 +372,9 @@ export function bestRunsOf(shape: FunnelShape): Syntax {
     // A run of one step has begun where it is: what windows sort is as little as can be.
     const timeOf = (name: string): Syntax => (step === 1 ? AT : field(name));
     const isLooked = any([isRun, isAt(step)]);
-    const isEach = steps.length === 2;
-    const parts = { partitionBy: [...fields(key), ...(isEach ? [] : [isLooked])], orderBy: fields(['at', 'place']) };
+    // Of two steps all rows are looked at.
+    const hasOthers = steps.length > 2;
+    const parts = { partitionBy: [...fields(key), ...(hasOthers ? [isLooked] : [])], orderBy: fields(['at', 'place']) };
     const everything: WindowParts = { ...parts, frame: { by: 'ROWS', from: 'first', to: 'last' } };
     const looked = select({
       columns: {
@@ -395,7 +396,7 @@ export function bestRunsOf(shape: FunnelShape): Syntax {
         [`t${step}`]: where(isAt(step), AT),
       },
       from: looked,
-      where: any([...(isEach ? [] : [isLater]), isFirst, isNext]),
+      where: any([...(hasOthers ? [isLater] : []), isFirst, isNext]),
     });
   }
   const columns = { ...kept([...key, ...timeNames(shape)]), reached: plus(field('place'), 1), done: AT };
