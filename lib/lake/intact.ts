@@ -33,16 +33,19 @@ const MAX_REMEMBERED = 10_000;
 /** Larger pieces would keep the process from other work for longer, and gain nothing. */
 const PIECE_BYTES = 512 * 1024;
 
-/** Returns the digest of a local file. Measured: into one buffer it is read in three quarters of a stream's time. */
+/** Returns the digest of a local file. While a piece is digested, the next one is read. */
 export async function digestOf(local: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  let [piece, other] = [Buffer.allocUnsafeSlow(PIECE_BYTES), Buffer.allocUnsafeSlow(PIECE_BYTES)];
   await using file = await open(local);
+  let reading = file.read(piece, 0, PIECE_BYTES, null);
   for (;;) {
+    const { bytesRead } = await reading;
     signal?.throwIfAborted();
-    const { bytesRead } = await file.read(piece, 0, PIECE_BYTES, null);
     if (bytesRead === 0) return hash.digest('hex');
+    reading = file.read(other, 0, PIECE_BYTES, null);
     hash.update(piece.subarray(0, bytesRead));
+    [piece, other] = [other, piece];
   }
 }
 

@@ -10,10 +10,10 @@ export const WAITED_MS = 25 * SECOND_MS;
 /** Nobody waits: an answer may take so long. */
 export const BACKGROUND_MS = 300 * SECOND_MS;
 
-/** Throws the 429 of an organization that has no turn. */
 /** The code of a query that takes longer than it may. */
 export const TOO_SLOW = 'query_too_slow';
 
+/** Throws the 429 of an organization that has no turn. */
 export const failCrowded = (): never => failFull('Too many queries of the organization are being answered.');
 
 /**

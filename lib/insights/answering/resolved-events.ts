@@ -19,6 +19,9 @@ const MAX_NAMES = 500_000;
 /** So many sets of files that were asked about are remembered. */
 const REMEMBERED = 8;
 
+/** Whose an event is of whom nothing is known, as `tables.ts` says it. */
+const OWN = 'coalesce(lake.person_id, lake.distinct_id)';
+
 /** What events a question looks at. */
 interface LookedAt {
   /** The files of the events and of the persons. */
@@ -28,26 +31,56 @@ interface LookedAt {
    * row for each distinct_id that somebody has (`distinct_id`, `person_id`); and how many events there are at most.
    */
   readonly rows: () => Promise<{ readonly events: string; readonly ties: string; readonly count: string }>;
+}
+
+/** What a question asks of them. */
+interface Asks {
   /** Whether it asks whose events are. */
   readonly isTied: boolean;
+  /** Whether it reads no other columns than the resolved ones, and takes what is of a type that lists texts for a text. */
+  readonly isResolved: boolean;
+  /** Whether it only tells persons apart, so that numbers do for them. */
+  readonly isNumbered: boolean;
+  /** Whether it puts events in order person by person. */
+  readonly isSorted: boolean;
   /** Whether it is known that others ask about the same events. */
-  readonly isRepeated?: boolean;
+  readonly isRepeated: boolean;
 }
+
+/** Whose events are, with a number for each person. */
+export interface NumberedPersons {
+  /** The name of a table with a row for each distinct_id that somebody has: `distinct_id`, `person_id`. */
+  readonly ties: string;
+  /** SQL of the number of the person that a tie tells (null: there is none), else of the one whose id is the text. */
+  readonly personOf: (tied: string, own: string) => string;
+}
+
+/** What there is for a question: the resolved events, as SQL that may stand after FROM, or only the persons' numbers. */
+type Found = { readonly events: string } | { readonly persons: NumberedPersons };
 
 interface ResolvedEvents {
   /**
-   * Does work with the name of a table that has the resolved events; undefined: there is none. One is made when a
+   * Does work with what there is for a question; undefined: there is nothing. A table of the resolved events is made when a
    * question asks whose events of the same files are for the second time, or it is known that others follow. Its texts are
-   * those of the files, of a type that lists them in their order. Work that fails with the table is done without one, which
-   * then is there no longer.
+   * those of the files, of a type that lists them in their order, but where numbers do for persons it has these. Who is the
+   * first to ask and sorts events by persons has their numbers, for to sort by texts takes three times as long. Work that
+   * fails with what there is, is done without, and then it is there no longer.
    */
-  during<T>(events: LookedAt, work: (table: string | undefined) => Promise<T>): Promise<T>;
+  during<T>(events: LookedAt, asks: Asks, work: (found: Found | undefined) => Promise<T>): Promise<T>;
+}
+
+/** A type that lists persons, and a table of whose each distinct_id is; their names. */
+interface Owners {
+  readonly type: string;
+  readonly ties: string;
 }
 
 interface Kept {
   readonly key: string;
-  /** The name of the table; undefined: there are too many rows, or it could not be made. */
-  made: Promise<string | undefined>;
+  /** Undefined: there are too many persons, or it could not be made. */
+  owners: Promise<Owners | undefined>;
+  /** The name of the table; undefined: there are too many rows, or it could not be made. Absent: nobody needs it yet. */
+  table?: Promise<string | undefined>;
   using: number;
 }
 
@@ -56,65 +89,88 @@ export function resolvedEvents(
   connected: <T>(work: (connection: DuckDBConnection) => Promise<T>) => Promise<T>,
 ): ResolvedEvents {
   let kept: Kept | undefined;
-  let tables = 0;
+  let times = 0;
   let asked: readonly string[] = [];
 
-  const make = ({ rows }: LookedAt): Promise<string | undefined> =>
+  const madeOwners = ({ rows }: LookedAt): Promise<Owners | undefined> =>
     connected(async (connection) => {
-      await drop(connection, tables);
-      tables += 1;
-      const { events, ties, count } = await rows();
-      const [most] = (await connection.runAndReadAll(count)).getRows();
-      if (Number(most?.[0]) > MAX_ROWS) return undefined;
-      const [event, person, owners] = [`event_${tables}`, `person_${tables}`, `owners_${tables}`];
-      const own = 'coalesce(person_id, distinct_id)';
-      const isListed =
-        (await listed(connection, event, `SELECT event FROM ${events}`)) &&
-        (await listed(
-          connection,
-          person,
-          `SELECT person_id FROM ${ties} UNION ALL
-            SELECT ${own} FROM ${events} AS lake WHERE NOT EXISTS (FROM ${ties} AS ties WHERE ties.distinct_id = lake.distinct_id)`,
-        ));
+      await drop(connection, times);
+      times += 1;
+      const owners: Owners = { type: `person_${times}`, ties: `owners_${times}` };
+      const { events, ties } = await rows();
+      const isListed = await listed(
+        connection,
+        owners.type,
+        `SELECT person_id FROM ${ties} UNION ALL
+          SELECT ${OWN} FROM ${events} AS lake WHERE NOT EXISTS (FROM ${ties} AS ties WHERE ties.distinct_id = lake.distinct_id)`,
+      );
       if (!isListed) return undefined;
-      // As `tables.ts` says whose an event is.
-      await connection.run(`
-        CREATE TABLE ${owners} AS SELECT distinct_id, person_id::${person} AS person FROM ${ties};
-        CREATE TABLE resolved_${tables} AS SELECT event::${event} AS event, timestamp_us,
-          coalesce(owners.person, ${own}::${person}) AS person_id
-        FROM ${events} AS lake LEFT JOIN ${owners} AS owners USING (distinct_id);
-        DROP TABLE ${owners}`);
-      return `resolved_${tables}`;
+      await connection.run(
+        `CREATE TABLE ${owners.ties} AS SELECT distinct_id, person_id::${owners.type} AS person_id FROM ${ties}`,
+      );
+      return owners;
     }).catch(() => undefined);
 
-  const keptFor = (events: LookedAt): Kept | undefined => {
+  const madeTable = ({ rows }: LookedAt, { type, ties }: Owners): Promise<string | undefined> =>
+    connected(async (connection) => {
+      const { events, count } = await rows();
+      const [most] = (await connection.runAndReadAll(count)).getRows();
+      if (Number(most?.[0]) > MAX_ROWS) return undefined;
+      const [table, event] = [`resolved_${times}`, `event_${times}`];
+      if (!(await listed(connection, event, `SELECT event FROM ${events}`))) return undefined;
+      // As `tables.ts` says whose an event is.
+      await connection.run(`CREATE TABLE ${table} AS SELECT event::${event} AS event, timestamp_us,
+          coalesce(ties.person_id, (${OWN})::${type}) AS person_id
+        FROM ${events} AS lake LEFT JOIN ${ties} AS ties ON lake.distinct_id = ties.distinct_id`);
+      return table;
+    }).catch(() => undefined);
+
+  const keptFor = (events: LookedAt, { isTied, isResolved, isNumbered, isSorted, ...asks }: Asks): Kept | undefined => {
     const key = createHash('sha256').update(events.paths.join('\n')).digest('hex');
-    if (kept?.key === key) {
-      asked = [];
-      return kept;
+    let found = kept?.key === key ? kept : undefined;
+    if (found !== undefined) asked = [];
+    else if (!isTied) return undefined;
+    const isRepeated = found !== undefined || asks.isRepeated || asked.includes(key);
+    const wantsTable = isTied && isResolved && isRepeated;
+    if (found === undefined) {
+      asked = [key, ...asked.filter((one) => one !== key)].slice(0, REMEMBERED);
+      const wantsNumbers = isNumbered && isSorted;
+      if (!(wantsTable || wantsNumbers) || (kept !== undefined && kept.using > 0)) return undefined;
+      found = { key, owners: madeOwners(events), using: 0 };
+      kept = found;
     }
-    if (!events.isTied) return undefined;
-    const isRepeated = events.isRepeated === true || asked.includes(key);
-    asked = [key, ...asked.filter((one) => one !== key)].slice(0, REMEMBERED);
-    if (!isRepeated || (kept !== undefined && kept.using > 0)) return undefined;
-    kept = { key, made: make(events), using: 0 };
-    return kept;
+    if (wantsTable) found.table ??= found.owners.then((owners) => owners && madeTable(events, owners));
+    return found;
+  };
+
+  const foundIn = async (
+    { table, owners }: Kept,
+    { isResolved, isNumbered, isSorted }: Asks,
+  ): Promise<Found | undefined> => {
+    const made = isResolved ? await table : undefined;
+    if (made !== undefined)
+      return { events: isNumbered ? `(SELECT * REPLACE (enum_code(person_id) AS person_id) FROM ${made})` : made };
+    const known = isNumbered && isSorted ? await owners : undefined;
+    if (known === undefined) return undefined;
+    const { type, ties } = known;
+    return { persons: { ties, personOf: (tied, own) => `enum_code(coalesce(${tied}, (${own})::${type}))` } };
   };
 
   return {
-    during: async (events, work) => {
-      const found = keptFor(events);
-      if (found === undefined) return work(undefined);
-      found.using += 1;
+    during: async (events, asks, work) => {
+      const looked = keptFor(events, asks);
+      if (looked === undefined) return work(undefined);
+      looked.using += 1;
       try {
-        const table = await found.made;
-        if (table !== undefined) return await work(table);
+        const found = await foundIn(looked, asks);
+        if (found !== undefined) return await work(found);
       } catch {
-        // The table's memory may be what is missing. Whatever else it is, the files tell it too.
-        found.made = Promise.resolve(undefined);
-        if (found.using === 1) await connected((connection) => drop(connection, tables)).catch(() => {});
+        // The memory of what is kept may be what is missing. Whatever else it is, the files tell it too.
+        looked.owners = Promise.resolve(undefined);
+        looked.table = Promise.resolve(undefined);
+        if (looked.using === 1) await connected((connection) => drop(connection, times)).catch(() => {});
       } finally {
-        found.using -= 1;
+        looked.using -= 1;
       }
       return work(undefined);
     },

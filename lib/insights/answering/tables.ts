@@ -38,6 +38,8 @@ export interface Sources {
   readonly columnOf: (property: string) => string | undefined;
   /** A row for each distinct_id that somebody has: `distinct_id, person_id, person_created_us`. */
   readonly ties: string;
+  /** SQL of the person that a tie tells (null: there is none), else of the one whose id is the text. Default: its text. */
+  readonly personOf?: ((tied: string, own: string) => string) | undefined;
   /** A row for each person that is there: `person_id, created_us, properties, is_identified, distinct_ids`. */
   readonly persons: string;
 }
@@ -163,6 +165,10 @@ const TIED = ['person_id', 'person_created_us', 'person_properties', 'session_pe
 export const readsTies = (table: string, columns: ReadonlySet<string>): boolean =>
   table !== 'persons' && TIED.some((column) => columns.has(column));
 
+/** Does it need of persons nothing but which an event is of? */
+export const readsOnlyPersonIds = (table: string, columns: ReadonlySet<string>): boolean =>
+  table === 'events' && TIED.every((column) => column === 'person_id' || !columns.has(column));
+
 /** Does one of these tables and columns need to know what persons are like? */
 export const readsPersons = (table: string, columns: ReadonlySet<string>): boolean =>
   table === 'persons' || columns.has('person_properties');
@@ -193,9 +199,11 @@ export function relation(table: string, columns: ReadonlySet<string>, sources: S
 const listed = (columns: readonly string[]): string =>
   columns.length === 0 ? '1 AS nothing' : columns.map(columnText).join(', ');
 
+const textOfPerson = (tied: string, own: string): string => `coalesce(${tied}, ${own})`;
+
 function events(
   columns: ReadonlySet<string>,
-  { events: rowsWith, columnOf, ties, persons }: Sources,
+  { events: rowsWith, columnOf, ties, personOf = textOfPerson, persons }: Sources,
   dialect: TableDialect,
 ): string {
   const isTied = readsTies('events', columns);
@@ -210,7 +218,7 @@ function events(
   };
   const values = [...columns].map((column) => {
     if (column === 'person_id')
-      return `coalesce(ties.person_id, ${lake('person_id')}, ${lake('distinct_id')}) AS person_id`;
+      return `${personOf('ties.person_id', `coalesce(${lake('person_id')}, ${lake('distinct_id')})`)} AS person_id`;
     if (column === 'person_created_us') return 'ties.person_created_us';
     if (column === 'person_properties') return `coalesce(${lake(column)}, people.properties) AS person_properties`;
     if (column === 'session_id') return `nullif(${textOf('$session_id')}, '') AS session_id`;

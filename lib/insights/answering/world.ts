@@ -23,8 +23,16 @@ import { inWords } from '../../ports/disk-failures.ts';
 import { invalid, messageOf } from '../../ports/errors.ts';
 import type { FileStore } from '../../ports/files/files.ts';
 import { type LookingWorld, lookingWorlds, type Moment, type WorldFile, type WorldFiles } from './looking-world.ts';
-import { RESOLVED_COLUMNS, resolvedEvents } from './resolved-events.ts';
-import { personsOf, propertyBy, relation, type Sources, type TableDialect, tiesOfPersons } from './tables.ts';
+import { type NumberedPersons, RESOLVED_COLUMNS, resolvedEvents } from './resolved-events.ts';
+import {
+  personsOf,
+  propertyBy,
+  readsOnlyPersonIds,
+  relation,
+  type Sources,
+  type TableDialect,
+  tiesOfPersons,
+} from './tables.ts';
 
 export interface WorldDatabase {
   world(files: WorldFiles, moment: Moment, options?: WorldUse): LookingWorld;
@@ -62,9 +70,12 @@ const MAX_CHARACTERS = 100_000_000;
 /** What takes a text for JSON takes a value of a type that lists texts for one that is to be written as JSON. */
 const READS_JSON = /"operator":"(json|property)/;
 
-/** Returns resolved events with numbers for persons: DuckDB makes the texts of what it sorts and joins by. */
-const personsNumbered = (table: string): string =>
-  `(SELECT * REPLACE (enum_code(person_id) AS person_id) FROM ${table})`;
+/** What puts rows in order, group by group. */
+const SORTS = /"partition":\[\{/;
+
+/** Whether what is asked of a table is of resolved events. */
+const isOfResolved = (table: string, columns: ReadonlySet<string>): boolean =>
+  table === 'events' && [...columns].every((column) => RESOLVED_COLUMNS.has(column));
 
 /** Files whose columns are kept. */
 const MAX_KNOWN = 50_000;
@@ -145,36 +156,36 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
     world: (files, moment, { reads, isRepeated = false } = {}) =>
       lookingWorld(files, moment, async ({ checked, at, tables, isTied, hasPersons, hasEvents, events, ...of }) => {
         reads?.(of.reads);
-        const sourcesOf = async (withTies: boolean): Promise<Sources> => {
+        const sourcesOf = async (ties: () => Promise<string>): Promise<Sources> => {
           const eventFiles = hasEvents ? await hotFilesOf(events) : [];
           const hot = new Set(eventFiles.flatMap((file) => [...file.hot]));
           return {
             events: (columns) => (eventFiles.length === 0 ? nothing('events') : eventRows(eventFiles, columns)),
             columnOf: (property) => (hot.has(property) ? hotColumn(property) : undefined),
-            ties: withTies ? await tiesOf(of.persons) : '',
+            ties: isTied ? await ties() : '',
             persons: hasPersons ? personsOf(await personRowsOf(of.persons), DUCKDB_TABLES) : '',
           };
         };
+        const textTies = () => tiesOf(of.persons);
         const answered = async (query: WholeQuery, relationOf: RelationOf): Promise<unknown[][]> => {
           const sql = duckdbSelect(query, relationOf, at);
           const types = checked.columns.map(({ type }) => type);
           const isShort = of.isSmall || types.every((type) => SHORT.has(type));
           return connected((connection) => all(connection, sql, types, isShort));
         };
-        const fromFiles = async (): Promise<unknown[][]> => {
-          const sources = await sourcesOf(isTied);
+        const fromFiles = async (numbered?: NumberedPersons): Promise<unknown[][]> => {
+          const sources = await sourcesOf(numbered === undefined ? textTies : async () => numbered.ties);
           const { columnOf } = sources;
           const query = withPropertyColumns(checked.query, { table: 'events', document: 'properties', columnOf });
-          return answered(query, (table, columns) => relation(table, columns, sources, DUCKDB_TABLES));
+          return answered(query, (table, columns) =>
+            relation(table, columns, { ...sources, personOf: numbered?.personOf }, DUCKDB_TABLES),
+          );
         };
-        const isOfResolved =
-          tables.every(
-            ([table, columns]) => table === 'events' && [...columns].every((column) => RESOLVED_COLUMNS.has(column)),
-          ) && !READS_JSON.test(JSON.stringify(checked.query));
+        if (events.length === 0) return fromFiles();
         const looked = {
           paths: [...events, ...of.persons].map(({ path }) => path),
           rows: async () => {
-            const { events: eventsWith, ties } = await sourcesOf(true);
+            const { events: eventsWith, ties } = await sourcesOf(textTies);
             const paths = pathList(events.map(({ path }) => lake.address(path)));
             return {
               events: eventsWith(new Set(['event', 'timestamp_us', 'distinct_id', 'person_id'])),
@@ -182,17 +193,22 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
               count: `SELECT sum(num_rows) FROM parquet_file_metadata(${paths})`,
             };
           },
+        };
+        const written = JSON.stringify(checked.query);
+        const asks = {
           isTied,
+          isResolved: tables.every(([table, columns]) => isOfResolved(table, columns)) && !READS_JSON.test(written),
+          isNumbered:
+            tables.every(([table, columns]) => readsOnlyPersonIds(table, columns)) &&
+            onlyTellsApart(checked.query, 'events', 'person_id'),
+          isSorted: SORTS.test(written),
           isRepeated,
         };
-        return isOfResolved && events.length > 0
-          ? resolved.during(looked, (table) => {
-              if (table === undefined) return fromFiles();
-              const isNumbered = onlyTellsApart(checked.query, 'events', 'person_id');
-              const rows = isNumbered ? personsNumbered(table) : table;
-              return answered(checked.query, () => rows);
-            })
-          : fromFiles();
+        return resolved.during(looked, asks, (found) =>
+          found !== undefined && 'events' in found
+            ? answered(checked.query, () => found.events)
+            : fromFiles(found?.persons),
+        );
       }),
     close: async () => {
       (await database)?.closeSync();

@@ -345,8 +345,6 @@ function orderedRuns(shape: FunnelShape): Syntax {
   return finished(shape, select({ columns, from: starts }));
 }
 
-const isAt = (step: number): Syntax => call('equals', field('place'), constant(step));
-
 /**
  * Returns some runs of an ordered funnel whose runs are apart, as `runsOf` does but without `is_excluded`: of each person
  * those among which the one is that gets furthest; of those the one that ends first, and of those the one that begins last.
@@ -354,18 +352,23 @@ const isAt = (step: number): Syntax => call('equals', field('place'), constant(s
  * A run of one step more ends at an event of that step, and the last to begin of those that may end there is the one that
  * came to the step before last: the row before, of these two sorts. So each step takes one look at the row before,
  * and leaves fewer rows: of an event after another one of its step there is nothing to gain.
+ *
+ * Which step an event is, it says by flags, which windows carry and sort for less than a number; of the first step are
+ * those without one.
  */
 export function bestRunsOf(shape: FunnelShape): Syntax {
   const key = keyOf(shape);
   const steps = range(shape.steps.length);
-  const place = call(
-    'multiIf',
-    ...steps.slice(0, -1).flatMap((step) => [field(`s${step}`), constant(step)]),
-    constant(steps.length - 1),
-  );
+  const later = steps.slice(1).map((step) => `is_${step}`);
+  const isAt = (step: number): Syntax => (step === 0 ? call('not', any(fields(later))) : field(`is_${step}`));
+  const flags = named(later.map((name, n) => [name, call('ifNull', field(`s${n + 1}`), constant(false))]));
   // Of a step that a value is taken from, events of other values are no step.
-  const isStep = any(fields(flagsOf(shape)));
-  let query = select({ columns: { ...kept([...key, 'at']), place }, from: eventsOf(shape), where: isStep });
+  const hasOtherValues = typeof shape.breakdown?.attribution === 'object';
+  let query = select({
+    columns: { ...kept([...key, 'at']), ...flags },
+    from: eventsOf(shape),
+    ...(hasOtherValues && { where: any(fields(flagsOf(shape))) }),
+  });
   for (const step of steps.slice(1)) {
     const isRun = isAt(step - 1);
     const times = range(step).map((n) => `t${n}`);
@@ -374,11 +377,11 @@ export function bestRunsOf(shape: FunnelShape): Syntax {
     const isLooked = any([isRun, isAt(step)]);
     // Of two steps all rows are looked at.
     const hasOthers = steps.length > 2;
-    const parts = { partitionBy: [...fields(key), ...(hasOthers ? [isLooked] : [])], orderBy: fields(['at', 'place']) };
+    const parts = { partitionBy: [...fields(key), ...(hasOthers ? [isLooked] : [])], orderBy: [AT, isAt(step)] };
     const everything: WindowParts = { ...parts, frame: { by: 'ROWS', from: 'first', to: 'last' } };
     const looked = select({
       columns: {
-        ...kept([...key, 'at', 'place', ...(step === 1 ? [] : times)]),
+        ...kept([...key, 'at', ...later, ...(step === 1 ? [] : times)]),
         ...named(
           times.map((name) => [`b_${name}`, over('lagInFrame', [where(isRun, timeOf(name)), constant(1)], everything)]),
         ),
@@ -386,20 +389,21 @@ export function bestRunsOf(shape: FunnelShape): Syntax {
       },
       from: query,
     });
-    const isLater = call('not', isLooked);
-    const isFirst = all([isRun, call('equals', AT, field('earliest'))]);
-    const isNext = all([isAt(step), isAtMost(AT, plus(field('b_t0'), shape.windowUs))]);
+    const isFirst = call('equals', AT, field('earliest'));
+    const isNext = isAtMost(AT, plus(field('b_t0'), shape.windowUs));
+    const isOfUse = call('if', isAt(step), isNext, isFirst);
     query = select({
       columns: {
-        ...kept([...key, 'at', 'place']),
+        ...kept([...key, 'at', ...later]),
         ...named(times.map((name) => [name, call('if', isAt(step), field(`b_${name}`), timeOf(name))])),
         [`t${step}`]: where(isAt(step), AT),
       },
       from: looked,
-      where: any([...(hasOthers ? [isLater] : []), isFirst, isNext]),
+      where: hasOthers ? call('if', isLooked, isOfUse, constant(true)) : isOfUse,
     });
   }
-  const columns = { ...kept([...key, ...timeNames(shape)]), reached: plus(field('place'), 1), done: AT };
+  const reached = call('multiIf', ...steps.slice(1).flatMap((step) => [isAt(step), constant(step + 1)]), constant(1));
+  const columns = { ...kept([...key, ...timeNames(shape)]), reached, done: AT };
   return select({ columns, from: query });
 }
 

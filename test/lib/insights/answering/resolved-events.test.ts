@@ -19,46 +19,108 @@ async function keeper(count = 'SELECT 3') {
       connection.closeSync();
     }
   };
-  const events = { paths: ['a file'], isTied: true, rows: async () => ({ events: EVENTS, ties: TIES, count }) };
-  const rowsOf = (sql: string) => connected(async (connection) => (await connection.runAndReadAll(sql)).getRows());
+  const events = { paths: ['a file'], rows: async () => ({ events: EVENTS, ties: TIES, count }) };
+  const rowsOf = async (sql: string) => {
+    const rows = await connected(async (connection) => (await connection.runAndReadAll(sql)).getRows());
+    return rows.map((row) => row.map(String));
+  };
   return { resolved: resolvedEvents(connected), events, rowsOf };
 }
 
-const told = async (table: string | undefined) => table;
+/** Asks whose the events are, and for the person's texts. */
+const TEXTS = { isTied: true, isResolved: true, isNumbered: false, isSorted: false, isRepeated: false };
+const NUMBERS = { ...TEXTS, isNumbered: true };
+const SORTED = { ...NUMBERS, isSorted: true };
+
+type Found = Parameters<Parameters<ReturnType<typeof resolvedEvents>['during']>[2]>[0];
+const told = async (found: Found) => found;
+
+const NOTHING = undefined;
+const A_TABLE = { events: expect.any(String) };
+const PERSONS = { persons: { ties: expect.any(String), personOf: expect.any(Function) } };
+
+/** SQL of the events' times and persons, by what there is. */
+const whose = (found: Found): string => {
+  if (found === undefined) throw new Error('there is nothing');
+  if ('events' in found) return `SELECT timestamp_us, person_id FROM ${found.events} ORDER BY timestamp_us`;
+  const { ties, personOf } = found.persons;
+  return `SELECT timestamp_us, ${personOf('ties.person_id', 'coalesce(lake.person_id, lake.distinct_id)')}
+    FROM ${EVENTS} AS lake LEFT JOIN ${ties} AS ties ON lake.distinct_id = ties.distinct_id ORDER BY timestamp_us`;
+};
 
 test('a table of the events and of whose they are is made when they are asked about for the second time', async () => {
   const { resolved, events, rowsOf } = await keeper();
-  expect(await resolved.during(events, told)).toBeUndefined();
-  const rows = await resolved.during(events, (table) => rowsOf(`SELECT * FROM ${table} ORDER BY timestamp_us`));
-  expect(rows.map((row) => row.map(String))).toEqual([
-    ['seen', '1', 'ada'],
-    ['paid', '2', 'ada'],
-    ['seen', '3', 'own'],
+  expect(await resolved.during(events, TEXTS, told)).toEqual(NOTHING);
+  expect(await resolved.during(events, TEXTS, (found) => rowsOf(whose(found)))).toEqual([
+    ['1', 'ada'],
+    ['2', 'ada'],
+    ['3', 'own'],
   ]);
 });
 
 test('it is made at once where it is known that others ask', async () => {
   const { resolved, events } = await keeper();
-  expect(await resolved.during({ ...events, isRepeated: true }, told)).toEqual(expect.any(String));
+  expect(await resolved.during(events, { ...TEXTS, isRepeated: true }, told)).toEqual(A_TABLE);
+});
+
+test('a question that does not ask whose events are takes the table that is there, and makes none', async () => {
+  const { resolved, events } = await keeper();
+  const untied = { ...TEXTS, isTied: false };
+  for (let n = 0; n < 3; n += 1) expect(await resolved.during(events, untied, told)).toEqual(NOTHING);
+  await resolved.during(events, { ...TEXTS, isRepeated: true }, told);
+  expect(await resolved.during(events, untied, told)).toEqual(A_TABLE);
+});
+
+test('where numbers do for persons, the table has numbers', async () => {
+  const { resolved, events, rowsOf } = await keeper();
+  await resolved.during(events, NUMBERS, told);
+  expect(await resolved.during(events, NUMBERS, (found) => rowsOf(whose(found)))).toEqual([
+    ['1', '0'],
+    ['2', '0'],
+    ['3', '1'],
+  ]);
+});
+
+test('who sorts events by persons has numbers for them at once, and the table when they are asked again', async () => {
+  const { resolved, events, rowsOf } = await keeper();
+  const first = await resolved.during(events, SORTED, async (found) => ({ found, rows: await rowsOf(whose(found)) }));
+  expect(first).toEqual({
+    found: PERSONS,
+    rows: [
+      ['1', '0'],
+      ['2', '0'],
+      ['3', '1'],
+    ],
+  });
+  expect(await resolved.during(events, SORTED, told)).toEqual(A_TABLE);
+});
+
+test('a question for more than the table has is told of the persons alone, if it sorts by them', async () => {
+  const { resolved, events } = await keeper();
+  await resolved.during(events, { ...TEXTS, isRepeated: true }, told);
+  expect(await resolved.during(events, { ...SORTED, isResolved: false }, told)).toEqual(PERSONS);
+  expect(await resolved.during(events, { ...NUMBERS, isResolved: false }, told)).toEqual(NOTHING);
+  expect(await resolved.during(events, { ...TEXTS, isResolved: false }, told)).toEqual(NOTHING);
 });
 
 test('what fails with the table is done without it, and the table is gone', async () => {
   const { resolved, events, rowsOf } = await keeper();
-  await resolved.during(events, told);
-  const asked: (string | undefined)[] = [];
-  const work = async (table: string | undefined) => {
-    asked.push(table);
-    if (table !== undefined) throw new Error('there is no memory left');
+  await resolved.during(events, TEXTS, told);
+  const asked: Found[] = [];
+  const work = async (found: Found) => {
+    asked.push(found);
+    if (found !== undefined) throw new Error('there is no memory left');
     return 'of the files';
   };
-  expect(await resolved.during(events, work)).toBe('of the files');
-  expect(asked).toEqual([expect.any(String), undefined]);
+  expect(await resolved.during(events, TEXTS, work)).toBe('of the files');
+  expect(asked).toEqual([A_TABLE, NOTHING]);
   expect(await rowsOf('SELECT table_name FROM duckdb_tables()')).toEqual([]);
   expect(await rowsOf('SELECT type_name FROM duckdb_types() WHERE NOT internal')).toEqual([]);
-  expect(await resolved.during(events, told)).toBeUndefined();
+  expect(await resolved.during(events, TEXTS, told)).toEqual(NOTHING);
 });
 
-test('there is none of too many events', async () => {
+test('there is none of too many events, but numbers for persons', async () => {
   const { resolved, events } = await keeper('SELECT 12_000_001');
-  for (let n = 0; n < 3; n += 1) expect(await resolved.during(events, told)).toBeUndefined();
+  for (let n = 0; n < 3; n += 1) expect(await resolved.during(events, TEXTS, told)).toEqual(NOTHING);
+  expect(await resolved.during(events, SORTED, told)).toEqual(PERSONS);
 });
