@@ -93,6 +93,14 @@ const END_OF_TIME = Date.UTC(9999, 0);
 export const filesSince = (table: Table, projectId: number, model: Model, from: number): Promise<LakeFileItem[]> =>
   filesBetween(table, projectId, model, from, END_OF_TIME);
 
+/**
+ * All files of a model, as one list tells them: of files that take the place of others meanwhile it may have both, or
+ * neither. It is for who compares it with files of before: a list of just these was true when it was begun, for of a file
+ * that is replaced it either misses the old one or has read that before the new one came.
+ */
+export const filesAsListed = (table: Table, projectId: number, model: Model): Promise<LakeFileItem[]> =>
+  listAll(table, ranges.lakeFiles(projectId, model, dayOf(0), dayOf(END_OF_TIME)));
+
 /** All files of a model, in the order of arrival days. */
 export const allFiles = (table: Table, projectId: number, model: Model): Promise<LakeFileItem[]> =>
   filesSince(table, projectId, model, 0);

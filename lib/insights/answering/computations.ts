@@ -1,7 +1,7 @@
 /** An answer is computed over the files that a project has, and kept; it is true until they, or the dates, are others. */
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
-import { allFiles } from '../../lake/catalog.ts';
+import { allFiles, filesAsListed, type LakeFile } from '../../lake/catalog.ts';
 import { propertyReads } from '../../lake/learned-properties.ts';
 import type { Model } from '../../lake/schema.ts';
 import type { Context } from '../../ports/context.ts';
@@ -36,19 +36,12 @@ export function computations(
 ) {
   const { table, log } = context;
   const reads = propertyReads(context);
-  const modelFiles = async (project: number, model: Model): Promise<WorldFile[]> => {
-    const files = await allFiles(table, project, model);
-    return files.map(({ path, bytes, sha256, min_timestamp, max_timestamp }) => ({
-      path,
-      bytes,
-      ...(sha256 === undefined ? {} : { sha256 }),
-      min_timestamp,
-      max_timestamp,
-    }));
-  };
   const filesOf = async (project: number): Promise<WorldFiles> => {
-    const [events, persons] = await Promise.all([modelFiles(project, 'events'), modelFiles(project, 'persons')]);
-    return { events, persons };
+    const [events, persons] = await Promise.all([
+      allFiles(table, project, 'events'),
+      allFiles(table, project, 'persons'),
+    ]);
+    return { events: events.map(worldFile), persons: persons.map(worldFile) };
   };
 
   return {
@@ -96,7 +89,7 @@ export function computations(
       if (!meansTheSame(kept.clock, kept.at, moment.now, moment.timezone)) return false;
       const seenFiles = (model: Model): Promise<readonly WorldFile[]> => {
         const name = `${project} ${model}`;
-        const files = seen.get(name) ?? modelFiles(project, model);
+        const files = seen.get(name) ?? filesAsListed(table, project, model);
         seen.set(name, files);
         return files;
       };
@@ -110,6 +103,15 @@ export function computations(
     },
   };
 }
+
+/** What a world knows of a file. */
+const worldFile = ({ path, bytes, sha256, min_timestamp, max_timestamp }: LakeFile): WorldFile => ({
+  path,
+  bytes,
+  ...(sha256 === undefined ? {} : { sha256 }),
+  min_timestamp,
+  max_timestamp,
+});
 
 /** What becomes of a query: `cached` is told as it is, `both` as it is while it is computed anew behind. */
 type Way = 'cached' | 'now' | 'later' | 'both';
