@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, LaunchOptions, Page } from 'playwright-core';
+import { sharedServer } from './shared-server.ts';
 
 const MODULES = join(import.meta.dirname, '../../node_modules');
 
@@ -29,18 +30,27 @@ interface Visit {
 
 export type OpenPage = (options?: BrowserContextOptions) => Promise<Visit>;
 
+/** The browser of this run of jest, which serves all files: it starts in seconds of processor time. */
+export const browserServer = sharedServer('TEST_BROWSER_DOOR', async () => {
+  const { chromium } = await playwright();
+  const server = await chromium.launchServer(launchOptions());
+  return { address: server.wsEndpoint(), stop: () => server.close() };
+});
+
 /** `describe` for what needs a browser. */
 export function describeInBrowser(name: string, body: (open: OpenPage) => void): void {
   describe(name, () => {
     let browser: Browser;
     beforeAll(async () => {
-      browser = await launch();
+      const { chromium } = await playwright();
+      browser = await chromium.connect(await browserServer.address());
     });
     // A page that stays open goes on asking, and drawing, beside those of the tests that follow.
     afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
     afterAll(() => browser.close());
     body(async (options = {}) => {
-      const page = await (await browser.newContext(options)).newPage();
+      // What fades in is drawn many times, and waited for.
+      const page = await (await browser.newContext({ reducedMotion: 'reduce', ...options })).newPage();
       const complaints: string[] = [];
       const requests: string[] = [];
       page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
@@ -73,10 +83,15 @@ export function browserProgram(): { readonly program: string; readonly environme
   return { program: join(folder, 'chromium'), environment: { ...process.env, ...own } };
 }
 
-/** Starts the browser in a new, empty folder of its own. */
-export function launch(): Promise<Browser> {
+/** Starts a browser in a new, empty folder of its own. */
+export const launch = async (): Promise<Browser> => (await playwright()).chromium.launch(launchOptions());
+
+/** It is loaded where it is needed: jest's own process has the door of the browser, whatever is tested. */
+const playwright = () => import('playwright-core');
+
+function launchOptions(): LaunchOptions {
   const { program, environment } = browserProgram();
-  return chromium.launch({ executablePath: program, args: ARGUMENTS, env: environment });
+  return { executablePath: program, args: ARGUMENTS, env: environment };
 }
 
 /** The configuration of the package looks for its fonts below `/tmp`, where nobody puts them; without any, no page is drawn. */

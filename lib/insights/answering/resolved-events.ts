@@ -118,7 +118,6 @@ export function resolvedEvents(
       if (Number(most?.[0]) > MAX_ROWS) return undefined;
       const [table, event] = [`resolved_${times}`, `event_${times}`];
       if (!(await listed(connection, event, `SELECT event FROM ${events}`))) return undefined;
-      // As `tables.ts` says whose an event is.
       await connection.run(`CREATE TABLE ${table} AS SELECT event::${event} AS event, timestamp_us,
           coalesce(ties.person_id, (${OWN})::${type}) AS person_id
         FROM ${events} AS lake LEFT JOIN ${ties} AS ties ON lake.distinct_id = ties.distinct_id`);

@@ -1,7 +1,9 @@
 /** Events and persons in the console, as they arrive and as files bring them. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { obstacles } from '../../support/browser.ts';
 import { button, describeConsole, expectSeen, HOSTILE, row, seenAfterReloads } from '../../support/console.ts';
+import { temporaryFolder } from '../../support/context.ts';
 
 describeConsole('events in the console', ({ service, open, at }) => {
   test('shows how the first event is sent, and the event as it arrives', async () => {
@@ -91,7 +93,9 @@ describeConsole('events in the console', ({ service, open, at }) => {
       page.waitForEvent('download'),
       button(page, 'Download what was rejected').click(),
     ]);
-    expect(readFileSync(await download.path(), 'utf8')).toBe(`Action,Who,When\n${HOSTILE},ada,never\n`);
+    const rejected = join(temporaryFolder(), 'rejected.csv');
+    await download.saveAs(rejected);
+    expect(readFileSync(rejected, 'utf8')).toBe(`Action,Who,When\n${HOSTILE},ada,never\n`);
     await choose('again.jsonl', '{"event":"imported","distinct_id":"ada","timestamp":"2025-12-31"}\n');
     await expectSeen(page.getByText('It is read as JSON lines'));
     await page.getByRole('region', { name: 'Import again.jsonl' }).getByRole('button', { name: 'Cancel' }).click();
