@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { ownPerson } from './tables.ts';
 
 /** What most kinds read of events, beside properties. */
 export const RESOLVED_COLUMNS: ReadonlySet<string> = new Set(['event', 'timestamp_us', 'person_id']);
@@ -19,8 +20,7 @@ const MAX_NAMES = 500_000;
 /** So many sets of files that were asked about are remembered. */
 const REMEMBERED = 8;
 
-/** Whose an event is of whom nothing is known, as `tables.ts` says it. */
-const OWN = 'coalesce(lake.person_id, lake.distinct_id)';
+const OWN = ownPerson((column) => `lake.${column}`);
 
 /** What events a question looks at. */
 interface LookedAt {
@@ -39,7 +39,7 @@ interface Asks {
   readonly isTied: boolean;
   /** Whether it reads no other columns than the resolved ones, and takes what is of a type that lists texts for a text. */
   readonly isResolved: boolean;
-  /** Whether it only tells persons apart, so that numbers do for them. */
+  /** Whether it asks whose events are only to tell persons apart, so that numbers do for them. */
   readonly isNumbered: boolean;
   /** Whether it puts events in order person by person. */
   readonly isSorted: boolean;
@@ -77,12 +77,19 @@ interface Owners {
 
 interface Kept {
   readonly key: string;
-  /** Undefined: there are too many persons, or it could not be made. */
-  owners: Promise<Owners | undefined>;
+  /** Whether there are not too many rows for a table. What was kept before is gone by then. */
+  readonly isSmall: Promise<boolean>;
+  /** Undefined: there are too many persons, or it could not be made. Absent: nobody needs it yet. */
+  owners?: Promise<Owners | undefined>;
   /** The name of the table; undefined: there are too many rows, or it could not be made. Absent: nobody needs it yet. */
   table?: Promise<string | undefined>;
   using: number;
 }
+
+/** SQL of a person as a value of the type that lists them: of whom a tie tells, else of the one whose id is the text. */
+const listedPerson = (type: string, tied: string, own: string): string => `coalesce(${tied}, (${own})::${type})`;
+
+const wantsNumbers = ({ isNumbered, isSorted }: Asks): boolean => isNumbered && isSorted;
 
 /** Returns what keeps one table of a database. */
 export function resolvedEvents(
@@ -92,10 +99,17 @@ export function resolvedEvents(
   let times = 0;
   let asked: readonly string[] = [];
 
-  const madeOwners = ({ rows }: LookedAt): Promise<Owners | undefined> =>
+  const begun = ({ rows }: LookedAt): Promise<boolean> =>
     connected(async (connection) => {
       await drop(connection, times);
       times += 1;
+      const { count } = await rows();
+      const [most] = (await connection.runAndReadAll(count)).getRows();
+      return Number(most?.[0]) <= MAX_ROWS;
+    }).catch(() => false);
+
+  const madeOwners = ({ rows }: LookedAt): Promise<Owners | undefined> =>
+    connected(async (connection) => {
       const owners: Owners = { type: `person_${times}`, ties: `owners_${times}` };
       const { events, ties } = await rows();
       const isListed = await listed(
@@ -113,46 +127,52 @@ export function resolvedEvents(
 
   const madeTable = ({ rows }: LookedAt, { type, ties }: Owners): Promise<string | undefined> =>
     connected(async (connection) => {
-      const { events, count } = await rows();
-      const [most] = (await connection.runAndReadAll(count)).getRows();
-      if (Number(most?.[0]) > MAX_ROWS) return undefined;
+      const { events } = await rows();
       const [table, event] = [`resolved_${times}`, `event_${times}`];
       if (!(await listed(connection, event, `SELECT event FROM ${events}`))) return undefined;
       await connection.run(`CREATE TABLE ${table} AS SELECT event::${event} AS event, timestamp_us,
-          coalesce(ties.person_id, (${OWN})::${type}) AS person_id
+          ${listedPerson(type, 'ties.person_id', OWN)} AS person_id
         FROM ${events} AS lake LEFT JOIN ${ties} AS ties ON lake.distinct_id = ties.distinct_id`);
       return table;
     }).catch(() => undefined);
 
-  const keptFor = (events: LookedAt, { isTied, isResolved, isNumbered, isSorted, ...asks }: Asks): Kept | undefined => {
+  const ownersOf = (looked: Kept, events: LookedAt): Promise<Owners | undefined> =>
+    (looked.owners ??= looked.isSmall.then(() => madeOwners(events)));
+
+  /** Persons are listed only where there is a table to be made: of too many rows that would be read for nothing. */
+  const tableOf = async (looked: Kept, events: LookedAt): Promise<string | undefined> => {
+    if (!(await looked.isSmall)) return undefined;
+    const owners = await ownersOf(looked, events);
+    return owners && madeTable(events, owners);
+  };
+
+  const keptFor = (events: LookedAt, asks: Asks): Kept | undefined => {
     const key = createHash('sha256').update(events.paths.join('\n')).digest('hex');
     let found = kept?.key === key ? kept : undefined;
     if (found !== undefined) asked = [];
-    else if (!isTied) return undefined;
+    else if (!asks.isTied) return undefined;
     const isRepeated = found !== undefined || asks.isRepeated || asked.includes(key);
-    const wantsTable = isTied && isResolved && isRepeated;
+    const wantsTable = asks.isTied && asks.isResolved && isRepeated;
     if (found === undefined) {
       asked = [key, ...asked.filter((one) => one !== key)].slice(0, REMEMBERED);
-      const wantsNumbers = isNumbered && isSorted;
-      if (!(wantsTable || wantsNumbers) || (kept !== undefined && kept.using > 0)) return undefined;
-      found = { key, owners: madeOwners(events), using: 0 };
+      if (!(wantsTable || wantsNumbers(asks)) || (kept !== undefined && kept.using > 0)) return undefined;
+      found = { key, isSmall: begun(events), using: 0 };
       kept = found;
     }
-    if (wantsTable) found.table ??= found.owners.then((owners) => owners && madeTable(events, owners));
+    if (wantsTable) found.table ??= tableOf(found, events);
     return found;
   };
 
-  const foundIn = async (
-    { table, owners }: Kept,
-    { isResolved, isNumbered, isSorted }: Asks,
-  ): Promise<Found | undefined> => {
-    const made = isResolved ? await table : undefined;
-    if (made !== undefined)
-      return { events: isNumbered ? `(SELECT * REPLACE (enum_code(person_id) AS person_id) FROM ${made})` : made };
-    const known = isNumbered && isSorted ? await owners : undefined;
-    if (known === undefined) return undefined;
-    const { type, ties } = known;
-    return { persons: { ties, personOf: (tied, own) => `enum_code(coalesce(${tied}, (${own})::${type}))` } };
+  const foundIn = async (looked: Kept, events: LookedAt, asks: Asks): Promise<Found | undefined> => {
+    const table = asks.isResolved ? await looked.table : undefined;
+    if (table !== undefined)
+      return {
+        events: asks.isNumbered ? `(SELECT * REPLACE (enum_code(person_id) AS person_id) FROM ${table})` : table,
+      };
+    const owners = wantsNumbers(asks) ? await ownersOf(looked, events) : undefined;
+    if (owners === undefined) return undefined;
+    const { type, ties } = owners;
+    return { persons: { ties, personOf: (tied, own) => `enum_code(${listedPerson(type, tied, own)})` } };
   };
 
   return {
@@ -161,7 +181,7 @@ export function resolvedEvents(
       if (looked === undefined) return work(undefined);
       looked.using += 1;
       try {
-        const found = await foundIn(looked, asks);
+        const found = await foundIn(looked, events, asks);
         if (found !== undefined) return await work(found);
       } catch {
         // The memory of what is kept may be what is missing. Whatever else it is, the files tell it too.

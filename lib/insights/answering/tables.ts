@@ -199,6 +199,10 @@ export function relation(table: string, columns: ReadonlySet<string>, sources: S
 const listed = (columns: readonly string[]): string =>
   columns.length === 0 ? '1 AS nothing' : columns.map(columnText).join(', ');
 
+/** Returns SQL of the person whom an event tells itself, where nobody is known to have its distinct_id. */
+export const ownPerson = (column: (name: string) => string): string =>
+  `coalesce(${column('person_id')}, ${column('distinct_id')})`;
+
 const textOfPerson = (tied: string, own: string): string => `coalesce(${tied}, ${own})`;
 
 function events(
@@ -217,8 +221,7 @@ function events(
     return column === undefined ? dialect.property(lake('properties'), property) : lake(column);
   };
   const values = [...columns].map((column) => {
-    if (column === 'person_id')
-      return `${personOf('ties.person_id', `coalesce(${lake('person_id')}, ${lake('distinct_id')})`)} AS person_id`;
+    if (column === 'person_id') return `${personOf('ties.person_id', ownPerson(lake))} AS person_id`;
     if (column === 'person_created_us') return 'ties.person_created_us';
     if (column === 'person_properties') return `coalesce(${lake(column)}, people.properties) AS person_properties`;
     if (column === 'session_id') return `nullif(${textOf('$session_id')}, '') AS session_id`;

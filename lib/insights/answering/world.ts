@@ -199,6 +199,7 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
           isTied,
           isResolved: tables.every(([table, columns]) => isOfResolved(table, columns)) && !READS_JSON.test(written),
           isNumbered:
+            isTied &&
             tables.every(([table, columns]) => readsOnlyPersonIds(table, columns)) &&
             onlyTellsApart(checked.query, 'events', 'person_id'),
           isSorted: SORTS.test(written),

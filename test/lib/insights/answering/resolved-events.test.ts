@@ -39,12 +39,12 @@ const NOTHING = undefined;
 const A_TABLE = { events: expect.any(String) };
 const PERSONS = { persons: { ties: expect.any(String), personOf: expect.any(Function) } };
 
-/** SQL of the events' times and persons, by what there is. */
+/** SQL of the resolved events, by what there is. */
 const whose = (found: Found): string => {
   if (found === undefined) throw new Error('there is nothing');
-  if ('events' in found) return `SELECT timestamp_us, person_id FROM ${found.events} ORDER BY timestamp_us`;
+  if ('events' in found) return `SELECT * FROM ${found.events} ORDER BY timestamp_us`;
   const { ties, personOf } = found.persons;
-  return `SELECT timestamp_us, ${personOf('ties.person_id', 'coalesce(lake.person_id, lake.distinct_id)')}
+  return `SELECT event, timestamp_us, ${personOf('ties.person_id', 'coalesce(lake.person_id, lake.distinct_id)')}
     FROM ${EVENTS} AS lake LEFT JOIN ${ties} AS ties ON lake.distinct_id = ties.distinct_id ORDER BY timestamp_us`;
 };
 
@@ -52,9 +52,9 @@ test('a table of the events and of whose they are is made when they are asked ab
   const { resolved, events, rowsOf } = await keeper();
   expect(await resolved.during(events, TEXTS, told)).toEqual(NOTHING);
   expect(await resolved.during(events, TEXTS, (found) => rowsOf(whose(found)))).toEqual([
-    ['1', 'ada'],
-    ['2', 'ada'],
-    ['3', 'own'],
+    ['seen', '1', 'ada'],
+    ['paid', '2', 'ada'],
+    ['seen', '3', 'own'],
   ]);
 });
 
@@ -75,9 +75,9 @@ test('where numbers do for persons, the table has numbers', async () => {
   const { resolved, events, rowsOf } = await keeper();
   await resolved.during(events, NUMBERS, told);
   expect(await resolved.during(events, NUMBERS, (found) => rowsOf(whose(found)))).toEqual([
-    ['1', '0'],
-    ['2', '0'],
-    ['3', '1'],
+    ['seen', '1', '0'],
+    ['paid', '2', '0'],
+    ['seen', '3', '1'],
   ]);
 });
 
@@ -87,9 +87,9 @@ test('who sorts events by persons has numbers for them at once, and the table wh
   expect(first).toEqual({
     found: PERSONS,
     rows: [
-      ['1', '0'],
-      ['2', '0'],
-      ['3', '1'],
+      ['seen', '1', '0'],
+      ['paid', '2', '0'],
+      ['seen', '3', '1'],
     ],
   });
   expect(await resolved.during(events, SORTED, told)).toEqual(A_TABLE);
@@ -120,7 +120,9 @@ test('what fails with the table is done without it, and the table is gone', asyn
 });
 
 test('there is none of too many events, but numbers for persons', async () => {
-  const { resolved, events } = await keeper('SELECT 12_000_001');
+  const { resolved, events, rowsOf } = await keeper('SELECT 12_000_001');
   for (let n = 0; n < 3; n += 1) expect(await resolved.during(events, TEXTS, told)).toEqual(NOTHING);
+  // Nobody was listed for a table that there cannot be.
+  expect(await rowsOf('SELECT type_name FROM duckdb_types() WHERE NOT internal')).toEqual([]);
   expect(await resolved.during(events, SORTED, told)).toEqual(PERSONS);
 });
