@@ -31,14 +31,22 @@ export const api = createClient<paths>({
   credentials: 'omit',
 });
 
+/** Returns how a request names the key of the session; null: nobody is signed in. */
+function credentials(): string | null {
+  const key = sessionKey();
+  return key === null ? null : `Bearer ${key}`;
+}
+
 api.use({
   onRequest: ({ request }) => {
-    const key = sessionKey();
-    if (key !== null) request.headers.set('Authorization', `Bearer ${key}`);
+    const own = credentials();
+    if (own !== null) request.headers.set('Authorization', own);
     return request;
   },
-  onResponse: ({ response }) => {
-    if (response.status === 401 && sessionKey() !== null) signOut();
+  onResponse: ({ request, response }) => {
+    const own = credentials();
+    // What was asked with a key of before, and is answered late, says nothing about the key of now.
+    if (response.status === 401 && own !== null && request.headers.get('Authorization') === own) signOut();
     return response;
   },
 });

@@ -40,7 +40,16 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     // Not before it is known whether there is a link.
     const toggle = page.getByRole('switch', { name: 'Anybody who has the link', disabled: false });
     // Not by the pointer: the dialog still moves.
+    const { promise: isTime, resolve: write } = Promise.withResolvers<void>();
+    await page.route('**/sharing/', async (asked) => {
+      if (asked.request().method() === 'PATCH') await isTime;
+      await asked.continue();
+    });
     await toggle.press('Space');
+    await expectSeen(page.getByRole('switch', { name: 'Anybody who has the link', checked: true }));
+    // A link before it is written may be one that never opens anything.
+    expect(await page.getByText('/shared/').count()).toBe(0);
+    write();
     const link = await page.getByText('/shared/').first().textContent();
     const shared = await fetch(String(link));
     expect(await shared.text()).toContain('Second');

@@ -17,6 +17,9 @@ interface SharingProps {
   readonly id: number;
 }
 
+/** In the place of a token that the service has not told yet. */
+const NO_LINK_YET = '';
+
 /** The link by which anybody sees the dashboard: made, ended, changed for another one. */
 export function Sharing({ project, id }: SharingProps) {
   const queries = useQueryClient();
@@ -33,8 +36,8 @@ export function Sharing({ project, id }: SharingProps) {
     what: 'the page',
     read: () => readSharing(project, id),
     write: async (change, over) => {
-      // At once: it can be taken back.
-      show({ ...over, value: { ...over.value, ...change } });
+      // At once: it can be taken back. But no link: opening makes another one, where there was one before.
+      show({ ...over, value: { ...over.value, ...change, access_token: NO_LINK_YET } });
       try {
         show(await writeSharing(project, id, over, change));
       } catch (problem) {
@@ -68,7 +71,7 @@ export function Sharing({ project, id }: SharingProps) {
               seen !== undefined && void send({ enabled: event.currentTarget.checked }, seen).catch(tellProblem)
             }
           />
-          {data?.enabled === true && (
+          {data?.enabled === true && data.access_token !== NO_LINK_YET && (
             <>
               <Text size="sm">Link</Text>
               <Copied value={link} what="the link" />
