@@ -1,6 +1,6 @@
 /** Batch exports of a project, their runs, logs and backfills. */
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
-import { answered, api, cursorOf, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { answered, api, cursorOf, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { INTERVALS_MS } from './intervals.ts';
 import { usePaged } from './paged.ts';
 import { polled } from './polling.ts';
@@ -67,7 +67,10 @@ export const writeExport = (
     }),
   );
 
-/** Returns the steps by which destinations of these types are tested; undefined: this service has none of the type. */
+/**
+ * Returns the steps by which destinations of these types are tested (undefined: this service has none of the type), and why
+ * it is not known which types there are.
+ */
 export function useDestinationTests(project: string, types: readonly string[]) {
   const found = useQueries({
     queries: types.map((type) => ({
@@ -84,9 +87,13 @@ export function useDestinationTests(project: string, types: readonly string[]) {
   });
   return {
     isPending: found.some(({ isPending }) => isPending),
+    error: found.map(({ error }) => error).find((error) => error !== null && !isOfType(error)) ?? null,
     steps: (type: string) => found[types.indexOf(type)]?.data?.steps,
   };
 }
+
+/** Is it a refusal of a type that this service does not have? */
+const isOfType = (error: Error): boolean => error instanceof Refusal && error.status === 400;
 
 /** Backfills deliver the past, however long ago it was. */
 const BEGINNING = '1970-01-01T00:00:00Z';

@@ -21,12 +21,11 @@ export function useOrganizationId(project: string): string | undefined {
   return useProject(project).data?.organization;
 }
 
-export function useOrganization(id: string | undefined) {
+export function useOrganization(id: string) {
   return useQuery({
     queryKey: ['organization', id],
-    enabled: id !== undefined,
     queryFn: () =>
-      answered(api.GET('/api/organizations/{organization_id}/', { params: { path: { organization_id: id ?? '' } } })),
+      answered(api.GET('/api/organizations/{organization_id}/', { params: { path: { organization_id: id } } })),
   });
 }
 
@@ -51,14 +50,13 @@ export function useInvitePreview(id: string) {
   });
 }
 
-export function useInvites(organization: string | undefined) {
+export function useInvites(organization: string) {
   return useQuery({
     queryKey: ['invites', organization],
-    enabled: organization !== undefined,
     queryFn: () =>
       answered(
         api.GET('/api/organizations/{organization_id}/invites/', {
-          params: { path: { organization_id: organization ?? '' }, query: { limit: PEOPLE_PAGE } },
+          params: { path: { organization_id: organization }, query: { limit: PEOPLE_PAGE } },
         }),
       ),
   });

@@ -1,8 +1,8 @@
 import { Box, Code, Select, Stack, Text } from '@mantine/core';
 import { answered, api, type Schemas } from '../client/api.ts';
-import { useOrganizationId } from '../client/organization.ts';
 import { usePaged } from '../client/paged.ts';
-import { useParam, useView } from '../parts/address.ts';
+import { useView } from '../parts/address.ts';
+import { InOrganization } from '../parts/in-organization.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
@@ -29,49 +29,53 @@ const WORDS: Readonly<Record<Entry['scope'], string>> = {
 const SCOPES = Object.keys(WORDS) as Entry['scope'][];
 
 export default function Activity() {
-  const organization = useOrganizationId(useParam('project'));
+  return (
+    <Page title="Activity log">
+      <InOrganization>{(organization) => <Entries organization={organization} />}</InOrganization>
+    </Page>
+  );
+}
+
+function Entries({ organization }: { readonly organization: string }) {
   const [view, setView] = useView();
   const scope = SCOPES.find((one) => one === view['scope']);
   const entries = usePaged<Entry>({
     key: ['activity', organization, scope],
-    enabled: organization !== undefined,
     read: (cursor) =>
       answered(
         api.GET('/api/organizations/{organization_id}/activity/', {
           params: {
-            path: { organization_id: organization ?? '' },
+            path: { organization_id: organization },
             query: { ...(scope === undefined ? {} : { scope }), ...cursor },
           },
         }),
       ),
   });
   return (
-    <Page title="Activity log">
-      <Stack>
-        <Select
-          label="About"
-          maw={260}
-          data={SCOPES.map((one) => ({ value: one, label: WORDS[one] }))}
-          value={scope ?? null}
-          placeholder="everything"
-          clearable
-          clearButtonProps={{ 'aria-label': 'Everything' }}
-          onChange={(value) => setView({ scope: value ?? undefined })}
-        />
-        <Listing
-          label="Activity"
-          {...entries}
-          rowKey={({ id }) => id}
-          empty={<Text>Nothing has happened.</Text>}
-          columns={[
-            { name: 'Who', cell: (entry) => <Box miw={{ lg: '10rem' }}>{whoDid(entry)}</Box>, from: 'sm' },
-            { name: 'What', cell: (entry) => <What entry={entry} /> },
-            { name: 'Key', cell: ({ key_mask }) => <span className="one-line">{key_mask ?? '–'}</span>, from: 'md' },
-            { name: 'When', cell: ({ created_at }) => <Instant at={created_at} /> },
-          ]}
-        />
-      </Stack>
-    </Page>
+    <Stack>
+      <Select
+        label="About"
+        maw={260}
+        data={SCOPES.map((one) => ({ value: one, label: WORDS[one] }))}
+        value={scope ?? null}
+        placeholder="everything"
+        clearable
+        clearButtonProps={{ 'aria-label': 'Everything' }}
+        onChange={(value) => setView({ scope: value ?? undefined })}
+      />
+      <Listing
+        label="Activity"
+        {...entries}
+        rowKey={({ id }) => id}
+        empty={<Text>Nothing has happened.</Text>}
+        columns={[
+          { name: 'Who', cell: (entry) => <Box miw={{ lg: '10rem' }}>{whoDid(entry)}</Box>, from: 'sm' },
+          { name: 'What', cell: (entry) => <What entry={entry} /> },
+          { name: 'Key', cell: ({ key_mask }) => <span className="one-line">{key_mask ?? '–'}</span>, from: 'md' },
+          { name: 'When', cell: ({ created_at }) => <Instant at={created_at} /> },
+        ]}
+      />
+    </Stack>
   );
 }
 

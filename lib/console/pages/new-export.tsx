@@ -12,7 +12,7 @@ import { ExportFields, NEW_EXPORT, webhookOf } from '../parts/exports/export-fie
 import { useForm } from '../parts/form.ts';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
-import { tell } from '../parts/problem.tsx';
+import { Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 
 export default function NewExport() {
@@ -69,6 +69,7 @@ export default function NewExport() {
           <Radio.Group label="Where to" value={type} onChange={choose}>
             <Stack gap="xs" mt="xs">
               {tests.isPending && <Loading size="sm" />}
+              <Problem error={tests.error} />
               {DESTINATIONS.filter((one) => tests.steps(one.type) !== undefined).map((one) => (
                 <Radio key={one.type} value={one.type} label={one.type} description={one.about} />
               ))}

@@ -3,18 +3,12 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useMe } from '../client/access.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
-import {
-  LEVELS,
-  levelName,
-  useInvites,
-  useMembers,
-  useOrganization,
-  useOrganizationId,
-} from '../client/organization.ts';
-import { useParam, useView } from '../parts/address.ts';
+import { LEVELS, levelName, useInvites, useMembers, useOrganization } from '../client/organization.ts';
+import { useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Copied } from '../parts/copied.tsx';
 import { useForm } from '../parts/form.ts';
+import { InOrganization } from '../parts/in-organization.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
@@ -30,49 +24,52 @@ const ADMIN = 8;
 const FEW = 10;
 
 export default function People() {
-  const organization = useOrganizationId(useParam('project'));
-  const { data: own } = useOrganization(organization);
-  const isAdmin = (own?.membership_level ?? 0) >= ADMIN;
   return (
     <Page title="People">
-      <Stack>
-        <Members organization={organization} isAdmin={isAdmin} />
-        <Title order={2} size="h4">
-          Invitations
-        </Title>
-        {isAdmin ? (
-          <NewInvite organization={organization} />
-        ) : (
-          <Text size="sm">Admins and owners of the organization invite people.</Text>
-        )}
-        <Invites organization={organization} />
-        <Title order={2} size="h4">
-          Who may do what
-        </Title>
-        <Table aria-label="Levels">
-          <Table.Tbody>
-            {LEVELS.map(({ label, may }) => (
-              <Table.Tr key={label}>
-                <Table.Th scope="row">{label}</Table.Th>
-                <Table.Td>{may}</Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Stack>
+      <InOrganization>{(organization) => <PeopleOf organization={organization} />}</InOrganization>
     </Page>
   );
 }
 
 interface OfOrganization {
-  readonly organization: string | undefined;
+  readonly organization: string;
+}
+
+function PeopleOf({ organization }: OfOrganization) {
+  const { data: own, error } = useOrganization(organization);
+  const isAdmin = (own?.membership_level ?? 0) >= ADMIN;
+  return (
+    <Stack>
+      <Members organization={organization} isAdmin={isAdmin} />
+      <Title order={2} size="h4">
+        Invitations
+      </Title>
+      <Problem error={own === undefined ? error : null} />
+      {isAdmin && <NewInvite organization={organization} />}
+      {own !== undefined && !isAdmin && <Text size="sm">Admins and owners of the organization invite people.</Text>}
+      <Invites organization={organization} />
+      <Title order={2} size="h4">
+        Who may do what
+      </Title>
+      <Table aria-label="Levels">
+        <Table.Tbody>
+          {LEVELS.map(({ label, may }) => (
+            <Table.Tr key={label}>
+              <Table.Th scope="row">{label}</Table.Th>
+              <Table.Td>{may}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Stack>
+  );
 }
 
 function Members({ organization, isAdmin }: OfOrganization & { readonly isAdmin: boolean }) {
   const queries = useQueryClient();
   const { data: me } = useMe();
   const { data, error, refetch } = useMembers(organization);
-  const path = (user: string) => ({ organization_id: organization ?? '', user__uuid: user });
+  const path = (user: string) => ({ organization_id: organization, user__uuid: user });
   const renew = () => queries.invalidateQueries({ queryKey: ['members', organization] });
   const setLevel = async (user: string, level: Level): Promise<void> => {
     try {
@@ -168,7 +165,7 @@ function NewInvite({ organization }: OfOrganization) {
     setMade(
       await answered(
         api.POST('/api/organizations/{organization_id}/invites/', {
-          params: { path: { organization_id: organization ?? '' } },
+          params: { path: { organization_id: organization } },
           body: { target_email, level: Number(level) as Level },
         }),
       ),
@@ -210,7 +207,7 @@ function Invites({ organization }: OfOrganization) {
   const remove = async (id: string): Promise<void> => {
     await answered(
       api.DELETE('/api/organizations/{organization_id}/invites/{id}/', {
-        params: { path: { organization_id: organization ?? '', id } },
+        params: { path: { organization_id: organization, id } },
       }),
     );
     await queries.invalidateQueries({ queryKey: ['invites', organization] });

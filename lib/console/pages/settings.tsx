@@ -32,7 +32,7 @@ import { useVersionedWrite } from '../parts/versioned-write.tsx';
 export default function Settings() {
   const id = useParam('project');
   const { data: seen, error, refetch } = useProjectSettings(id);
-  const { data: organization } = useOrganizationSettings(seen?.value.organization);
+  const { data: organization, error: refusal } = useOrganizationSettings(seen?.value.organization);
   if (seen === undefined) {
     return (
       <Page title="Settings">
@@ -45,7 +45,7 @@ export default function Settings() {
       <Stack maw={720}>
         <ProjectSettings seen={seen} />
         <TokenSettings project={seen.value} />
-        {organization !== undefined && <OrganizationSettings seen={organization} />}
+        {organization === undefined ? <Problem error={refusal} /> : <OrganizationSettings seen={organization} />}
       </Stack>
     </Page>
   );

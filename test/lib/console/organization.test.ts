@@ -75,11 +75,31 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     await expectSeen(make.and(reader.page.locator('[aria-disabled=true]')));
     expect(await make.getAttribute('aria-description')).toBe('Your key lacks the scope dashboard:write');
     await reader.page.getByRole('link', { name: 'Exports' }).click();
-    await expectSeen(reader.page.getByRole('alert').filter({ hasText: 'batch_export:read' }));
+    const refusal = (scope: string) => reader.page.getByRole('alert').filter({ hasText: scope });
+    await expectSeen(refusal('batch_export:read'));
+    await reader.page.goto(`${service().address}/#${at('/exports/new')}`);
+    await expectSeen(refusal('batch_export:read'));
+    for (const name of ['People', 'Settings']) {
+      await reader.page.getByRole('link', { name }).click();
+      await expectSeen(refusal('organization:read'));
+    }
 
     await button(row(page, 'Keys', 'Reader'), 'Revoke').click();
     await button(page.getByRole('dialog'), 'Revoke').click();
     await row(page, 'Keys', 'Reader').waitFor({ state: 'detached' });
+  });
+
+  test('says to a key that may not see the project what it lacks, where people and what they did would be', async () => {
+    const { body } = await service().call('POST', '/api/personal_api_keys/', {
+      label: 'Members only',
+      scopes: ['organization_member:read', 'activity_log:read'],
+    });
+    const { page } = await open(at('/people'), { key: String(body['value']) });
+    for (const name of ['Activity log', 'People']) {
+      await page.getByRole('link', { name }).click();
+      await expectSeen(page.getByRole('heading', { name, level: 1 }));
+      await expectSeen(page.getByRole('main').getByRole('alert').filter({ hasText: 'project:read' }));
+    }
   });
 
   test('tells who did what, renames the project, changes its token and deletes one whose name is typed again', async () => {
