@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { useMe, useOwnKey } from '../client/access.ts';
 import { signOut } from '../client/session.ts';
 import { Loading } from './loading.tsx';
+import { Problem } from './problem.tsx';
 
 /** Leads to the home of the first project. */
 export function Start() {
@@ -15,6 +16,13 @@ export function Start() {
     return (
       <Center component="main" mih="100vh">
         <Loading />
+      </Center>
+    );
+  }
+  if (me.error !== null) {
+    return (
+      <Center component="main" mih="100vh" p="md">
+        <Problem error={me.error} retry={() => void me.refetch()} />
       </Center>
     );
   }

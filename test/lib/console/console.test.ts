@@ -66,6 +66,27 @@ describeConsole('the console', ({ service, open, at, api }) => {
     expect(await stored(page)).toEqual([[service().key], []]);
   });
 
+  test('asks for the project where the key cannot tell it, and says when the service does not', async () => {
+    const scopes = ['project:read', 'dashboard:read'];
+    const { body } = await service().call('POST', '/api/personal_api_keys/', { label: 'Of dashboards', scopes });
+    const { page } = await open('/', { key: String(body['value']) });
+    await expectSeen(page.getByText('The key lacks the scope user:read'));
+    await page.getByRole('textbox', { name: 'Project’s number' }).fill(service().project);
+    await button(page, 'Open').click();
+    await expectSeen(page.getByRole('heading', { name: 'Default project' }));
+
+    const detail = 'Request was throttled.';
+    await page.route('**/api/users/**', (asked) =>
+      asked.fulfill({ status: 429, json: { type: 'throttled_error', code: 'throttled', detail, attr: null } }),
+    );
+    await page.goto(`${service().address}/#/`);
+    await page.reload();
+    await expectSeen(page.getByText(detail));
+    await page.unroute('**/api/users/**');
+    await button(page, 'Try again').click();
+    await expectSeen(page.getByRole('heading', { name: 'Which project?' }));
+  });
+
   test('shows what strangers have named as text, whatever they say', async () => {
     const { page, complaints } = await open(at('/events'));
     await service().send({
