@@ -1,6 +1,7 @@
 /** Events and persons in the console, as they arrive and as files bring them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { obstacles } from '../../support/browser.ts';
 import { button, describeConsole, expectSeen, HOSTILE, row, seenAfterReloads } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
@@ -72,11 +73,7 @@ describeConsole('events in the console', ({ service, open, at }) => {
   test('imports a file that is chosen: its first records, its columns, how far it is, and what was rejected', async () => {
     const { page, complaints } = await open(at('/import'));
     await expectSeen(page.getByText('Nothing was imported here yet.'));
-    const choose = async (name: string, content: string): Promise<void> => {
-      const [chooser] = await Promise.all([page.waitForEvent('filechooser'), button(page, 'Choose a file').click()]);
-      await chooser.setFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) });
-    };
-    await choose(`${HOSTILE}.csv`, `Action,Who,When\nimported,ada,2025-12-31\n${HOSTILE},ada,never\n`);
+    await choose(page, `${HOSTILE}.csv`, `Action,Who,When\nimported,ada,2025-12-31\n${HOSTILE},ada,never\n`);
     await expectSeen(page.getByText('no known format'));
     await page.getByLabel('Event').selectOption('Action');
     await page.getByLabel('Person (distinct_id)').selectOption('Who');
@@ -96,7 +93,7 @@ describeConsole('events in the console', ({ service, open, at }) => {
     const rejected = join(temporaryFolder(), 'rejected.csv');
     await download.saveAs(rejected);
     expect(readFileSync(rejected, 'utf8')).toBe(`Action,Who,When\n${HOSTILE},ada,never\n`);
-    await choose('again.jsonl', '{"event":"imported","distinct_id":"ada","timestamp":"2025-12-31"}\n');
+    await choose(page, 'again.jsonl', '{"event":"imported","distinct_id":"ada","timestamp":"2025-12-31"}\n');
     await expectSeen(page.getByText('It is read as JSON lines'));
     await page.getByRole('region', { name: 'Import again.jsonl' }).getByRole('button', { name: 'Cancel' }).click();
     await expectSeen(row(page, 'Imports', 'Cancelled'));
@@ -105,4 +102,44 @@ describeConsole('events in the console', ({ service, open, at }) => {
     expect(await page.title()).not.toBe('taken');
     expect(complaints).toEqual([]);
   });
+
+  test('imports the file that was chosen last, and shows it as it is to be read, in whatever order answers come', async () => {
+    const { page } = await open(at('/import'));
+    const first = Promise.withResolvers<void>();
+    await page.route('**/imports/', async (asked) => {
+      if (asked.request().postData()?.includes('first.csv') === true) await first.promise;
+      await asked.continue();
+    });
+    await choose(page, 'first.csv', 'Action\nleft\n');
+    await choose(page, 'second.csv', 'Action,Who,When\nimported,ada,2025-12-31\n');
+    await expectSeen(page.getByText('no known format'));
+    first.resolve();
+    await expectSeen(row(page, 'Imports', 'first.csv').filter({ hasText: 'Cancelled' }));
+    await expectSeen(page.getByRole('region', { name: 'Import second.csv' }));
+
+    const late = Promise.withResolvers<void>();
+    await page.route('**/preview/', async (asked) => {
+      if (asked.request().postData()?.includes('distinct_id') === false) await late.promise;
+      await asked.continue();
+    });
+    await page.getByLabel('Event').selectOption('Action');
+    const answer = page.waitForResponse(
+      (one) => one.url().endsWith('/preview/') && !one.request().postData()?.includes('Who'),
+    );
+    await page.getByLabel('Person (distinct_id)').selectOption('Who');
+    await page.getByLabel('Time').selectOption('When');
+    await expectSeen(row(page, 'First records', 'imported'));
+    late.resolve();
+    await (await answer).finished();
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+    expect(await row(page, 'First records', 'imported').count()).toBe(1);
+    await button(page, 'Import').click();
+    await expectSeen(row(page, 'Imports', 'second.csv').getByText('1 event added'));
+  });
 });
+
+/** Chooses a file with the button that asks for one. */
+async function choose(page: Page, name: string, content: string): Promise<void> {
+  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), button(page, 'Choose a file').click()]);
+  await chooser.setFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) });
+}

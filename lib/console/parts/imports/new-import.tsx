@@ -29,6 +29,10 @@ export function NewImport({ project }: { readonly project: string }) {
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const [preview, setPreview] = useState<Preview | null>(null);
   const [reading, setReading] = useState<Reading>({});
+  /** How the file is to be read by what was chosen last: an upload that ends meets what was chosen while it went on. */
+  const lastReading = useRef<Reading>({});
+  /** How often was asked how a file is read. Only the last answer is shown, in whatever order they come. */
+  const looks = useRef(0);
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
   const upload = useRef<AbortController | null>(null);
@@ -36,12 +40,29 @@ export function NewImport({ project }: { readonly project: string }) {
   useEffect(() => () => upload.current?.abort(), []);
 
   const renew = () => queries.invalidateQueries({ queryKey: importsKey(project) });
+  const choose = (next: Reading): void => {
+    lastReading.current = next;
+    setReading(next);
+  };
   const reset = (): void => {
     upload.current?.abort();
+    looks.current += 1;
     setChosen(null);
     setPreview(null);
-    setReading({});
+    choose({});
   };
+
+  /** Shows how a file is read, unless that was asked again meanwhile, or the file is no longer there. */
+  async function look(one: Import): Promise<void> {
+    looks.current += 1;
+    const own = looks.current;
+    try {
+      const found = await previewImport(project, one, lastReading.current);
+      if (own === looks.current) setPreview(found);
+    } catch (problem) {
+      if (own === looks.current) throw problem;
+    }
+  }
 
   async function attempt(act: () => Promise<void>): Promise<void> {
     setBusy(true);
@@ -59,6 +80,8 @@ export function NewImport({ project }: { readonly project: string }) {
   const take = (file: File | null): void => {
     if (file === null) return;
     setError(null);
+    // Another file in the place of one that has not begun.
+    upload.current?.abort();
     const stop = new AbortController();
     upload.current = stop;
     void send(file, stop.signal).catch((problem: unknown) => {
@@ -68,6 +91,10 @@ export function NewImport({ project }: { readonly project: string }) {
 
   async function send(file: File, signal: AbortSignal): Promise<void> {
     const one = await createImport(project, file);
+    if (signal.aborted) {
+      await cancelImport(project, one);
+      return renew();
+    }
     setChosen({ one, uploaded: 0 });
     let isShown = false;
     await sendFile(project, one, file, {
@@ -75,17 +102,17 @@ export function NewImport({ project }: { readonly project: string }) {
       onPart: (uploaded) => {
         if (signal.aborted) return;
         setChosen({ one, uploaded });
-        if (!isShown) void previewImport(project, one, {}).then(setPreview, setError);
+        if (!isShown) void look(one).catch(setError);
         isShown = true;
       },
     });
     // Parquet is read from its end.
-    setPreview(await previewImport(project, one, {}));
+    if (!signal.aborted) await look(one);
   }
 
   const read = (one: Import, next: Reading): void => {
-    setReading(next);
-    void attempt(async () => setPreview(await previewImport(project, one, next)));
+    choose(next);
+    void attempt(() => look(one));
   };
 
   if (chosen === null) {
