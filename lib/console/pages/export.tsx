@@ -3,20 +3,19 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { answered, api } from '../client/api.ts';
 import { type BatchExport, exportKey, useExport } from '../client/exports.ts';
+import { ActButton } from '../parts/act-button.tsx';
 import { useParam, useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Backfills } from '../parts/exports/backfills.tsx';
 import { ExportSettings } from '../parts/exports/export-settings.tsx';
 import { Logs } from '../parts/exports/logs.tsx';
 import { Runs } from '../parts/exports/runs.tsx';
-import { useSubmission } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
-import { Problem, tell, tellProblem } from '../parts/problem.tsx';
-import { ScopedButton } from '../parts/scoped-button.tsx';
+import { Problem, tell } from '../parts/problem.tsx';
 
 export default function Export() {
   const project = useParam('project');
@@ -116,7 +115,6 @@ function About({ one }: { readonly one: BatchExport }) {
 /** Pauses at once, and takes it back with one click; going on asks whether the pause shall be made up for. */
 function PauseButton({ project, one }: { readonly project: string; readonly one: BatchExport }) {
   const queries = useQueryClient();
-  const { isBusy, attempt } = useSubmission();
   const params = { path: { project_id: project, id: one.id } };
   const changed = async (request: Promise<unknown>, done: string): Promise<void> => {
     await request;
@@ -129,17 +127,11 @@ function PauseButton({ project, one }: { readonly project: string; readonly one:
       changed(
         answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/pause/', { params })),
         `${one.name} is paused.`,
-      ).catch(tellProblem);
+      );
     return (
-      <ScopedButton
-        scope="batch_export:write"
-        variant="default"
-        size="xs"
-        loading={isBusy}
-        onClick={() => void attempt(pause)}
-      >
+      <ActButton scope="batch_export:write" size="xs" act={pause}>
         Pause
-      </ScopedButton>
+      </ActButton>
     );
   }
   return (

@@ -1,13 +1,13 @@
 import { Alert, Card, Center, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useMe } from '../client/access.ts';
 import { answered, api, Refusal, type Schemas } from '../client/api.ts';
 import { levelName, useInvitePreview } from '../client/organization.ts';
 import { signOut, useSessionKey } from '../client/session.ts';
 import { useParam } from '../parts/address.ts';
 import { Facts } from '../parts/facts.tsx';
+import { useSubmission } from '../parts/form.ts';
 import { localTime } from '../parts/instant.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -98,7 +98,7 @@ function Answer({ invite: { id, target_email } }: { readonly invite: Preview }) 
   const navigate = useNavigate();
   const queries = useQueryClient();
   const { data: me } = useMe();
-  const [error, setError] = useState<unknown>(null);
+  const { isBusy, error, attempt } = useSubmission();
   if (me === undefined) return <Loading />;
   if (me !== null && !isMaskOf(target_email, me.email)) {
     return (
@@ -110,21 +110,16 @@ function Answer({ invite: { id, target_email } }: { readonly invite: Preview }) 
       </>
     );
   }
-  async function accept(): Promise<void> {
-    setError(null);
-    try {
-      await answered(api.POST('/api/invites/{id}/accept/', { params: { path: { id } } }));
-      await queries.invalidateQueries({ queryKey: ['me'] });
-      void navigate({ to: '/' });
-    } catch (problem) {
-      setError(problem);
-    }
-  }
+  const accept = async (): Promise<void> => {
+    await answered(api.POST('/api/invites/{id}/accept/', { params: { path: { id } } }));
+    await queries.invalidateQueries({ queryKey: ['me'] });
+    void navigate({ to: '/' });
+  };
   return (
     <>
       {me !== null && <Text size="sm">You accept as {me.email}.</Text>}
       <Problem error={error} />
-      <ScopedButton scope="organization_member:write" onClick={() => void accept()}>
+      <ScopedButton scope="organization_member:write" loading={isBusy} onClick={() => void attempt(accept)}>
         Accept
       </ScopedButton>
     </>

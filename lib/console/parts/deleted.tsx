@@ -1,9 +1,8 @@
 import { Switch } from '@mantine/core';
 import { type QueryKey, useQueryClient } from '@tanstack/react-query';
+import { ActButton } from './act-button.tsx';
 import { useView } from './address.ts';
-import { useSubmission } from './form.ts';
-import { tell, tellProblem } from './problem.tsx';
-import { ScopedButton } from './scoped-button.tsx';
+import { tell } from './problem.tsx';
 
 /** Whether a list shows what was deleted instead; the address keeps it as `deleted`. */
 export function DeletedSwitch() {
@@ -29,14 +28,17 @@ interface RestoreButtonProps {
 /** Brings back what was deleted. */
 export function RestoreButton({ scope, name, restore, lists }: RestoreButtonProps) {
   const queries = useQueryClient();
-  const { isBusy, attempt } = useSubmission();
   const act = async (): Promise<void> => {
-    await restore().then(() => tell(`${name} is back.`), tellProblem);
-    for (const queryKey of lists) await queries.invalidateQueries({ queryKey });
+    try {
+      await restore();
+      tell(`${name} is back.`);
+    } finally {
+      for (const queryKey of lists) await queries.invalidateQueries({ queryKey });
+    }
   };
   return (
-    <ScopedButton scope={scope} variant="default" size="compact-xs" loading={isBusy} onClick={() => void attempt(act)}>
+    <ActButton scope={scope} act={act}>
       Restore
-    </ScopedButton>
+    </ActButton>
   );
 }

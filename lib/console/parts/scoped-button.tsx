@@ -2,7 +2,7 @@ import { Button, type ButtonProps, Tooltip } from '@mantine/core';
 import type { MouseEvent } from 'react';
 import { useScope } from '../client/access.ts';
 
-interface ScopedButtonProps extends ButtonProps {
+export interface ScopedButtonProps extends ButtonProps {
   /** What the key must be allowed for the action. */
   readonly scope: string;
   readonly type?: 'button' | 'submit';

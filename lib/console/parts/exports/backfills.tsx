@@ -3,10 +3,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { answered, api, type Schemas } from '../../client/api.ts';
 import { type Backfill, useBackfills } from '../../client/exports.ts';
+import { ActButton } from '../act-button.tsx';
 import { useForm } from '../form.ts';
 import { Instant, localRange } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
-import { Problem, tell, tellProblem } from '../problem.tsx';
+import { Problem, tell } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
 import { isOpen, StatusBadge } from '../status.tsx';
 
@@ -72,15 +73,14 @@ function CancelBackfill({ project, one }: { readonly project: string; readonly o
         api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/{backfill_id}/cancel/', { params: { path } }),
       );
       tell('The backfill is cancelled.');
-    } catch (error) {
-      tellProblem(error);
+    } finally {
+      await queries.invalidateQueries({ queryKey: ['backfills', project, one.batch_export] });
     }
-    await queries.invalidateQueries({ queryKey: ['backfills', project, one.batch_export] });
   };
   return (
-    <ScopedButton scope="batch_export:write" size="compact-xs" variant="default" onClick={() => void cancel()}>
+    <ActButton scope="batch_export:write" act={cancel}>
       Cancel
-    </ScopedButton>
+    </ActButton>
   );
 }
 

@@ -2,11 +2,11 @@ import { Drawer, Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../../client/api.ts';
 import { type Run, useRun } from '../../client/exports.ts';
+import { ActButton } from '../act-button.tsx';
 import { Facts } from '../facts.tsx';
 import { Instant, localRange } from '../instant.tsx';
 import { Loading } from '../loading.tsx';
-import { Problem, tell, tellProblem } from '../problem.tsx';
-import { ScopedButton } from '../scoped-button.tsx';
+import { Problem, tell } from '../problem.tsx';
 import { isOpen, StatusBadge } from '../status.tsx';
 import { To } from '../to.tsx';
 
@@ -85,16 +85,15 @@ export function RunAction({ project, run }: { readonly project: string; readonly
     try {
       await answered<unknown>(request());
       tell(done);
-    } catch (error) {
-      tellProblem(error);
+    } finally {
+      // A retry is a backfill of one interval.
+      for (const list of ['runs', 'backfills'])
+        await queries.invalidateQueries({ queryKey: [list, project, run.batch_export] });
     }
-    // A retry is a backfill of one interval.
-    for (const list of ['runs', 'backfills'])
-      await queries.invalidateQueries({ queryKey: [list, project, run.batch_export] });
   };
   return (
-    <ScopedButton scope="batch_export:write" size="compact-xs" variant="default" onClick={() => void act()}>
+    <ActButton scope="batch_export:write" act={act}>
       {label}
-    </ScopedButton>
+    </ActButton>
   );
 }

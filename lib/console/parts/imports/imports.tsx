@@ -11,11 +11,11 @@ import {
   rejectedOf,
   useImports,
 } from '../../client/imports.ts';
+import { ActButton } from '../act-button.tsx';
 import { Instant } from '../instant.tsx';
 import { Label } from '../label.tsx';
 import { Listing } from '../listing.tsx';
 import { tell, tellProblem } from '../problem.tsx';
-import { ScopedButton } from '../scoped-button.tsx';
 import { TextButton } from '../text-button.tsx';
 
 const STATES: Readonly<Record<Import['state'], readonly [name: string, color: string]>> = {
@@ -118,15 +118,11 @@ function Backfills({ project, one }: { readonly project: string; readonly one: I
   const [begun, setBegun] = useState<readonly string[]>([]);
   const byExport = Map.groupBy(one.backfills, ({ export: id }) => id);
   const begin = async (id: string, name: string, start_at: string, end_at: string): Promise<void> => {
-    try {
-      const params = { path: { project_id: project, id } };
-      const body = { start_at, end_at };
-      await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body }));
-      setBegun((before) => [...before, id]);
-      tell(`The backfill of ${name} has begun.`);
-    } catch (error) {
-      tellProblem(error);
-    }
+    const params = { path: { project_id: project, id } };
+    const body = { start_at, end_at };
+    await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body }));
+    setBegun((before) => [...before, id]);
+    tell(`The backfill of ${name} has begun.`);
   };
   return [...byExport].map(([id, ranges]) => {
     const name = ranges[0]?.name ?? '';
@@ -137,16 +133,14 @@ function Backfills({ project, one }: { readonly project: string; readonly one: I
         .toSorted()
         .at(-1) ?? '';
     return (
-      <ScopedButton
+      <ActButton
         key={id}
         scope="batch_export:write"
-        size="compact-xs"
-        variant="default"
         disabled={begun.includes(id)}
-        onClick={() => void begin(id, name, start, end)}
+        act={() => begin(id, name, start, end)}
       >
         Deliver it to {name}
-      </ScopedButton>
+      </ActButton>
     );
   });
 }
@@ -157,14 +151,13 @@ function CancelImport({ project, one }: { readonly project: string; readonly one
     try {
       await cancelImport(project, one);
       tell('The import is cancelled; what it has added stays.');
-    } catch (error) {
-      tellProblem(error);
+    } finally {
+      await queries.invalidateQueries({ queryKey: importsKey(project) });
     }
-    await queries.invalidateQueries({ queryKey: importsKey(project) });
   };
   return (
-    <ScopedButton scope="batch_import:write" size="compact-xs" variant="default" onClick={() => void cancel()}>
+    <ActButton scope="batch_import:write" act={cancel}>
       Cancel
-    </ScopedButton>
+    </ActButton>
   );
 }
