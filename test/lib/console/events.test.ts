@@ -111,7 +111,7 @@ describeConsole('events in the console', ({ service, open, at }) => {
       await asked.continue();
     });
     await choose(page, 'first.csv', 'Action\nleft\n');
-    await choose(page, 'second.csv', 'Action,Who,When\nimported,ada,2025-12-31\n');
+    await choose(page, 'second.csv', 'Action,Who,When\nkept,bob,2025-12-30\n');
     await expectSeen(page.getByText('no known format'));
     first.resolve();
     await expectSeen(row(page, 'Imports', 'first.csv').filter({ hasText: 'Cancelled' }));
@@ -128,11 +128,11 @@ describeConsole('events in the console', ({ service, open, at }) => {
     );
     await page.getByLabel('Person (distinct_id)').selectOption('Who');
     await page.getByLabel('Time').selectOption('When');
-    await expectSeen(row(page, 'First records', 'imported'));
+    await expectSeen(row(page, 'First records', 'kept'));
     late.resolve();
     await (await answer).finished();
     await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
-    expect(await row(page, 'First records', 'imported').count()).toBe(1);
+    expect(await row(page, 'First records', 'kept').count()).toBe(1);
     await button(page, 'Import').click();
     await expectSeen(row(page, 'Imports', 'second.csv').getByText('1 event added'));
   });
