@@ -1,5 +1,5 @@
 /** The console of `npm start` in a real browser: one service and one browser for all tests of a file. */
-import type { APIResponse, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { APIResponse, BrowserContextOptions, Locator, Page, Request } from 'playwright-core';
 import { describeInBrowser, type OpenPage } from './browser.ts';
 import { temporaryFolder } from './context.ts';
 import { type LocalService, startLocally } from './local-service.ts';
@@ -113,6 +113,16 @@ export const expectSeen = (locator: Locator): Promise<void> => locator.first().w
 /** Does what writes, until the service has written it: pages show some changes before. */
 export const whileWritten = (page: Page, act: () => Promise<void>): Promise<unknown> =>
   Promise.all([page.waitForResponse((one) => one.request().method() === 'PATCH' && one.ok()), act()]);
+
+/** Holds back requests to an address; resolves to what lets them go on. */
+export async function heldBack(page: Page, url: string, isHeld: (one: Request) => boolean): Promise<() => void> {
+  const { promise: isTime, resolve: release } = Promise.withResolvers<void>();
+  await page.route(url, async (asked) => {
+    if (isHeld(asked.request())) await isTime;
+    await asked.continue();
+  });
+  return release;
+}
 
 /** Returns the button of this name. */
 export const button = (page: Page | Locator, name: string): Locator => page.getByRole('button', { name, exact: true });

@@ -16,6 +16,7 @@ import {
 } from '../client/alerts.ts';
 import { answered, api, type Versioned } from '../client/api.ts';
 import { changedOf } from '../client/json.ts';
+import { ActButton } from '../parts/act-button.tsx';
 import { useParam } from '../parts/address.ts';
 import { AlertFields, SHOWN_FIELDS } from '../parts/alerts/alert-fields.tsx';
 import { AlertState, numberText } from '../parts/alerts/alert-state.tsx';
@@ -27,8 +28,7 @@ import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
-import { Problem, tell, tellProblem } from '../parts/problem.tsx';
-import { ScopedButton } from '../parts/scoped-button.tsx';
+import { Problem, tell } from '../parts/problem.tsx';
 import { To } from '../parts/to.tsx';
 import { Trouble } from '../parts/trouble.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
@@ -88,8 +88,6 @@ function AlertView({ project, seen }: AlertViewProps) {
     disputed: disputedFields<'enabled' | 'snoozed_until'>,
     look: show,
   });
-  const attempt = (change: Parameters<typeof switched.send>[0]): void =>
-    void switched.send(change, seen).catch(tellProblem);
   const remove = async (): Promise<void> => {
     await answered(
       api.DELETE('/api/projects/{project_id}/alerts/{id}/', { params: { path: { project_id: project, id } } }),
@@ -125,23 +123,13 @@ function AlertView({ project, seen }: AlertViewProps) {
               {(form) => <Select label="It does not look" data={SNOOZES} {...form.choice('snoozed_until')} />}
             </FormDialog>
           ) : (
-            <ScopedButton
-              scope="alert:write"
-              variant="default"
-              size="xs"
-              onClick={() => attempt({ snoozed_until: null })}
-            >
+            <ActButton scope="alert:write" size="xs" act={() => switched.send({ snoozed_until: null }, seen)}>
               Look again
-            </ScopedButton>
+            </ActButton>
           )}
-          <ScopedButton
-            scope="alert:write"
-            variant="default"
-            size="xs"
-            onClick={() => attempt({ enabled: !value.enabled })}
-          >
+          <ActButton scope="alert:write" size="xs" act={() => switched.send({ enabled: !value.enabled }, seen)}>
             {value.enabled ? 'Disable' : 'Enable'}
-          </ScopedButton>
+          </ActButton>
           <ConfirmButton label="Delete" scope="alert:write" act={remove}>
             {name} is gone, with what it found, and tells nobody any more.
           </ConfirmButton>

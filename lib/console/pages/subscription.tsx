@@ -15,6 +15,7 @@ import {
   subscriptionValues,
   writeSubscription,
 } from '../client/subscriptions.ts';
+import { ActButton } from '../parts/act-button.tsx';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { disputedFields } from '../parts/conflict-notice.tsx';
@@ -23,8 +24,7 @@ import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
-import { Problem, tell, tellProblem } from '../parts/problem.tsx';
-import { ScopedButton } from '../parts/scoped-button.tsx';
+import { Problem, tell } from '../parts/problem.tsx';
 import { useSubject } from '../parts/subscriptions/subject.ts';
 import { SubscriptionFields } from '../parts/subscriptions/subscription-fields.tsx';
 import { SubscriptionState } from '../parts/subscriptions/subscription-state.tsx';
@@ -124,14 +124,9 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
           >
             {(form) => <SubscriptionFields form={form} insights={known?.insights} />}
           </FormDialog>
-          <ScopedButton
-            scope="subscription:write"
-            variant="default"
-            size="xs"
-            onClick={() => void switched.send({ enabled: !value.enabled }, seen).catch(tellProblem)}
-          >
+          <ActButton scope="subscription:write" size="xs" act={() => switched.send({ enabled: !value.enabled }, seen)}>
             {value.enabled ? 'Disable' : 'Enable'}
-          </ScopedButton>
+          </ActButton>
           <ConfirmButton label="Delete" scope="subscription:write" act={remove}>
             {name} is not sent any more.
           </ConfirmButton>

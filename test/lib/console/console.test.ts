@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { builtConsole } from '../../../infra/local/console.ts';
 import { CONSOLE_FOLDER } from '../../../lib/api/console/folder.ts';
-import { button, describeConsole, expectSeen, HOSTILE, row } from '../../support/console.ts';
+import { button, describeConsole, expectSeen, HOSTILE, heldBack, row } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 describeConsole('the console', ({ service, open, at, api }) => {
@@ -49,11 +49,8 @@ describeConsole('the console', ({ service, open, at, api }) => {
   test('keeps who has signed in, whatever is answered late to the key of before', async () => {
     const { page } = await open(at('/home'), { key: 'phx_unknown' });
     await page.evaluate(() => sessionStorage.setItem('workspace-key', 'phx_unknown'));
-    const { promise: isTime, resolve: answer } = Promise.withResolvers<void>();
-    await page.route('**/api/users/**', async (asked) => {
-      if (asked.request().headers()['authorization'] === 'Bearer phx_unknown') await isTime;
-      await asked.continue();
-    });
+    const isOfBefore = (one: Request): boolean => one.headers()['authorization'] === 'Bearer phx_unknown';
+    const answer = await heldBack(page, '**/api/users/**', isOfBefore);
     await page.reload();
     await page.getByRole('textbox', { name: 'Personal API key' }).fill(service().key);
     await button(page, 'Sign in').click();

@@ -2,7 +2,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { MINUTE_MS } from '../../../lib/ports/units.ts';
 import { obstacles } from '../../support/browser.ts';
-import { button, describeConsole, expectSeen, HOSTILE, row, whileWritten } from '../../support/console.ts';
+import { button, describeConsole, expectSeen, HOSTILE, heldBack, row, whileWritten } from '../../support/console.ts';
 
 const tile = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 
@@ -40,11 +40,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     // Not before it is known whether there is a link.
     const toggle = page.getByRole('switch', { name: 'Anybody who has the link', disabled: false });
     // Not by the pointer: the dialog still moves.
-    const { promise: isTime, resolve: write } = Promise.withResolvers<void>();
-    await page.route('**/sharing/', async (asked) => {
-      if (asked.request().method() === 'PATCH') await isTime;
-      await asked.continue();
-    });
+    const write = await heldBack(page, '**/sharing/', (one) => one.method() === 'PATCH');
     await toggle.press('Space');
     await expectSeen(page.getByRole('switch', { name: 'Anybody who has the link', checked: true }));
     // A link before it is written may be one that never opens anything.

@@ -1,9 +1,17 @@
 /** Events and persons in the console, as they arrive and as files bring them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { obstacles } from '../../support/browser.ts';
-import { button, describeConsole, expectSeen, HOSTILE, row, seenAfterReloads } from '../../support/console.ts';
+import {
+  button,
+  describeConsole,
+  expectSeen,
+  HOSTILE,
+  heldBack,
+  row,
+  seenAfterReloads,
+} from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 describeConsole('events in the console', ({ service, open, at }) => {
@@ -105,23 +113,17 @@ describeConsole('events in the console', ({ service, open, at }) => {
 
   test('imports the file that was chosen last, and shows it as it is to be read, in whatever order answers come', async () => {
     const { page } = await open(at('/import'));
-    const first = Promise.withResolvers<void>();
-    await page.route('**/imports/', async (asked) => {
-      if (asked.request().postData()?.includes('first.csv') === true) await first.promise;
-      await asked.continue();
-    });
+    const isOfFirst = (one: Request): boolean => one.postData()?.includes('first.csv') === true;
+    const begin = await heldBack(page, '**/imports/', isOfFirst);
     await choose(page, 'first.csv', 'Action\nleft\n');
     await choose(page, 'second.csv', 'Action,Who,When\nkept,bob,2025-12-30\n');
     await expectSeen(page.getByText('no known format'));
-    first.resolve();
+    begin();
     await expectSeen(row(page, 'Imports', 'first.csv').filter({ hasText: 'Cancelled' }));
     await expectSeen(page.getByRole('region', { name: 'Import second.csv' }));
 
-    const late = Promise.withResolvers<void>();
-    await page.route('**/preview/', async (asked) => {
-      if (asked.request().postData()?.includes('distinct_id') === false) await late.promise;
-      await asked.continue();
-    });
+    const isOfEvent = (one: Request): boolean => one.postData()?.includes('distinct_id') === false;
+    const preview = await heldBack(page, '**/preview/', isOfEvent);
     await page.getByLabel('Event').selectOption('Action');
     const answer = page.waitForResponse(
       (one) => one.url().endsWith('/preview/') && !one.request().postData()?.includes('Who'),
@@ -129,7 +131,7 @@ describeConsole('events in the console', ({ service, open, at }) => {
     await page.getByLabel('Person (distinct_id)').selectOption('Who');
     await page.getByLabel('Time').selectOption('When');
     await expectSeen(row(page, 'First records', 'kept'));
-    late.resolve();
+    preview();
     await (await answer).finished();
     await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
     expect(await row(page, 'First records', 'kept').count()).toBe(1);

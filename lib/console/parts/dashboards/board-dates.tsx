@@ -3,10 +3,9 @@ import { lazy, Suspense } from 'react';
 import type { Dashboard, Tile } from '../../client/dashboards.ts';
 import type { BoardView } from '../../client/insights.ts';
 import { BOARD_RANGES, type DateRange, daysOf, rangeText } from '../../client/ranges.ts';
+import { ActButton } from '../act-button.tsx';
 import { useView } from '../address.ts';
 import { FormDialog } from '../form-dialog.tsx';
-import { tellProblem } from '../problem.tsx';
-import { ScopedButton } from '../scoped-button.tsx';
 import { BoardFilters } from './board-filters.tsx';
 
 const DataRangeOffer = lazy(() => import('./data-range-offer.tsx'));
@@ -55,14 +54,9 @@ export function BoardDates({ board, tiles, write }: BoardDatesProps) {
         />
         <Days range={range ?? kept} choose={choose} />
         {range !== undefined && (
-          <ScopedButton
-            scope="dashboard:write"
-            variant="default"
-            size="xs"
-            onClick={() => void keep().catch(tellProblem)}
-          >
+          <ActButton scope="dashboard:write" size="xs" act={keep}>
             Keep these dates
-          </ScopedButton>
+          </ActButton>
         )}
         <BoardFilters board={board} write={write} />
       </Group>

@@ -2,11 +2,10 @@ import { Code, Text } from '@mantine/core';
 import type { Dashboard } from '../../client/dashboards.ts';
 import type { BoardView } from '../../client/insights.ts';
 import { type SentFilter, sentFilters, wholeFiltersIn } from '../../client/property-filters.ts';
+import { ActButton } from '../act-button.tsx';
 import { useView } from '../address.ts';
 import { FormDialog } from '../form-dialog.tsx';
-import { tellProblem } from '../problem.tsx';
 import { PropertyFilters } from '../property-filters.tsx';
-import { ScopedButton } from '../scoped-button.tsx';
 
 /** Returns the filters that the address asks for; undefined: those that the dashboard keeps. */
 export function useChosenFilters(): readonly SentFilter[] | undefined {
@@ -65,14 +64,9 @@ export function BoardFilters({ board: { filters, properties }, write }: BoardFil
         }
       </FormDialog>
       {properties !== undefined && (
-        <ScopedButton
-          scope="dashboard:write"
-          variant="default"
-          size="xs"
-          onClick={() => void keep().catch(tellProblem)}
-        >
+        <ActButton scope="dashboard:write" size="xs" act={keep}>
           Keep these filters
-        </ScopedButton>
+        </ActButton>
       )}
     </>
   );

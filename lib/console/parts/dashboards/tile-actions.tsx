@@ -10,10 +10,9 @@ import {
   type Tile,
   useDashboards,
 } from '../../client/dashboards.ts';
-import { useSubmission } from '../form.ts';
+import { ActButton } from '../act-button.tsx';
 import { FormDialog } from '../form-dialog.tsx';
-import { tell, tellProblem } from '../problem.tsx';
-import { ScopedButton } from '../scoped-button.tsx';
+import { tell } from '../problem.tsx';
 
 const TYPING_MS = 250;
 
@@ -27,23 +26,16 @@ interface TileActionsProps {
 /** Copies a tile, and brings it to another dashboard. */
 export function TileActions({ project, dashboard, tile }: TileActionsProps) {
   const queries = useQueryClient();
-  const { isBusy, attempt } = useSubmission();
   const renew = async (): Promise<void> => {
     for (const list of ['dashboard', 'dashboards', 'insights', 'insight'])
       await queries.invalidateQueries({ queryKey: [list, project] });
   };
-  const copy = (): Promise<void> => duplicateTile(project, dashboard, tile.id).then(renew).catch(tellProblem);
+  const copy = (): Promise<void> => duplicateTile(project, dashboard, tile.id).then(renew);
   return (
     <>
-      <ScopedButton
-        scope="dashboard:write"
-        variant="default"
-        size="compact-xs"
-        loading={isBusy}
-        onClick={() => void attempt(copy)}
-      >
+      <ActButton scope="dashboard:write" act={copy}>
         Copy
-      </ScopedButton>
+      </ActButton>
       <FormDialog
         label="Move to"
         scope="dashboard:write"
