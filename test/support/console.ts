@@ -110,6 +110,9 @@ async function startedService(): Promise<ConsoleService> {
 /** Resolves when something is there to be seen. */
 export const expectSeen = (locator: Locator): Promise<void> => locator.first().waitFor();
 
+/** Resolves when nothing of it is there any more, however much of it there was. */
+export const expectGone = (locator: Locator): Promise<void> => locator.first().waitFor({ state: 'detached' });
+
 /** Does what writes, until the service has written it: pages show some changes before. */
 export const whileWritten = (page: Page, act: () => Promise<void>): Promise<unknown> =>
   Promise.all([page.waitForResponse((one) => one.request().method() === 'PATCH' && one.ok()), act()]);

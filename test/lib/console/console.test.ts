@@ -6,7 +6,7 @@ import { brotliCompressSync } from 'node:zlib';
 import type { Page, Request } from 'playwright-core';
 import { builtConsole } from '../../../infra/local/console.ts';
 import { CONSOLE_FOLDER } from '../../../lib/api/console/folder.ts';
-import { button, describeConsole, expectSeen, HOSTILE, heldBack, row } from '../../support/console.ts';
+import { button, describeConsole, expectGone, expectSeen, HOSTILE, heldBack, row } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 describeConsole('the console', ({ service, open, at, api }) => {
@@ -164,7 +164,7 @@ describeConsole('the console', ({ service, open, at, api }) => {
       await keyboard.type(text);
       await press('Add', 'button');
       await expectSeen(page.getByRole('region', { name: text }));
-      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await expectGone(page.getByRole('dialog'));
     }
     await press('Edit layout');
     await reach('Move Two');

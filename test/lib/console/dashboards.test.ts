@@ -2,7 +2,16 @@
 import type { Locator, Page } from 'playwright-core';
 import { MINUTE_MS } from '../../../lib/ports/units.ts';
 import { obstacles } from '../../support/browser.ts';
-import { button, describeConsole, expectSeen, HOSTILE, heldBack, row, whileWritten } from '../../support/console.ts';
+import {
+  button,
+  describeConsole,
+  expectGone,
+  expectSeen,
+  HOSTILE,
+  heldBack,
+  row,
+  whileWritten,
+} from '../../support/console.ts';
 
 const tile = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 
@@ -72,7 +81,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(await obstacles(page)).toEqual([]);
     await settings.getByRole('textbox', { name: 'Password' }).fill('long enough');
     await button(settings, 'Save').click();
-    await settings.waitFor({ state: 'detached' });
+    await expectGone(settings);
     const { body: sharing } = await service().call('GET', path);
     expect(sharing).toMatchObject({
       password_required: true,
@@ -128,7 +137,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await page.reload();
     await expectSeen(number.getByText('1', { exact: true }));
     await button(page, 'Keep these dates').click();
-    await button(page, 'Keep these dates').waitFor({ state: 'detached' });
+    await expectGone(button(page, 'Keep these dates'));
     await expectSeen(number.getByText('1', { exact: true }));
     await page.getByRole('combobox', { name: 'Dates' }).click();
     await page.getByRole('option', { name: 'The last 7 days' }).click();
@@ -173,7 +182,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await page.reload();
     await expectSeen(number.getByText('1', { exact: true }));
     await button(page, 'Keep these filters').click();
-    await button(page, 'Keep these filters').waitFor({ state: 'detached' });
+    await expectGone(button(page, 'Keep these filters'));
     await expectSeen(number.getByText('1', { exact: true }));
     await expectSeen(button(page, 'Filters (1)'));
 
@@ -197,7 +206,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await button(page, 'Delete').click();
     await button(page.getByRole('dialog'), 'Delete').click();
     await expectSeen(page.getByRole('heading', { name: 'Dashboards' }));
-    await row(page, 'Dashboards', 'Log (copy)').waitFor({ state: 'detached' });
+    await expectGone(row(page, 'Dashboards', 'Log (copy)'));
     await page.getByRole('switch', { name: 'Deleted' }).press('Space');
     await button(row(page, 'Dashboards', 'Log (copy)'), 'Restore').click();
     await expectSeen(page.getByText('No dashboard is like that.'));
@@ -275,7 +284,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await choose('Note');
     expect(await obstacles(page)).toEqual([]);
     await button(dialog, 'Move').click();
-    await tile(page, 'Note').waitFor({ state: 'detached' });
+    await expectGone(tile(page, 'Note'));
     await choose('Orders');
     await dialog.getByRole('checkbox', { name: 'Leave it here too' }).check();
     await button(dialog, 'Move').click();
@@ -346,7 +355,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
       { access_level: 'none', organization_member: null },
     ]);
     await remove.click();
-    await remove.waitFor({ state: 'detached' });
+    await expectGone(remove);
     expect(await rules()).toMatchObject([{ access_level: 'none', organization_member: null }]);
     expect(complaints).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { obstacles } from '../../support/browser.ts';
-import { button, describeConsole, expectSeen } from '../../support/console.ts';
+import { button, describeConsole, expectGone, expectSeen } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 describeConsole('every page of the console', ({ service, open, at, api }) => {
@@ -128,7 +128,7 @@ describeConsole('every page of the console', ({ service, open, at, api }) => {
       await page.goto(`${service().address}/#${path}`);
       await expectSeen(page.getByRole('heading', { level: 1, name: title, exact: true }));
       await act?.(page);
-      await page.locator('.mantine-Skeleton-root, .mantine-Loader-root').first().waitFor({ state: 'detached' });
+      await expectGone(page.locator('.mantine-Skeleton-root, .mantine-Loader-root'));
       expect({ path, ...(await lookedAt(page, widths)) }).toEqual({ path, ...NOTHING });
     }
     await page.evaluate('sessionStorage.clear()');

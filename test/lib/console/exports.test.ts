@@ -2,7 +2,7 @@
 import type { Locator } from 'playwright-core';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { obstacles } from '../../support/browser.ts';
-import { button, describeConsole, expectSeen, row, seenAfterReloads } from '../../support/console.ts';
+import { button, describeConsole, expectGone, expectSeen, row, seenAfterReloads } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 describeConsole('exports in the console', ({ service, open, at, api, made }) => {
@@ -206,7 +206,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await page.reload();
     await expectSeen(detail.getByText('a backfill'));
     await page.keyboard.press('Escape');
-    await detail.waitFor({ state: 'detached' });
+    await expectGone(detail);
     await cells.first().click();
     await detail.getByRole('link', { name: 'Its log' }).click();
     await expectSeen(page.getByRole('log').getByText('INFO'));

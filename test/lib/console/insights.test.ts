@@ -3,7 +3,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { obstacles } from '../../support/browser.ts';
-import { asBefore, button, describeConsole, expectSeen, HOSTILE, row, whileWritten } from '../../support/console.ts';
+import {
+  asBefore,
+  button,
+  describeConsole,
+  expectGone,
+  expectSeen,
+  HOSTILE,
+  row,
+  whileWritten,
+} from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { run } from '../../support/local-service.ts';
 
@@ -67,7 +76,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await page.getByRole('option', { name: /^Retention/ }).click();
     await expectSeen(page.locator('figure').getByText('There is no data in this range.'));
     await expectSeen(page.getByRole('link', { name: 'Send your first event' }));
-    await page.getByText('There are no events yet.').waitFor({ state: 'detached' });
+    await expectGone(page.getByText('There are no events yet.'));
   });
 
   test('completes names and values of properties in filters and breakdowns, and offers the days that have events', async () => {
@@ -119,13 +128,13 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await choose('Property 1', /^country/);
     await choose('Comparison 1', 'is not');
     await choose('Value 1', 'GB');
-    await cells('GB').waitFor({ state: 'detached' });
+    await expectGone(cells('GB'));
     await choose('Comparison 1', 'is there');
-    await box('Value 1').waitFor({ state: 'detached' });
+    await expectGone(box('Value 1'));
     await button(page, 'Add a filter').click();
     await choose('Filter 2 by', 'HogQL');
     await page.getByRole('textbox', { name: 'Condition 2' }).fill("properties.plan = 'free'");
-    await cells('pro').waitFor({ state: 'detached' });
+    await expectGone(cells('pro'));
     expect(await obstacles(page)).toEqual([]);
     await page.getByRole('textbox', { name: 'Name' }).fill('Plans');
     await button(page, 'Save').click();
@@ -188,7 +197,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     for (const name of ['Money in', 'Money out', 'People']) await trend(name);
     const { page } = await open(at('/insights'));
     await page.getByRole('textbox', { name: 'Search' }).fill('money');
-    await row(page, 'Insights', 'People').waitFor({ state: 'detached' });
+    await expectGone(row(page, 'Insights', 'People'));
     await page.reload();
     await row(page, 'Insights', 'Money in').getByRole('link').click();
     await expectSeen(page.getByRole('heading', { name: 'Money in' }));
@@ -200,7 +209,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await button(page.getByRole('dialog'), 'Delete').click();
     await expectSeen(page.getByText('Money in is deleted.'));
     await expectSeen(row(page, 'Insights', 'Money out'));
-    await row(page, 'Insights', 'Money in').waitFor({ state: 'detached' });
+    await expectGone(row(page, 'Insights', 'Money in'));
     expect(await obstacles(page)).toEqual([]);
     await page.getByRole('switch', { name: 'Deleted' }).press('Space');
     await button(row(page, 'Insights', 'Money in'), 'Restore').click();
@@ -210,7 +219,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.getByRole('heading', { name: 'Money in' }));
     await button(page, 'Delete').click();
     await button(page.getByRole('dialog'), 'Delete').click();
-    await row(page, 'Insights', 'Money in').waitFor({ state: 'detached' });
+    await expectGone(row(page, 'Insights', 'Money in'));
     const undo = (text: string) =>
       button(page.getByRole('alert').filter({ hasText: text }), 'Undo')
         .last()
@@ -222,7 +231,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await button(page, 'Delete').click();
     await button(page.getByRole('dialog'), 'Delete').click();
     await expectSeen(page.getByText('Money is deleted.'));
-    await row(page, 'Dashboards', 'Money').waitFor({ state: 'detached' });
+    await expectGone(row(page, 'Dashboards', 'Money'));
     await undo('Money is deleted.');
     await expectSeen(row(page, 'Dashboards', 'Money'));
   });

@@ -1,7 +1,7 @@
 /** The organization in the console: who is in it, with which keys, and its projects. */
 import { DAY_MS } from '../../../lib/ports/units.ts';
 import { obstacles } from '../../support/browser.ts';
-import { asBefore, button, describeConsole, expectSeen, row, whileWritten } from '../../support/console.ts';
+import { asBefore, button, describeConsole, expectGone, expectSeen, row, whileWritten } from '../../support/console.ts';
 import { run } from '../../support/local-service.ts';
 
 describeConsole('the organization in the console', ({ service, open, at, api }) => {
@@ -86,7 +86,7 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
 
     await button(row(page, 'Keys', 'Reader'), 'Revoke').click();
     await button(page.getByRole('dialog'), 'Revoke').click();
-    await row(page, 'Keys', 'Reader').waitFor({ state: 'detached' });
+    await expectGone(row(page, 'Keys', 'Reader'));
   });
 
   test('says to a key that may not see the project what it lacks, where people and what they did would be', async () => {
