@@ -1,6 +1,5 @@
-import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { bundle } from './bundle.ts';
+import { builtBundles } from './bundle.ts';
 import { BadOptions } from './options.ts';
 import { addStacks } from './stacks.ts';
 import { stageNamed, UnknownStage } from './stages.ts';
@@ -8,7 +7,7 @@ import { stageNamed, UnknownStage } from './stages.ts';
 try {
   const app = new App();
   const stage = stageNamed(app.node.tryGetContext('stage'));
-  const { folder } = await bundle(join(import.meta.dirname, '..', '..', 'build', 'functions'));
+  const { folder } = await builtBundles();
   addStacks(app, stage, folder);
   app.synth();
 } catch (error) {

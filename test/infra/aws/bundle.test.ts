@@ -1,17 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bundles } from '../../../infra/aws/bundle.ts';
+import { type Bundles, builtBundles } from '../../../infra/aws/bundle.ts';
 import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
 import { document } from '../../../lib/api/computed/document.ts';
 import { routes } from '../../../lib/api/routes.ts';
 import { messageOf } from '../../../lib/ports/errors.ts';
 import { workerPool } from '../../../lib/workers/pool.ts';
-import { cachedBundles } from '../../support/bundles.ts';
 
 let bundles: Bundles;
 beforeAll(async () => {
-  bundles = await cachedBundles();
+  bundles = await builtBundles();
 });
 
 /** Files whose code is in the function's bundle, from the root of the repository. */
