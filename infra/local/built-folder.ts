@@ -23,8 +23,7 @@ interface Build {
 /**
  * Lets a folder hold what is made of these files and folders of the repository, and returns the record of it: it is made
  * anew when one of them, a package or Node has changed. Two processes may ask at once, and whoever dies leaves what was
- * there. `make` writes into an empty folder beside it; what it returns is
- * kept as JSON.
+ * there. `make` writes into an empty folder beside it; what it returns is kept as JSON.
  */
 export async function builtFolder<Made>(
   folder: string,
