@@ -102,8 +102,8 @@ export const OPTIONS = {
 } satisfies BuildOptions;
 
 const FOLDER = join(ROOT, 'build', 'functions');
-/** All that the bundles are made of: how the console is built is in `infra/local`. */
-const MADE_OF = ['functions', 'infra', 'lib'];
+/** All that the bundles are made of: of one machine's home they hold nothing but the console that it builds. */
+const MADE_OF = ['functions', 'infra/aws', 'infra/local/console.ts', 'lib'];
 
 /** Returns what `build/functions` holds, which is made anew when what it is made of has changed: half a minute. */
 export async function builtBundles(): Promise<Bundles> {

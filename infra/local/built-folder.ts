@@ -14,27 +14,22 @@ import { contentHash } from './content-hash.ts';
 /** What a build leaves beside its files. */
 const RECORD = 'build.json';
 
-/** A record of a build. */
-interface Build {
-  /** A hash of all that the build was made of. */
-  readonly sources: string;
-}
-
 /**
- * Lets a folder hold what is made of these files and folders of the repository, and returns the record of it: it is made
- * anew when one of them, a package or Node has changed. Two processes may ask at once, and whoever dies leaves what was
- * there. `make` writes into an empty folder beside it; what it returns is kept as JSON.
+ * Lets a folder hold what is made of these files and folders of the repository: it is made anew when one of them, a package
+ * or Node has changed. Two processes may ask at once, and whoever dies leaves what was there. `make` writes into an empty
+ * folder beside it; what it returned, kept as JSON, is returned again as long as the folder is right.
  */
-export async function builtFolder<Made>(
+export async function builtFolder<Made extends object>(
   folder: string,
   madeOf: readonly string[],
   make: (fresh: string) => Promise<Made>,
-): Promise<Made & Build> {
+): Promise<Made> {
   const sources = contentHash(madeOf);
-  const held = (): (Made & Build) | undefined => {
+  const held = (): Made | undefined => {
     const path = join(folder, RECORD);
-    const record = existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Made & Build) : undefined;
-    return record?.sources === sources ? record : undefined;
+    if (!existsSync(path)) return undefined;
+    const { sources: known, ...made } = JSON.parse(readFileSync(path, 'utf8')) as Made & { readonly sources: string };
+    return known === sources ? (made as unknown as Made) : undefined;
   };
   const before = held();
   if (before !== undefined) return before;
@@ -43,14 +38,14 @@ export async function builtFolder<Made>(
   // Who builds it, for an image, need not be who runs the service.
   chmodSync(fresh, 0o777 & ~process.umask());
   try {
-    const record = { ...(await make(fresh)), sources };
-    writeFileSync(join(fresh, RECORD), JSON.stringify(record));
+    const made = await make(fresh);
+    writeFileSync(join(fresh, RECORD), JSON.stringify({ ...made, sources }));
     // Another process may be reading what it has made meanwhile of the same sources.
     const meanwhile = held();
     if (meanwhile !== undefined) return meanwhile;
     rmSync(folder, { recursive: true, force: true });
     renameSync(fresh, folder);
-    return record;
+    return made;
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }

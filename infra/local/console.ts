@@ -26,7 +26,7 @@ async function hogqlFunctions(): Promise<readonly string[]> {
 
 const name = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-async function build(fresh: string): Promise<Omit<ConsoleBuild, 'sources'>> {
+async function build(fresh: string): Promise<ConsoleBuild> {
   const esbuild = await import('esbuild');
   const { outputFiles, metafile } = await esbuild.build({
     absWorkingDir: ROOT,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -21,6 +21,7 @@ export function contentHash(places: readonly string[]): string {
 /** Returns the paths of a file, or of all files in a folder, from the root of the repository. */
 function filesAt(place: string): readonly string[] {
   const path = join(ROOT, place);
-  if (!existsSync(path)) return [];
-  return statSync(path).isFile() ? [place] : readdirSync(path).flatMap((name) => filesAt(join(place, name)));
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return readdirSync(path).flatMap((name) => filesAt(join(place, name)));
+  return found === undefined ? [] : [place];
 }

@@ -9,8 +9,6 @@ import { CONSOLE_FOLDER } from './folder.ts';
 
 /** What a build leaves beside its files, in `build.json`. */
 export interface ConsoleBuild {
-  /** A hash of all that the build was made of. */
-  readonly sources: string;
   /** The names of the first script and of the style sheet; each holds a hash of its content. */
   readonly script: string;
   readonly style: string;
