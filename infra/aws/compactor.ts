@@ -1,5 +1,6 @@
 import { compact } from '../../lib/lake/compact.ts';
 import type { Compactor } from '../../lib/lake/compactor.ts';
+import { lakeDatabases } from '../../lib/lake/databases.ts';
 import type { Publishing } from '../../lib/lake/lease.ts';
 import { MINUTE_MS } from '../../lib/ports/units.ts';
 
@@ -7,6 +8,7 @@ import { MINUTE_MS } from '../../lib/ports/units.ts';
 const WALK_MS = 10 * MINUTE_MS;
 
 /** Who joins files, in the one function that does: with DuckDB, on the function's own disk. */
-export const compactor = (context: Publishing): Compactor => ({
-  compact: (project) => compact(context, project, { until: context.clock() + WALK_MS }),
-});
+export const compactor = (context: Publishing): Compactor => {
+  const writing = { ...context, databases: lakeDatabases(context) };
+  return { compact: (project) => compact(writing, project, { until: context.clock() + WALK_MS }) };
+};

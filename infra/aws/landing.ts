@@ -5,6 +5,7 @@ import { CaptureCounts } from '../../lib/capture/counts.ts';
 import { land } from '../../lib/capture/land.ts';
 import { Lander } from '../../lib/capture/lander.ts';
 import type { Landing } from '../../lib/capture/landing.ts';
+import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { UuidLists } from '../../lib/lake/import/uuid-lists.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { MINUTE_MS } from '../../lib/ports/units.ts';
@@ -18,9 +19,10 @@ export const landing = (context: Context, listsFolder = mkdtempSync(join(tmpdir(
   if (inbox === null) throw new Error('there is no inbox here');
   const counts = new CaptureCounts(context);
   const lists = new UuidLists(listsFolder);
+  const databases = lakeDatabases({ ...context, places: [listsFolder] });
   const lander = new Lander({
     inbox,
-    land: (segments) => land({ ...context, inbox }, segments, { lists }),
+    land: (segments) => land({ ...context, databases, inbox }, segments, { lists }),
     log,
     clock,
     metrics,

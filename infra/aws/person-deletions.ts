@@ -1,3 +1,4 @@
+import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { type PersonDeletions, walkDeletions } from '../../lib/lake/import/person-deletions.ts';
 import type { Publishing } from '../../lib/lake/lease.ts';
 import { MINUTE_MS } from '../../lib/ports/units.ts';
@@ -6,6 +7,7 @@ import { MINUTE_MS } from '../../lib/ports/units.ts';
 const WALK_MS = 10 * MINUTE_MS;
 
 /** Who deletes persons, in the one function that does: with DuckDB, on the function's own disk. */
-export const personDeletions = (context: Publishing): PersonDeletions => ({
-  walk: (project) => walkDeletions(context, project, { until: context.clock() + WALK_MS }),
-});
+export const personDeletions = (context: Publishing): PersonDeletions => {
+  const writing = { ...context, databases: lakeDatabases(context) };
+  return { walk: (project) => walkDeletions(writing, project, { until: context.clock() + WALK_MS }) };
+};

@@ -5,6 +5,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { v7 } from 'uuid';
 import type { AdminContext } from '../../lib/admin/commands.ts';
+import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
@@ -18,10 +19,12 @@ export async function openStage(name: string, folder: string, log: Log): Promise
   const clock = Date.now;
   const dynamodb = new DynamoDBClient({ maxAttempts: 1 });
   const s3 = new S3Client();
+  const lake = s3Files({ client: s3, bucket: resource('lake') });
   return {
     folder: join(folder, stage.name),
     table: dynamodbTable({ client: dynamodb, tableName: resource('table'), clock }),
-    lake: s3Files({ client: s3, bucket: resource('lake') }),
+    lake,
+    databases: lakeDatabases({ lake }),
     runFiles: s3Files({ client: s3, bucket: resource('runFiles') }),
     clock,
     newId: v7,

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { runAdmin } from '../../lib/admin/program.ts';
 import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
+import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { logTo, shortLines } from '../../lib/ports/log.ts';
 import { backUp, restore } from './backup.ts';
 import { openDataDirectory } from './data-directory.ts';
@@ -28,7 +29,10 @@ process.exitCode = await runAdmin(process.argv.slice(2), {
   open: async (stage) => {
     const { folder, host, port, settings } = choicesOf(process.env);
     const api = settings.publicUrl ?? `http://${host}:${port}`;
-    if (stage === undefined) return { ...openDataDirectory(folder, settings, log), api };
+    if (stage === undefined) {
+      const directory = openDataDirectory(folder, settings, log);
+      return { ...directory, databases: lakeDatabases(directory), api };
+    }
     // The SDK and the stages are of no use to whoever has one machine.
     const { openStage } = await import('../aws/stage-runtime.ts');
     return openStage(stage, folder, log);

@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { PreviewTask } from '../../lib/imports/imports.ts';
 import { previewOf } from '../../lib/imports/preview.ts';
 import { type ImportResult, type ImportTask, runImport } from '../../lib/imports/run.ts';
+import { lakeDatabases } from '../../lib/lake/databases.ts';
 import type { ImportProgress } from '../../lib/lake/import/import.ts';
 import { logTo } from '../../lib/ports/log.ts';
 import { LOCAL_SETTINGS, type Settings } from '../../lib/ports/settings.ts';
@@ -22,7 +23,8 @@ export interface ImportWorkerOptions {
 
 void serveTasks<ImportWorkerOptions>(async ({ folder, options: { home, settings } }) => {
   const log = logTo((line) => process.stderr.write(`${JSON.stringify(line)}\n`), Date.now);
-  const context = openDataDirectory(home, { ...LOCAL_SETTINGS, ...settings }, log);
+  const directory = openDataDirectory(home, { ...LOCAL_SETTINGS, ...settings }, log);
+  const context = { ...directory, databases: lakeDatabases({ lake: directory.lake, folder }) };
   const { imports } = context;
   if (imports === null) throw new Error('a data directory takes imports');
   const { files } = imports;

@@ -1,6 +1,7 @@
 /** The program of the worker that lands captured events, joins files, or deletes a person: it opens the data directory beside the service. */
 import { type LandingSegment, land } from '../../lib/capture/land.ts';
 import { compact } from '../../lib/lake/compact.ts';
+import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { type DeletedPerson, deletePerson } from '../../lib/lake/import/delete-person.ts';
 import { UuidLists } from '../../lib/lake/import/uuid-lists.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
@@ -20,11 +21,12 @@ export interface LandWorkerOptions {
 
 void serveTasks<LandWorkerOptions>(async ({ folder, options: { home } }) => {
   const log = logTo((line) => process.stderr.write(`${JSON.stringify(line)}\n`), Date.now);
-  const context = { ...openDataDirectory(home, LOCAL_SETTINGS, log), inbox: await folderInbox(inboxIn(home)) };
+  const directory = openDataDirectory(home, LOCAL_SETTINGS, log);
+  const databases = lakeDatabases({ lake: directory.lake, folder, places: [uuidListsIn(home)] });
+  const context = { ...directory, databases, inbox: await folderInbox(inboxIn(home)) };
   return {
-    compact: (project: number) => compact(context, project, { temporaryFolder: folder, until: Date.now() + WALK_MS }),
-    'delete-person': (person: DeletedPerson) => deletePerson(context, person, folder),
-    land: (segments: readonly LandingSegment[]) =>
-      land(context, segments, { temporaryFolder: folder, lists: new UuidLists(uuidListsIn(home)) }),
+    compact: (project: number) => compact(context, project, { until: Date.now() + WALK_MS }),
+    'delete-person': (person: DeletedPerson) => deletePerson(context, person),
+    land: (segments: readonly LandingSegment[]) => land(context, segments, { lists: new UuidLists(uuidListsIn(home)) }),
   };
 });

@@ -13,6 +13,7 @@ import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { type FollowOptions, follow } from '../lake/import/follow.ts';
 import { type ImportFile, type ImportOptions, type ImportReport, importEvents } from '../lake/import/import.ts';
+import type { Writing } from '../lake/lease.ts';
 import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
@@ -33,19 +34,17 @@ export interface Outcome {
 import type { ChosenOfFiles } from './import-options.ts';
 
 /** What the commands may touch, on one machine and on AWS alike. */
-export type AdminContext = Pick<
-  Context,
-  'table' | 'lake' | 'runFiles' | 'clock' | 'newId' | 'random' | 'log' | 'settings'
-> & {
-  /** Reads the whole table, and returns what is wrong with it; absent where whoever keeps it does that. */
-  tableProblems?(): string[];
-  /** The same of events that are not in the lake yet, by paths below the data directory. */
-  inboxProblems?(): Promise<{ readonly path: string; readonly problem: string }[]>;
-  /** On this machine: where rejected lines of an import are written. */
-  readonly folder: string;
-  /** Where the API is, as a person writes it in a shell. Default: `$API`. */
-  readonly api?: string;
-};
+export type AdminContext = Writing &
+  Pick<Context, 'runFiles'> & {
+    /** Reads the whole table, and returns what is wrong with it; absent where whoever keeps it does that. */
+    tableProblems?(): string[];
+    /** The same of events that are not in the lake yet, by paths below the data directory. */
+    inboxProblems?(): Promise<{ readonly path: string; readonly problem: string }[]>;
+    /** On this machine: where rejected lines of an import are written. */
+    readonly folder: string;
+    /** Where the API is, as a person writes it in a shell. Default: `$API`. */
+    readonly api?: string;
+  };
 
 async function userOf(context: AdminContext, email: string): Promise<UserItem> {
   return (await users.findUserByEmail(context.table, email)) ?? fail('not_found', `There is no user ${email}.`);

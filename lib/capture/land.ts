@@ -7,7 +7,7 @@ import { adding } from '../lake/import/adding.ts';
 import { ofModel } from '../lake/import/batch-writer.ts';
 import type { SameEvents } from '../lake/import/staging.ts';
 import type { UuidLists } from '../lake/import/uuid-lists.ts';
-import { adderUnder, ImportUnderWay, type Lease, type Publishing, underLease } from '../lake/lease.ts';
+import { adderUnder, ImportUnderWay, type Lease, underLease, type Writing } from '../lake/lease.ts';
 import { ProjectGone } from '../lake/publish.ts';
 import { messageOf } from '../ports/errors.ts';
 import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
@@ -51,13 +51,11 @@ export interface LandingReport {
 }
 
 interface LandingOptions {
-  /** For files of its own while it works. Default: the system's temporary folder. */
-  readonly temporaryFolder?: string;
   /** What the landings before this one knew of the files of the lake. Default: nothing. */
   readonly lists?: UuidLists;
 }
 
-type Landing = Publishing & { readonly inbox: Pick<Inbox, 'read'> };
+type Landing = Writing & { readonly inbox: Pick<Inbox, 'read'> };
 
 /**
  * An attempt to send an event again carries its uuid, name and distinct_id; its corrected timestamp moves by how long the
@@ -122,7 +120,7 @@ async function landProject(
   context: Landing,
   projectId: number,
   requests: readonly CapturedRequest[],
-  { temporaryFolder, lists }: LandingOptions,
+  { lists }: LandingOptions,
 ): Promise<ProjectLanding> {
   const refused: Partial<Record<EventRefusal, number>> = {};
   const refuse = (reason: EventRefusal): void => void (refused[reason] = (refused[reason] ?? 0) + 1);
@@ -137,7 +135,7 @@ async function landProject(
   });
   const work = async (lease: Lease): Promise<ProjectLanding> => {
     const before = () => filesSince(context.table, projectId, 'events', context.clock() - ATTEMPTS_MS);
-    const options = { before, arrived: 'now', same: SAME_CAPTURED, lists, temporaryFolder } as const;
+    const options = { before, arrived: 'now', same: SAME_CAPTURED, lists } as const;
     return adding(context, adderUnder(lease), options, async (batches) => {
       for (const request of requests) {
         let events = 0;

@@ -21,8 +21,8 @@ export interface DatabaseLimits {
   readonly keepsMetadata?: boolean;
 }
 
-/** A folder below the system's temporary one that nobody else has. It is made when it is needed. */
-export const ownFolder = (): string => join(tmpdir(), `duckdb-${randomUUID()}`);
+/** A folder for a DuckDB's temporary files that nobody else has. It is made when it is needed. */
+export const ownFolder = (parent: string = tmpdir()): string => join(parent, `duckdb-${randomUUID()}`);
 
 /**
  * A DuckDB in memory that spills to disk, lives in UTC, opens only the places that it is given, and never loads anything

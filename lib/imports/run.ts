@@ -2,7 +2,7 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ImportProgress, type ImportReport, importEvents } from '../lake/import/import.ts';
-import type { Publishing } from '../lake/lease.ts';
+import type { Writing } from '../lake/lease.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import type { ReadingOptions } from './model.ts';
 import { joinParts, partsIn, rejectedOf, sizeOf, UploadGone } from './spool.ts';
@@ -28,7 +28,7 @@ interface RunOptions {
 
 /** Imports what was uploaded. Throws what `importEvents` does, and `UploadGone`. */
 export async function runImport(
-  context: Publishing,
+  context: Writing,
   task: ImportTask,
   { files, folder, onProgress }: RunOptions,
 ): Promise<ImportResult> {
@@ -47,7 +47,6 @@ export async function runImport(
       projectId,
       files: [path],
       rejectedFolder: join(folder, 'rejected'),
-      temporaryFolder: folder,
       onProgress,
     });
     const copy = report.files[0]?.rejected ?? null;

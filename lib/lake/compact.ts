@@ -3,9 +3,8 @@
  * for its rows. What is joined has the same rows, in the order of a file.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type DatabaseLimits, openDatabase, parquet } from '../duckdb/database.ts';
+import { parquet } from '../duckdb/database.ts';
 import { messageOf } from '../ports/errors.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
@@ -15,7 +14,7 @@ import { allFiles, dayOf, type LakeFile, publishedAt } from './catalog.ts';
 import { writeDayFiles } from './day-files.ts';
 import { intactCopies, intactFiles } from './intact.ts';
 import { learnedProperties } from './learned-properties.ts';
-import type { Publishing } from './lease.ts';
+import type { Writing } from './lease.ts';
 import { MAX_REPLACED, removeRetired, replaceFiles } from './replace.ts';
 import { MODELS, type Model } from './schema.ts';
 
@@ -31,8 +30,6 @@ const MANY = 16;
 /** So long after a day's end its files are joined whatever their number: those of a late landing too. */
 const CLOSED_MS = HOUR_MS;
 
-const LIMITS: DatabaseLimits = { memoryLimit: '225MB', threads: 2 };
-
 type CatalogFile = LakeFile & Item;
 
 /** What a walk through a project's files has done. */
@@ -46,8 +43,6 @@ export interface CompactionReport {
 }
 
 interface CompactionOptions {
-  /** For files of its own while it works. Default: the system's temporary folder. */
-  readonly temporaryFolder?: string | undefined;
   /** It begins nothing more then, milliseconds since 1970. */
   readonly until?: number;
 }
@@ -78,9 +73,9 @@ function packed<File extends LakeFile>(files: readonly File[]): File[][] {
 
 /** Joins what is to be joined of a project, and removes files whose place others have taken. Safe beside anything else. */
 export async function compact(
-  context: Publishing,
+  context: Writing,
   projectId: number,
-  { temporaryFolder = tmpdir(), until = Number.POSITIVE_INFINITY }: CompactionOptions = {},
+  { until = Number.POSITIVE_INFINITY }: CompactionOptions = {},
 ): Promise<CompactionReport> {
   const { table, clock } = context;
   const project = await table.get(keys.project(projectId));
@@ -95,7 +90,7 @@ export async function compact(
       if (!isClosed && files.length > 1) open = true;
       for (const some of joinsOf(files, isClosed)) {
         if (clock() >= until) return { joined, next: null, isCut: true };
-        if (await joinFiles(context, { projectId, model, files: some }, temporaryFolder)) joined += some.length;
+        if (await joinFiles(context, { projectId, model, files: some })) joined += some.length;
       }
     }
   }
@@ -122,37 +117,33 @@ interface Join {
 }
 
 /** Returns whether the files were joined. What fails is told, and keeps nothing else from being joined. */
-async function joinFiles(context: Publishing, join_: Join, temporaryFolder: string): Promise<boolean> {
+async function joinFiles(context: Writing, join_: Join): Promise<boolean> {
   const { projectId, model, files } = join_;
-  const { table, lake, log } = context;
-  const scratch = await mkdtemp(join(temporaryFolder, 'compaction-'));
+  const { table, lake, log, databases } = context;
+  const scratch = await mkdtemp(join(databases.folder, 'compaction-'));
   try {
     const learned = model === 'events' ? await learnedProperties(table, projectId) : [];
     return await replaceFiles(context, join_, async (folder, name) => {
       const copies = await intactCopies(lake, intactFiles(), files, join(scratch, 'copies'));
-      const database = await openDatabase({
-        ...LIMITS,
-        tempDirectory: join(scratch, 'spill'),
-        places: [scratch, lake.root],
+      return databases.use(async (database) => {
+        const connection = await database.connect();
+        try {
+          const target = {
+            scratch: join(scratch, 'parquet'),
+            folder,
+            lake,
+            nameOf: () => name,
+            isSorted: areInOrder(files),
+            learned,
+          };
+          const [written, ...more] = await writeDayFiles(connection, model, parquet(copies), target);
+          const rows = files.reduce((sum, file) => sum + file.rows, 0);
+          if (written?.rows !== rows || more.length > 0) throw new Error(`${rows} rows became ${written?.rows ?? 0}`);
+          return written;
+        } finally {
+          connection.closeSync();
+        }
       });
-      const connection = await database.connect();
-      try {
-        const target = {
-          scratch: join(scratch, 'parquet'),
-          folder,
-          lake,
-          nameOf: () => name,
-          isSorted: areInOrder(files),
-          learned,
-        };
-        const [written, ...more] = await writeDayFiles(connection, model, parquet(copies), target);
-        const rows = files.reduce((sum, file) => sum + file.rows, 0);
-        if (written?.rows !== rows || more.length > 0) throw new Error(`${rows} rows became ${written?.rows ?? 0}`);
-        return written;
-      } finally {
-        connection.closeSync();
-        database.closeSync();
-      }
     });
   } catch (error) {
     log.error('files of the lake could not be joined', {

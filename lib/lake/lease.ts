@@ -6,6 +6,7 @@
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { DatabasePool } from '../duckdb/pool.ts';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Key, type Op, Refused, type Table } from '../ports/table/table.ts';
@@ -66,6 +67,9 @@ function isDead({ pid, processes }: LeaseItem): boolean {
 
 /** What whoever adds to the lake needs: a running service, or a command beside one. */
 export type Publishing = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'>;
+
+/** The same, and the databases with which files of the lake are made. */
+export type Writing = Publishing & { readonly databases: DatabasePool };
 
 /** The hold that somebody has on a project. `signal` is aborted when it is lost, or its holder is to stop. */
 export interface Lease {

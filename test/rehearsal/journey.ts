@@ -9,6 +9,7 @@ import { PostHog } from 'posthog-node';
 import { v7 } from 'uuid';
 import * as admin from '../../lib/admin/commands.ts';
 import { silentProgress } from '../../lib/admin/progress.ts';
+import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { CLOUD_SETTINGS } from '../../lib/ports/settings.ts';
@@ -60,9 +61,11 @@ function accessLog(from: number, hours: number, perHour: number): string {
 /** Returns the context that the command line has, over the services of a stage. */
 function adminContext({ stage, folder, log }: JourneyOptions): admin.AdminContext & { close(): void } {
   const { dynamodb, s3 } = operatorClients(stage);
+  const lake = s3Files({ client: s3, bucket: stage.lakeBucket });
   const context = {
     table: dynamodbTable({ client: dynamodb, tableName: stage.tableName, clock: stage.clock.now }),
-    lake: s3Files({ client: s3, bucket: stage.lakeBucket }),
+    lake,
+    databases: lakeDatabases({ lake }),
     runFiles: s3Files({ client: s3, bucket: stage.runFilesBucket }),
     clock: stage.clock.now,
     newId: v7,

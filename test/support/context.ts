@@ -5,13 +5,15 @@
 import { createHash } from 'node:crypto';
 import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import type { DatabasePool } from '../../lib/duckdb/pool.ts';
 import { type Compiler, directCompiler } from '../../lib/exports/query/compiler.ts';
 import { previewOf } from '../../lib/imports/preview.ts';
 import { computed } from '../../lib/insights/answering/answerer.ts';
 import { answersOf } from '../../lib/insights/answering/answers.ts';
 import { worldDatabase } from '../../lib/insights/answering/world.ts';
 import { compact } from '../../lib/lake/compact.ts';
+import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { deletePerson } from '../../lib/lake/import/delete-person.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
@@ -45,6 +47,7 @@ export type TestContext<Overrides> = Omit<Context, 'clock' | 'workflow'> & {
   readonly workflow: RecordingWorkflow;
   readonly lines: LogLine[];
   readonly folder: string;
+  readonly databases: DatabasePool;
 } & Overrides;
 
 /** Folders in memory, where the system has some: otherwise tests wait for disks more than for anything else. */
@@ -83,6 +86,22 @@ export function temporaryFolder(): string {
   const folder = temporaryPath();
   mkdirSync(folder);
   return folder;
+}
+
+let databases: DatabasePool | undefined;
+
+/** One pool for all lakes of a test file, as a process has one: they lie in the file's temporary folder. */
+function databasesOfFile(): DatabasePool {
+  if (databases === undefined) {
+    const folder = temporaryFolder();
+    const made = lakeDatabases({ lake: folderFiles(dirname(folder)), folder });
+    onEnd(() => {
+      databases = undefined;
+      made.close();
+    });
+    databases = made;
+  }
+  return databases;
 }
 
 export function settableClock(now = START): SettableClock {
@@ -180,6 +199,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     metrics: loggedMetrics(log),
     settings: { ...LOCAL_SETTINGS, strictAnswers: true },
     lines,
+    databases: databasesOfFile(),
     get folder() {
       mkdirSync(path, { recursive: true });
       return path;

@@ -1,6 +1,7 @@
 /** Worlds of insights over events and persons that a test writes down. */
+import { join } from 'node:path';
 import type { LookingWorld, Moment, WorldFile } from '../../lib/insights/answering/looking-world.ts';
-import { worldDatabase } from '../../lib/insights/answering/world.ts';
+import { type WorldDatabase, worldDatabase } from '../../lib/insights/answering/world.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { START, temporaryFolder } from './context.ts';
 import { type PersonRow, type Row, writePersons, writeRows } from './lake-rows.ts';
@@ -32,6 +33,23 @@ export interface WorldPerson {
 
 const ms = (instant: string | number): number => (typeof instant === 'number' ? instant : Date.parse(instant));
 
+/** The lake of a file's worlds, in a folder for each, and the DuckDB that reads it, as one reads a lake's all projects. */
+let ofFile: { readonly root: string; readonly worlds: WorldDatabase; count: number } | undefined;
+
+function ownFolder(): { readonly root: string; readonly worlds: WorldDatabase; readonly folder: string } {
+  if (ofFile === undefined) {
+    const root = temporaryFolder();
+    const worlds = worldDatabase({ lake: folderFiles(root), parser });
+    ofFile = { root, worlds, count: 0 };
+    onEnd(() => {
+      ofFile = undefined;
+      return worlds.close();
+    });
+  }
+  ofFile.count += 1;
+  return { ...ofFile, folder: String(ofFile.count) };
+}
+
 const uuidOf = (n: number): string => `01940000-0000-7000-8000-${String(n).padStart(12, '0')}`;
 
 /** Returns a world. Later persons are newer states of their distinct_ids: so one takes over what another had. */
@@ -39,7 +57,8 @@ export async function insightWorld(
   { events, persons = [] }: { readonly events: readonly WorldEvent[]; readonly persons?: readonly WorldPerson[] },
   moment: Partial<Moment> = {},
 ): Promise<LookingWorld> {
-  const lake = folderFiles(temporaryFolder());
+  const { root, worlds, folder } = ownFolder();
+  const lake = folderFiles(join(root, folder));
   const rows = events.map(
     (one, n): Partial<Row> => ({
       uuid: one.uuid ?? uuidOf(n + 1),
@@ -71,9 +90,7 @@ export async function insightWorld(
   const instants = rows.map((row) => Math.floor(Number(row.timestamp_us) / 1000));
   const between = { min_timestamp: Math.min(...instants), max_timestamp: Math.max(...instants) };
   const listed = async (files: ReturnType<typeof writeRows>): Promise<WorldFile[]> =>
-    (await files).map((file) => ({ ...file, ...between }));
-  const worlds = worldDatabase({ lake, parser });
-  onEnd(() => worlds.close());
+    (await files).map((file) => ({ ...file, path: `${folder}/${file.path}`, ...between }));
   return worlds.world(
     {
       events: rows.length === 0 ? [] : await listed(writeRows(lake, [rows])),

@@ -1,10 +1,9 @@
 /** What whoever adds rows to the lake does around it: a folder of its own, a staging, and their end in any case. */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Arrived } from '../arrival.ts';
 import type { LakeFile } from '../catalog.ts';
-import type { Adder, Publishing } from '../lease.ts';
+import type { Adder, Writing } from '../lease.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { openStaging, type SameEvents } from './staging.ts';
 import type { UuidLists } from './uuid-lists.ts';
@@ -17,28 +16,28 @@ interface AddingOptions {
   readonly same?: SameEvents;
   /** Tell which of those files may hold what. Default: each is looked into. */
   readonly lists?: UuidLists | undefined;
-  /** Where the folder is made. Default: the system's temporary one. */
-  readonly temporaryFolder?: string | undefined;
 }
 
 /** Returns what `work` does with a writer of batches and the writer's folder, which is gone then. */
 export async function adding<T>(
-  context: Publishing,
+  context: Writing,
   adder: Adder,
-  { before, arrived, same, lists, temporaryFolder = tmpdir() }: AddingOptions,
+  { before, arrived, same, lists }: AddingOptions,
   work: (batches: BatchWriter, folder: string) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(temporaryFolder, 'adding-'));
+  const { databases } = context;
+  const folder = await mkdtemp(join(databases.folder, 'adding-'));
   try {
-    const places = lists === undefined ? [] : [lists.folder];
-    const staging = await openStaging({ folder, projectId: adder.projectId, lake: context.lake, same, places });
-    const batches = new BatchWriter({ context, adder, staging, before, arrived, lists, folder });
-    try {
-      return await work(batches, folder);
-    } finally {
-      await batches.settled();
-      staging.close();
-    }
+    return await databases.use(async (database) => {
+      const staging = await openStaging({ database, folder, projectId: adder.projectId, same });
+      const batches = new BatchWriter({ context, adder, staging, before, arrived, lists, folder });
+      try {
+        return await work(batches, folder);
+      } finally {
+        await batches.settled();
+        staging.close();
+      }
+    });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,5 +1,5 @@
 /** Deletes persons, as the `$delete_person` of an import does, without an event of it. */
-import { adderUnder, type Lease, type Publishing, underLease } from '../lease.ts';
+import { adderUnder, type Lease, underLease, type Writing } from '../lease.ts';
 import type { PersonChange } from '../persons/change.ts';
 import { adding } from './adding.ts';
 import { type Forgotten, forgetEvents, forgetProperties, forgottenOf, markForgotten } from './forgotten.ts';
@@ -22,7 +22,6 @@ interface DeletedPersons {
 }
 
 interface DeletionOptions {
-  readonly temporaryFolder?: string | undefined;
   /** It waits for whoever adds to the project, batch by batch. Default: it throws `ImportUnderWay`. */
   readonly waits?: boolean;
   /** Where an earlier call was cut; null: nowhere. */
@@ -38,12 +37,11 @@ interface DeletionOptions {
  * `ImportUnderWay` while somebody else adds to the project.
  */
 export async function deletePerson(
-  context: Publishing,
+  context: Writing,
   { projectId, distinctId, forget = [] }: DeletedPerson,
-  temporaryFolder?: string,
 ): Promise<void> {
   const forgotten = forget.map((id) => forgottenOf(id, context.clock()));
-  await deletePersons(context, { projectId, distinctIds: [distinctId], forgotten }, { temporaryFolder });
+  await deletePersons(context, { projectId, distinctIds: [distinctId], forgotten });
 }
 
 /**
@@ -52,41 +50,36 @@ export async function deletePerson(
  * those of persons are. Returns the place at which its time was over; null: all is done.
  */
 export async function deletePersons(
-  context: Publishing,
+  context: Writing,
   { projectId, distinctIds, forgotten }: DeletedPersons,
-  { temporaryFolder, waits = false, ...walk }: DeletionOptions = {},
+  { waits = false, ...walk }: DeletionOptions = {},
 ): Promise<string | null> {
   if (forgotten.length > 0) {
     const purpose = waits ? 'batch' : 'import';
     await underLease(context, projectId, (lease) => markForgotten(context, lease, forgotten), { purpose });
-    const cut = await forgetEvents(context, projectId, forgotten, { temporaryFolder, ...walk });
+    const cut = await forgetEvents(context, projectId, forgotten, walk);
     if (cut !== null) return cut;
   }
   const remove = async (lease: Lease): Promise<void> => {
-    if (forgotten.length > 0) await forgetProperties(context, lease, forgotten, { temporaryFolder });
-    await adding(
-      context,
-      adderUnder(lease),
-      { before: async () => [], arrived: 'now', temporaryFolder },
-      async (batches) => {
-        for (const distinctId of distinctIds)
-          batches.add({
-            uuid: context.newId(),
-            own: false,
-            file: 0,
-            event: null,
-            distinctId,
-            properties: '{}',
-            timestamp: context.clock() * 1000,
-            created: null,
-            personId: null,
-            personProperties: null,
-            elementsChain: null,
-            personChange: JSON.stringify({ delete: true } satisfies PersonChange),
-          });
-        await batches.end();
-      },
-    );
+    if (forgotten.length > 0) await forgetProperties(context, lease, forgotten);
+    await adding(context, adderUnder(lease), { before: async () => [], arrived: 'now' }, async (batches) => {
+      for (const distinctId of distinctIds)
+        batches.add({
+          uuid: context.newId(),
+          own: false,
+          file: 0,
+          event: null,
+          distinctId,
+          properties: '{}',
+          timestamp: context.clock() * 1000,
+          created: null,
+          personId: null,
+          personProperties: null,
+          elementsChain: null,
+          personChange: JSON.stringify({ delete: true } satisfies PersonChange),
+        });
+      await batches.end();
+    });
   };
   // What was rewritten is not to be read again because somebody adds at this moment.
   await underLease(context, projectId, remove, { purpose: waits || forgotten.length > 0 ? 'batch' : 'import' });

@@ -4,9 +4,9 @@
  */
 import { hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { literal, openDatabase, parquet } from '../../duckdb/database.ts';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { literal, parquet } from '../../duckdb/database.ts';
 import { idsIn, keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, type Op, type Table } from '../../ports/table/table.ts';
@@ -14,7 +14,7 @@ import { allFiles, type LakeFile, personStates } from '../catalog.ts';
 import { writeDayFiles } from '../day-files.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
 import { learnedProperties } from '../learned-properties.ts';
-import { type Lease, type Publishing, writeUnderLease } from '../lease.ts';
+import { type Lease, type Publishing, type Writing, writeUnderLease } from '../lease.ts';
 import { replaceFiles } from '../replace.ts';
 import type { Model } from '../schema.ts';
 
@@ -56,13 +56,8 @@ export async function markForgotten(context: Publishing, lease: Lease, forgotten
     await writeUnderLease(context, lease, marks.slice(n, n + MAX_TRANSACTION - 1));
 }
 
-interface ForgettingOptions {
-  /** For files of its own while it works. Default: the system's temporary folder. */
-  readonly temporaryFolder?: string | undefined;
-}
-
 /** A walk through files that may be cut, and goes on where it was. */
-interface EventsOptions extends ForgettingOptions {
+interface EventsOptions {
   /** Where a walk before was cut; null: this is the first. */
   readonly place?: string | null;
   /** It begins no other file then, milliseconds since 1970. */
@@ -75,39 +70,28 @@ interface EventsOptions extends ForgettingOptions {
  * after it died anywhere. Returns the place at which its time was over; null: all is done.
  */
 export async function forgetEvents(
-  context: Publishing,
+  context: Writing,
   projectId: number,
   forgotten: readonly Forgotten[],
-  { temporaryFolder, place = null, until = Number.POSITIVE_INFINITY }: EventsOptions = {},
+  { place = null, until = Number.POSITIVE_INFINITY }: EventsOptions = {},
 ): Promise<string | null> {
   // What has arrived since is of the persons that they have become.
   const isTheirs = `EXISTS (SELECT 1 FROM forgotten
     WHERE forgotten.sha256 = sha256(distinct_id) AND least(timestamp_us, inserted_us) <= at_us)`;
   const rewriting = { model: 'events', of: isTheirs, columns: '*', where: `NOT ${isTheirs}`, place, until } as const;
-  return rewritten(context, projectId, forgotten, rewriting, temporaryFolder);
+  return rewritten(context, projectId, forgotten, rewriting);
 }
 
 /**
  * Takes what was known of persons out of the files that are listed from now on, as `forgetEvents` does; under the lease, as
  * states that come meanwhile would be made of it.
  */
-export async function forgetProperties(
-  context: Publishing,
-  lease: Lease,
-  forgotten: readonly Forgotten[],
-  { temporaryFolder }: ForgettingOptions = {},
-): Promise<void> {
+export async function forgetProperties(context: Writing, lease: Lease, forgotten: readonly Forgotten[]): Promise<void> {
   const { projectId, signal } = lease;
   const isTheirs = 'sha256(distinct_id) IN (SELECT sha256 FROM forgotten)';
   const of = `${isTheirs} AND properties <> '{}'`;
   const columns = `* REPLACE (CASE WHEN ${isTheirs} THEN '{}' ELSE properties END AS properties)`;
-  await rewritten(
-    context,
-    projectId,
-    forgotten,
-    { model: 'persons', of, columns, where: 'true', signal },
-    temporaryFolder,
-  );
+  await rewritten(context, projectId, forgotten, { model: 'persons', of, columns, where: 'true', signal });
   // It is made again of the files.
   await writeUnderLease(context, lease, [{ remove: keys.personsState(projectId) }]);
   await context.lake.remove(personStates(projectId));
@@ -128,22 +112,44 @@ interface Rewriting {
 
 /** Writes each file anew that has such rows. What is joined meanwhile is looked at again. Returns where it was cut. */
 async function rewritten(
-  context: Publishing,
+  context: Writing,
   projectId: number,
   forgotten: readonly Forgotten[],
+  rewriting: Rewriting,
+): Promise<string | null> {
+  const { databases } = context;
+  const folder = await mkdtemp(join(databases.folder, 'forgetting-'));
+  try {
+    return await databases.use(async (database) => {
+      const connection = await database.connect();
+      try {
+        await connection.run('CREATE TABLE forgotten (sha256 VARCHAR, at_us BIGINT)');
+        const values = forgotten.map(({ sha256, at }) => `(${literal(sha256)}, ${at * 1000})`);
+        await connection.run(`INSERT INTO forgotten VALUES ${values.join(', ')}`);
+        return await walked(context, projectId, rewriting, { connection, folder });
+      } finally {
+        connection.closeSync();
+      }
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** With what a walk works: a connection to where `forgotten` is, and a folder of its own. */
+interface WalkPlace {
+  readonly connection: DuckDBConnection;
+  readonly folder: string;
+}
+
+async function walked(
+  context: Writing,
+  projectId: number,
   { model, of, columns, where, place = null, until = Number.POSITIVE_INFINITY, signal }: Rewriting,
-  temporaryFolder = tmpdir(),
+  { connection, folder }: WalkPlace,
 ): Promise<string | null> {
   const { table, lake, clock } = context;
   const learned = await learnedProperties(table, projectId);
-  const folder = await mkdtemp(join(temporaryFolder, 'forgetting-'));
-  const database = await openDatabase({
-    memoryLimit: '225MB',
-    threads: 2,
-    tempDirectory: join(folder, 'spill'),
-    places: [folder, lake.root],
-  });
-  const connection = await database.connect();
   /** Returns whether the file has none of them, or another has taken its place that has none. */
   const isWithout = async (file: LakeFile & Item): Promise<boolean> => {
     const copies = join(folder, 'copies');
@@ -160,28 +166,19 @@ async function rewritten(
       await rm(copies, { recursive: true, force: true });
     }
   };
-  try {
-    await connection.run('CREATE TABLE forgotten (sha256 VARCHAR, at_us BIGINT)');
-    const values = forgotten.map(({ sha256, at }) => `(${literal(sha256)}, ${at * 1000})`);
-    await connection.run(`INSERT INTO forgotten VALUES ${values.join(', ')}`);
-    const done = new Set<string>();
-    for (let from = place ?? '', isAgain = true; isAgain; ) {
-      isAgain = false;
-      for (const file of await allFiles(table, projectId, model)) {
-        if (file.sk < from || done.has(file.path)) continue;
-        signal?.throwIfAborted();
-        // What may take its place meanwhile comes no earlier: it is as late as the latest of what it replaces.
-        from = idsIn.lakePlace(file);
-        if (clock() >= until) return from;
-        isAgain = !(await isWithout(file));
-        if (isAgain) break;
-        done.add(file.path);
-      }
+  const done = new Set<string>();
+  for (let from = place ?? '', isAgain = true; isAgain; ) {
+    isAgain = false;
+    for (const file of await allFiles(table, projectId, model)) {
+      if (file.sk < from || done.has(file.path)) continue;
+      signal?.throwIfAborted();
+      // What may take its place meanwhile comes no earlier: it is as late as the latest of what it replaces.
+      from = idsIn.lakePlace(file);
+      if (clock() >= until) return from;
+      isAgain = !(await isWithout(file));
+      if (isAgain) break;
+      done.add(file.path);
     }
-    return null;
-  } finally {
-    connection.closeSync();
-    database.closeSync();
-    await rm(folder, { recursive: true, force: true });
   }
+  return null;
 }

@@ -17,7 +17,7 @@ import { keys } from '../../ports/table/keys.ts';
 import { HOUR_MS } from '../../ports/units.ts';
 import { allFiles, type LakeFile } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
-import { type Adder, asImport, type Publishing } from '../lease.ts';
+import { type Adder, asImport, type Writing } from '../lease.ts';
 import type { Model } from '../schema.ts';
 import { contentUuid } from '../sources/event.ts';
 import type { ImportFormat, PageViews } from '../sources/formats.ts';
@@ -56,11 +56,6 @@ export interface ImportOptions extends Pick<LinesOptions, 'onlyEnded'> {
   readonly arrived?: 'now' | 'then';
   /** Records that are bad are copied to a file in here, which is made when there is one. */
   readonly rejectedFolder: string;
-  /**
-   * For the import's own temporary files: some 500 bytes for each of a million rows, and of a lake that is not on this
-   * machine copies of the files that may hold the same events. Default: the system's.
-   */
-  readonly temporaryFolder?: string;
   readonly onProgress?: (progress: ImportProgress) => void;
   /** Stops the import: it removes what it has not published, gives its lease back, and throws the reason. */
   readonly stop?: AbortSignal;
@@ -134,7 +129,7 @@ interface PersonReport {
  * Imports files into a project. Throws `Failure` for an unknown project or a file that is not there (before anything
  * is read), `ImportUnderWay` while another import into it runs. Whatever the files hold, it does not throw.
  */
-export async function importEvents(context: Publishing, options: ImportOptions): Promise<ImportReport> {
+export async function importEvents(context: Writing, options: ImportOptions): Promise<ImportReport> {
   const { projectId } = options;
   const project = await context.table.get(keys.project(projectId));
   if (project === undefined || project['deleted_at'] !== null) fail('not_found', `There is no project ${projectId}.`);
@@ -142,8 +137,8 @@ export async function importEvents(context: Publishing, options: ImportOptions):
   const sizes = await sizesOf(options.files);
   const work = async (adder: Adder): Promise<ImportReport> => {
     const before = () => allFiles(context.table, projectId, 'events');
-    const { arrived = 'auto', temporaryFolder } = options;
-    return adding(context, adder, { before, arrived, temporaryFolder }, async (batches, folder) => {
+    const { arrived = 'auto' } = options;
+    return adding(context, adder, { before, arrived }, async (batches, folder) => {
       const files: FileReport[] = [];
       const rejected: RejectedLine[] = [];
       const reads: FileRead[] = [];

@@ -9,7 +9,7 @@ import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Item } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
-import type { Publishing } from '../lease.ts';
+import type { Writing } from '../lease.ts';
 import { type DeletedPerson, deletePersons } from './delete-person.ts';
 import { forgottenOf } from './forgotten.ts';
 
@@ -61,13 +61,12 @@ export async function askForDeletion(
 const MAX_TOGETHER = 5_000;
 
 interface WalkOptions {
-  readonly temporaryFolder?: string | undefined;
   /** It begins no other file then, milliseconds since 1970. */
   readonly until: number;
 }
 
 /** Does what was asked for in a project. Returns whether there may be more. Killed anywhere, the next walk goes on. */
-export async function walkDeletions(context: Publishing, projectId: number, options: WalkOptions): Promise<boolean> {
+export async function walkDeletions(context: Writing, projectId: number, options: WalkOptions): Promise<boolean> {
   const { table } = context;
   const project = await table.get(keys.project(projectId));
   if (project === undefined || project.deleted_at !== null) return false;

@@ -5,8 +5,8 @@
  * Memory does not grow with the import: what DuckDB cannot hold it spills.
  */
 import { join } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
-import { type DatabaseLimits, literal, openDatabase, parquet } from '../../duckdb/database.ts';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { literal, parquet } from '../../duckdb/database.ts';
 import type { FileStore } from '../../ports/files/files.ts';
 import { arrivalSql } from '../arrival.ts';
 import { writeDayFiles } from '../day-files.ts';
@@ -38,12 +38,6 @@ const STAGED = {
   elements_chain: 'VARCHAR',
   person: 'VARCHAR',
 };
-
-/**
- * Of a million events that all change persons, the import holds 680 MB at most: 290 are Node's, what DuckDB does not
- * count (pieces of files, texts on their way) is the rest. More threads need more: each builds a row group.
- */
-const LIMITS: DatabaseLimits = { memoryLimit: '225MB', threads: 2 };
 
 /** The longest row in bytes: a line of 1 MiB may grow, as JSON, by escapes, and what it sets of a person is in it twice. */
 export const LONGEST_ROW = 6 * 1024 * 1024;
@@ -126,21 +120,18 @@ export interface SameEvents {
 const SAME_RECORDS: SameEvents = { columns: ['uuid', 'timestamp_us'], withinMs: 0 };
 
 interface StagingOptions {
+  /** The import's own as long as it lasts. It reads and writes the folder, the lake, and what `Overlapping` does. */
+  readonly database: DuckDBInstance;
   /** For its files, and copies of the lake's; the caller removes it. */
   readonly folder: string;
   readonly projectId: number;
-  readonly lake: FileStore;
   /** Default: as imports tell events apart. */
   readonly same?: SameEvents | undefined;
-  /** Which other folders `Overlapping` reads and writes. */
-  readonly places?: readonly string[];
 }
 
 /** Staging for one import into one project. */
 export async function openStaging(options: StagingOptions): Promise<Staging> {
-  const { folder, projectId, lake, same = SAME_RECORDS } = options;
-  const places = [folder, lake.root, ...(options.places ?? [])];
-  const database = await openDatabase({ ...LIMITS, tempDirectory: join(folder, 'spill'), places });
+  const { database, folder, projectId, same = SAME_RECORDS } = options;
   const connection = await database.connect();
   const columns = Object.entries(STAGED).map(([name, type]) => `${name} ${type}`);
   // What earlier batches held of the file that goes on in the next one: a row for each line.
@@ -176,10 +167,7 @@ export async function openStaging(options: StagingOptions): Promise<Staging> {
 
     renew: (persons) => persons.renew(database),
 
-    close: () => {
-      connection.closeSync();
-      database.closeSync();
-    },
+    close: () => connection.closeSync(),
   };
 }
 

@@ -10,6 +10,7 @@ import { openDataDirectory } from '../../../infra/local/data-directory.ts';
 import { land } from '../../../lib/capture/land.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import { compact } from '../../../lib/lake/compact.ts';
+import { lakeDatabases } from '../../../lib/lake/databases.ts';
 import { contentUuid } from '../../../lib/lake/sources/event.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
@@ -38,7 +39,8 @@ const directory = openDataDirectory(
   LOCAL_SETTINGS,
   logTo(() => {}, Date.now),
 );
-const context = { ...directory, inbox, clock: () => now };
+const databases = lakeDatabases({ lake: directory.lake, folder });
+const context = { ...directory, databases, inbox, clock: () => now };
 
 /** An event of about 500 bytes as JSON, of 10,000 people. */
 const eventOf = (n: number): object => ({
@@ -64,13 +66,12 @@ for (let r = 0, landed = 0; r < requests; r += 1) {
   if (Math.floor(((r + 1) * landings) / requests) === landed) continue;
   landed += 1;
   const segments = (await inbox.segments()).map(({ name }) => ({ name, landed: [] }));
-  const { failures } = await land(context, segments, { temporaryFolder: folder });
+  const { failures } = await land(context, segments);
   if (failures.length > 0) throw new Error(failures[0]?.reason);
   for (const { name } of segments) await inbox.remove(name);
 }
 const filesBefore = (await allFiles(context.table, projectId, 'events')).length;
-for (let joined = 1; joined > 0; )
-  ({ joined } = await compact({ ...context, clock: Date.now }, projectId, { temporaryFolder: folder }));
+for (let joined = 1; joined > 0; ) ({ joined } = await compact({ ...context, clock: Date.now }, projectId));
 const files = await allFiles(context.table, projectId, 'events');
 tell({ filesBefore, files: files.length, events: files.reduce((rows, file) => rows + file.rows, 0) });
 await inbox.close();

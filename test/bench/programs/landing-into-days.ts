@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { openDataDirectory } from '../../../infra/local/data-directory.ts';
 import { land } from '../../../lib/capture/land.ts';
 import { openDatabase } from '../../../lib/duckdb/database.ts';
+import { lakeDatabases } from '../../../lib/lake/databases.ts';
 import { writeDayFiles } from '../../../lib/lake/day-files.ts';
 import { UuidLists } from '../../../lib/lake/import/uuid-lists.ts';
 import { underLease } from '../../../lib/lake/lease.ts';
@@ -66,7 +67,9 @@ async function lakeOf(rows: number) {
   }
   connection.closeSync();
   database.closeSync();
-  return { directory, lists: new UuidLists(join(folder, `${rows}-uuids`)), took: [] as number[] };
+  const lists = new UuidLists(join(folder, `${rows}-uuids`));
+  const databases = lakeDatabases({ lake: directory.lake, folder, places: [lists.folder] });
+  return { directory, databases, lists, took: [] as number[] };
 }
 
 const eventOf = (n: number): object => ({
@@ -80,7 +83,7 @@ const eventOf = (n: number): object => ({
 const lakes = [];
 for (const rows of days) lakes.push(await lakeOf(rows));
 for (let round = 0; round <= rounds; round += 1) {
-  for (const { directory, lists, took } of lakes) {
+  for (const { directory, databases, lists, took } of lakes) {
     const requests = Array.from({ length: events / EVENTS_EACH }, (_, r) => {
       const batch = Array.from({ length: EVENTS_EACH }, (_event, e) => eventOf(r * EVENTS_EACH + e));
       const body = Buffer.from(JSON.stringify({ api_key: 'phc_project', batch }));
@@ -89,8 +92,9 @@ for (let round = 0; round <= rounds; round += 1) {
     });
     const inbox = { read: async () => ({ requests, damaged: 0, unfinished: 0 }) };
     const began = process.cpuUsage();
-    const options = { temporaryFolder: folder, lists };
-    const { projects, failures } = await land({ ...directory, inbox }, [{ name: 'one', landed: [] }], options);
+    const { projects, failures } = await land({ ...directory, databases, inbox }, [{ name: 'one', landed: [] }], {
+      lists,
+    });
     const { user, system } = process.cpuUsage(began);
     if (projects[0]?.landed !== events) throw new Error(failures[0]?.reason ?? `${projects[0]?.landed} events landed`);
     took.push((user + system) / 1000);

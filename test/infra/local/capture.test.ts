@@ -5,6 +5,7 @@ import { openDataDirectory } from '../../../infra/local/data-directory.ts';
 import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { type LandingSegment, land } from '../../../lib/capture/land.ts';
 import { Lander } from '../../../lib/capture/lander.ts';
+import { lakeDatabases } from '../../../lib/lake/databases.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
@@ -28,6 +29,7 @@ const start = async (folder: string): Promise<LocalService> => {
 async function landedIn(folder: string, projectId: number): Promise<unknown[]> {
   const log = logTo(() => {}, Date.now);
   const directory = openDataDirectory(folder, LOCAL_SETTINGS, log);
+  const databases = lakeDatabases(directory);
   const inbox = await folderInbox(join(folder, 'inbox'));
   const lander = new Lander({
     inbox,
@@ -35,13 +37,14 @@ async function landedIn(folder: string, projectId: number): Promise<unknown[]> {
     clock: Date.now,
     metrics: directory.metrics,
     counts: new CaptureCounts(directory),
-    land: (segments: readonly LandingSegment[]) => land({ ...directory, inbox }, segments),
+    land: (segments: readonly LandingSegment[]) => land({ ...directory, databases, inbox }, segments),
   });
   try {
     // The worker of the service that was killed lands for a moment still, and another one has to come again.
     while ((await inbox.segments()).length > 0) await lander.pass();
     return await inLake(directory, projectId, 'uuid::VARCHAR');
   } finally {
+    databases.close();
     await inbox.close();
     await directory.close();
   }

@@ -55,7 +55,7 @@ async function world() {
   const segments = (await inbox.segments()).map(({ name }) => ({ name, landed: [] }));
   await inbox.close();
   context.clock.advance(MINUTE_MS);
-  return { context, file, land: () => land({ ...context, inbox }, segments, { temporaryFolder: context.folder }) };
+  return { context, file, land: () => land({ ...context, inbox }, segments) };
 }
 
 /** Returns whole rows of others, and what the lake holds of them: each event, and what it knows of their persons. */
@@ -86,7 +86,7 @@ test.each(Array.from({ length: SHARES }, (_, share) => share + 1))(
     for (let isOver = false; !isOver; change += SHARES) {
       const { context, file, land } = await world();
       const { dying, hasDied } = killableContext(context, change, false);
-      await deletePerson(dying as Context, ADA, context.folder).catch(() => {});
+      await deletePerson(dying as Context, ADA).catch(() => {});
       isOver = !hasDied();
       // Whoever asks again finds the person by their id, as long as something of them is left.
       const isDeleted = "arg_max(is_deleted, person_version) FILTER (distinct_id = 'ada')";
@@ -96,8 +96,8 @@ test.each(Array.from({ length: SHARES }, (_, share) => share + 1))(
       context.clock.advance(LEASE_OVER_MS);
       // What has come meanwhile lands, and files are joined.
       await land();
-      await compact(context, PROJECT, { temporaryFolder: context.folder });
-      await deletePerson(context, ADA, context.folder);
+      await compact(context, PROJECT);
+      await deletePerson(context, ADA);
       // Nor does what happened before come back: from an inbox that was landed, or from the file.
       await land();
       expect(await run(context, file)).toMatchObject({ added: 0 });
@@ -134,10 +134,10 @@ test('what is joined meanwhile is looked at again', async () => {
       await context.lake.take(...values);
       if (isJoined) return;
       isJoined = true;
-      expect(await compact(context, PROJECT, { temporaryFolder: context.folder })).toMatchObject({ joined: 4 });
+      expect(await compact(context, PROJECT)).toMatchObject({ joined: 4 });
     },
   };
-  await deletePerson({ ...context, lake }, ADA, context.folder);
+  await deletePerson({ ...context, lake }, ADA);
   expect(await inLake(context, PROJECT, 'distinct_id')).toEqual(['bob', 'bob']);
   expect((await lakeOf(context)).theirs).toEqual(['theirs {}']);
 });
