@@ -9,6 +9,6 @@ const WALK_MS = 10 * MINUTE_MS;
 
 /** Who joins files, in the one function that does: with DuckDB, on the function's own disk. */
 export const compactor = (context: Publishing): Compactor => {
-  const writing = { ...context, databases: lakeDatabases(context) };
+  const writing = { ...context, databases: lakeDatabases(context.lake) };
   return { compact: (project) => compact(writing, project, { until: context.clock() + WALK_MS }) };
 };

@@ -19,7 +19,7 @@ export const landing = (context: Context, listsFolder = mkdtempSync(join(tmpdir(
   if (inbox === null) throw new Error('there is no inbox here');
   const counts = new CaptureCounts(context);
   const lists = new UuidLists(listsFolder);
-  const databases = lakeDatabases({ ...context, places: [listsFolder] });
+  const databases = lakeDatabases(context.lake, { places: [listsFolder] });
   const lander = new Lander({
     inbox,
     land: (segments) => land({ ...context, databases, inbox }, segments, { lists }),

@@ -8,6 +8,6 @@ const WALK_MS = 10 * MINUTE_MS;
 
 /** Who deletes persons, in the one function that does: with DuckDB, on the function's own disk. */
 export const personDeletions = (context: Publishing): PersonDeletions => {
-  const writing = { ...context, databases: lakeDatabases(context) };
+  const writing = { ...context, databases: lakeDatabases(context.lake) };
   return { walk: (project) => walkDeletions(writing, project, { until: context.clock() + WALK_MS }) };
 };

@@ -24,7 +24,7 @@ export async function openStage(name: string, folder: string, log: Log): Promise
     folder: join(folder, stage.name),
     table: dynamodbTable({ client: dynamodb, tableName: resource('table'), clock }),
     lake,
-    databases: lakeDatabases({ lake }),
+    databases: lakeDatabases(lake),
     runFiles: s3Files({ client: s3, bucket: resource('runFiles') }),
     clock,
     newId: v7,

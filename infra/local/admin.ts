@@ -31,7 +31,7 @@ process.exitCode = await runAdmin(process.argv.slice(2), {
     const api = settings.publicUrl ?? `http://${host}:${port}`;
     if (stage === undefined) {
       const directory = openDataDirectory(folder, settings, log);
-      return { ...directory, databases: lakeDatabases(directory), api };
+      return { ...directory, databases: lakeDatabases(directory.lake), api };
     }
     // The SDK and the stages are of no use to whoever has one machine.
     const { openStage } = await import('../aws/stage-runtime.ts');

@@ -24,7 +24,7 @@ export interface ImportWorkerOptions {
 void serveTasks<ImportWorkerOptions>(async ({ folder, options: { home, settings } }) => {
   const log = logTo((line) => process.stderr.write(`${JSON.stringify(line)}\n`), Date.now);
   const directory = openDataDirectory(home, { ...LOCAL_SETTINGS, ...settings }, log);
-  const context = { ...directory, databases: lakeDatabases({ lake: directory.lake, folder }) };
+  const context = { ...directory, databases: lakeDatabases(directory.lake, { folder }) };
   const { imports } = context;
   if (imports === null) throw new Error('a data directory takes imports');
   const { files } = imports;

@@ -22,7 +22,7 @@ export interface LandWorkerOptions {
 void serveTasks<LandWorkerOptions>(async ({ folder, options: { home } }) => {
   const log = logTo((line) => process.stderr.write(`${JSON.stringify(line)}\n`), Date.now);
   const directory = openDataDirectory(home, LOCAL_SETTINGS, log);
-  const databases = lakeDatabases({ lake: directory.lake, folder, places: [uuidListsIn(home)] });
+  const databases = lakeDatabases(directory.lake, { folder, places: [uuidListsIn(home)] });
   const context = { ...directory, databases, inbox: await folderInbox(inboxIn(home)) };
   return {
     compact: (project: number) => compact(context, project, { until: Date.now() + WALK_MS }),

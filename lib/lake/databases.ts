@@ -8,7 +8,6 @@ import type { FileStore } from '../ports/files/files.ts';
 const LIMITS = { memoryLimit: '225MB', threads: 2 };
 
 interface LakeDatabasesOptions {
-  readonly lake: FileStore;
   /**
    * For the files of jobs: of an import some 500 bytes for each of a million rows, and of a lake that is not on this machine
    * copies of the files that are read. Default: the system's temporary folder.
@@ -19,5 +18,5 @@ interface LakeDatabasesOptions {
 }
 
 /** Returns the databases of a process with which files of a lake are made: by imports, landings, joins and deletions. */
-export const lakeDatabases = ({ lake, folder, places = [] }: LakeDatabasesOptions): DatabasePool =>
+export const lakeDatabases = (lake: FileStore, { folder, places = [] }: LakeDatabasesOptions = {}): DatabasePool =>
   databasePool({ ...LIMITS, ...(folder === undefined ? {} : { folder }), places: [lake.root, ...places] });

@@ -65,7 +65,7 @@ function adminContext({ stage, folder, log }: JourneyOptions): admin.AdminContex
   const context = {
     table: dynamodbTable({ client: dynamodb, tableName: stage.tableName, clock: stage.clock.now }),
     lake,
-    databases: lakeDatabases({ lake }),
+    databases: lakeDatabases(lake),
     runFiles: s3Files({ client: s3, bucket: stage.runFilesBucket }),
     clock: stage.clock.now,
     newId: v7,

@@ -94,7 +94,7 @@ let databases: DatabasePool | undefined;
 function databasesOfFile(): DatabasePool {
   if (databases === undefined) {
     const folder = temporaryFolder();
-    const made = lakeDatabases({ lake: folderFiles(dirname(folder)), folder });
+    const made = lakeDatabases(folderFiles(dirname(folder)), { folder });
     onEnd(() => {
       databases = undefined;
       made.close();

@@ -39,7 +39,7 @@ const directory = openDataDirectory(
   LOCAL_SETTINGS,
   logTo(() => {}, Date.now),
 );
-const databases = lakeDatabases({ lake: directory.lake, folder });
+const databases = lakeDatabases(directory.lake, { folder });
 const context = { ...directory, databases, inbox, clock: () => now };
 
 /** An event of about 500 bytes as JSON, of 10,000 people. */

@@ -29,7 +29,7 @@ const start = async (folder: string): Promise<LocalService> => {
 async function landedIn(folder: string, projectId: number): Promise<unknown[]> {
   const log = logTo(() => {}, Date.now);
   const directory = openDataDirectory(folder, LOCAL_SETTINGS, log);
-  const databases = lakeDatabases(directory);
+  const databases = lakeDatabases(directory.lake);
   const inbox = await folderInbox(join(folder, 'inbox'));
   const lander = new Lander({
     inbox,
