@@ -46,6 +46,19 @@ export async function openDatabase(limits: DatabaseLimits): Promise<DuckDBInstan
   return database;
 }
 
+/** Returns what `work` does with a connection, which is closed then. */
+export async function connected<T>(
+  database: DuckDBInstance,
+  work: (connection: DuckDBConnection) => Promise<T>,
+): Promise<T> {
+  const connection = await database.connect();
+  try {
+    return await work(connection);
+  } finally {
+    connection.closeSync();
+  }
+}
+
 /**
  * Ends all access to files but these places and the temporary directory, and all change of settings, for the whole
  * database and for good. DuckDB resolves the links in a path before it compares.

@@ -1,22 +1,29 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import type { DuckDBInstance } from '@duckdb/node-api';
-import { type DatabaseLimits, identifier, openDatabase, ownFolder } from './database.ts';
+import { join } from 'node:path';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { connected, type DatabaseLimits, identifier, openDatabase, ownFolder } from './database.ts';
+
+/** What a job has to itself as long as it lasts. */
+export interface DatabaseJob {
+  /** It has no tables yet; those of its main schema are dropped afterwards. */
+  readonly database: DuckDBInstance;
+  /** Is closed afterwards. Others are for the job to close. */
+  readonly connection: DuckDBConnection;
+  /** For files, which the database may open. It is removed afterwards. */
+  readonly folder: string;
+}
 
 /** DuckDBs of one process, which are lent to one job after another: to open one takes longer than a small job does. */
 export interface DatabasePool {
-  /** Where jobs make their files, in folders of their own, and databases spill. These may open what is in it. */
-  readonly folder: string;
-  /**
-   * Returns what `work` does with a database that nobody else has meanwhile, and that has no tables yet. Tables of its main
-   * schema are gone afterwards; connections are for `work` to close.
-   */
-  use<T>(work: (database: DuckDBInstance) => Promise<T>): Promise<T>;
+  /** Returns what `work` does. */
+  use<T>(work: (job: DatabaseJob) => Promise<T>): Promise<T>;
   close(): void;
 }
 
 interface PoolOptions extends Omit<DatabaseLimits, 'tempDirectory'> {
-  /** Default: the system's temporary folder. */
-  readonly folder?: string;
+  /** Where jobs have their folders, and databases spill; these may open what is in it. Default: the system's temporary one. */
+  readonly folder?: string | undefined;
 }
 
 /** Returns a pool that opens a DuckDB when it has none left, and keeps one. */
@@ -34,7 +41,7 @@ export function databasePool({ folder = tmpdir(), places = [], ...limits }: Pool
 
   const give = async (database: DuckDBInstance): Promise<void> => {
     // One that fails even at that is of no use to the next job.
-    const isEmpty = await empty(database).then(
+    const isEmpty = await connected(database, empty).then(
       () => true,
       () => false,
     );
@@ -43,13 +50,17 @@ export function databasePool({ folder = tmpdir(), places = [], ...limits }: Pool
   };
 
   return {
-    folder,
     use: async (work) => {
-      const database = await taken();
+      const own = await mkdtemp(join(folder, 'job-'));
       try {
-        return await work(database);
+        const database = await taken();
+        try {
+          return await connected(database, (connection) => work({ database, connection, folder: own }));
+        } finally {
+          await give(database);
+        }
       } finally {
-        await give(database);
+        await rm(own, { recursive: true, force: true });
       }
     },
     close: () => {
@@ -60,12 +71,7 @@ export function databasePool({ folder = tmpdir(), places = [], ...limits }: Pool
   };
 }
 
-async function empty(database: DuckDBInstance): Promise<void> {
-  const connection = await database.connect();
-  try {
-    const tables = await connection.runAndReadAll('SELECT table_name FROM duckdb_tables() WHERE NOT temporary');
-    for (const [name] of tables.getRows()) await connection.run(`DROP TABLE ${identifier(String(name))}`);
-  } finally {
-    connection.closeSync();
-  }
+async function empty(connection: DuckDBConnection): Promise<void> {
+  const tables = await connection.runAndReadAll('SELECT table_name FROM duckdb_tables() WHERE NOT temporary');
+  for (const [name] of tables.getRows()) await connection.run(`DROP TABLE ${identifier(String(name))}`);
 }

@@ -2,7 +2,6 @@
  * Joins the small files of a day of arrival, of which captured events make many: a reader takes as long for the file as
  * for its rows. What is joined has the same rows, in the order of a file.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parquet } from '../duckdb/database.ts';
 import { messageOf } from '../ports/errors.ts';
@@ -120,31 +119,25 @@ interface Join {
 async function joinFiles(context: Writing, join_: Join): Promise<boolean> {
   const { projectId, model, files } = join_;
   const { table, lake, log, databases } = context;
-  const scratch = await mkdtemp(join(databases.folder, 'compaction-'));
   try {
     const learned = model === 'events' ? await learnedProperties(table, projectId) : [];
-    return await replaceFiles(context, join_, async (folder, name) => {
-      const copies = await intactCopies(lake, intactFiles(), files, join(scratch, 'copies'));
-      return databases.use(async (database) => {
-        const connection = await database.connect();
-        try {
-          const target = {
-            scratch: join(scratch, 'parquet'),
-            folder,
-            lake,
-            nameOf: () => name,
-            isSorted: areInOrder(files),
-            learned,
-          };
-          const [written, ...more] = await writeDayFiles(connection, model, parquet(copies), target);
-          const rows = files.reduce((sum, file) => sum + file.rows, 0);
-          if (written?.rows !== rows || more.length > 0) throw new Error(`${rows} rows became ${written?.rows ?? 0}`);
-          return written;
-        } finally {
-          connection.closeSync();
-        }
-      });
-    });
+    return await databases.use(({ connection, folder: scratch }) =>
+      replaceFiles(context, join_, async (folder, name) => {
+        const copies = await intactCopies(lake, intactFiles(), files, join(scratch, 'copies'));
+        const target = {
+          scratch: join(scratch, 'parquet'),
+          folder,
+          lake,
+          nameOf: () => name,
+          isSorted: areInOrder(files),
+          learned,
+        };
+        const [written, ...more] = await writeDayFiles(connection, model, parquet(copies), target);
+        const rows = files.reduce((sum, file) => sum + file.rows, 0);
+        if (written?.rows !== rows || more.length > 0) throw new Error(`${rows} rows became ${written?.rows ?? 0}`);
+        return written;
+      }),
+    );
   } catch (error) {
     log.error('files of the lake could not be joined', {
       project: projectId,
@@ -153,8 +146,6 @@ async function joinFiles(context: Writing, join_: Join): Promise<boolean> {
       reason: messageOf(error),
     });
     return false;
-  } finally {
-    await rm(scratch, { recursive: true, force: true });
   }
 }
 

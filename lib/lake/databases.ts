@@ -19,4 +19,4 @@ interface LakeDatabasesOptions {
 
 /** Returns the databases of a process with which files of a lake are made: by imports, landings, joins and deletions. */
 export const lakeDatabases = (lake: FileStore, { folder, places = [] }: LakeDatabasesOptions = {}): DatabasePool =>
-  databasePool({ ...LIMITS, ...(folder === undefined ? {} : { folder }), places: [lake.root, ...places] });
+  databasePool({ ...LIMITS, folder, places: [lake.root, ...places] });

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { DatabasePool } from '../../lib/duckdb/pool.ts';
 import { type Compiler, directCompiler } from '../../lib/exports/query/compiler.ts';
 import { previewOf } from '../../lib/imports/preview.ts';
@@ -25,7 +25,7 @@ import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import { duckdbReader } from '../../lib/warehouse/duckdb-reader.ts';
 import type { Warehouse } from '../../lib/warehouse/warehouse.ts';
-import { onEnd } from './on-end.ts';
+import { onEnd, onePerFile } from './on-end.ts';
 import { parser } from './parser.ts';
 import { type RecordingWorkflow, recordingWorkflow } from './workflow.ts';
 
@@ -64,21 +64,17 @@ function fastestFolder(): string {
   }
 }
 
-let root: string | undefined;
+/** Returns the folder of a test file, which has all its temporary ones; it is removed after the tests of the file. */
+export const folderOfFile = onePerFile(
+  () => mkdtempSync(join(fastestFolder(), 'test-')),
+  (made) => rmSync(made, { recursive: true, force: true }),
+);
+
 let folders = 0;
 
-/** A path of its own below one temporary folder, which is removed after the tests of the file. */
 function temporaryPath(): string {
-  if (root === undefined) {
-    const made = mkdtempSync(join(fastestFolder(), 'test-'));
-    onEnd(() => {
-      root = undefined;
-      rmSync(made, { recursive: true, force: true });
-    });
-    root = made;
-  }
   folders += 1;
-  return join(root, String(folders));
+  return join(folderOfFile(), String(folders));
 }
 
 /** A folder that is removed after the tests of the file. */
@@ -88,21 +84,11 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-let databases: DatabasePool | undefined;
-
-/** One pool for all lakes of a test file, as a process has one: they lie in the file's temporary folder. */
-function databasesOfFile(): DatabasePool {
-  if (databases === undefined) {
-    const folder = temporaryFolder();
-    const made = lakeDatabases(folderFiles(dirname(folder)), { folder });
-    onEnd(() => {
-      databases = undefined;
-      made.close();
-    });
-    databases = made;
-  }
-  return databases;
-}
+/** One pool for all lakes of a test file, as a process has one: they lie in the file's folder. */
+const databasesOfFile = onePerFile(
+  () => lakeDatabases(folderFiles(folderOfFile()), { folder: folderOfFile() }),
+  (databases) => databases.close(),
+);
 
 export function settableClock(now = START): SettableClock {
   return Object.assign(() => now, {

@@ -1,11 +1,11 @@
 /** Worlds of insights over events and persons that a test writes down. */
-import { join } from 'node:path';
+import { basename } from 'node:path';
 import type { LookingWorld, Moment, WorldFile } from '../../lib/insights/answering/looking-world.ts';
-import { type WorldDatabase, worldDatabase } from '../../lib/insights/answering/world.ts';
+import { worldDatabase } from '../../lib/insights/answering/world.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
-import { START, temporaryFolder } from './context.ts';
+import { folderOfFile, START, temporaryFolder } from './context.ts';
 import { type PersonRow, type Row, writePersons, writeRows } from './lake-rows.ts';
-import { onEnd } from './on-end.ts';
+import { onePerFile } from './on-end.ts';
 import { parser } from './parser.ts';
 
 export interface WorldEvent {
@@ -33,22 +33,11 @@ export interface WorldPerson {
 
 const ms = (instant: string | number): number => (typeof instant === 'number' ? instant : Date.parse(instant));
 
-/** The lake of a file's worlds, in a folder for each, and the DuckDB that reads it, as one reads a lake's all projects. */
-let ofFile: { readonly root: string; readonly worlds: WorldDatabase; count: number } | undefined;
-
-function ownFolder(): { readonly root: string; readonly worlds: WorldDatabase; readonly folder: string } {
-  if (ofFile === undefined) {
-    const root = temporaryFolder();
-    const worlds = worldDatabase({ lake: folderFiles(root), parser });
-    ofFile = { root, worlds, count: 0 };
-    onEnd(() => {
-      ofFile = undefined;
-      return worlds.close();
-    });
-  }
-  ofFile.count += 1;
-  return { ...ofFile, folder: String(ofFile.count) };
-}
+/** The DuckDB of a file's worlds, each of which has a folder in its lake, as one reads all projects of a lake. */
+const worldsOfFile = onePerFile(
+  () => worldDatabase({ lake: folderFiles(folderOfFile()), parser }),
+  (worlds) => worlds.close(),
+);
 
 const uuidOf = (n: number): string => `01940000-0000-7000-8000-${String(n).padStart(12, '0')}`;
 
@@ -57,8 +46,8 @@ export async function insightWorld(
   { events, persons = [] }: { readonly events: readonly WorldEvent[]; readonly persons?: readonly WorldPerson[] },
   moment: Partial<Moment> = {},
 ): Promise<LookingWorld> {
-  const { root, worlds, folder } = ownFolder();
-  const lake = folderFiles(join(root, folder));
+  const folder = temporaryFolder();
+  const lake = folderFiles(folder);
   const rows = events.map(
     (one, n): Partial<Row> => ({
       uuid: one.uuid ?? uuidOf(n + 1),
@@ -90,8 +79,8 @@ export async function insightWorld(
   const instants = rows.map((row) => Math.floor(Number(row.timestamp_us) / 1000));
   const between = { min_timestamp: Math.min(...instants), max_timestamp: Math.max(...instants) };
   const listed = async (files: ReturnType<typeof writeRows>): Promise<WorldFile[]> =>
-    (await files).map((file) => ({ ...file, path: `${folder}/${file.path}`, ...between }));
-  return worlds.world(
+    (await files).map((file) => ({ ...file, path: `${basename(folder)}/${file.path}`, ...between }));
+  return worldsOfFile().world(
     {
       events: rows.length === 0 ? [] : await listed(writeRows(lake, [rows])),
       persons: states.length === 0 ? [] : await listed(writePersons(lake, [states])),

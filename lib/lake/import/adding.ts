@@ -1,6 +1,4 @@
-/** What whoever adds rows to the lake does around it: a folder of its own, a staging, and their end in any case. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+/** What whoever adds rows to the lake does around it: a staging, and the end of what is under way in any case. */
 import type { Arrived } from '../arrival.ts';
 import type { LakeFile } from '../catalog.ts';
 import type { Adder, Writing } from '../lease.ts';
@@ -25,20 +23,14 @@ export async function adding<T>(
   { before, arrived, same, lists }: AddingOptions,
   work: (batches: BatchWriter, folder: string) => Promise<T>,
 ): Promise<T> {
-  const { databases } = context;
-  const folder = await mkdtemp(join(databases.folder, 'adding-'));
-  try {
-    return await databases.use(async (database) => {
-      const staging = await openStaging({ database, folder, projectId: adder.projectId, same });
-      const batches = new BatchWriter({ context, adder, staging, before, arrived, lists, folder });
-      try {
-        return await work(batches, folder);
-      } finally {
-        await batches.settled();
-        staging.close();
-      }
-    });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  return context.databases.use(async (job) => {
+    const { folder } = job;
+    const staging = await openStaging(job, adder.projectId, same);
+    const batches = new BatchWriter({ context, adder, staging, before, arrived, lists, folder });
+    try {
+      return await work(batches, folder);
+    } finally {
+      await batches.settled();
+    }
+  });
 }

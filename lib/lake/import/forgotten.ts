@@ -3,10 +3,10 @@
  * hashes, so that nothing that happened before comes in again: not from the inbox, nor by importing a file once more.
  */
 import { hash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { literal, parquet } from '../../duckdb/database.ts';
+import type { DatabaseJob } from '../../duckdb/pool.ts';
 import { idsIn, keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, type Op, type Table } from '../../ports/table/table.ts';
@@ -117,36 +117,19 @@ async function rewritten(
   forgotten: readonly Forgotten[],
   rewriting: Rewriting,
 ): Promise<string | null> {
-  const { databases } = context;
-  const folder = await mkdtemp(join(databases.folder, 'forgetting-'));
-  try {
-    return await databases.use(async (database) => {
-      const connection = await database.connect();
-      try {
-        await connection.run('CREATE TABLE forgotten (sha256 VARCHAR, at_us BIGINT)');
-        const values = forgotten.map(({ sha256, at }) => `(${literal(sha256)}, ${at * 1000})`);
-        await connection.run(`INSERT INTO forgotten VALUES ${values.join(', ')}`);
-        return await walked(context, projectId, rewriting, { connection, folder });
-      } finally {
-        connection.closeSync();
-      }
-    });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** With what a walk works: a connection to where `forgotten` is, and a folder of its own. */
-interface WalkPlace {
-  readonly connection: DuckDBConnection;
-  readonly folder: string;
+  return context.databases.use(async (job) => {
+    await job.connection.run('CREATE TABLE forgotten (sha256 VARCHAR, at_us BIGINT)');
+    const values = forgotten.map(({ sha256, at }) => `(${literal(sha256)}, ${at * 1000})`);
+    await job.connection.run(`INSERT INTO forgotten VALUES ${values.join(', ')}`);
+    return walked(context, projectId, rewriting, job);
+  });
 }
 
 async function walked(
   context: Writing,
   projectId: number,
   { model, of, columns, where, place = null, until = Number.POSITIVE_INFINITY, signal }: Rewriting,
-  { connection, folder }: WalkPlace,
+  { connection, folder }: DatabaseJob,
 ): Promise<string | null> {
   const { table, lake, clock } = context;
   const learned = await learnedProperties(table, projectId);

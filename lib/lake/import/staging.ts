@@ -5,8 +5,9 @@
  * Memory does not grow with the import: what DuckDB cannot hold it spills.
  */
 import { join } from 'node:path';
-import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import { literal, parquet } from '../../duckdb/database.ts';
+import type { DatabaseJob } from '../../duckdb/pool.ts';
 import type { FileStore } from '../../ports/files/files.ts';
 import { arrivalSql } from '../arrival.ts';
 import { writeDayFiles } from '../day-files.ts';
@@ -105,7 +106,6 @@ export interface Staging {
   write(options: WriteOptions): Promise<{ readonly files: WrittenFile[]; readonly refused: number }>;
   /** Lets the states of persons be put together anew, if it is time for that. */
   renew(persons: PersonStates): Promise<void>;
-  close(): void;
 }
 
 /** Which events are the same. */
@@ -119,20 +119,12 @@ export interface SameEvents {
 /** Of imports: what is imported carries the timestamp that was stored. */
 const SAME_RECORDS: SameEvents = { columns: ['uuid', 'timestamp_us'], withinMs: 0 };
 
-interface StagingOptions {
-  /** The import's own as long as it lasts. It reads and writes the folder, the lake, and what `Overlapping` does. */
-  readonly database: DuckDBInstance;
-  /** For its files, and copies of the lake's; the caller removes it. */
-  readonly folder: string;
-  readonly projectId: number;
-  /** Default: as imports tell events apart. */
-  readonly same?: SameEvents | undefined;
-}
-
-/** Staging for one import into one project. */
-export async function openStaging(options: StagingOptions): Promise<Staging> {
-  const { database, folder, projectId, same = SAME_RECORDS } = options;
-  const connection = await database.connect();
+/** Staging for one import into one project, as long as its job lasts. `same`: by default as imports tell events apart. */
+export async function openStaging(
+  { database, connection, folder }: DatabaseJob,
+  projectId: number,
+  same: SameEvents = SAME_RECORDS,
+): Promise<Staging> {
   const columns = Object.entries(STAGED).map(([name, type]) => `${name} ${type}`);
   // What earlier batches held of the file that goes on in the next one: a row for each line.
   await connection.run('CREATE TABLE seen (file INTEGER, first UUID)');
@@ -166,8 +158,6 @@ export async function openStaging(options: StagingOptions): Promise<Staging> {
     },
 
     renew: (persons) => persons.renew(database),
-
-    close: () => connection.closeSync(),
   };
 }
 

@@ -38,10 +38,10 @@ interface Sought {
 
 /** Lists in a folder of the local disk. Nothing is synced there: it is to be emptied when the machine has been off. */
 export class UuidLists {
-  readonly folder: string;
+  readonly #folder: string;
 
   constructor(folder: string) {
-    this.folder = folder;
+    this.#folder = folder;
     mkdirSync(folder, { recursive: true });
     // Of a project for which nothing comes any more nobody asks.
     for (const project of readdirSync(folder))
@@ -51,7 +51,7 @@ export class UuidLists {
 
   /** Returns which files may hold events of the batch, and which of its rows they are. Each file that holds one is told. */
   async mayHold({ connection, projectId, files, copies }: Sought): Promise<MayHold> {
-    const folder = join(this.folder, String(projectId));
+    const folder = join(this.#folder, String(projectId));
     mkdirSync(folder, { recursive: true });
     const lists = new Map(files.map((file) => [join(folder, basename(file.path)), file]));
     const lacking = [...lists].filter(([list]) => !existsSync(list));
@@ -74,7 +74,7 @@ export class UuidLists {
 
   /** Forgets the lists of all but these files of a project: others were joined since, or arrived too long ago. */
   async keep(projectId: number, files: readonly LakeFile[]): Promise<void> {
-    const folder = join(this.folder, String(projectId));
+    const folder = join(this.#folder, String(projectId));
     const kept = new Set(files.map(({ path }) => basename(path)));
     for (const name of await readdir(folder).catch(() => []))
       if (!kept.has(name)) await rm(join(folder, name), { force: true });

@@ -68,7 +68,7 @@ async function lakeOf(rows: number) {
   connection.closeSync();
   database.closeSync();
   const lists = new UuidLists(join(folder, `${rows}-uuids`));
-  const databases = lakeDatabases(directory.lake, { folder, places: [lists.folder] });
+  const databases = lakeDatabases(directory.lake, { folder });
   return { directory, databases, lists, took: [] as number[] };
 }
 
