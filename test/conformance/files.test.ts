@@ -20,6 +20,7 @@ import { compareText } from '../../lib/ports/table/semantics.ts';
 import { DAY_MS } from '../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
+import { watchFileCalls } from '../support/file-calls.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 
 async function filesIn(runFiles: FileStore, path = ''): Promise<{ path: string; size: number }[]> {
@@ -210,6 +211,31 @@ describe('a folder runFiles', () => {
     expect(await pathsIn(runFiles)).toEqual([]);
     await runFiles.write('a', 'x');
     expect(readdirSync(unfinished)).toEqual(['young']);
+  });
+
+  test('leaves no file open whichever call of the file system fails', async () => {
+    let failed = true;
+    let at = 1;
+    for (; failed; at += 1) {
+      const folder = temporaryFolder();
+      writeFileSync(join(folder, 'local'), 'local');
+      let calls = 0;
+      const { stop, stillOpen } = await watchFileCalls(() => {
+        calls += 1;
+        if (calls === at) throw new Error('the disk fails');
+      });
+      const files = folderFiles(join(folder, 'files'));
+      const work = [
+        () => files.write('a', 'text'),
+        () => files.move('a', 'b/c'),
+        () => files.take(join(folder, 'local'), 'd'),
+      ];
+      for (const step of work) await step().catch(() => {});
+      stop();
+      expect(stillOpen()).toBe(0);
+      failed = calls >= at;
+    }
+    expect(at).toBeGreaterThan(15);
   });
 
   test('does not follow links', async () => {

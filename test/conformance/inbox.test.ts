@@ -202,7 +202,7 @@ describe('an inbox in a folder', () => {
   test('brings requests that wait together to the disk together', async () => {
     const inbox = await openInbox(temporaryFolder());
     let calls = 0;
-    const stop = await watchFileCalls(() => void (calls += 1));
+    const { stop } = await watchFileCalls(() => void (calls += 1));
     await Promise.all(Array.from({ length: 100 }, (_, n) => inbox.append(request(`${n}`))));
     stop();
     expect(calls).toBeLessThan(20);
@@ -221,7 +221,7 @@ describe('an inbox in a folder', () => {
     const inbox = await openInbox(folder);
     await inbox.append(request('a'));
     // The folder is read only when the next segment is there, or would be by now.
-    const stop = await watchFileCalls(async (name) => {
+    const { stop } = await watchFileCalls(async (name) => {
       if (name !== 'readdir') return;
       for (let turns = 0; turns < 1_000 && readdirSync(folder).length < 2; turns += 1) await setImmediate();
     });
@@ -241,7 +241,7 @@ describe('an inbox in a folder', () => {
       const inbox = await openInbox(folder);
       acknowledged = [];
       let calls = 0;
-      const stop = await watchFileCalls(() => {
+      const { stop, stillOpen } = await watchFileCalls(() => {
         calls += 1;
         if (calls >= last) throw new Error('dead');
       });
@@ -251,6 +251,8 @@ describe('an inbox in a folder', () => {
         await inbox.segments().catch(() => {});
       }
       stop();
+      await inbox.close();
+      expect(stillOpen()).toBe(0);
       whole = calls < last;
       const kept = await requestsIn(await openInbox(folder));
       expect(kept.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged));

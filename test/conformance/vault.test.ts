@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import {
   DecryptCommand,
   DisabledException,
@@ -17,6 +17,7 @@ import { kmsVault } from '../../lib/ports/vault/kms.ts';
 import type { Vault } from '../../lib/ports/vault/vault.ts';
 import { anyText } from '../support/any-text.ts';
 import { temporaryFolder } from '../support/context.ts';
+import { watchFileCalls } from '../support/file-calls.ts';
 
 const here = { organization: 'org', batchExport: 'export' };
 
@@ -85,6 +86,29 @@ describe('a key file vault', () => {
     await vault.seal('x', here);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(readdirSync(folder)).toEqual(['key']);
+  });
+
+  test('leaves no file open whichever call of the file system fails, and seals when none does', async () => {
+    for (let at = 1; ; at += 1) {
+      const path = join(temporaryFolder(), 'key');
+      let calls = 0;
+      const { stop, stillOpen } = await watchFileCalls(() => {
+        calls += 1;
+        if (calls === at) throw new Error('the disk fails');
+      });
+      const isSealed = await keyfileVault(path)
+        .seal('a', here)
+        .then(
+          () => true,
+          () => false,
+        );
+      stop();
+      expect(stillOpen()).toBe(0);
+      if (calls >= at) continue;
+      expect(isSealed).toBe(true);
+      expect(readdirSync(dirname(path))).toEqual(['key']);
+      return;
+    }
   });
 
   test('opens with the same file after a restart, and in another process at once', async () => {

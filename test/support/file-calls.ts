@@ -1,13 +1,21 @@
 /** Calls of the file system, watched. */
-import files from 'node:fs/promises';
+import files, { type FileHandle } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
+
+interface FileCalls {
+  /** Stops the watching. */
+  readonly stop: () => void;
+  /** How many of the files that were opened while it watched are open still. */
+  readonly stillOpen: () => number;
+}
 
 /**
  * Calls `before` with the name ahead of every call of the file system, which fails with what that throws, and waits for
- * what it returns. Returns the function that stops the watching.
+ * what it returns.
  */
-export async function watchFileCalls(before: (name: string) => void | Promise<void>): Promise<() => void> {
+export async function watchFileCalls(before: (name: string) => void | Promise<void>): Promise<FileCalls> {
   const undo: (() => void)[] = [];
+  const opened: FileHandle[] = [];
   const watch = (target: object, name: string): void => {
     const original: unknown = Reflect.get(target, name);
     if (typeof original !== 'function') throw new Error(`no function '${name}'`);
@@ -22,11 +30,22 @@ export async function watchFileCalls(before: (name: string) => void | Promise<vo
   for (const name of ['appendFile', 'writeFile', 'utimes', 'sync', 'datasync', 'stat'])
     watch(Object.getPrototypeOf(handle) as object, name);
   await handle.close();
-  const names = ['link', 'lstat', 'mkdir', 'open', 'readdir', 'readFile', 'realpath', 'rename', 'rm', 'stat'];
-  for (const name of names) watch(files, name);
+  const { open } = files;
+  files.open = async (...given) => {
+    const file = await open(...given);
+    opened.push(file);
+    return file;
+  };
+  undo.push(() => Object.assign(files, { open }));
+  const names = 'link lstat mkdir open readdir readFile realpath rename rm rmdir stat unlink writeFile';
+  for (const name of names.split(' ')) watch(files, name);
   syncBuiltinESMExports();
-  return () => {
-    for (const restore of undo) restore();
-    syncBuiltinESMExports();
+  return {
+    stop: () => {
+      for (const restore of undo.splice(0).toReversed()) restore();
+      syncBuiltinESMExports();
+    },
+    // A file that was closed has no number.
+    stillOpen: () => opened.filter(({ fd }) => fd !== -1).length,
   };
 }

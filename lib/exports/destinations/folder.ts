@@ -17,6 +17,7 @@ import {
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
+import { syncPath } from '../../ports/files/sync-path.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
@@ -284,10 +285,10 @@ async function putInPlace(delivery: Delivery<FolderConfig>, receipt: FolderRecei
   await owner.writeFile(`\n${files.map(({ mark }) => mark).join('\n')}\n`);
   for (const file of files) {
     // A manifest that survives a loss of power names files that do too.
-    if (file.name === manifestName(names)) await syncFolder(folder);
+    if (file.name === manifestName(names)) await syncPath(folder);
     if (!(await isPut(delivery, receipt, file, placeOf(path, file.name)))) return false;
   }
-  await Promise.all([owner.sync(), syncFolder(folder)]);
+  await Promise.all([owner.sync(), syncPath(folder)]);
   return true;
 }
 
@@ -367,7 +368,7 @@ async function makeFolder(path: string): Promise<void> {
     // Somebody else was first.
     if (!(await isFolder(path))) throw error;
   }
-  await syncFolder(dirname(path));
+  await syncPath(dirname(path));
 }
 
 async function isFolder(path: string): Promise<boolean> {
@@ -377,12 +378,6 @@ async function isFolder(path: string): Promise<boolean> {
     if (codeOf(error) === 'ENOENT') return false;
     throw error;
   }
-}
-
-/** Makes a rename or a new name in the folder survive a loss of power. */
-async function syncFolder(path: string): Promise<void> {
-  await using handle = await open(path, 'r');
-  await handle.sync();
 }
 
 /** Moves a file that was formed. Returns false when it has to be copied: it is on another file system, or gone. */

@@ -1,5 +1,5 @@
 /** From rows to batches: one is filled, on disk, while the one before is published. */
-import { open, rm } from 'node:fs/promises';
+import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { type Arrived, historyEnd } from '../arrival.ts';
@@ -111,9 +111,7 @@ export class BatchWriter {
   async #write(): Promise<void> {
     const text = Buffer.from(this.#lines);
     this.#lines = '';
-    const file = await open(this.#path(), 'a');
-    await file.writeFile(text);
-    await file.close();
+    await appendFile(this.#path(), text);
     this.#batch.bytes += text.length;
   }
 

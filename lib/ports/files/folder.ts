@@ -11,6 +11,7 @@ import { compareText } from '../table/semantics.ts';
 import { DAY_MS, SECOND_MS } from '../units.ts';
 import type { FileStore } from './files.ts';
 import { partsOf, UNFINISHED } from './path.ts';
+import { syncPath } from './sync-path.ts';
 
 /** What is unfinished for a day is left over, whoever wrote it. */
 const LEFTOVER_AGE_MS = DAY_MS;
@@ -58,15 +59,13 @@ export function folderFiles(root: string): FileStore {
       const target = place(to);
       try {
         await putInPlace(place(from), target);
-        await syncFolder(dirname(place(from)));
+        await syncPath(dirname(place(from)));
       } catch (error) {
         if (!isAbsence(error) || !(await orIfAbsent(stat(target), undefined))?.isFile()) throw error;
       }
     },
     take: async (localFile, path) => {
-      const file = await open(localFile, 'r');
-      await file.sync();
-      await file.close();
+      await syncPath(localFile);
       try {
         await putInPlace(localFile, place(path));
       } catch (error) {
@@ -91,10 +90,10 @@ export function folderFiles(root: string): FileStore {
 async function putInPlace(from: string, target: string): Promise<void> {
   const folder = dirname(target);
   const [, firstMade] = await inFolder(folder, () => rename(from, target));
-  await syncFolder(folder);
+  await syncPath(folder);
   if (firstMade === undefined) return;
   // A folder that was just made is durable when its parent is.
-  for (let made = folder; made.length >= firstMade.length; made = dirname(made)) await syncFolder(dirname(made));
+  for (let made = folder; made.length >= firstMade.length; made = dirname(made)) await syncPath(dirname(made));
 }
 
 /** Does what needs a folder, which is nearly always there. Returns its result, and the first folder that had to be made. */
@@ -156,13 +155,6 @@ function isRunning(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
-}
-
-/** Brings the names in a folder to the disk. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r');
-  await handle.sync();
-  await handle.close();
 }
 
 const isAbsence = (error: unknown): boolean =>

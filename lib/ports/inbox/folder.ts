@@ -4,7 +4,7 @@
  */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncFolder } from '../files/folder.ts';
+import { syncPath } from '../files/sync-path.ts';
 import { compareText } from '../table/semantics.ts';
 import { frameOf, requestsIn } from './frame.ts';
 import { type CapturedRequest, type Inbox, InboxClosed, type Segment } from './inbox.ts';
@@ -33,7 +33,7 @@ interface OpenSegment {
 /** Opens the inbox in a folder, which is made. One process at a time has it. */
 export async function folderInbox(folder: string): Promise<Inbox> {
   await mkdir(folder, { recursive: true });
-  await syncFolder(folder);
+  await syncPath(folder);
   const names = (await readdir(folder)).filter((name) => SEGMENT.test(name));
   return new FolderInbox(folder, Math.max(0, ...names.map((name) => Number.parseInt(name, 10))));
 }
@@ -117,8 +117,8 @@ class FolderInbox implements Inbox {
     const folder = join(this.#folder, DAMAGED);
     await mkdir(folder, { recursive: true });
     await rename(join(this.#folder, segment), join(folder, segment));
-    await syncFolder(folder);
-    await syncFolder(this.#folder);
+    await syncPath(folder);
+    await syncPath(this.#folder);
   }
 
   async close(): Promise<void> {
@@ -151,7 +151,7 @@ class FolderInbox implements Inbox {
     const name = `${String(this.#last).padStart(16, '0')}.inbox`;
     const file = await open(join(this.#folder, name), 'ax');
     try {
-      await syncFolder(this.#folder);
+      await syncPath(this.#folder);
     } catch (error) {
       await file.close().catch(() => {});
       throw error;

@@ -4,9 +4,10 @@
  * with it, so it opens for nobody else.
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, Permanent } from '../errors.ts';
+import { syncPath } from '../files/sync-path.ts';
 import { decrypted, encrypted, KEY_BYTES } from './cipher.ts';
 import { boundTo, notOfThisForm, type Vault } from './vault.ts';
 
@@ -69,10 +70,8 @@ async function readOrMakeKey(path: string): Promise<Buffer> {
   await mkdir(dirname(path), { recursive: true });
   const unfinished = `${path}.${randomUUID()}`;
   try {
-    const file = await open(unfinished, 'wx', 0o600);
-    await file.writeFile(`${HEADER}\n${randomBytes(KEY_BYTES).toString('base64url')}\n`);
-    await file.sync();
-    await file.close();
+    const text = `${HEADER}\n${randomBytes(KEY_BYTES).toString('base64url')}\n`;
+    await writeFile(unfinished, text, { flag: 'wx', mode: 0o600, flush: true });
     // A link never replaces: the second process takes the key of the first.
     await link(unfinished, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
@@ -80,8 +79,6 @@ async function readOrMakeKey(path: string): Promise<Buffer> {
   } finally {
     await rm(unfinished, { force: true });
   }
-  const folder = await open(dirname(path), 'r');
-  await folder.sync();
-  await folder.close();
+  await syncPath(dirname(path));
   return readKey(path);
 }

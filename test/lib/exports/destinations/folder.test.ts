@@ -241,12 +241,13 @@ describe('several files', () => {
       forget();
       let calls = 0;
       // A dead process makes no other call.
-      const restore = await watchFileCalls(() => {
+      const watched = await watchFileCalls(() => {
         calls += 1;
         if (calls >= at) throw new Error('dead');
       });
       await send(folder, given(FEW, several), receiptFile()).catch(() => {});
-      restore();
+      watched.stop();
+      expect(watched.stillOpen()).toBe(0);
       isDead = calls >= at;
       // Every other time as a new attempt, which knows nothing of the first.
       if (at % 2 === 0) forget();
@@ -325,12 +326,13 @@ describe('a file that was formed', () => {
     let at = 1;
     for (; isDead; at += 1) {
       let calls = 0;
-      const restore = await watchFileCalls(() => {
+      const watched = await watchFileCalls(() => {
         calls += 1;
         if (calls >= at) throw new Error('dead');
       });
       await once().catch(() => {});
-      restore();
+      watched.stop();
+      expect(watched.stillOpen()).toBe(0);
       isDead = calls >= at;
       if (at % 2 === 0) rmSync(receiptFile(), { force: true });
       await once();
