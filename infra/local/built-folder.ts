@@ -3,12 +3,15 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { HOUR_MS } from '../../lib/ports/units.ts';
 import { contentHash } from './content-hash.ts';
 
 /** What a build leaves beside its files. */
@@ -34,6 +37,7 @@ export async function builtFolder<Made extends object>(
   const before = held();
   if (before !== undefined) return before;
   mkdirSync(dirname(folder), { recursive: true });
+  removeUnfinished(folder);
   const fresh = mkdtempSync(`${folder}-`);
   // Who builds it, for an image, need not be who runs the service.
   chmodSync(fresh, 0o777 & ~process.umask());
@@ -48,5 +52,16 @@ export async function builtFolder<Made extends object>(
     return made;
   } finally {
     rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+/** Removes what builds have left that were killed: none takes an hour. */
+function removeUnfinished(folder: string): void {
+  const beside = dirname(folder);
+  const unfinished = new RegExp(`^${basename(folder)}-[A-Za-z0-9]{6}$`);
+  for (const name of readdirSync(beside).filter((one) => unfinished.test(one))) {
+    const left = statSync(join(beside, name), { throwIfNoEntry: false });
+    if (left !== undefined && left.mtimeMs < Date.now() - HOUR_MS)
+      rmSync(join(beside, name), { recursive: true, force: true });
   }
 }

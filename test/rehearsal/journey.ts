@@ -15,6 +15,7 @@ import type { Log } from '../../lib/ports/log.ts';
 import { CLOUD_SETTINGS } from '../../lib/ports/settings.ts';
 import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { RECEIVERS } from './receivers.ts';
 import { operatorClients, type Stage } from './stage.ts';
 
@@ -302,6 +303,81 @@ export async function journey(options: JourneyOptions): Promise<void> {
     return `${rows.length} of 25 rows, 3 columns`;
   });
 
+  await step('an alert that fires, and a subscription that is due', async () => {
+    const file = join(folder, 'failed.jsonl');
+    const timestamp = new Date(clock.now()).toISOString();
+    const line = JSON.stringify({ event: 'failed', distinct_id: 'alarm', timestamp });
+    writeFileSync(file, `${line}\n`.repeat(3));
+    await admin.importFiles(context, { project: projectId }, [file], silentProgress());
+    const make = async (list: string, fields: object): Promise<Reply['body']> => {
+      const { status, body } = await call('POST', `/api/projects/${projectId}/${list}/`, fields);
+      assert.equal(status, 201, JSON.stringify(body));
+      return body;
+    };
+    const receiver = await startReceiver();
+    const url = `${receiver.url.replace('127.0.0.1', 'hooks.acme.com')}/told`;
+    try {
+      // It is tried again: the first answer says no.
+      receiver.answer = (_request, n) => ({ status: n === 1 ? 503 : 200 });
+      const query = {
+        kind: 'TrendsQuery',
+        series: [{ event: 'failed' }],
+        interval: 'month',
+        dateRange: { date_from: '-1h' },
+      };
+      const { id: insight } = await make('insights', { name: 'Failures', query });
+      const { id: alert } = await make('alerts', {
+        insight,
+        name: 'Failures',
+        subscribed_users: [],
+        threshold: { configuration: { type: 'absolute', bounds: { upper: 2 } } },
+        config: { type: 'TrendsAlertConfig', check_ongoing_interval: true },
+        notify_url: url,
+      });
+      const due = clock.now() + 5 * MINUTE_MS;
+      const { id: subscription } = await make('subscriptions', {
+        insight,
+        target_type: 'webhook',
+        target_value: url,
+        frequency: 'daily',
+        start_date: new Date(due).toISOString(),
+      });
+      // What is found is told by jobs of their own; one that failed is tried after a while.
+      for (let minutes = 0; minutes < 15; minutes += 1) {
+        await stage.tick();
+        await settle();
+        clock.advance(MINUTE_MS);
+      }
+      const told = receiver.received.map(({ headers, body }) => ({ id: headers['webhook-id'], ...JSON.parse(body) }));
+      const [alarms, sent] = ['alert.firing', 'subscription.due'].map((type) =>
+        told.filter((one) => one.type === type),
+      );
+      assert.deepEqual(
+        alarms?.map(({ data }) => [data.alert, data.value]),
+        [
+          [alert, 3],
+          [alert, 3],
+        ],
+        JSON.stringify(told),
+      );
+      assert.equal(new Set(alarms?.map(({ id }) => id)).size, 1);
+      assert.deepEqual(
+        sent?.map(({ data }) => [data.subscription, data.insights[0].rows.map((row: unknown[]) => row.at(-1))]),
+        [[subscription, [3]]],
+        JSON.stringify(told),
+      );
+      const seen = await call('GET', `/api/projects/${projectId}/alerts/${alert}/`);
+      assert.equal(seen.body.state, 'Firing', JSON.stringify(seen.body));
+      for (const path of [`alerts/${alert}`, `subscriptions/${subscription}`])
+        await call('PATCH', `/api/projects/${projectId}/${path}/`, { enabled: false });
+      // What follows arrives in hours of its own.
+      clock.advance(HOUR_MS);
+      return '3 events: the alert is told once its webhook takes it, the subscription once';
+    } finally {
+      await receiver.close();
+    }
+  });
+
   await step('events of SDKs, which are in an export', async () => {
     await customer.empty();
     // Their servers are gone by now, and what arrives live is due to all of them.
@@ -360,7 +436,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
     };
     const hogql = async (query: string, rest: object = {}) => ask({ kind: 'HogQLQuery', query }, rest);
     // What was imported, what arrived live, and what SDKs sent.
-    const events = { $pageview: hours * PER_HOUR, large: 20, paid: 25, seen: 1, sent: 60 };
+    const events = { $pageview: hours * PER_HOUR, failed: 3, large: 20, paid: 25, seen: 1, sent: 60 };
     const query = 'SELECT event, count() AS n FROM events GROUP BY event ORDER BY event';
     const counted = await hogql(query);
     assert.deepEqual(counted.results, Object.entries(events));

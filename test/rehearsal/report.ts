@@ -53,6 +53,17 @@ const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly
     roles: /^Functions(Endpoints|Internal)/,
     why: 'queries and readings that a rehearsal does not ask of each endpoint, and what shared pages renew',
   },
+  {
+    right: /^s3:AbortMultipartUpload .*lake/i,
+    roles: /^FunctionsSteps/,
+    why: 'files over 5 MB are sent in parts',
+  },
+  {
+    right: /^s3:(Delete|Get|Put)Object .*lake/i,
+    roles: /^FunctionsSteps\w*Compactor/,
+    why: 'files of many hours are joined, which a rehearsal does not have',
+  },
+  { right: /^s3:PutObject .*inbox.*\/damaged/i, roles: /^FunctionsSteps/, why: 'what is damaged is set aside' },
   { right: /^sqs:/, roles: /^FunctionsEnded/, why: 'an end that could not be settled in three attempts' },
   { right: /^s3:DeleteObject .*runfiles/i, roles: /^Functions(Steps|Ended)/, why: 'what a run that broke has kept' },
   { right: /^s3:GetObject .*runfiles/i, roles: /^Workflows/, why: 'Athena reads what it has written' },

@@ -127,12 +127,13 @@ export class Functions extends Construct {
     return role;
   }
 
-  /** Who waits has the lake read; who does not, and what strangers see, has it ordered. */
+  /** Who waits has the lake read; what a request does not wait for, and what strangers see, is ordered. */
   private callsOf(spec: LambdaSpec): PolicyStatement[] {
     const { needs, reads } = spec;
     const called = [
       ...(reads === true ? [lakeWorkerOf(spec)] : []),
-      ...(needs.includes('answers') ? ['run-queries'] : []),
+      // A step waits for what it tells.
+      ...(needs.includes('answers') && kindOf(spec) === 'Endpoints' ? ['run-queries'] : []),
     ];
     return called.length === 0
       ? []

@@ -65,9 +65,11 @@ function AlertView({ project, seen }: AlertViewProps) {
   const show = (version: Versioned<Alert>): void => void queries.setQueryData(alertKey(project, id), version);
   const renew = () => queries.invalidateQueries({ queryKey: ['alerts', project] });
 
-  const put = async (change: AlertChange, over: Versioned<Alert>): Promise<void> => {
-    show(await writeAlert(project, over, change));
+  const put = async (change: AlertChange, over: Versioned<Alert>): Promise<Versioned<Alert>> => {
+    const written = await writeAlert(project, over, change);
+    show(written);
     await renew();
+    return written;
   };
   const { send, notice } = useVersionedWrite<Partial<AlertValues>, Alert>({
     what: 'the alert',
@@ -75,8 +77,9 @@ function AlertView({ project, seen }: AlertViewProps) {
     write: async (change, over) => {
       const before = alertValues(over.value);
       const [was, is] = [sentAlert(before), sentAlert({ ...before, ...change })];
-      await put(changedOf(is, was), over);
+      const written = await put(changedOf(is, was), over);
       tell(`${name} is changed.`);
+      return written;
     },
     disputed: ({ notify_secret: _secret, ...change }, theirs) => disputedFields(change, alertValues(theirs)),
     look: show,

@@ -100,6 +100,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
       if (change.query === undefined) setQuestion(questionOf(value.query) ?? FIRST_QUESTION);
       await renew(value.id);
       tell(`${value.name || 'The insight'} is kept.`);
+      return written;
     },
     disputed: (change, theirs) => disputedFields<keyof Change>(change, theirs),
     look,

@@ -89,9 +89,11 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
     what: 'the project',
     read: () => readProject(id),
     write: async (change, over) => {
-      show(await writeProject(over, change));
+      const written = await writeProject(over, change);
+      show(written);
       tell(change.name === undefined ? 'Insights count by it from now on.' : 'The name is changed.');
       await renew();
+      return written;
     },
     disputed: disputedFields<keyof ProjectChange>,
     look: show,
@@ -251,9 +253,11 @@ function OrganizationSettings({ seen }: { readonly seen: Versioned<Organization>
     what: 'the organization',
     read: () => readOrganization(organization.id),
     write: async (change, over) => {
-      show(await writeOrganization(over, change));
+      const written = await writeOrganization(over, change);
+      show(written);
       tell('The name is changed.');
       await queries.invalidateQueries();
+      return written;
     },
     disputed: disputedFields,
     look: show,

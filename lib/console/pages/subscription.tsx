@@ -72,9 +72,11 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
     void queries.setQueryData(['subscription', project, String(id)], version);
   const renew = () => queries.invalidateQueries({ queryKey: ['subscriptions', project] });
 
-  const put = async (change: SubscriptionChange, over: Versioned<Subscription>): Promise<void> => {
-    show(await writeSubscription(project, over, change));
+  const put = async (change: SubscriptionChange, over: Versioned<Subscription>): Promise<Versioned<Subscription>> => {
+    const written = await writeSubscription(project, over, change);
+    show(written);
     await renew();
+    return written;
   };
   const { send, notice } = useVersionedWrite<Partial<SubscriptionValues>, Subscription>({
     what: 'the subscription',
@@ -82,7 +84,7 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
     write: async (change, over) => {
       const before = subscriptionValues(over.value);
       const { dashboard_export_insights: chosen } = change;
-      await put(
+      const written = await put(
         {
           ...changedOf(sentSubscription({ ...before, ...change }), sentSubscription(before)),
           ...(chosen === undefined ? {} : { dashboard_export_insights: chosen.map(Number) }),
@@ -90,6 +92,7 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
         over,
       );
       tell(`${name} is changed.`);
+      return written;
     },
     // An address of a webhook is never told.
     disputed: ({ notify_secret: _secret, target_value: _address, ...change }, theirs) =>

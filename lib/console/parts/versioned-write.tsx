@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { Refusal, type Versioned } from '../client/api.ts';
 import { ConflictNotice, type Disputed } from './conflict-notice.tsx';
 import { tellProblem } from './problem.tsx';
@@ -9,8 +9,8 @@ interface VersionedWriteOptions<Change, Value> {
   /** What is changed, such as `the export`. */
   readonly what: string;
   readonly read: () => Promise<Versioned<Value>>;
-  /** Writes a change over a version, and shows what it has become. */
-  readonly write: (change: Change, over: Versioned<Value>) => Promise<void>;
+  /** Writes a change over a version, shows what it has become, and returns it. */
+  readonly write: (change: Change, over: Versioned<Value>) => Promise<Versioned<Value>>;
   /** Returns the fields of a change in both versions. */
   readonly disputed: (change: Change, theirs: Value) => readonly Disputed[];
   /** Shows what others have made of it. */
@@ -20,7 +20,10 @@ interface VersionedWriteOptions<Change, Value> {
 }
 
 interface VersionedWrite<Change, Value> {
-  /** Writes a change, unless somebody else was faster. Throws the `Refusal` of anything else. */
+  /**
+   * Writes a change, unless somebody else was faster. Throws the `Refusal` of anything else. What is sent while another change
+   * is under way follows it, over what that one has made.
+   */
   readonly send: (change: Change, over: Versioned<Value>) => Promise<void>;
   /** Both versions, where somebody else was. */
   readonly notice: ReactNode;
@@ -36,12 +39,25 @@ export function useVersionedWrite<Change, Value>({
   attempt = (act) => act().catch(tellProblem),
 }: VersionedWriteOptions<Change, Value>): VersionedWrite<Change, Value> {
   const [conflict, setConflict] = useState<{ change: Change; theirs: Versioned<Value> } | null>(null);
-  const send = async (change: Change, over: Versioned<Value>): Promise<void> => {
+  const underWay = useRef<Promise<Versioned<Value> | undefined>>(undefined);
+  const written = async (change: Change, over: Versioned<Value>): Promise<Versioned<Value> | undefined> => {
     try {
-      await write(change, over);
+      return await write(change, over);
     } catch (problem) {
       if (!(problem instanceof Refusal && problem.status === PRECONDITION_FAILED)) throw problem;
       setConflict({ change, theirs: await read() });
+      return undefined;
+    }
+  };
+  const send = async (change: Change, over: Versioned<Value>): Promise<void> => {
+    const before = underWay.current;
+    const mine = (async () => written(change, (await before) ?? over))();
+    const ended = mine.catch(() => undefined);
+    underWay.current = ended;
+    try {
+      await mine;
+    } finally {
+      if (underWay.current === ended) underWay.current = undefined;
     }
   };
   const notice = conflict !== null && (

@@ -438,6 +438,8 @@ describe('the functions of a stage', () => {
     expect(calls('events/list')).toEqual(['lake-worker/waited']);
     expect(calls('run-queries')).toEqual(['lake-worker/background']);
     for (const name of ['shared/page', 'shared/open']) expect(calls(name)).toEqual(['run-queries']);
+    for (const name of ['steps/check-alert', 'steps/compose-subscription'])
+      expect(calls(name)).toEqual(['lake-worker/background']);
     const calling = FUNCTIONS.filter(({ name }) => calls(name).length > 0);
     expect(calling).toEqual(FUNCTIONS.filter(({ reads, needs }) => reads === true || needs.includes('answers')));
     // The one that reads the lake may do that, and nothing else.

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtFolder } from '../../../infra/local/built-folder.ts';
 import { temporaryFolder } from '../../support/context.ts';
@@ -36,6 +36,20 @@ test('a build that fails leaves what was there', async () => {
   const failed = builtFolder(folder, ['cdk.json'], () => Promise.reject(new Error('no')));
   await expect(failed).rejects.toThrow('no');
   expect([within(folder), readdirSync(join(folder, '..'))]).toEqual(['one', ['built']]);
+});
+
+test('a build that was killed leaves nothing for long', async () => {
+  const beside = temporaryFolder();
+  const left = (name: string, isOld: boolean): void => {
+    mkdirSync(join(beside, name));
+    writeFileSync(join(beside, name, 'half.txt'), '');
+    if (isOld) utimesSync(join(beside, name), 0, 0);
+  };
+  left('built-Ab3xYz', true);
+  left('built-new123', false);
+  left('built-by-hand', true);
+  await builtFolder(join(beside, 'built'), ['tsconfig.json'], making('one'));
+  expect(readdirSync(beside).toSorted()).toEqual(['built', 'built-by-hand', 'built-new123']);
 });
 
 test('what one user has built, in an image, another one reads', async () => {

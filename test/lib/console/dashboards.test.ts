@@ -360,6 +360,23 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(complaints).toEqual([]);
   });
 
+  test('is shared and not shared again before the first is written, and nobody else is blamed', async () => {
+    const path = await made({ name: 'Twice' });
+    const { page } = await open(at(path));
+    await button(page, 'Share').click();
+    const write = await heldBack(page, '**/sharing/', (one) => one.method() === 'PATCH');
+    const toggle = (checked: boolean) =>
+      page.getByRole('switch', { name: 'Anybody who has', checked, disabled: false });
+    await toggle(false).press('Space');
+    await toggle(true).press('Space');
+    const ended = page.waitForResponse((one) => one.request().postData() === '{"enabled":false}');
+    write();
+    await ended;
+    await expectSeen(toggle(false));
+    expect((await service().call('GET', `${api(path)}/sharing/`)).body).toMatchObject({ enabled: false });
+    expect(await page.getByRole('dialog', { name: 'Somebody else has changed it' }).count()).toBe(0);
+  });
+
   test('shows both versions where somebody else has shared it meanwhile', async () => {
     const path = await made({ name: 'Public' });
     const { page } = await open(at(path));

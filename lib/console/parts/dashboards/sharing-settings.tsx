@@ -29,7 +29,11 @@ export function SharingSettings({ project, id, seen, show }: SharingSettingsProp
   const { send, notice } = useVersionedWrite<Partial<SharingValues>, Sharing>({
     what: 'the page',
     read: () => readSharing(project, id),
-    write: async (change, over) => show(await writeSharing(project, id, over, sentSharing(change))),
+    write: async (change, over) => {
+      const written = await writeSharing(project, id, over, sentSharing(change));
+      show(written);
+      return written;
+    },
     disputed: ({ password: _password, ...change }, theirs) => {
       const { isOpen, ...sent } = change;
       return [

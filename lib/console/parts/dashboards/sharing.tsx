@@ -38,13 +38,13 @@ export function Sharing({ project, id }: SharingProps) {
     write: async (change, over) => {
       // At once: it can be taken back. But no link: opening makes another one, where there was one before.
       show({ ...over, value: { ...over.value, ...change, access_token: NO_LINK_YET } });
-      try {
-        show(await writeSharing(project, id, over, change));
-      } catch (problem) {
+      const written = await writeSharing(project, id, over, change).catch((problem: unknown) => {
         show(over);
         throw problem;
-      }
+      });
+      show(written);
       await queries.invalidateQueries({ queryKey: ['dashboards', project] });
+      return written;
     },
     disputed: disputedFields,
     look: show,

@@ -69,6 +69,7 @@ function Settings({ project, seen, destination, look }: SettingsProps) {
       queries.setQueryData(exportKey(project, value.id), written);
       tell(`${written.value.name} is changed.`);
       look(written);
+      return written;
     },
     disputed: disputedOf,
     look,
