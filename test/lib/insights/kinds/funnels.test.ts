@@ -126,6 +126,13 @@ describe('a funnel', () => {
     ]);
   });
 
+  it('takes the last of the runs that begin and end together where it is strict', async () => {
+    const events = told('a s 10:00:00', 'a s 10:00:00', 'a s 10:00:01', 'a s 10:00:01');
+    const query = { series: nodes('s', 's', 's'), funnelsFilter: { funnelOrderType: 'strict' } };
+    const [steps] = await resultsOf([query, query], events);
+    expect((steps as Step[]).map((one) => one.average_conversion_time)).toEqual([null, 1, 0]);
+  });
+
   it('takes what happens exactly at the end of its window, counted from the first step, and nothing later', async () => {
     const events = told(
       'a s 10:00:00',
@@ -454,13 +461,19 @@ function runsOf(
   });
 }
 
-/** The run by which a person counts; undefined: they do not. */
+/** The run by which a person counts; undefined: they do not. Of runs that end together it is the last one. */
 function furthest(runs: readonly Run[]): Run | undefined {
   const most = Math.max(0, ...runs.map(({ times }) => times.length));
   const [best] = runs
     .filter(({ times, isExcluded }) => times.length === most && !isExcluded)
-    .toSorted((a, b) => (a.times.at(-1) ?? 0) - (b.times.at(-1) ?? 0) || (b.times[0] ?? 0) - (a.times[0] ?? 0));
+    .toSorted((a, b) => (a.times.at(-1) ?? 0) - (b.times.at(-1) ?? 0) || laterFirst(a.times, b.times));
   return best;
+}
+
+/** Orders times of runs by the first step at which they differ. */
+function laterFirst(a: readonly number[], b: readonly number[]): number {
+  const step = a.findIndex((at, n) => at !== b[n]);
+  return step === -1 ? 0 : (b[step] ?? 0) - (a[step] ?? 0);
 }
 
 const grouped = <T, K>(items: readonly T[], keyOf: (item: T) => K): Map<K, T[]> => Map.groupBy(items, keyOf);
