@@ -3,11 +3,12 @@
  * one instant: the database as it was, and every file that it names.
  */
 import { constants, type Dirent } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { UNFINISHED } from '../../lib/ports/files/path.ts';
+import { syncPath } from '../../lib/ports/files/sync-path.ts';
 import { isBusy, sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { SECOND_MS } from '../../lib/ports/units.ts';
 import { checkDataDirectory, databaseIn } from './data-version.ts';
@@ -90,7 +91,7 @@ async function copyAll(folder: string, target: string): Promise<void> {
   } finally {
     snapshot.close();
   }
-  await flush(databaseIn(target));
+  await syncPath(databaseIn(target));
 }
 
 /** Makes a data directory at `folder`, which must not be there yet, of a backup. Throws as `backUp` does. */
@@ -246,17 +247,12 @@ const isFree = async (folder: string): Promise<boolean> =>
 async function copyWhole(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   await copyFile(from, to, constants.COPYFILE_FICLONE);
-  await flush(to);
-}
-
-async function flush(path: string): Promise<void> {
-  await using handle = await open(path, 'r');
-  await handle.sync();
+  await syncPath(to);
 }
 
 /** Gives a finished folder its name. */
 async function moveInto(target: string, finished: string): Promise<void> {
   await rm(target, { recursive: true, force: true });
   await rename(finished, target);
-  await flush(dirname(target));
+  await syncPath(dirname(target));
 }
