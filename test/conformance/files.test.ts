@@ -20,7 +20,7 @@ import { compareText } from '../../lib/ports/table/semantics.ts';
 import { DAY_MS } from '../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
-import { watchFileCalls } from '../support/file-calls.ts';
+import { failFileCalls } from '../support/file-calls.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 
 async function filesIn(runFiles: FileStore, path = ''): Promise<{ path: string; size: number }[]> {
@@ -214,16 +214,12 @@ describe('a folder runFiles', () => {
   });
 
   test('leaves no file open whichever call of the file system fails', async () => {
-    let failed = true;
+    let hasFailed = true;
     let at = 1;
-    for (; failed; at += 1) {
+    for (; hasFailed; at += 1) {
       const folder = temporaryFolder();
       writeFileSync(join(folder, 'local'), 'local');
-      let calls = 0;
-      const { stop, stillOpen } = await watchFileCalls(() => {
-        calls += 1;
-        if (calls === at) throw new Error('the disk fails');
-      });
+      const calls = await failFileCalls(at, { andLater: false });
       const files = folderFiles(join(folder, 'files'));
       const work = [
         () => files.write('a', 'text'),
@@ -231,9 +227,9 @@ describe('a folder runFiles', () => {
         () => files.take(join(folder, 'local'), 'd'),
       ];
       for (const step of work) await step().catch(() => {});
-      stop();
-      expect(stillOpen()).toBe(0);
-      failed = calls >= at;
+      calls.stop();
+      expect(calls.stillOpen()).toBe(0);
+      hasFailed = calls.hasFailed();
     }
     expect(at).toBeGreaterThan(15);
   });

@@ -10,7 +10,7 @@ import { folderInbox } from '../../lib/ports/inbox/folder.ts';
 import { frameOf } from '../../lib/ports/inbox/frame.ts';
 import { type CapturedRequest, type Inbox, InboxClosed } from '../../lib/ports/inbox/inbox.ts';
 import { START, temporaryFolder } from '../support/context.ts';
-import { watchFileCalls } from '../support/file-calls.ts';
+import { failFileCalls, watchFileCalls } from '../support/file-calls.ts';
 import { onEnd } from '../support/on-end.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 
@@ -240,20 +240,16 @@ describe('an inbox in a folder', () => {
       const folder = temporaryFolder();
       const inbox = await openInbox(folder);
       acknowledged = [];
-      let calls = 0;
-      const { stop, stillOpen } = await watchFileCalls(() => {
-        calls += 1;
-        if (calls >= last) throw new Error('dead');
-      });
+      const calls = await failFileCalls(last, { andLater: true });
       for (const ids of [['a', 'b'], ['c'], ['d', 'e', 'f']]) {
         const appends = ids.map((id) => inbox.append(request(id)).then(() => acknowledged.push(id)));
         await Promise.allSettled(appends);
         await inbox.segments().catch(() => {});
       }
-      stop();
+      calls.stop();
       await inbox.close();
-      expect(stillOpen()).toBe(0);
-      whole = calls < last;
+      expect(calls.stillOpen()).toBe(0);
+      whole = !calls.hasFailed();
       const kept = await requestsIn(await openInbox(folder));
       expect(kept.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged));
       expect(kept).toEqual(kept.map(({ id }) => request(id)));

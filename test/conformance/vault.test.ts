@@ -17,7 +17,7 @@ import { kmsVault } from '../../lib/ports/vault/kms.ts';
 import type { Vault } from '../../lib/ports/vault/vault.ts';
 import { anyText } from '../support/any-text.ts';
 import { temporaryFolder } from '../support/context.ts';
-import { watchFileCalls } from '../support/file-calls.ts';
+import { failFileCalls } from '../support/file-calls.ts';
 
 const here = { organization: 'org', batchExport: 'export' };
 
@@ -91,20 +91,16 @@ describe('a key file vault', () => {
   test('leaves no file open whichever call of the file system fails, and seals when none does', async () => {
     for (let at = 1; ; at += 1) {
       const path = join(temporaryFolder(), 'key');
-      let calls = 0;
-      const { stop, stillOpen } = await watchFileCalls(() => {
-        calls += 1;
-        if (calls === at) throw new Error('the disk fails');
-      });
+      const calls = await failFileCalls(at, { andLater: false });
       const isSealed = await keyfileVault(path)
         .seal('a', here)
         .then(
           () => true,
           () => false,
         );
-      stop();
-      expect(stillOpen()).toBe(0);
-      if (calls >= at) continue;
+      calls.stop();
+      expect(calls.stillOpen()).toBe(0);
+      if (calls.hasFailed()) continue;
       expect(isSealed).toBe(true);
       expect(readdirSync(dirname(path))).toEqual(['key']);
       return;

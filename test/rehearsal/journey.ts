@@ -123,12 +123,16 @@ export async function journey(options: JourneyOptions): Promise<void> {
     return all;
   };
 
-  /** Makes an hourly export and returns its id. */
-  const create = async (fields: object): Promise<string> => {
-    const { status, body } = await call('POST', `${exportsPath()}/`, { interval: 'hour', ...fields });
+  /** Makes something in a list of the project and returns its id. */
+  const make = async (list: string, fields: object): Promise<string | number> => {
+    const { status, body } = await call('POST', `/api/projects/${projectId}/${list}/`, fields);
     assert.equal(status, 201, JSON.stringify(body));
     return body.id;
   };
+
+  /** Makes an hourly export and returns its id. */
+  const create = async (fields: object): Promise<string> =>
+    String(await make('batch_exports', { interval: 'hour', ...fields }));
 
   /** Returns the lines of every delivered object, by its name. */
   const delivered = async (): Promise<Map<string, number>> => {
@@ -309,11 +313,6 @@ export async function journey(options: JourneyOptions): Promise<void> {
     const line = JSON.stringify({ event: 'failed', distinct_id: 'alarm', timestamp });
     writeFileSync(file, `${line}\n`.repeat(3));
     await admin.importFiles(context, { project: projectId }, [file], silentProgress());
-    const make = async (list: string, fields: object): Promise<Reply['body']> => {
-      const { status, body } = await call('POST', `/api/projects/${projectId}/${list}/`, fields);
-      assert.equal(status, 201, JSON.stringify(body));
-      return body;
-    };
     const receiver = await startReceiver();
     const url = `${receiver.url.replace('127.0.0.1', 'hooks.acme.com')}/told`;
     try {
@@ -325,8 +324,8 @@ export async function journey(options: JourneyOptions): Promise<void> {
         interval: 'month',
         dateRange: { date_from: '-1h' },
       };
-      const { id: insight } = await make('insights', { name: 'Failures', query });
-      const { id: alert } = await make('alerts', {
+      const insight = await make('insights', { name: 'Failures', query });
+      const alert = await make('alerts', {
         insight,
         name: 'Failures',
         subscribed_users: [],
@@ -335,7 +334,7 @@ export async function journey(options: JourneyOptions): Promise<void> {
         notify_url: url,
       });
       const due = clock.now() + 5 * MINUTE_MS;
-      const { id: subscription } = await make('subscriptions', {
+      const subscription = await make('subscriptions', {
         insight,
         target_type: 'webhook',
         target_value: url,
@@ -349,20 +348,22 @@ export async function journey(options: JourneyOptions): Promise<void> {
         clock.advance(MINUTE_MS);
       }
       const told = receiver.received.map(({ headers, body }) => ({ id: headers['webhook-id'], ...JSON.parse(body) }));
-      const [alarms, sent] = ['alert.firing', 'subscription.due'].map((type) =>
-        told.filter((one) => one.type === type),
-      );
+      const ofType = (type: string) => told.filter((one) => one.type === type);
+      const alarms = ofType('alert.firing');
       assert.deepEqual(
-        alarms?.map(({ data }) => [data.alert, data.value]),
+        alarms.map(({ data }) => [data.alert, data.value]),
         [
           [alert, 3],
           [alert, 3],
         ],
         JSON.stringify(told),
       );
-      assert.equal(new Set(alarms?.map(({ id }) => id)).size, 1);
+      assert.equal(new Set(alarms.map(({ id }) => id)).size, 1);
       assert.deepEqual(
-        sent?.map(({ data }) => [data.subscription, data.insights[0].rows.map((row: unknown[]) => row.at(-1))]),
+        ofType('subscription.due').map(({ data }) => [
+          data.subscription,
+          data.insights[0].rows.map((row: unknown[]) => row.at(-1)),
+        ]),
         [[subscription, [3]]],
         JSON.stringify(told),
       );

@@ -49,3 +49,21 @@ export async function watchFileCalls(before: (name: string) => void | Promise<vo
     stillOpen: () => opened.filter(({ fd }) => fd !== -1).length,
   };
 }
+
+interface FailingFileCalls extends FileCalls {
+  /** Whether there were so many calls that one failed. */
+  readonly hasFailed: () => boolean;
+}
+
+/** Has the n-th call of the file system fail, counted from 1, and `andLater` those behind it, as of a dead process. */
+export async function failFileCalls(
+  n: number,
+  { andLater }: { readonly andLater: boolean },
+): Promise<FailingFileCalls> {
+  let calls = 0;
+  const watched = await watchFileCalls(() => {
+    calls += 1;
+    if (calls === n || (andLater && calls > n)) throw new Error('the call fails');
+  });
+  return { ...watched, hasFailed: () => calls >= n };
+}

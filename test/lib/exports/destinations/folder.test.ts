@@ -22,7 +22,7 @@ import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { atOnce, delivery, digest, EXPORT, formedLines, lines, OTHER_EXPORT, send } from '../../../support/delivery.ts';
-import { watchFileCalls } from '../../../support/file-calls.ts';
+import { failFileCalls } from '../../../support/file-calls.ts';
 
 const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
 const ANYWHERE = { privateAddresses: true, folderRoots: null };
@@ -239,16 +239,11 @@ describe('several files', () => {
       // An earlier run of the interval delivered more files.
       await send(folder, given(MANY, several), receiptFile());
       forget();
-      let calls = 0;
-      // A dead process makes no other call.
-      const watched = await watchFileCalls(() => {
-        calls += 1;
-        if (calls >= at) throw new Error('dead');
-      });
+      const calls = await failFileCalls(at, { andLater: true });
       await send(folder, given(FEW, several), receiptFile()).catch(() => {});
-      watched.stop();
-      expect(watched.stillOpen()).toBe(0);
-      isDead = calls >= at;
+      calls.stop();
+      expect(calls.stillOpen()).toBe(0);
+      isDead = calls.hasFailed();
       // Every other time as a new attempt, which knows nothing of the first.
       if (at % 2 === 0) forget();
       await send(folder, given(FEW, several), receiptFile());
@@ -325,15 +320,11 @@ describe('a file that was formed', () => {
     let isDead = true;
     let at = 1;
     for (; isDead; at += 1) {
-      let calls = 0;
-      const watched = await watchFileCalls(() => {
-        calls += 1;
-        if (calls >= at) throw new Error('dead');
-      });
+      const calls = await failFileCalls(at, { andLater: true });
       await once().catch(() => {});
-      watched.stop();
-      expect(watched.stillOpen()).toBe(0);
-      isDead = calls >= at;
+      calls.stop();
+      expect(calls.stillOpen()).toBe(0);
+      isDead = calls.hasFailed();
       if (at % 2 === 0) rmSync(receiptFile(), { force: true });
       await once();
       expect(tree()).toEqual([`${STEM}.parquet`]);
