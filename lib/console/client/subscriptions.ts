@@ -5,7 +5,7 @@ import { localOf } from './local-time.ts';
 import { polled } from './polling.ts';
 
 export type Subscription = Schemas['Subscription'];
-export type SubscriptionChange = Schemas['SubscriptionsUpdateRequest'];
+type SubscriptionChange = Schemas['SubscriptionsUpdateRequest'];
 
 /** How many subscriptions stand on a page. */
 export const SUBSCRIPTIONS_PAGE = 25;

@@ -65,31 +65,28 @@ function AlertView({ project, seen }: AlertViewProps) {
   const show = (version: Versioned<Alert>): void => void queries.setQueryData(alertKey(project, id), version);
   const renew = () => queries.invalidateQueries({ queryKey: ['alerts', project] });
 
-  const put = async (change: AlertChange, over: Versioned<Alert>): Promise<Versioned<Alert>> => {
-    const written = await writeAlert(project, over, change);
-    show(written);
-    await renew();
-    return written;
-  };
   const { send, notice } = useVersionedWrite<Partial<AlertValues>, Alert>({
     what: 'the alert',
     read: () => readAlert(project, id),
-    write: async (change, over) => {
+    write: (change, over) => {
       const before = alertValues(over.value);
       const [was, is] = [sentAlert(before), sentAlert({ ...before, ...change })];
-      const written = await put(changedOf(is, was), over);
+      return writeAlert(project, over, changedOf(is, was));
+    },
+    show,
+    written: async () => {
+      await renew();
       tell(`${name} is changed.`);
-      return written;
     },
     disputed: ({ notify_secret: _secret, ...change }, theirs) => disputedFields(change, alertValues(theirs)),
-    look: show,
   });
   const switched = useVersionedWrite<Pick<AlertChange, 'enabled' | 'snoozed_until'>, Alert>({
     what: 'the alert',
     read: () => readAlert(project, id),
-    write: put,
+    write: (change, over) => writeAlert(project, over, change),
+    show,
+    written: renew,
     disputed: disputedFields<'enabled' | 'snoozed_until'>,
-    look: show,
   });
   const remove = async (): Promise<void> => {
     await answered(

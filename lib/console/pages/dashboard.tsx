@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { Refusal, type Schemas, type Versioned } from '../client/api.ts';
+import type { Schemas, Versioned } from '../client/api.ts';
 import {
   type Dashboard as Board,
   dashboardKey,
@@ -16,7 +16,7 @@ import { changedOf } from '../client/json.ts';
 import type { Place } from '../client/layout.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
-import { ConflictNotice, type Disputed } from '../parts/conflict-notice.tsx';
+import { type Disputed, disputedFields } from '../parts/conflict-notice.tsx';
 import { Access } from '../parts/dashboards/access.tsx';
 import { BoardDates, useChosenRange } from '../parts/dashboards/board-dates.tsx';
 import { useChosenFilters } from '../parts/dashboards/board-filters.tsx';
@@ -34,33 +34,33 @@ import { Page } from '../parts/page.tsx';
 import { Problem, tellProblem, tellUndoable } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { ToButton } from '../parts/to.tsx';
+import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
 type Change = Schemas['DashboardsUpdateRequest'];
 
-/** A change that somebody else was faster than. */
-interface Conflict {
-  readonly change: Change;
-  readonly mine: Board;
-  readonly theirs: Versioned<Board>;
+/** Returns the dashboard as a change makes it, but for new tiles and for dates and filters, by which the answer counts anew. */
+function withChange(value: Board, { tiles: changes = [], filters: _filters, ...change }: Change): Board {
+  const tiles = value.tiles.flatMap((tile) => {
+    const { deleted, layouts, text } = changes.find(({ id }) => id === tile.id) ?? {};
+    if (deleted === true) return [];
+    return [{ ...tile, layouts: layouts ?? tile.layouts, text: tile.text && { ...tile.text, ...text } }];
+  });
+  return { ...value, ...(change as Partial<Board>), tiles };
 }
 
-/** Returns the dashboard as a change makes it, but for its tiles, which the answer brings. */
-function withChange(value: Board, { tiles: _tiles, ...change }: Change): Board {
-  return { ...value, ...(change as Partial<Board>) };
-}
-
-const versionOf = (value: Board, field: keyof Board): unknown =>
-  field === 'tiles' ? `${value.tiles.length} tiles` : value[field];
-
-const textOf = ({ tiles }: Board, id: number): string => tiles.find((tile) => tile.id === id)?.text?.body ?? 'nothing';
+const countText = ({ tiles }: Board): string => `${tiles.length} tiles`;
 
 /** Returns the fields of a change in both versions: of tiles the texts that were written, else how many there are. */
-function disputedOf({ change, mine, theirs: { value: theirs } }: Conflict): Disputed[] {
-  const written = (change.tiles ?? []).flatMap(({ id, text }) => (id === undefined || text == null ? [] : [id]));
-  const texts = written.map((id) => ({ field: 'text', theirs: textOf(theirs, id), mine: textOf(mine, id) }));
-  if (texts.length > 0) return texts;
-  const fields = Object.keys(change) as (keyof Change & keyof Board)[];
-  return fields.map((field) => ({ field, theirs: versionOf(theirs, field), mine: versionOf(mine, field) }));
+function disputedOf(change: Change, theirs: Board): readonly Disputed[] {
+  const { tiles, ...fields } = change;
+  const others = disputedFields<keyof typeof fields & keyof Board>(fields, theirs);
+  if (tiles === undefined) return others;
+  const texts = tiles.flatMap(({ id, text }) => {
+    const kept = theirs.tiles.find((tile) => tile.id === id)?.text;
+    return text == null ? [] : [{ field: 'text', theirs: kept?.body ?? 'nothing', mine: text.body }];
+  });
+  const count = { field: 'tiles', theirs: countText(theirs), mine: countText(withChange(theirs, change)) };
+  return [...others, ...(texts.length > 0 ? texts : [count])];
 }
 
 export default function DashboardPage() {
@@ -85,9 +85,18 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [isEditing, { toggle }] = useDisclosure(false);
-  const [conflict, setConflict] = useState<Conflict | null>(null);
-  const key = dashboardKey(project, id);
-  const { value } = data;
+  const { send, underWay, notice } = useVersionedWrite<Change, Board>({
+    what: 'the dashboard',
+    read: () => readDashboard(project, id),
+    write: (change, over) => writeDashboard(project, over, change),
+    show: (version) => void queries.setQueryData(dashboardKey(project, id), version),
+    written: async (version, { deleted }) => {
+      await queries.invalidateQueries({ queryKey: ['dashboards', project] });
+      if (deleted === true) leave(version.value);
+    },
+    disputed: disputedOf,
+  });
+  const value = underWay.reduce(withChange, data.value);
   const board = {
     project,
     id: value.id,
@@ -96,44 +105,15 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
     properties: useChosenFilters(),
   };
 
-  /** Shows a change at once, writes it over the newest version that is known or `over`, and takes it back when it is refused. */
-  async function write(
-    change: Change,
-    shown: Board = withChange(value, change),
-    over?: Versioned<Board>,
-  ): Promise<void> {
-    const newest = queries.getQueryData<Versioned<Board>>(key) ?? data;
-    queries.setQueryData(key, { ...newest, value: shown });
-    try {
-      queries.setQueryData(key, await writeDashboard(project, over ?? newest, change));
-      await queries.invalidateQueries({ queryKey: ['dashboards', project] });
-    } catch (problem) {
-      queries.setQueryData(key, newest);
-      if (!(problem instanceof Refusal && problem.status === 412)) throw problem;
-      setConflict({ change, mine: shown, theirs: await readDashboard(project, id) });
-    }
-  }
-  const attempt = (...wanted: Parameters<typeof write>): void => void write(...wanted).catch(tellProblem);
-
-  const place = (places: ReadonlyMap<number, Place>): void => {
-    const tiles = value.tiles.map((tile) => ({ ...tile, layouts: { ...tile.layouts, sm: places.get(tile.id) } }));
-    attempt({ tiles: tiles.map(({ id: tile, layouts }) => ({ id: tile, layouts })) }, { ...value, tiles });
-  };
-  const removeTile = (tile: number): void =>
-    attempt(
-      { tiles: [{ id: tile, deleted: true }] },
-      { ...value, tiles: value.tiles.filter((one) => one.id !== tile) },
-    );
-  const rewrite = (id: number, body: string, seen: Versioned<Board>): Promise<void> => {
-    const tiles = value.tiles.map((tile) =>
-      tile.id === id && tile.text !== null ? { ...tile, text: { ...tile.text, body } } : tile,
-    );
-    return write({ tiles: [{ id, text: { body } }] }, { ...value, tiles }, seen);
-  };
-  const remove = async (): Promise<void> => {
-    await write({ deleted: true });
-    tellUndoable(`${value.name || 'The dashboard'} is deleted.`, async () => {
-      await restoreDashboard(project, value.id);
+  const write = (change: Change, seen = data): Promise<boolean> => send(change, seen);
+  const attempt = (change: Change): void => void write(change).catch(tellProblem);
+  const place = (places: ReadonlyMap<number, Place>): void =>
+    attempt({
+      tiles: value.tiles.map((tile) => ({ id: tile.id, layouts: { ...tile.layouts, sm: places.get(tile.id) } })),
+    });
+  const leave = (deleted: Board): void => {
+    tellUndoable(`${deleted.name || 'The dashboard'} is deleted.`, async () => {
+      await restoreDashboard(project, deleted.id);
       for (const list of ['dashboard', 'dashboards']) await queries.invalidateQueries({ queryKey: [list, project] });
     });
     void navigate({ to: `/projects/${project}/dashboards` });
@@ -152,7 +132,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
           >
             {value.pinned ? 'Unpin' : 'Pin'}
           </ScopedButton>
-          <Rename data={data} write={(change, seen) => write(change, withChange(value, change), seen)} />
+          <Rename data={data} write={write} />
           <Sharing project={project} id={value.id} />
           <Access project={project} id={value.id} />
           <Collaborators project={project} value={value} write={write} />
@@ -164,7 +144,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
           <ScopedButton scope="dashboard:write" variant={isEditing ? 'filled' : 'default'} size="xs" onClick={toggle}>
             {isEditing ? 'Done' : 'Edit layout'}
           </ScopedButton>
-          <ConfirmButton label="Delete" scope="dashboard:write" act={remove}>
+          <ConfirmButton label="Delete" scope="dashboard:write" act={() => write({ deleted: true })}>
             The dashboard goes from all lists; its insights stay. The list of deleted ones can bring it back.
           </ConfirmButton>
         </>
@@ -180,8 +160,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
           </Group>
         )}
         {value.tiles.some(({ insight }) => insight !== null) && (
-          // Not shown before it is written: what the charts say is of the dates that are kept.
-          <BoardDates board={board} tiles={value.tiles} write={(change) => write(change, value)} />
+          <BoardDates board={board} tiles={value.tiles} write={write} />
         )}
         {value.tiles.length === 0 ? (
           <Empty>
@@ -193,11 +172,15 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
             tiles={value.tiles}
             isEditing={isEditing}
             place={place}
-            remove={removeTile}
+            remove={(tile) => attempt({ tiles: [{ id: tile, deleted: true }] })}
             actions={(tile) => (
               <>
                 {tile.text !== null && (
-                  <EditText body={tile.text.body} seen={data} write={(body, seen) => rewrite(tile.id, body, seen)} />
+                  <EditText
+                    body={tile.text.body}
+                    seen={data}
+                    write={(body, seen) => write({ tiles: [{ id: tile.id, text: { body } }] }, seen)}
+                  />
                 )}
                 <TileActions project={project} dashboard={value.id} tile={tile} />
               </>
@@ -205,28 +188,14 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
           />
         )}
       </Stack>
-      {conflict !== null && (
-        <ConflictNotice
-          what="the dashboard"
-          disputed={disputedOf(conflict)}
-          keep={() => {
-            queries.setQueryData(key, conflict.theirs);
-            setConflict(null);
-          }}
-          replace={() => {
-            queries.setQueryData(key, conflict.theirs);
-            setConflict(null);
-            attempt(conflict.change, withChange(conflict.theirs.value, conflict.change));
-          }}
-        />
-      )}
+      {notice}
     </Page>
   );
 }
 
 interface RenameProps {
   readonly data: Versioned<Board>;
-  readonly write: (change: Change, seen: Versioned<Board>) => Promise<void>;
+  readonly write: (change: Change, seen: Versioned<Board>) => Promise<unknown>;
 }
 
 function Rename({ data, write }: RenameProps) {

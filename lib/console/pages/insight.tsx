@@ -84,26 +84,31 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   const { send, notice } = useVersionedWrite<Change, Insight>({
     what: 'the insight',
     read: () => readInsight(project, String(kept?.id)),
-    write: async (change, over) => {
-      const written = await versioned(
+    write: (change, over) =>
+      versioned(
         api.PATCH('/api/projects/{project_id}/insights/{id}/', {
           params: { path: { ...path, id: over.value.id }, header: ifMatch(over) },
           body: change,
         }),
-      );
-      const { value } = written;
-      setBase(written);
+      ),
+    show: (version, own) => {
+      if (own === undefined) {
+        look(version);
+        return;
+      }
+      const { value } = version;
+      setBase(version);
       setTouched(false);
       setName(value.name ?? '');
       setBoards(value.dashboards.map(String));
       // It may be theirs.
-      if (change.query === undefined) setQuestion(questionOf(value.query) ?? FIRST_QUESTION);
+      if (own.query === undefined) setQuestion(questionOf(value.query) ?? FIRST_QUESTION);
+    },
+    written: async ({ value }) => {
       await renew(value.id);
       tell(`${value.name || 'The insight'} is kept.`);
-      return written;
     },
     disputed: (change, theirs) => disputedFields<keyof Change>(change, theirs),
-    look,
     attempt: saving.attempt,
   });
 

@@ -88,15 +88,13 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
   const { send, notice } = useVersionedWrite<ProjectChange, Project>({
     what: 'the project',
     read: () => readProject(id),
-    write: async (change, over) => {
-      const written = await writeProject(over, change);
-      show(written);
-      tell(change.name === undefined ? 'Insights count by it from now on.' : 'The name is changed.');
-      await renew();
-      return written;
+    write: (change, over) => writeProject(over, change),
+    show,
+    written: (_version, { name }) => {
+      tell(name === undefined ? 'Insights count by it from now on.' : 'The name is changed.');
+      return renew();
     },
     disputed: disputedFields<keyof ProjectChange>,
-    look: show,
   });
   const remove = async (): Promise<void> => {
     await answered(api.DELETE('/api/projects/{project_id}/', { params: { path } }));
@@ -149,7 +147,7 @@ const timesOf = ({ timezone, week_start_day }: Project) => ({
 
 interface TimesProps {
   readonly project: Project;
-  readonly save: (change: ProjectChange) => Promise<void>;
+  readonly save: (change: ProjectChange) => Promise<unknown>;
 }
 
 /** By which clock, and from which day, insights of the project count. */
@@ -252,15 +250,13 @@ function OrganizationSettings({ seen }: { readonly seen: Versioned<Organization>
   const { send, notice } = useVersionedWrite<Pick<Organization, 'name'>, Organization>({
     what: 'the organization',
     read: () => readOrganization(organization.id),
-    write: async (change, over) => {
-      const written = await writeOrganization(over, change);
-      show(written);
+    write: (change, over) => writeOrganization(over, change),
+    show,
+    written: () => {
       tell('The name is changed.');
-      await queries.invalidateQueries();
-      return written;
+      return queries.invalidateQueries();
     },
     disputed: disputedFields,
-    look: show,
   });
   const remove = async (): Promise<void> => {
     await answered(api.DELETE('/api/organizations/{organization_id}/', { params: { path } }));

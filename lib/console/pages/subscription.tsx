@@ -9,7 +9,6 @@ import {
   readSubscription,
   type Subject,
   type Subscription,
-  type SubscriptionChange,
   type SubscriptionValues,
   sentSubscription,
   subscriptionValues,
@@ -72,39 +71,33 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
     void queries.setQueryData(['subscription', project, String(id)], version);
   const renew = () => queries.invalidateQueries({ queryKey: ['subscriptions', project] });
 
-  const put = async (change: SubscriptionChange, over: Versioned<Subscription>): Promise<Versioned<Subscription>> => {
-    const written = await writeSubscription(project, over, change);
-    show(written);
-    await renew();
-    return written;
-  };
   const { send, notice } = useVersionedWrite<Partial<SubscriptionValues>, Subscription>({
     what: 'the subscription',
     read: () => readSubscription(project, id),
-    write: async (change, over) => {
+    write: (change, over) => {
       const before = subscriptionValues(over.value);
       const { dashboard_export_insights: chosen } = change;
-      const written = await put(
-        {
-          ...changedOf(sentSubscription({ ...before, ...change }), sentSubscription(before)),
-          ...(chosen === undefined ? {} : { dashboard_export_insights: chosen.map(Number) }),
-        },
-        over,
-      );
+      return writeSubscription(project, over, {
+        ...changedOf(sentSubscription({ ...before, ...change }), sentSubscription(before)),
+        ...(chosen === undefined ? {} : { dashboard_export_insights: chosen.map(Number) }),
+      });
+    },
+    show,
+    written: async () => {
+      await renew();
       tell(`${name} is changed.`);
-      return written;
     },
     // An address of a webhook is never told.
     disputed: ({ notify_secret: _secret, target_value: _address, ...change }, theirs) =>
       disputedFields(change, subscriptionValues(theirs)),
-    look: show,
   });
   const switched = useVersionedWrite<Pick<Subscription, 'enabled'>, Subscription>({
     what: 'the subscription',
     read: () => readSubscription(project, id),
-    write: put,
+    write: (change, over) => writeSubscription(project, over, change),
+    show,
+    written: renew,
     disputed: disputedFields,
-    look: show,
   });
   const remove = async (): Promise<void> => {
     await writeSubscription(project, seen, { deleted: true });

@@ -9,23 +9,27 @@ interface VersionedWriteOptions<Change, Value> {
   /** What is changed, such as `the export`. */
   readonly what: string;
   readonly read: () => Promise<Versioned<Value>>;
-  /** Writes a change over a version, shows what it has become, and returns it. */
+  /** Writes a change over a version, and returns what it has become. */
   readonly write: (change: Change, over: Versioned<Value>) => Promise<Versioned<Value>>;
+  /** Shows what it has become, by the reader's `own` change or, without one, by that of others. */
+  readonly show: (version: Versioned<Value>, own?: Change) => void;
+  /** Follows what is written and shown: lists to be read again, what is told. */
+  readonly written?: (version: Versioned<Value>, own: Change) => unknown;
   /** Returns the fields of a change in both versions. */
   readonly disputed: (change: Change, theirs: Value) => readonly Disputed[];
-  /** Shows what others have made of it. */
-  readonly look: (theirs: Versioned<Value>) => void;
   /** Says what is wrong with a change that was to be written over theirs; default: for a while, in a corner. */
-  readonly attempt?: (act: () => Promise<void>) => Promise<unknown>;
+  readonly attempt?: (act: () => Promise<unknown>) => Promise<unknown>;
 }
 
 interface VersionedWrite<Change, Value> {
   /**
-   * Writes a change, unless somebody else was faster. Throws the `Refusal` of anything else. What is sent while another change
-   * is under way follows it, over what that one has made.
+   * Writes a change of the version that was seen, after those that were sent before. Resolves to whether it is written: not
+   * where somebody else was faster. Throws the `Refusal` of anything else.
    */
-  readonly send: (change: Change, over: Versioned<Value>) => Promise<void>;
-  /** Both versions, where somebody else was. */
+  readonly send: (change: Change, seen: Versioned<Value>) => Promise<boolean>;
+  /** The changes that are sent and not written yet, in their order, for those who show them at once. */
+  readonly underWay: readonly Change[];
+  /** Both versions, where somebody else was faster. */
   readonly notice: ReactNode;
 }
 
@@ -34,45 +38,63 @@ export function useVersionedWrite<Change, Value>({
   what,
   read,
   write,
+  show,
+  written,
   disputed,
-  look,
   attempt = (act) => act().catch(tellProblem),
 }: VersionedWriteOptions<Change, Value>): VersionedWrite<Change, Value> {
-  const [conflict, setConflict] = useState<{ change: Change; theirs: Versioned<Value> } | null>(null);
-  const underWay = useRef<Promise<Versioned<Value> | undefined>>(undefined);
-  const written = async (change: Change, over: Versioned<Value>): Promise<Versioned<Value> | undefined> => {
+  const [conflicts, setConflicts] = useState<readonly { change: Change; theirs: Versioned<Value> }[]>([]);
+  const [underWay, setUnderWay] = useState<readonly Change[]>([]);
+  const last = useRef<Promise<unknown>>(Promise.resolve());
+  /** What own changes have made of versions, by the ETags of those: nobody else has been between. */
+  const made = useRef(new Map<string | null, Versioned<Value>>());
+
+  const newestOf = (seen: Versioned<Value>): Versioned<Value> => {
+    const next = made.current.get(seen.etag);
+    return next === undefined ? seen : newestOf(next);
+  };
+  /** Returns what was written; undefined: somebody else was faster. */
+  const put = async (change: Change, over: Versioned<Value>): Promise<Versioned<Value> | undefined> => {
     try {
-      return await write(change, over);
+      const version = await write(change, over);
+      // What changes nothing makes no other version.
+      if (version.etag !== over.etag) made.current.set(over.etag, version);
+      show(version, change);
+      return version;
     } catch (problem) {
       if (!(problem instanceof Refusal && problem.status === PRECONDITION_FAILED)) throw problem;
-      setConflict({ change, theirs: await read() });
+      const theirs = await read();
+      setConflicts((all) => [...all, { change, theirs }]);
       return undefined;
-    }
-  };
-  const send = async (change: Change, over: Versioned<Value>): Promise<void> => {
-    const before = underWay.current;
-    const mine = (async () => written(change, (await before) ?? over))();
-    const ended = mine.catch(() => undefined);
-    underWay.current = ended;
-    try {
-      await mine;
     } finally {
-      if (underWay.current === ended) underWay.current = undefined;
+      setUnderWay((all) => all.filter((one) => one !== change));
     }
   };
-  const notice = conflict !== null && (
+  const send = async (change: Change, seen: Versioned<Value>): Promise<boolean> => {
+    setUnderWay((all) => [...all, change]);
+    const turn = last.current.then(() => put(change, newestOf(seen)));
+    last.current = turn.catch(() => undefined);
+    const version = await turn;
+    if (version === undefined) return false;
+    await written?.(version, change);
+    return true;
+  };
+
+  const [conflict] = conflicts;
+  const end = (): void => setConflicts(([, ...others]) => others);
+  const notice = conflict !== undefined && (
     <ConflictNotice
       what={what}
       disputed={disputed(conflict.change, conflict.theirs.value)}
       keep={() => {
-        setConflict(null);
-        look(conflict.theirs);
+        end();
+        show(conflict.theirs);
       }}
       replace={() => {
-        setConflict(null);
+        end();
         void attempt(() => send(conflict.change, conflict.theirs));
       }}
     />
   );
-  return { send, notice };
+  return { send, underWay, notice };
 }

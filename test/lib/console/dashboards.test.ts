@@ -238,6 +238,68 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(after['name']).toBe('Mine');
   });
 
+  test('moves a tile twice before the first is written, and nobody else is blamed', async () => {
+    const corner = { layouts: { sm: { x: 0, y: 0, w: 6, h: 4 } } };
+    const path = await made({ name: 'Quick', tiles: [{ text: { body: 'Moved' }, ...corner }] });
+    const { page } = await open(at(path));
+    await button(page, 'Edit layout').click();
+    await button(page, 'Move Moved').focus();
+    const write = await heldBack(page, `**${api(path)}/`, (one) => one.method() === 'PATCH');
+    const left = async () => (await tile(page, 'Moved').boundingBox())?.x ?? 0;
+    const before = await left();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    // All of it is seen before any of it is written.
+    const after = await left();
+    expect(after).toBeGreaterThan(before);
+    const ended = page.waitForResponse((one) => one.request().postData()?.includes('"x":3') === true);
+    write();
+    expect((await ended).status()).toBe(200);
+    await expectGone(page.getByRole('dialog', { name: 'Somebody else has changed it' }));
+    expect(await left()).toBe(after);
+    expect(await boardAt(path)).toMatchObject({ tiles: [{ layouts: { sm: { x: 3 } } }] });
+  });
+
+  test('shows one after the other what was changed while somebody else was faster', async () => {
+    const path = await made({ name: 'Both', tiles: [{ text: { body: 'Moved' } }] });
+    const { page } = await open(at(path));
+    await button(page, 'Edit layout').click();
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs' });
+    const write = await heldBack(page, `**${api(path)}/`, (one) => one.method() === 'PATCH');
+    await button(page, 'Pin').click();
+    await button(page, 'Remove Moved').click();
+    await expectGone(tile(page, 'Moved'));
+    write();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('pinned, as you wanted it'));
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    await expectSeen(notice.getByText('0 tiles', { exact: true }));
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    await expectGone(notice);
+    expect(await boardAt(path)).toMatchObject({ name: 'Theirs', pinned: true, tiles: [] });
+  });
+
+  test('is not told deleted where somebody else was faster', async () => {
+    const path = await made({ name: 'Stays' });
+    const { page } = await open(at(path));
+    await expectSeen(page.getByRole('heading', { name: 'Stays' }));
+    await service().call('PATCH', `${api(path)}/`, { description: 'Still needed' });
+    const ask = page.getByRole('dialog', { name: 'Delete' });
+    await button(page, 'Delete').click();
+    await button(ask, 'Delete').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('deleted, as you wanted it'));
+    expect(await page.getByText('Stays is deleted.').count()).toBe(0);
+    await button(notice, 'Keep theirs').click();
+    await expectSeen(page.getByText('Still needed'));
+    await button(page, 'Delete').click();
+    await button(ask, 'Delete').click();
+    await expectSeen(page.getByText('Stays is deleted.'));
+    await expectSeen(page.getByRole('heading', { name: 'Dashboards' }));
+    expect(await boardAt(path)).toMatchObject({ detail: 'Not found.' });
+  });
+
   test('changes the text of a tile, and shows both texts where somebody else was faster', async () => {
     const path = await made({ name: 'Notes', tiles: [{ text: { body: 'Before' } }, { text: { body: 'Other' } }] });
     const { page } = await open(at(path));
@@ -327,6 +389,18 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(await page.getByRole('combobox', { name: 'Dates' }).inputValue()).toBe('5 Feb 2026 to 6 Feb 2026');
     await button(page, 'Other days').click();
     expect(await dialog.getByLabel('From').inputValue()).toBe('2026-02-05');
+    await button(dialog, 'Close').click();
+    // Dates that are not kept stay chosen.
+    await service().call('PATCH', `${api(path)}/`, { filters: { date_from: '-3d' } });
+    await button(page, 'Keep these dates').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('"-3d"'));
+    await expectSeen(notice.getByText('"2026-02-05"'));
+    await button(notice, 'Keep theirs').click();
+    await expectGone(notice);
+    expect(await page.getByRole('combobox', { name: 'Dates' }).inputValue()).toBe('5 Feb 2026 to 6 Feb 2026');
+    await whileWritten(page, () => button(page, 'Keep these dates').click());
+    await expectGone(button(page, 'Keep these dates'));
   });
 
   test('says who may see it, member by member', async () => {

@@ -21,7 +21,8 @@ export function useChosenRange(): DateRange | undefined {
 interface BoardDatesProps {
   readonly board: BoardView;
   readonly tiles: readonly Tile[];
-  readonly write: (change: { filters: Dashboard['filters'] }) => Promise<void>;
+  /** Resolves to whether it is written. */
+  readonly write: (change: { filters: Dashboard['filters'] }) => Promise<boolean>;
 }
 
 /** Chooses the dates, and beside them the filters, of all charts: for the reader, in the address, and for everybody when they are kept. */
@@ -32,8 +33,7 @@ export function BoardDates({ board, tiles, write }: BoardDatesProps) {
   const choose = (next: DateRange | undefined): void =>
     setView({ from: next?.date_from ?? undefined, to: next?.date_to ?? undefined });
   const keep = async (): Promise<void> => {
-    await write({ filters: { ...filters, ...range } });
-    choose(undefined);
+    if (await write({ filters: { ...filters, ...range } })) choose(undefined);
   };
   const own = kept.date_from === null && kept.date_to === null ? 'As each chart has it' : rangeText(kept);
   const isListed = BOARD_RANGES.some(({ value }) => value === range?.date_from) && range?.date_to === null;

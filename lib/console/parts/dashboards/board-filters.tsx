@@ -21,7 +21,8 @@ export function useChosenFilters(): readonly SentFilter[] | undefined {
 
 interface BoardFiltersProps {
   readonly board: BoardView;
-  readonly write: (change: { filters: Dashboard['filters'] }) => Promise<void>;
+  /** Resolves to whether it is written. */
+  readonly write: (change: { filters: Dashboard['filters'] }) => Promise<boolean>;
 }
 
 /** Chooses filters of all charts: for the reader, in the address, and for everybody when they are kept. */
@@ -30,8 +31,8 @@ export function BoardFilters({ board: { filters, properties }, write }: BoardFil
   const kept = wholeFiltersIn(filters['properties']);
   const shown = properties === undefined ? kept : wholeFiltersIn(properties);
   const keep = async (): Promise<void> => {
-    await write({ filters: { ...filters, properties: [...(properties ?? [])] } });
-    setView({ filters: undefined });
+    const isKept = await write({ filters: { ...filters, properties: [...(properties ?? [])] } });
+    if (isKept) setView({ filters: undefined });
   };
   return (
     <>

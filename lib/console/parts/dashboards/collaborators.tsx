@@ -15,7 +15,7 @@ const MAY_EDIT = 37;
 interface CollaboratorsProps {
   readonly project: string;
   readonly value: Dashboard;
-  readonly write: (change: Schemas['DashboardsUpdateRequest']) => Promise<void>;
+  readonly write: (change: Schemas['DashboardsUpdateRequest']) => Promise<unknown>;
 }
 
 /** Who may edit a dashboard: every member, or those who are named. */

@@ -29,11 +29,8 @@ export function SharingSettings({ project, id, seen, show }: SharingSettingsProp
   const { send, notice } = useVersionedWrite<Partial<SharingValues>, Sharing>({
     what: 'the page',
     read: () => readSharing(project, id),
-    write: async (change, over) => {
-      const written = await writeSharing(project, id, over, sentSharing(change));
-      show(written);
-      return written;
-    },
+    write: (change, over) => writeSharing(project, id, over, sentSharing(change)),
+    show,
     disputed: ({ password: _password, ...change }, theirs) => {
       const { isOpen, ...sent } = change;
       return [
@@ -41,7 +38,6 @@ export function SharingSettings({ project, id, seen, show }: SharingSettingsProp
         ...(isOpen === true ? [{ field: 'password_required', theirs: theirs.password_required, mine: false }] : []),
       ];
     },
-    look: show,
   });
   return (
     <>

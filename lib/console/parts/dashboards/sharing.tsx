@@ -30,25 +30,19 @@ export function Sharing({ project, id }: SharingProps) {
     enabled: isOpen,
     queryFn: () => readSharing(project, id),
   });
-  const data = seen?.value;
   const show = (version: Versioned<Shared>): void => void queries.setQueryData(key, version);
-  const { send, notice } = useVersionedWrite<Pick<Shared, 'enabled'>, Shared>({
+  const { send, underWay, notice } = useVersionedWrite<Pick<Shared, 'enabled'>, Shared>({
     what: 'the page',
     read: () => readSharing(project, id),
-    write: async (change, over) => {
-      // At once: it can be taken back. But no link: opening makes another one, where there was one before.
-      show({ ...over, value: { ...over.value, ...change, access_token: NO_LINK_YET } });
-      const written = await writeSharing(project, id, over, change).catch((problem: unknown) => {
-        show(over);
-        throw problem;
-      });
-      show(written);
-      await queries.invalidateQueries({ queryKey: ['dashboards', project] });
-      return written;
-    },
+    write: (change, over) => writeSharing(project, id, over, change),
+    show,
+    written: () => queries.invalidateQueries({ queryKey: ['dashboards', project] }),
     disputed: disputedFields,
-    look: show,
   });
+  // Shown at once, but without a link: opening makes another one, where there was one before.
+  const data =
+    seen &&
+    underWay.reduce<Shared>((value, change) => ({ ...value, ...change, access_token: NO_LINK_YET }), seen.value);
   const refresh = async (): Promise<void> => {
     await renewLink(project, id);
     await queries.invalidateQueries({ queryKey: key });

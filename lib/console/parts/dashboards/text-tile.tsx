@@ -10,7 +10,7 @@ const field = (form: Form<{ body: string }>) => (
 );
 
 interface NewTextProps {
-  readonly add: (body: string) => Promise<void>;
+  readonly add: (body: string) => Promise<unknown>;
 }
 
 /** Adds a tile with a text. */
@@ -32,7 +32,7 @@ interface EditTextProps {
   readonly body: string;
   readonly seen: Versioned<Dashboard>;
   /** Writes the text over the version that was there when the dialog was opened. */
-  readonly write: (body: string, seen: Versioned<Dashboard>) => Promise<void>;
+  readonly write: (body: string, seen: Versioned<Dashboard>) => Promise<unknown>;
 }
 
 /** Changes the text of a tile. */

@@ -64,15 +64,13 @@ function Settings({ project, seen, destination, look }: SettingsProps) {
   const { send, notice } = useVersionedWrite<Change, BatchExport>({
     what: 'the export',
     read: () => readExport(project, value.id),
-    write: async (wanted, over) => {
-      const written = await writeExport(project, over, wanted);
-      queries.setQueryData(exportKey(project, value.id), written);
-      tell(`${written.value.name} is changed.`);
-      look(written);
-      return written;
+    write: (wanted, over) => writeExport(project, over, wanted),
+    show: (version) => {
+      queries.setQueryData(exportKey(project, value.id), version);
+      look(version);
     },
+    written: ({ value: { name } }) => tell(`${name} is changed.`),
     disputed: disputedOf,
-    look,
     attempt: form.attempt,
   });
   const submit = (event: FormEvent): void => {
