@@ -531,6 +531,11 @@ export async function journey(options: JourneyOptions): Promise<void> {
     );
     const names = await call('GET', `/api/projects/${projectId}/event_definitions/`);
     assert.equal(names.status, 200, JSON.stringify(names.body));
+    const properties = await call('GET', `/api/projects/${projectId}/property_definitions/?type=person`);
+    const known = properties.body.results?.map(({ name }: { name: string }) => name);
+    assert.ok(known?.includes('plan'), JSON.stringify(properties.body));
+    const put = await call('PUT', `/api/projects/${projectId}/property_definitions/`, {});
+    assert.deepEqual([put.status, put.body.code], [405, 'method_not_allowed'], JSON.stringify(put.body));
 
     const shown = await call('POST', `/api/projects/${projectId}/insights/`, {
       name: 'Events',
