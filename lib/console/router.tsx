@@ -31,7 +31,13 @@ const invitation = createRoute({
 });
 const inProject = createRoute({ getParentRoute: () => signedIn, id: 'project', component: Shell });
 const pages = PAGES.map(({ path, load }) =>
-  createRoute({ getParentRoute: () => inProject, path, component: lazyRouteComponent(load) }),
+  createRoute({
+    getParentRoute: () => inProject,
+    path,
+    component: lazyRouteComponent(load),
+    // What a page holds of one object is nothing to the next one.
+    remountDeps: ({ params }) => params,
+  }),
 );
 
 export const router = createRouter({

@@ -36,8 +36,8 @@ export default function InsightPage() {
     queries.setQueryData(insightKey(project, id), theirs);
     setAnew((times) => times + 1);
   };
-  if (isNew) return <InsightEditor key="new" project={project} seen={undefined} look={look} />;
-  if (data !== undefined) return <InsightEditor key={`${id} ${isAnew}`} project={project} seen={data} look={look} />;
+  if (isNew) return <InsightEditor project={project} seen={undefined} look={look} />;
+  if (data !== undefined) return <InsightEditor key={isAnew} project={project} seen={data} look={look} />;
   return (
     <Page title="Insight">{error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}</Page>
   );

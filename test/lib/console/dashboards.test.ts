@@ -261,6 +261,24 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(await boardAt(path)).toMatchObject({ tiles: [{ layouts: { sm: { x: 3 } } }] });
   });
 
+  test('is not written to by the page of another one that was open before', async () => {
+    const [one, other] = [await made({ name: 'One' }), await made({ name: 'Other' })];
+    const { page } = await open(at(one));
+    const visit = async (path: string, name: string): Promise<void> => {
+      await page.goto(`${service().address}/#${at(path)}`);
+      await expectSeen(page.getByRole('heading', { name }));
+    };
+    // Both are known to the page from now on.
+    await visit(other, 'Other');
+    await visit(one, 'One');
+    await whileWritten(page, () => button(page, 'Pin').click());
+    await visit(other, 'Other');
+    await whileWritten(page, () => button(page, 'Pin').click());
+    await expectSeen(button(page, 'Unpin'));
+    expect(await boardAt(one)).toMatchObject({ name: 'One', pinned: true });
+    expect(await boardAt(other)).toMatchObject({ name: 'Other', pinned: true });
+  });
+
   test('shows one after the other what was changed while somebody else was faster', async () => {
     const path = await made({ name: 'Both', tiles: [{ text: { body: 'Moved' } }] });
     const { page } = await open(at(path));

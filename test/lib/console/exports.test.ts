@@ -79,6 +79,33 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(page.getByText('Files goes on.'));
   });
 
+  test('shows the settings of the export that is opened, not of the one before', async () => {
+    const { page } = await open(at('/exports'));
+    const paths: string[] = [];
+    for (const name of ['First', 'Second']) {
+      const { body } = await service().call('POST', api('/batch_exports/'), {
+        name,
+        interval: 'hour',
+        destination: { type: 'Folder', config: { path: temporaryFolder() } },
+      });
+      paths.push(`${service().address}/#${at(`/exports/${String(body['id'])}?tab=settings`)}`);
+    }
+    const [first = '', second = ''] = paths;
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    const visited: string[] = [];
+    // Each is known to the page when it is opened again.
+    for (const [path, heading] of [
+      [first, 'First'],
+      [second, 'Second'],
+      [first, 'First'],
+    ] as const) {
+      await page.goto(path);
+      await expectSeen(page.getByRole('heading', { name: heading }));
+      visited.push(await name.inputValue());
+    }
+    expect(visited).toEqual(['First', 'Second', 'First']);
+  });
+
   test('changes an export without its secrets, and shows both versions where somebody else was faster', async () => {
     const { body: made } = await service().call('POST', api('/batch_exports/'), {
       name: 'Told',
