@@ -32,6 +32,13 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
+// Whoever signs out in one tab has signed out in all that have the same key of the device.
+window.addEventListener('storage', ({ key, oldValue, newValue }) => {
+  if (key !== NAME || newValue !== null || oldValue !== known) return;
+  known = sessionStorage.getItem(NAME);
+  tell();
+});
+
 /** Returns the key's value, and renders again when it changes. */
 export function useSessionKey(): string | null {
   return useSyncExternalStore((listener) => {

@@ -14,6 +14,7 @@ import {
 } from '../client/dashboards.ts';
 import { changedOf } from '../client/json.ts';
 import type { Place } from '../client/layout.ts';
+import { counted } from '../client/words.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { type Disputed, disputedFields } from '../parts/conflict-notice.tsx';
@@ -48,7 +49,7 @@ function withChange(value: Board, { tiles: changes = [], filters: _filters, ...c
   return { ...value, ...(change as Partial<Board>), tiles };
 }
 
-const countText = ({ tiles }: Board): string => `${tiles.length} tiles`;
+const countText = ({ tiles }: Board): string => counted(tiles.length, 'tile');
 
 /** Returns the fields of a change in both versions: of tiles the texts that were written, else how many there are. */
 function disputedOf(change: Change, theirs: Board): readonly Disputed[] {

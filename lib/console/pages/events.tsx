@@ -1,13 +1,9 @@
 import { Autocomplete, Group, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
-import { useState } from 'react';
 import { useEventNames } from '../client/events.ts';
-import { useParam, useView } from '../parts/address.ts';
+import { useParam, useTypedView, useView } from '../parts/address.ts';
 import { EventList } from '../parts/events/event-list.tsx';
 import { Page } from '../parts/page.tsx';
 import { To } from '../parts/to.tsx';
-
-const TYPING_MS = 300;
 
 /** Fields of the filter, as they stand in the address. */
 const FIELDS = ['event', 'distinct_id', 'property', 'value'] as const;
@@ -15,15 +11,9 @@ const FIELDS = ['event', 'distinct_id', 'property', 'value'] as const;
 export default function Events() {
   const project = useParam('project');
   const [view, setView] = useView();
-  const [typed, setTyped] = useState(() => Object.fromEntries(FIELDS.map((name) => [name, view[name] ?? ''])));
-  const settle = useDebouncedCallback((some: Record<string, string>) => setView(some), TYPING_MS);
+  const { typed, type } = useTypedView(FIELDS);
   const names = useEventNames(project);
   const follow = view['follow'] !== 'no';
-  const change = (name: (typeof FIELDS)[number]) => (value: string) => {
-    const next = { ...typed, [name]: value };
-    setTyped(next);
-    settle(next);
-  };
   const filter = {
     event: view['event'],
     distinctId: view['distinct_id'],
@@ -39,22 +29,22 @@ export default function Events() {
             label="Event"
             data={(names.data?.results ?? []).map(({ name }) => name)}
             value={typed['event'] ?? ''}
-            onChange={change('event')}
+            onChange={(text) => type('event', text)}
           />
           <TextInput
             label="Distinct id"
             value={typed['distinct_id'] ?? ''}
-            onChange={(event) => change('distinct_id')(event.currentTarget.value)}
+            onChange={(event) => type('distinct_id', event.currentTarget.value)}
           />
           <TextInput
             label="Property"
             value={typed['property'] ?? ''}
-            onChange={(event) => change('property')(event.currentTarget.value)}
+            onChange={(event) => type('property', event.currentTarget.value)}
           />
           <TextInput
             label="is"
             value={typed['value'] ?? ''}
-            onChange={(event) => change('value')(event.currentTarget.value)}
+            onChange={(event) => type('value', event.currentTarget.value)}
           />
           <Switch
             label="Follow"

@@ -22,6 +22,7 @@ export default function Export() {
   const id = useParam('id');
   const navigate = useNavigate();
   const [view, setView] = useView();
+  const queries = useQueryClient();
   const { data, error, refetch } = useExport(project, id);
   if (data === undefined) {
     return (
@@ -34,6 +35,7 @@ export default function Export() {
   const path = { project_id: project, id };
   const remove = async (): Promise<void> => {
     await answered(api.DELETE('/api/projects/{project_id}/batch_exports/{id}/', { params: { path } }));
+    await queries.invalidateQueries({ queryKey: ['exports', project] });
     tell(`${value.name} is deleted.`);
     void navigate({ to: `/projects/${project}/exports` });
   };
@@ -118,8 +120,8 @@ function PauseButton({ project, one }: { readonly project: string; readonly one:
   const params = { path: { project_id: project, id: one.id } };
   const changed = async (request: Promise<unknown>, done: string): Promise<void> => {
     await request;
-    await queries.invalidateQueries({ queryKey: exportKey(project, one.id) });
-    await queries.invalidateQueries({ queryKey: ['backfills', project, one.id] });
+    for (const queryKey of [exportKey(project, one.id), ['exports', project], ['backfills', project, one.id]])
+      await queries.invalidateQueries({ queryKey });
     tell(done);
   };
   if (!one.paused) {

@@ -1,6 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { type BatchExport, EXPORTS_PAGE, type Run, useExports, useLag } from '../client/exports.ts';
+import { counted } from '../client/words.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
@@ -101,7 +102,7 @@ function DeliveredUpTo({ project, one }: { readonly project: string; readonly on
     <Group gap="xs">
       <Instant at={lag?.until} none="nothing yet" />
       {lag !== null && lag.behind > USUAL && (
-        <Label color="orange">{`${lag.behind.toLocaleString('en')} intervals behind`}</Label>
+        <Label color="orange">{`${counted(lag.behind, 'interval')} behind`}</Label>
       )}
     </Group>
   );
@@ -119,7 +120,7 @@ function LastRun({ run }: { readonly run: Pick<Run, 'status' | 'created_at' | 'r
     <Group gap="xs">
       <StatusBadge status={run.status} />
       <Instant at={run.created_at} />
-      {run.records_completed !== null && <Text size="sm">{run.records_completed.toLocaleString('en')} rows</Text>}
+      {run.records_completed !== null && <Text size="sm">{counted(run.records_completed, 'row')}</Text>}
     </Group>
   );
 }

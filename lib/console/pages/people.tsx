@@ -6,7 +6,7 @@ import { answered, api, type Schemas } from '../client/api.ts';
 import { LEVELS, levelName, useInvites, useMembers, useOrganization } from '../client/organization.ts';
 import { useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
-import { Copied } from '../parts/copied.tsx';
+import { Copied, copyText } from '../parts/copied.tsx';
 import { useForm } from '../parts/form.ts';
 import { InOrganization } from '../parts/in-organization.tsx';
 import { Instant } from '../parts/instant.tsx';
@@ -183,7 +183,7 @@ function NewInvite({ organization }: OfOrganization) {
         <Group align="end">
           <TextInput label="Email" type="email" required {...form.text('target_email')} />
           <Select label="Level" data={LEVELS.map(({ value, label }) => ({ value, label }))} {...form.choice('level')} />
-          <ScopedButton scope="organization_member:write" type="submit">
+          <ScopedButton scope="organization_member:write" type="submit" loading={form.isBusy}>
             Invite
           </ScopedButton>
         </Group>
@@ -228,11 +228,7 @@ function Invites({ organization }: OfOrganization) {
           name: 'Action',
           cell: (invite) => (
             <Group gap="xs">
-              <Button
-                size="xs"
-                variant="default"
-                onClick={() => void navigator.clipboard.writeText(invite.link).then(() => tell('The link is copied.'))}
-              >
+              <Button size="xs" variant="default" onClick={() => void copyText(invite.link)}>
                 Copy link
               </Button>
               <ConfirmButton label="Withdraw" scope="organization_member:write" act={() => remove(invite.id)}>

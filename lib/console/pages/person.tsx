@@ -1,4 +1,5 @@
 import { Card, Stack, Text, Title } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { answered, api } from '../client/api.ts';
 import { usePerson } from '../client/events.ts';
@@ -15,6 +16,7 @@ export default function PersonPage() {
   const project = useParam('project');
   const id = useParam('id');
   const navigate = useNavigate();
+  const queries = useQueryClient();
   const { data: person, error, refetch } = usePerson(project, id);
   if (person === undefined) {
     return (
@@ -29,6 +31,7 @@ export default function PersonPage() {
     });
     await answered(asked);
     const { response } = await asked;
+    await queries.invalidateQueries({ queryKey: ['persons', project] });
     tell(response.status === 202 ? 'The person will be gone in a few minutes.' : 'The person is deleted.');
     void navigate({ to: `/projects/${project}/persons` });
   };

@@ -68,7 +68,7 @@ function NameForm({ label, scope, initial, save }: NameFormProps) {
     <form onSubmit={(event) => void submit(event)}>
       <Group align="end">
         <TextInput label={label} required {...form.text('name')} />
-        <ScopedButton scope={scope} type="submit" variant="default">
+        <ScopedButton scope={scope} type="submit" variant="default" loading={form.isBusy}>
           Save
         </ScopedButton>
       </Group>
@@ -165,7 +165,7 @@ function Times({ project, save }: TimesProps) {
       <Group align="end">
         <Select label="Time zone" searchable data={zones} {...form.choice('timezone')} />
         <Select label="Weeks begin on" data={WEEKS} {...form.choice('week_start_day')} />
-        <ScopedButton scope="project:write" type="submit" variant="default">
+        <ScopedButton scope="project:write" type="submit" variant="default" loading={form.isBusy}>
           Save
         </ScopedButton>
       </Group>

@@ -1,5 +1,7 @@
 /** The page's own address: what it names, and what of the view is kept in it. */
+import { useDebouncedCallback } from '@mantine/hooks';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useEffect, useRef, useState } from 'react';
 
 /** Returns a part of the path, such as `project`. */
 export function useParam(name: string): string {
@@ -19,4 +21,40 @@ export function useView(): [Readonly<Record<string, string | undefined>>, (chang
     void navigate({ to: '.', search: Object.fromEntries(all) });
   };
   return [view, change];
+}
+
+const TYPING_MS = 250;
+
+interface TypedView {
+  /** What stands in each field. */
+  readonly typed: Readonly<Record<string, string>>;
+  readonly type: (name: string, text: string) => void;
+}
+
+/**
+ * Texts of fields that are kept in the address once nobody types any more, where the list then begins anew. When the
+ * address changes otherwise, as by “back” or the menu, the fields follow it.
+ */
+export function useTypedView(names: readonly string[]): TypedView {
+  const [view, setView] = useView();
+  const kept = JSON.stringify(Object.fromEntries(names.map((name) => [name, view[name] ?? ''])));
+  const [typed, setTyped] = useState<TypedView['typed']>(() => JSON.parse(kept));
+  const told = useRef(kept);
+  const settle = useDebouncedCallback((all: TypedView['typed']) => {
+    told.current = JSON.stringify(all);
+    setView({ ...all, page: undefined });
+  }, TYPING_MS);
+  useEffect(() => {
+    if (kept === told.current) return;
+    told.current = kept;
+    setTyped(JSON.parse(kept));
+  }, [kept]);
+  return {
+    typed,
+    type: (name, text) => {
+      const all = { ...typed, [name]: text };
+      setTyped(all);
+      settle(all);
+    },
+  };
 }

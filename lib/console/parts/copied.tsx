@@ -1,4 +1,12 @@
-import { Button, Code, CopyButton, Group } from '@mantine/core';
+import { Button, Code, Group } from '@mantine/core';
+import copy from 'copy-to-clipboard';
+import { tell } from './problem.tsx';
+
+/** Copies a text. Pages without TLS have no clipboard, but for those of this machine: an old command of browsers serves them. */
+export async function copyText(text: string): Promise<void> {
+  if (await copy(text)) tell('It is copied.');
+  else tell(`The browser does not copy it. It is: ${text}`, 'orange');
+}
 
 interface CopiedProps {
   readonly value: string;
@@ -13,13 +21,15 @@ export function Copied({ value, what }: CopiedProps) {
       <Code block style={{ flex: 1, minWidth: 0, whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
         {value}
       </Code>
-      <CopyButton value={value}>
-        {({ copied, copy }) => (
-          <Button size="xs" variant="default" onClick={copy} aria-label={`Copy ${what}`} style={{ flexShrink: 0 }}>
-            {copied ? 'Copied' : 'Copy'}
-          </Button>
-        )}
-      </CopyButton>
+      <Button
+        size="xs"
+        variant="default"
+        onClick={() => void copyText(value)}
+        aria-label={`Copy ${what}`}
+        style={{ flexShrink: 0 }}
+      >
+        Copy
+      </Button>
     </Group>
   );
 }

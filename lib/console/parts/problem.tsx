@@ -57,8 +57,8 @@ async function show(notice: NotificationData): Promise<() => void> {
   return () => notifications.hide(id);
 }
 
-/** Says for a moment that something is done. */
-export const tell = (message: string): void => void show({ message, color: 'green' });
+/** Says for a moment that something is done, or in another color what else there is to say. */
+export const tell = (message: string, color = 'green'): void => void show({ message, color });
 
 const UNDO_MS = 15_000;
 

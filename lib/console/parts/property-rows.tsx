@@ -1,6 +1,7 @@
 import { ActionIcon, Button, CloseIcon, Group, Select, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { PROPERTY_TYPES, type PropertyType } from '../client/property-filters.ts';
+import { capitalized } from '../client/words.ts';
 
 /** What is of a property, or in HogQL. */
 interface PropertyRow {
@@ -21,8 +22,6 @@ interface PropertyRowsProps<Row extends PropertyRow> {
   /** The fields behind the type; `set` changes some of them. `at` counts from 0. */
   readonly children: (row: Row, set: (some: Partial<Row>) => void, at: number) => ReactNode;
 }
-
-const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** Rows that each are of a property of events or persons, or in HogQL: one is added behind, and any taken away. */
 export function PropertyRows<Row extends PropertyRow>({

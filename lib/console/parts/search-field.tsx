@@ -1,23 +1,14 @@
 import { TextInput, type TextInputProps } from '@mantine/core';
-import { useDebouncedCallback } from '@mantine/hooks';
-import { useState } from 'react';
-import { useView } from './address.ts';
+import { useTypedView } from './address.ts';
 
-const TYPING_MS = 250;
-
-/** A field whose text is kept in the address as `search`, once nobody types any more; the list begins anew. */
+/** A field whose text is kept in the address as `search`. */
 export function SearchField(props: Pick<TextInputProps, 'description' | 'maw'>) {
-  const [{ search = '' }, setView] = useView();
-  const [typed, setTyped] = useState(search);
-  const settle = useDebouncedCallback((text: string) => setView({ search: text, page: undefined }), TYPING_MS);
+  const { typed, type } = useTypedView(['search']);
   return (
     <TextInput
       label="Search"
-      value={typed}
-      onChange={(event) => {
-        setTyped(event.currentTarget.value);
-        settle(event.currentTarget.value);
-      }}
+      value={typed['search'] ?? ''}
+      onChange={(event) => type('search', event.currentTarget.value)}
       {...props}
     />
   );

@@ -40,10 +40,15 @@ describeConsole('the console', ({ service, open, at, api }) => {
     await button(page, 'Sign in').click();
     await expectSeen(page.getByRole('heading', { name: 'Default project' }));
     expect(await stored(page)).toEqual([[], [service().key]]);
+    const other = await page.context().newPage();
+    await other.goto(`${service().address}/#${at('/events')}`);
+    await expectSeen(other.getByRole('heading', { name: 'Events', level: 1 }));
     await button(page, 'Olivia').click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
-    await expectSeen(page.getByRole('heading', { name: 'Sign in' }));
-    expect(await stored(page)).toEqual([[], []]);
+    for (const tab of [page, other]) {
+      await expectSeen(tab.getByRole('heading', { name: 'Sign in' }));
+      expect(await stored(tab)).toEqual([[], []]);
+    }
   });
 
   test('keeps who has signed in, whatever is answered late to the key of before', async () => {

@@ -53,6 +53,30 @@ describeConsole('events in the console', ({ service, open, at }) => {
     expect(complaints).toEqual([]);
   });
 
+  test('says in its fields what the list is asked for, also after “back” and by the menu', async () => {
+    const { page } = await open(at('/persons?search=ada'));
+    const field = page.getByRole('textbox', { name: 'Search' });
+    /** Resolves when the address ends so, and the first field says that. */
+    const known = async (address: string, text: string): Promise<void> => {
+      await page.waitForURL((url) => url.hash.endsWith(address));
+      await page.waitForFunction(`document.querySelector('main input').value === ${JSON.stringify(text)}`);
+    };
+    await known('/persons?search=ada', 'ada');
+    await field.fill('bea');
+    await known('/persons?search=bea', 'bea');
+    await page.goBack();
+    await known('/persons?search=ada', 'ada');
+    await page.getByRole('link', { name: 'Persons' }).click();
+    await known('/persons', '');
+    await field.fill('bea');
+    await known('/persons?search=bea', 'bea');
+    await page.goto(`${service().address}/#${at('/events?event=joined')}`);
+    await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
+    await known('/events?event=joined', 'joined');
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
+    await known('/events', '');
+  });
+
   test('shows names and times on a line of their own where there is room, and who did what where there is none', async () => {
     await service().send({
       event: '$pageview',

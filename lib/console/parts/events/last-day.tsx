@@ -1,5 +1,6 @@
 import { Group, Text } from '@mantine/core';
 import { useHourlyArrivals } from '../../client/events.ts';
+import { counted } from '../../client/words.ts';
 
 const HEIGHT = 32;
 const WIDTH = 8;
@@ -15,7 +16,7 @@ export function LastDay({ project }: LastDayProps) {
   const total = hours.reduce((sum, one) => sum + one, 0);
   if (total === 0) return null;
   const most = Math.max(...hours);
-  const said = `${total.toLocaleString('en')} ${total === 1 ? 'event' : 'events'} in the last 24 hours`;
+  const said = `${counted(total, 'event')} in the last 24 hours`;
   return (
     <Group gap="sm" align="end">
       <svg

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { answered, api, type Schemas } from '../../client/api.ts';
 import { type Backfill, useBackfills } from '../../client/exports.ts';
+import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
 import { useForm } from '../form.ts';
 import { Instant, localRange } from '../instant.tsx';
@@ -129,7 +130,7 @@ function NewBackfill({ project, id }: BackfillsProps) {
         {estimate !== null && (
           <Stack mt="md" gap="xs" align="start">
             <Text size="sm">
-              {estimate.intervals.toLocaleString('en')} intervals with {estimate.rows.toLocaleString('en')} rows:{' '}
+              {counted(estimate.intervals, 'interval')} with {counted(estimate.rows, 'row')}:{' '}
               {localRange(estimate.adjusted_start_at, estimate.adjusted_end_at)}.
               {estimate.scan !== null && ` Reading them costs at most $${estimate.scan.cost_usd.toFixed(2)}.`}
             </Text>

@@ -69,7 +69,10 @@ function Settings({ project, seen, destination, look }: SettingsProps) {
       queries.setQueryData(exportKey(project, value.id), version);
       look(version);
     },
-    written: ({ value: { name } }) => tell(`${name} is changed.`),
+    written: async ({ value: { name } }) => {
+      await queries.invalidateQueries({ queryKey: ['exports', project] });
+      tell(`${name} is changed.`);
+    },
     disputed: disputedOf,
     attempt: form.attempt,
   });

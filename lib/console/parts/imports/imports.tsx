@@ -11,6 +11,7 @@ import {
   rejectedOf,
   useImports,
 } from '../../client/imports.ts';
+import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
 import { Instant } from '../instant.tsx';
 import { Label } from '../label.tsx';
@@ -60,8 +61,6 @@ export function Imports({ project }: { readonly project: string }) {
     />
   );
 }
-
-const counted = (n: number, word: string): string => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;
 
 function Outcome({ project, one }: { readonly project: string; readonly one: Import }) {
   const { state, bytes, bytes_read, events, added, known, rejected, rejections, problem, error } = one;

@@ -1,5 +1,6 @@
 import { Checkbox, Group, MultiSelect, PasswordInput, Select, TextInput } from '@mantine/core';
 import { hasDays, type SubscriptionValues } from '../../client/subscriptions.ts';
+import { capitalized } from '../../client/words.ts';
 import type { Form } from '../form.ts';
 import { faultOf } from '../problem.tsx';
 
@@ -32,8 +33,6 @@ const ADDRESSES = {
   slack: { label: 'Address', description: 'That of an incoming webhook, which Slack shows when it makes one.' },
   email: { label: 'E-mail addresses', description: 'With commas between them, at most 20.' },
 } as const;
-
-const capital = (word: string): string => `${word[0]?.toUpperCase() ?? ''}${word.slice(1)}`;
 
 interface SubscriptionFieldsProps {
   readonly form: Form<SubscriptionValues>;
@@ -89,7 +88,7 @@ export function SubscriptionFields({ form, insights }: SubscriptionFieldsProps) 
         >
           <Group gap="sm" mt={4}>
             {DAYS.map((day) => (
-              <Checkbox key={day} value={day} label={capital(day)} />
+              <Checkbox key={day} value={day} label={capitalized(day)} />
             ))}
           </Group>
         </Checkbox.Group>
