@@ -1,5 +1,6 @@
 /** When an alert looks again. */
 import { Temporal } from 'temporal-polyfill';
+import { datetime } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import { HOUR_MS } from '../../ports/units.ts';
 import type { CalculationInterval } from './model.ts';
@@ -46,9 +47,7 @@ export function snoozeEnd(text: string, now: number, timezone: string): number {
     const at = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timezone);
     return at.add({ [UNITS[unit as keyof typeof UNITS]]: Number(count) }).epochMilliseconds;
   }
-  const instant = Date.parse(text);
-  if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(instant)) {
-    invalid('snoozed_until', 'Use a span such as 2h, 1d, 1w or 1m, or a time such as 2026-01-31T10:00:00Z.');
-  }
-  return instant;
+  const instant = datetime().safeParse(text);
+  if (instant.success) return instant.data;
+  return invalid('snoozed_until', 'Use a span such as 2h, 1d, 1w or 1m, or a time such as 2026-01-31T10:00:00Z.');
 }

@@ -308,6 +308,31 @@ test('snoozed it does not look, until then or until that is taken back', async (
   expect(bodies()).toHaveLength(2);
 });
 
+test.each(['2026-02-30T10:00:00Z', '9999-12-31T23:59:59-14:00', '2026-01-31 (noon)', 'tomorrow'])(
+  'it is not snoozed until %s',
+  async (snoozed_until) => {
+    const { alert, service, inProject } = await alerting();
+    const { id } = await alert({ threshold: threshold({ lower: 1 }) });
+    const reply = await service.call('PATCH', `${inProject}/alerts/${String(id)}/`, { body: { snoozed_until } });
+    expect([reply.status, reply.body?.['attr']]).toEqual([400, 'snoozed_until']);
+  },
+);
+
+test('a time without a zone until which it is snoozed is of UTC, wherever the service runs', async () => {
+  const zone = process.env['TZ'];
+  process.env['TZ'] = 'Europe/Berlin';
+  try {
+    const { alert, call } = await alerting();
+    const { id } = await alert({ threshold: threshold({ lower: 1 }) });
+    expect(await call('PATCH', `/alerts/${String(id)}/`, { snoozed_until: '2026-01-03T10:00' })).toMatchObject({
+      snoozed_until: '2026-01-03T10:00:00Z',
+    });
+  } finally {
+    if (zone === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = zone;
+  }
+});
+
 test('killed before or after any write, it is told, and with one id', async () => {
   for (const after of [false, true]) {
     for (let n = 1; ; n++) {
