@@ -3,7 +3,7 @@ import type { MembershipItem } from '../accounts/organizations/model.ts';
 import { LEVELS } from '../http/levels.ts';
 import { jobOps } from '../jobs/job.ts';
 import { fail } from '../ports/errors.ts';
-import type { Item, Op } from '../ports/table/table.ts';
+import type { Item, Key, Op } from '../ports/table/table.ts';
 import { DAY_MS } from '../ports/units.ts';
 
 /** What is stored of both. Instants are milliseconds since 1970. */
@@ -87,3 +87,9 @@ export function dueOps(
     ? jobOps(kind, job, due, { organization, project, id: String(id) })
     : jobOps(kind, job, due, { organization, project, id: Number(id) });
 }
+
+/** Returns the op by which a transaction holds only as long as nobody has changed it since it was read. */
+export const unchangedOp = (key: Key, item: NotifierItem | undefined): Op => ({
+  check: key,
+  if: item === undefined ? 'absent' : { is: { id: item['id'] as string | number, ver: item.ver } },
+});

@@ -13,7 +13,7 @@ import { untilWritten } from '../../ports/table/until-written.ts';
 import type { NotifierInput } from '../../workflow/messages.ts';
 import { insightLink } from '../links.ts';
 import { type Message, messageOps, type Target } from '../messages/message.ts';
-import { dueOps, failed, paused, SUCCEEDED, UNSEEN } from '../notifier.ts';
+import { dueOps, failed, paused, SUCCEEDED, UNSEEN, unchangedOp } from '../notifier.ts';
 import { type Place, placeOf } from '../place.ts';
 import type { AlertCheck, AlertItem } from './model.ts';
 import { watchedQuery } from './query.ts';
@@ -36,14 +36,14 @@ export async function checkAlert(context: CheckContext, input: NotifierInput, si
     const item = await table.get(key);
     const place = item?.enabled === true ? await placeOf(table, item) : undefined;
     if (item === undefined || place === undefined) {
-      await table.write(dueOps('alert', ofInput(input), null));
+      await table.write([unchangedOp(key, item), ...dueOps('alert', ofInput(input), null)]);
       return;
     }
     const now = clock();
     const { timezone } = insightMoment(place.project);
     const due = afterWeekend(Math.max(item.next_check_at, item.snoozed_until ?? 0), item.skip_weekend, timezone);
     if (due > now) {
-      await table.write(dueOps('alert', item, due));
+      await table.write([unchangedOp(key, item), ...dueOps('alert', item, due)]);
       return;
     }
     const next = nextCheck(now, item, timezone);

@@ -25,7 +25,7 @@ import type { NotifierInput } from '../../workflow/messages.ts';
 import { dashboardLink, insightLink } from '../links.ts';
 import { packedFigure } from '../messages/chart-pictures.ts';
 import { type Message, messageOps, type ShownInsight, type Target } from '../messages/message.ts';
-import { dueOps, failed, paused, UNSEEN } from '../notifier.ts';
+import { dueOps, failed, paused, UNSEEN, unchangedOp } from '../notifier.ts';
 import { type Place, placeOf } from '../place.ts';
 import type { SubscriptionItem } from './model.ts';
 import { nextTime, scheduleText } from './schedule.ts';
@@ -49,12 +49,12 @@ export async function composeSubscription(
     const place = isLive ? await placeOf(table, item) : undefined;
     if (item === undefined || place === undefined || item.next_delivery_date === null) {
       const { organization: organization_id, project: project_id, id } = input;
-      await table.write(dueOps('subscription', { organization_id, project_id, id }, null));
+      await table.write([unchangedOp(key, item), ...dueOps('subscription', { organization_id, project_id, id }, null)]);
       return;
     }
     const now = clock();
     if (item.next_delivery_date > now) {
-      await table.write(dueOps('subscription', item, item.next_delivery_date));
+      await table.write([unchangedOp(key, item), ...dueOps('subscription', item, item.next_delivery_date)]);
       return;
     }
     const next = nextTime(fromJsonText(item.schedule), now, insightMoment(place.project).timezone);

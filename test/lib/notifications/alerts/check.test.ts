@@ -8,7 +8,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { START, settableClock } from '../../../support/context.ts';
 import { notifyingService, runDue } from '../../../support/notifications.ts';
 import { type Received, type Receiver, startReceiver } from '../../../support/receiver.ts';
-import { tableThatDies } from '../../../support/table-override.ts';
+import { tableThatDies, watchWrites } from '../../../support/table-override.ts';
 
 const NOON = START + 12 * HOUR_MS;
 const SECRET = `whsec_${Buffer.alloc(24, 1).toString('base64')}`;
@@ -365,6 +365,27 @@ test('two that check it at once tell of it once', async () => {
   const input = JSON.parse(String(job?.about)) as never;
   await Promise.all([handler(context)(input), handler(context)(input)]);
   await runDue(context);
+  expect(bodies()).toHaveLength(1);
+});
+
+test.each([
+  ['that is not due', {}],
+  ['that is disabled', { enabled: false }],
+])('a change while a step looks again at an alert %s says when it looks next', async (_, before) => {
+  const { alert, context, call, run, service } = await alerting();
+  const { id } = await alert({ threshold: threshold({ upper: 1 }) });
+  await run();
+  await call('PATCH', `/alerts/${String(id)}/`, before);
+  const { handler } = await import('../../../../functions/steps/check-alert.ts');
+  let isChanged = false;
+  const table = watchWrites(context.table, async () => {
+    if (isChanged) return;
+    isChanged = true;
+    await call('PATCH', `/alerts/${String(id)}/`, { enabled: true, threshold: threshold({ lower: 1 }) });
+  });
+  const organization = service.organization.id;
+  await handler({ ...context, table })({ organization, project: service.project.id, id: String(id) });
+  await run();
   expect(bodies()).toHaveLength(1);
 });
 

@@ -7,7 +7,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { START, settableClock } from '../../../support/context.ts';
 import { notifyingService, runDue } from '../../../support/notifications.ts';
 import { type Receiver, startReceiver } from '../../../support/receiver.ts';
-import { tableThatDies } from '../../../support/table-override.ts';
+import { tableThatDies, watchWrites } from '../../../support/table-override.ts';
 
 const NOON = START + 12 * HOUR_MS;
 const SEVEN = '2026-01-01T07:00:00Z';
@@ -276,6 +276,27 @@ test('killed before or after any write, it is sent, and with one id', async () =
       if (isOver) break;
     }
   }
+});
+
+test.each([
+  ['that is not due', {}],
+  ['that is disabled', { enabled: false }],
+])('a change while a step looks again at a subscription %s says when it is sent', async (_, before) => {
+  const { subscribe, insight, context, clock, call, run, service } = await subscribing();
+  const { id } = await subscribe({ insight });
+  await call('PATCH', `/subscriptions/${String(id)}/`, before);
+  const { handler } = await import('../../../../functions/steps/compose-subscription.ts');
+  let isChanged = false;
+  const table = watchWrites(context.table, async () => {
+    if (isChanged) return;
+    isChanged = true;
+    await call('PATCH', `/subscriptions/${String(id)}/`, { enabled: true, start_date: '2026-01-01T13:00:00Z' });
+  });
+  const organization = service.organization.id;
+  await handler({ ...context, table })({ organization, project: service.project.id, id: Number(id) });
+  clock.advance(HOUR_MS);
+  await run();
+  expect(bodies()).toHaveLength(1);
 });
 
 test("what PostHog's Terraform provider sends is taken, and comes back as it was", async () => {
