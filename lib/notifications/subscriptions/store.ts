@@ -199,8 +199,8 @@ export async function createSubscription(
 }
 
 /**
- * Changes the fields that were sent. Throws a 403 for whoever neither made it nor is an admin, a 400 for another
- * dashboard or insight, and a 412 when its version is none of `ifMatch`.
+ * Changes the fields that were sent. Throws a 403 for whoever neither made it nor is an admin, or does not see what it
+ * sends, a 400 for another dashboard or insight, and a 412 when its version is none of `ifMatch`.
  */
 export async function changeSubscription(
   context: WriteContext,
@@ -212,6 +212,7 @@ export async function changeSubscription(
   const { table, clock } = context;
   const { project } = placeIn(tenant);
   checkMayChange('subscription', read, tenant.membership);
+  if ((await seenOf(table, tenant, [read])).length === 0) failUnseen();
   checkSame(read, patch);
   await checkChosen(table, project.id, read.dashboard, patch.dashboard_export_insights);
   // What answers show of an address is no new one.

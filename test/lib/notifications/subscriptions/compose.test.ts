@@ -248,6 +248,18 @@ test('a dashboard that is deleted takes its subscriptions along, and brings them
   expect(bodies()).toHaveLength(1);
 });
 
+test('whoever may not see any more what is sent is refused to change it, and nothing is changed', async () => {
+  const { subscribe, read, dashboard, call, service, inProject } = await subscribing();
+  const key = await service.newKey(await service.newUser(LEVELS.member));
+  const { id: board } = await dashboard();
+  const made = await subscribe({ dashboard: board }, { key });
+  await call('PUT', `/dashboards/${board}/access_controls/`, { access_level: 'none' });
+  const path = `${inProject}/subscriptions/${String(made['id'])}/`;
+  const body = { title: 'Other', target_value: `${receiver.url}/other` };
+  expect((await service.call('PATCH', path, { key, body })).status).toBe(403);
+  expect(await read(made['id'])).toEqual(made);
+});
+
 test("a deployment that answers no queries says so where the subscription's results are", async () => {
   const { subscribe, read, insight, clock, context } = await subscribing();
   const { id } = await subscribe({ insight });
