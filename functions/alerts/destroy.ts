@@ -5,8 +5,8 @@ import { destroyAlert, foundAlert, readAlert } from '../../lib/notifications/ale
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readAlert(table, params.project_id, params.id),
   found: foundAlert,
-  async run({ read, tenant, activityOps }, context) {
-    await destroyAlert(context, { tenant, activityOps }, read);
+  async run({ read, tenant, ifMatch, activityOps }, context) {
+    await destroyAlert(context, { tenant, activityOps }, read, ifMatch);
     return undefined;
   },
 });

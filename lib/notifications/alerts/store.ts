@@ -230,15 +230,17 @@ export async function changeAlert(
   });
 }
 
-/** Removes an alert, and what it was to do next. Throws a 403 as `changeAlert`. */
+/** Removes an alert, and what it was to do next. Throws a 403 as `changeAlert`, `Refused` when it is none of `ifMatch`. */
 export async function destroyAlert(
   { table }: Pick<Context, 'table'>,
   { tenant, activityOps }: Writing,
   { item }: AlertWithInsight,
+  ifMatch: readonly number[] | undefined,
 ): Promise<void> {
   checkMayChange('alert', item, tenant.membership);
+  const is = { id: item.id, ...(ifMatch === undefined ? {} : { ver: ifMatch }) };
   await table.write([
-    { remove: keys.alert(item.project_id, item.id) },
+    { remove: keys.alert(item.project_id, item.id), if: { is } },
     ...dueOps('alert', item, null),
     ...activityOps({ ...about(item), activity: 'deleted' }),
   ]);

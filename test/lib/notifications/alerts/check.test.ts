@@ -288,6 +288,15 @@ test('with its insight it goes and comes back; deleted, it leaves nothing', asyn
   expect(await listAll(context.table, ranges.dueJobs(clock() + 365 * DAY_MS))).toEqual([]);
 });
 
+test('it is deleted only in a version that If-Match names', async () => {
+  const { alert, call, service, inProject } = await alerting();
+  const { id } = await alert({ threshold: threshold({ lower: 1 }) });
+  await call('PATCH', `/alerts/${String(id)}/`, { name: 'Fewer payments' });
+  const path = `${inProject}/alerts/${String(id)}/`;
+  expect((await service.call('DELETE', path, { headers: { 'If-Match': '"1"' } })).status).toBe(412);
+  expect((await service.call('DELETE', path, { headers: { 'If-Match': '"2"' } })).status).toBe(204);
+});
+
 test('snoozed it does not look, until then or until that is taken back', async () => {
   const { alert, read, run, call, clock } = await alerting();
   const { id } = await alert({ threshold: threshold({ lower: 1 }), calculation_interval: 'hourly' });
