@@ -57,10 +57,18 @@ export function checkMayChange(
   fail('permission_denied', `Only whoever made the ${kind}, and admins, may change it.`);
 }
 
-/** Returns what is set when something has failed: after a week of nothing else it is paused. */
-export function failed({ failing_since }: Pick<NotifierItem, 'failing_since'>, reason: string, now: number) {
+/**
+ * Returns what is set when something has failed: after a week of nothing else it is paused, but not while the same is
+ * still to be tried again.
+ */
+export function failed(
+  { failing_since }: Pick<NotifierItem, 'failing_since'>,
+  reason: string,
+  now: number,
+  { isOver = true }: { readonly isOver?: boolean } = {},
+) {
   const since = failing_since ?? now;
-  const isLong = now - since >= FAILING_DAYS * DAY_MS;
+  const isLong = isOver && now - since >= FAILING_DAYS * DAY_MS;
   return {
     latest_error: reason,
     failing_since: since,

@@ -47,7 +47,7 @@ export async function sendMessage(context: Context, { message: id }: MessageInpu
     const set =
       failure === undefined
         ? { ...SUCCEEDED, ...succeeded(current, message, now) }
-        : failed(current, sentenceOf(failure, isOver), now);
+        : failed(current, sentenceOf(failure, isOver), now, { isOver });
     const isSame = { created_at: current.created_at, checks: checksOf(current), failing_since: current.failing_since };
     const ops: Op[] = [{ change: keyOf(message), set, if: { is: isSame } }, ...(isOver ? done : [])];
     return table.write(ops);

@@ -218,6 +218,33 @@ test('a webhook that does not take it is tried again with the same id, and is sa
   expect(await read(id)).toMatchObject({ last_delivered_at: '2026-01-02T07:01:00Z', latest_error: null });
 });
 
+test('a week after one that was not taken, the next is still tried for a day before it is paused', async () => {
+  const { subscribe, read, insight, run, clock } = await subscribing();
+  receiver.answer = () => ({ status: 503 });
+  const { id } = await subscribe({ insight, frequency: 'weekly' });
+  clock.set(Date.UTC(2026, 0, 8, 7));
+  await run();
+  clock.advance(DAY_MS);
+  await run();
+  clock.set(Date.UTC(2026, 0, 15, 7));
+  await run();
+  receiver.reset();
+  clock.advance(MINUTE_MS);
+  await run();
+  expect(bodies()).toHaveLength(1);
+  expect(await read(id)).toMatchObject({ enabled: true, latest_error: null });
+
+  receiver.answer = () => ({ status: 503 });
+  for (const day of [22, 23, 29]) {
+    clock.set(Date.UTC(2026, 0, day, 7));
+    await run();
+  }
+  expect(await read(id)).toMatchObject({ enabled: true });
+  clock.advance(DAY_MS);
+  await run();
+  expect(await read(id)).toMatchObject({ enabled: false, paused_reason: expect.stringContaining('answered 503') });
+});
+
 test('it sends what whoever made it may see then: a dashboard that was closed to them pauses it', async () => {
   const { subscribe, read, dashboard, run, clock, call, service } = await subscribing();
   const member = await service.newUser(LEVELS.member);
