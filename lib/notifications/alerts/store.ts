@@ -207,6 +207,7 @@ export async function changeAlert(
     const set = {
       ...sent,
       ...(isAnew ? { ...ANEW, ...SUCCEEDED } : {}),
+      ...((item.snoozed_until ?? 0) > now ? { state: 'Snoozed' as const } : {}),
       ...snoozeOf(patch.snoozed_until, now, insightMoment(project).timezone),
       ...(isAnew || isBack || patch.snoozed_until === null ? { next_check_at: now } : {}),
     };

@@ -304,6 +304,11 @@ test('snoozed it does not look, until then or until that is taken back', async (
     state: 'Snoozed',
     snoozed_until: '2026-01-01T14:00:00Z',
   });
+  // What it is to look at then may be changed.
+  expect(await call('PATCH', `/alerts/${String(id)}/`, { threshold: threshold({ lower: 2 }) })).toMatchObject({
+    state: 'Snoozed',
+    snoozed_until: '2026-01-01T14:00:00Z',
+  });
   clock.advance(HOUR_MS);
   await run();
   expect(bodies()).toEqual([]);
