@@ -121,6 +121,9 @@ async function look(
   return evaluated(results, { threshold, condition, series_index, check_ongoing_interval, isTotal, hasBreakdown });
 }
 
+/** So many breaches are known to have been told; a breakdown may have more values. */
+const KNOWN_BREACHES = 50;
+
 /** Returns what to store of a number that was found, and the messages: what was told already is not told again. */
 function told(
   context: CheckContext,
@@ -130,14 +133,19 @@ function told(
   now: number,
 ): Outcome {
   const before = new Set(fromJsonText(item.told));
-  const isNew = breaches.some(({ key }) => !before.has(key));
+  // The first by their keys: the order of a breakdown's values changes with each event.
+  const known = breaches
+    .map(({ key }) => key)
+    .toSorted()
+    .slice(0, KNOWN_BREACHES);
+  const isNew = known.some((key) => !before.has(key));
   const state = breaches.length > 0 ? 'Firing' : 'Not firing';
   const set = {
     // A message that was not sent is still to be told of as an error.
     ...(item.state === 'Errored' ? SUCCEEDED : {}),
     state,
     last_value: value,
-    told: toJsonText(breaches.map(({ key }) => key)),
+    told: toJsonText(known),
     ...checked(context, item, { value, state, targets_notified: false, at: now }),
   };
   if (!isNew) return { set, messages: [] };

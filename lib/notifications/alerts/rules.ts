@@ -35,8 +35,6 @@ interface Evaluated {
   readonly breaches: readonly Breach[];
 }
 
-/** So many breaches are known at a time; a breakdown may have more values. */
-const MAX_BREACHES = 50;
 const MAX_LABEL_LENGTH = 200;
 
 /** Why there is no number; the message says what to do. */
@@ -58,7 +56,7 @@ export function evaluated(results: readonly TrendsResult[], watch: Watch): Evalu
   const breaches = found.flatMap(({ result, number }) => breachOf(result, number, watch) ?? []);
   const [first] = breaches;
   const only = watch.hasBreakdown ? null : (found[0]?.number.value ?? null);
-  return { value: first === undefined ? finite(only) : first.value, breaches: breaches.slice(0, MAX_BREACHES) };
+  return { value: first === undefined ? finite(only) : first.value, breaches };
 }
 
 interface Looked {

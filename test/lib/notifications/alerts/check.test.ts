@@ -154,6 +154,19 @@ test('each value of a breakdown is looked at, one number of all the range as it 
   ]);
 });
 
+test('of more values than are known at a time, none is told of an interval again when their order changes', async () => {
+  const { alert, pay, run, insightOf, series, clock } = await alerting();
+  for (let plan = 10; plan <= 60; plan++) await pay(NOON - DAY_MS, 1, { plan: `plan ${plan}` });
+  const breakdownFilter = { breakdown: 'plan', breakdown_type: 'event', breakdown_limit: 60 };
+  const insight = await insightOf({ series, breakdownFilter });
+  await alert({ insight, threshold: threshold({ upper: 0 }), calculation_interval: 'hourly' });
+  await run();
+  await pay(NOON, 1, { plan: 'plan 60' });
+  clock.advance(HOUR_MS);
+  await run();
+  expect(bodies()).toEqual([expect.objectContaining({ text: expect.stringContaining('41 more are out of bounds.') })]);
+});
+
 test("Slack's form shows names as they are: they make no links and call nobody", async () => {
   const { alert, pay, run } = await alerting();
   await pay(NOON - DAY_MS, 12);
