@@ -22,7 +22,9 @@ export function nextTime(schedule: Schedule, after: number, timezone: string): n
     for (const day of days) {
       empty = 0;
       counted += 1;
-      const instant = day.toZonedDateTime({ timeZone: timezone, plainTime: time }).epochMilliseconds;
+      const clocks = day.toZonedDateTime({ timeZone: timezone, plainTime: time }).epochMilliseconds;
+      // Clocks that are put back show the time of the start twice, and may mean the later one.
+      const instant = Math.max(clocks, schedule.start_date);
       if (schedule.until_date !== null && instant > schedule.until_date) return null;
       if (schedule.count !== null && counted > schedule.count) return null;
       if (instant > after) return instant;

@@ -31,7 +31,7 @@ function reference(schedule: Schedule, zone: string, until: number): number[] {
     .all()
     .map((date) => {
       const at = Temporal.Instant.fromEpochMilliseconds(date.getTime()).toZonedDateTimeISO('UTC').toPlainDateTime();
-      return at.toZonedDateTime(zone).epochMilliseconds;
+      return Math.max(at.toZonedDateTime(zone).epochMilliseconds, schedule.start_date);
     })
     .filter((at) => at <= (schedule.until_date ?? Infinity));
 }
@@ -97,6 +97,11 @@ test('seven in the morning stays seven when the clocks change; what they skip is
   ]);
   const monday = rule({ frequency: 'monthly', byweekday: ['monday'], bysetpos: -1, count: 2 });
   expect(times(monday, 5)).toEqual(['2026-03-30T00:30:00.000Z', '2026-04-27T00:30:00.000Z']);
+});
+
+test('it does not begin before its start, where the clocks show that time twice', () => {
+  const start_date = Date.UTC(2026, 9, 25, 1, 30);
+  expect(nextTime(rule({ start_date }), Date.UTC(2026, 9, 24), 'Europe/Berlin')).toBe(start_date);
 });
 
 test('a rule that began long ago, or has no time left, is told at once', () => {
