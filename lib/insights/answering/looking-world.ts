@@ -6,7 +6,7 @@ import type { WholeQuery } from '../../hogql/expression.ts';
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { filled } from '../../hogql/placeholders.ts';
 import { withPropertyColumns } from '../../hogql/property-columns.ts';
-import { lineAndColumn, Refusal, withoutPlaces } from '../../hogql/refusal.ts';
+import { lineAndColumn, Refusal, refuse, within, withoutPlaces } from '../../hogql/refusal.ts';
 import { type CheckedSelect, checkedSelect } from '../../hogql/select.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { hogqlText } from '../../hogql/text.ts';
@@ -181,8 +181,11 @@ function propertiesOf(query: WholeQuery, found: Set<string>): void {
 /** Returns the LIMIT that a query has, where it is a number. */
 function ownLimit(syntax: Syntax): number | undefined {
   const limit = 'limit' in syntax ? (syntax.limit as { readonly value?: { readonly number?: string } } | null) : null;
-  const number = Number(limit?.value?.number);
-  return Number.isSafeInteger(number) && number >= 0 ? number : undefined;
+  if (!limit) return undefined;
+  const number = Number(limit.value?.number);
+  // Any other one would be taken for none.
+  if (!(Number.isInteger(number) && number >= 0)) within(limit, () => refuse('LIMIT takes a whole number from 0'));
+  return number;
 }
 
 const finite = (instant: number): number | null => (Number.isFinite(instant) ? instant : null);

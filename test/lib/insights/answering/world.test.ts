@@ -125,6 +125,14 @@ test('what a caller wrote has a limit, and says whether there is more', async ()
   expect(await asked('SELECT event FROM events LIMIT 1')).toEqual({ n: 1, limit: 1, hasMore: true });
   expect(await asked('SELECT event FROM events LIMIT 100')).toEqual({ n: 3, limit: 3, hasMore: true });
   expect(await asked("SELECT event FROM events WHERE event = 'paid'")).toEqual({ n: 1, limit: 2, hasMore: false });
+  expect(await asked('SELECT event FROM events LIMIT 1000000000000')).toEqual({ n: 3, limit: 3, hasMore: true });
+});
+
+test.each(['-1', '1.5', "'1'", '1 + 1'])('a limit that is no whole number is not taken for none: %s', async (limit) => {
+  const world = await insightWorld({ events: EVENTS });
+  await expect(
+    world.rows({ hogql: `SELECT event FROM events LIMIT ${limit}`, limit: { otherwise: 2, most: 3 } }),
+  ).rejects.toMatchObject({ body: { attr: 'query', detail: 'LIMIT takes a whole number from 0 (line 1, column 32)' } });
 });
 
 test('what is not supported is a 400 that says so', async () => {
