@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
@@ -99,7 +99,7 @@ interface DataDirectory extends Omit<Context, 'workflow'> {
  * serve it (`claimDataDirectory`), which says so by `isClaimed`. Throws `UnusableDataDirectory` or `DataDirectoryInUse`.
  */
 export function openDataDirectory(folder: string, settings: Settings, log: Log, isClaimed = false): DataDirectory {
-  mkdirSync(folder, { recursive: true });
+  makeDataDirectory(folder);
   chmodSync(folder, 0o700);
   checkDataDirectory(folder);
   const clock = Date.now;
@@ -241,6 +241,30 @@ function whileClaimed(folder: string, work: () => void): void {
   }
 }
 
+/** Of these the first start makes one before all else. */
+const MARKS = ['service.lock', 'workspace.db', 'version.json', 'welcomed'];
+
+/**
+ * Makes the folder, where it is not there yet. Throws `UnusableDataDirectory` for a file, and for a folder with others'
+ * things, such as /etc: it would be closed to all but the service. A new disk has `lost+found`, and many a folder hides something.
+ */
+function makeDataDirectory(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error;
+    const why = `${folder} cannot be a folder: a file is in the way. Choose another one with WORKSPACE_HOME.`;
+    throw new UnusableDataDirectory(why, { cause: error });
+  }
+  const names = readdirSync(folder);
+  const other = names.find((name) => !name.startsWith('.') && name !== 'lost+found');
+  if (other === undefined || MARKS.some((mark) => names.includes(mark))) return;
+  throw new UnusableDataDirectory(
+    `${folder} holds other things, such as ${other}. Choose a folder of its own for the service with WORKSPACE_HOME.`,
+  );
+}
+
 /** A claim of somebody else is waited for so long: a command of the line may have the directory to upgrade it. */
 const CLAIM_TIMEOUT_MS = SECOND_MS;
 
@@ -254,7 +278,7 @@ class DataDirectoryInUse extends Error {
  * small database: the operating system drops it with the process, so no stale claim survives a kill.
  */
 export function claimDataDirectory(folder: string): { release(): void } {
-  mkdirSync(folder, { recursive: true });
+  makeDataDirectory(folder);
   const file = join(folder, 'service.lock');
   const lock = new DatabaseSync(file, { timeout: CLAIM_TIMEOUT_MS });
   try {

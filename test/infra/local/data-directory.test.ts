@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -136,6 +146,42 @@ describe('the version', () => {
     const found = await directory.table.many(tokens);
     expect(found.map((item) => item?.project_id)).toEqual([1, undefined, 3]);
     await directory.close();
+  });
+});
+
+describe('a data directory that cannot be one', () => {
+  test.each([
+    ['opened', open],
+    ['claimed', claimDataDirectory],
+  ])('is refused in a sentence when it is %s', (_how, begin) => {
+    const file = at(temporaryFolder(), 'file');
+    writeFileSync(file, '');
+    for (const folder of [file, at(file, 'below')]) {
+      expect(() => begin(folder)).toThrow(
+        `${folder} cannot be a folder: a file is in the way. Choose another one with WORKSPACE_HOME.`,
+      );
+    }
+  });
+
+  test.each([
+    ['opened', open],
+    ['claimed', claimDataDirectory],
+  ])('since it is full of other things is neither closed to others nor written to when it is %s', (_how, begin) => {
+    const folder = temporaryFolder();
+    chmodSync(folder, 0o755);
+    writeFileSync(at(folder, 'passwd'), '');
+    expect(() => begin(folder)).toThrow(
+      `${folder} holds other things, such as passwd. Choose a folder of its own for the service with WORKSPACE_HOME.`,
+    );
+    expect(readdirSync(folder)).toEqual(['passwd']);
+    expect((statSync(folder).mode & 0o777).toString(8)).toBe('755');
+  });
+
+  test('but for what every new disk holds', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(at(folder, 'lost+found'));
+    await open(folder).close();
+    expect(readdirSync(folder)).toContain('workspace.db');
   });
 });
 
