@@ -55,6 +55,14 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     .configureOutput({ writeOut: print, writeErr: complain })
     .showHelpAfterError('(add --help for the options)');
 
+  root
+    .command('start')
+    .description('Run the service. All that can be set is a variable, such as PORT: docs/operate-one-machine.md')
+    .action(() => {
+      // `npx workspace start` does not come here.
+      throw new Error('Start the service with npm start, or npx workspace start.');
+    });
+
   /** A command that opens the data directory, runs, and prints what came out. */
   const command = (
     group: Command,

@@ -15,9 +15,10 @@ const NEEDED = 24;
 const local = dirname(dirname(fileURLToPath(import.meta.url)));
 const root = dirname(dirname(local));
 const [command, ...rest] = process.argv.slice(2);
-const isStart = command === 'start';
+// The start takes no words: the command line tells what it is, or that it does not know them.
+const isStart = command === 'start' && rest.length === 0;
 const program = join(local, isStart ? 'main.ts' : 'admin.ts');
-const words = isStart ? rest : process.argv.slice(2);
+const words = isStart ? [] : process.argv.slice(2);
 
 /** Node.js runs no TypeScript below `node_modules` by itself; there, types are stripped by a hook. */
 const isInstalled = root.includes(`${sep}node_modules${sep}`);

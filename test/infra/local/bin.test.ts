@@ -19,6 +19,18 @@ test('the program runs the service and the command line', () => {
   expect(workspace(ROOT, '--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('backup') });
 });
 
+test('the start takes no words: it is told what it is, and what it does not know is refused', () => {
+  expect(workspace(ROOT, '--help').stdout).toMatch(/^ {2}start +Run the service/m);
+  expect(workspace(ROOT, 'start', '--help')).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining('Usage: workspace start'),
+  });
+  expect(workspace(ROOT, 'start', '--port', '8011')).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining("unknown option '--port'"),
+  });
+});
+
 test('it runs from node_modules too, where Node.js takes no TypeScript, and says nothing of that', () => {
   const modules = join(temporaryFolder(), 'node_modules');
   const installed = join(modules, 'workspace');
