@@ -1,5 +1,5 @@
 /** What a command is that asks a running service. */
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { ImportFile } from '../../lake/import/import.ts';
 import type { Outcome } from '../commands.ts';
 import type { Progress } from '../progress.ts';
@@ -53,9 +53,9 @@ const LIST_LIMIT = 100;
 
 /** Returns the option of lists. */
 export const withLimit = (command: Command): Command =>
-  command.option(
-    '--limit <count>',
-    'how many at most',
-    (text) => Math.max(1, Number.parseInt(text, 10) || 1),
-    LIST_LIMIT,
-  );
+  command.option('--limit <count>', 'how many at most', countOf, LIST_LIMIT);
+
+function countOf(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('A whole number from 1 is needed.');
+  return Number(text);
+}

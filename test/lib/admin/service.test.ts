@@ -122,6 +122,14 @@ describe('exports', () => {
     expect(await json('exports', 'list', '--limit', '2')).toHaveLength(2);
   });
 
+  test.each(['-1', '0', 'abc', '2x', '1.5'])('are not listed where the number of them is none: %s', async (limit) => {
+    const { run } = await commandLine();
+    expect(await run('exports', 'list', '--limit', limit)).toMatchObject({
+      code: EXIT.usage,
+      errors: expect.stringContaining('A whole number from 1 is needed.'),
+    });
+  });
+
   test('whose names steer terminals are shown without that', async () => {
     const { run, created } = await commandLine();
     await created('red \u001b[31m\u009b2J\nline');
