@@ -191,7 +191,7 @@ export async function importEvents(context: Writing, options: ImportOptions): Pr
  * `stat` throws for a path where nothing is.
  */
 export async function localFile(file: ImportFile, folder: string, signal: AbortSignal) {
-  if (typeof file === 'string') return { name: file, path: file, size: (await stat(file)).size };
+  if (typeof file === 'string') return { name: file, path: file, size: await sizeOf(file) };
   const path = join(folder, 'fetched');
   await file.save(path, signal).catch((error: unknown) => {
     signal.throwIfAborted();
@@ -202,17 +202,15 @@ export async function localFile(file: ImportFile, folder: string, signal: AbortS
 
 async function sizesOf(files: readonly ImportFile[]): Promise<number[]> {
   const sizes: number[] = [];
-  for (const file of files) {
-    if (typeof file !== 'string') {
-      sizes.push(file.size);
-      continue;
-    }
-    const found = await stat(file).catch(() => undefined);
-    if (found === undefined) fail('not_found', `There is no file ${file}.`);
-    if (!found.isFile()) fail('validation', `${file} is not a file.`);
-    sizes.push(found.size);
-  }
+  for (const file of files) sizes.push(typeof file === 'string' ? await sizeOf(file) : file.size);
   return sizes;
+}
+
+async function sizeOf(file: string): Promise<number> {
+  const found = await stat(file).catch(() => undefined);
+  if (found === undefined) fail('not_found', `There is no file ${file}.`);
+  if (!found.isFile()) fail('validation', `${file} is not a file.`);
+  return found.size;
 }
 
 const sum = (files: readonly FileReport[], field: 'bytes' | 'events' | 'persons' | 'bad'): number =>

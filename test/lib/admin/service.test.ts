@@ -258,6 +258,15 @@ describe('an import', () => {
     });
   });
 
+  test('that is not there is said as the import beside the data says it', async () => {
+    const { run, file } = await importing(line);
+    expect(await run('imports', 'send', `${file}.gz`)).toEqual({
+      code: EXIT.failed,
+      out: '',
+      errors: `error: There is no file ${file}.gz.\n`,
+    });
+  });
+
   test('is sent of a folder and of standard input, read as it is said, without what is empty', async () => {
     const { run, json, input, meanwhile, pass } = await importing(line);
     const folder = join(world.folder, 'sending');
