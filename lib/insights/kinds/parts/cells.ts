@@ -23,10 +23,18 @@ function shownAs(type: string, zone: string): (value: unknown) => unknown {
   return (value) => value;
 }
 
+const FIRST_TIME = Date.parse('0001-01-01');
+const END_OF_TIMES = Date.parse('+010000-01-01');
+
+/** HogQL's times are those of the years 1 to 9999; what is reckoned beyond them has overflown. */
+const isTime = (at: number): boolean => at >= FIRST_TIME && at < END_OF_TIMES;
+
 const ofNumber =
   (text: (at: number) => string) =>
-  (value: unknown): unknown =>
-    typeof value === 'number' ? text(value) : value;
+  (value: unknown): unknown => {
+    if (typeof value !== 'number') return value;
+    return isTime(value) ? text(value) : null;
+  };
 
 /** Returns an instant (milliseconds since 1970, with fractions) in a zone, with as many digits as it has. */
 function instantText(at: number, zone: string): string {
