@@ -241,8 +241,8 @@ function whileClaimed(folder: string, work: () => void): void {
   }
 }
 
-/** Of these the first start makes one before all else. */
-const MARKS = ['service.lock', 'workspace.db', 'version.json', 'welcomed'];
+/** One of these tells a folder of the service: the first start makes one before all else. Of a damaged one only the key may be left. */
+const MARKS = ['service.lock', 'workspace.db', 'version.json', 'welcomed', 'vault.key'];
 
 /**
  * Makes the folder, where it is not there yet. Throws `UnusableDataDirectory` for a file, and for a folder with others'

@@ -187,8 +187,8 @@ export async function importEvents(context: Writing, options: ImportOptions): Pr
 }
 
 /**
- * Brings a file to this machine, into a folder, if it is elsewhere. Throws the signal's reason on abort, and what
- * `stat` throws for a path where nothing is.
+ * Brings a file to this machine, into a folder, if it is elsewhere. Throws the signal's reason on abort, and a failure
+ * that names the path where no file is.
  */
 export async function localFile(file: ImportFile, folder: string, signal: AbortSignal) {
   if (typeof file === 'string') return { name: file, path: file, size: await sizeOf(file) };
