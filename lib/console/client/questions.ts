@@ -235,7 +235,8 @@ export function questionOf(query: unknown): Question | undefined {
   if (kind === 'HogQLQuery') {
     const display = chosen(DISPLAYS, node['display'], 'ActionsTable');
     const hogql = text(source['query'], '');
-    const isWhole = covers({ kind, query: hogql }, source) && covers(display, node['display'] ?? display);
+    const { kind: _, source: __, ...shown } = node === source ? {} : node;
+    const isWhole = covers({ kind, query: hogql }, source) && covers({ display }, shown);
     return isWhole ? { ...FIRST_QUESTION, kind, hogql, display } : undefined;
   }
   const retention = object(source['retentionFilter']);

@@ -110,6 +110,13 @@ test('the form does not say values of a query in HogQL', () => {
   expect(questionOf({ kind: 'DataVisualizationNode', source: { ...source, values: { a: 1 } } })).toBeUndefined();
 });
 
+test('the form does not say the chart that a query in HogQL draws', () => {
+  const node = { kind: 'DataVisualizationNode', source: { kind: 'HogQLQuery', query: 'SELECT 1 AS x, 2 AS y' } };
+  const chartSettings = { xAxis: { column: 'x' }, yAxis: [{ column: 'y' }] };
+  expect(questionOf({ ...node, display: 'ActionsLineGraph', chartSettings })).toBeUndefined();
+  expect(questionOf({ ...node, display: 'ActionsLineGraph', chartSettings: {} })).toMatchObject({ kind: 'HogQLQuery' });
+});
+
 test('no question is the one that an insight without a query begins with', () => {
   expect(questionOf(null)).toBeUndefined();
   expect(questionOf(queryOf(FIRST_QUESTION))).toEqual(FIRST_QUESTION);
