@@ -240,9 +240,10 @@ export function questionOf(query: unknown): Question | undefined {
     return isWhole ? { ...FIRST_QUESTION, kind, hogql, display } : undefined;
   }
   const retention = object(source['retentionFilter']);
-  const entities = [retention['targetEntity'], retention['returningEntity']].flatMap((entity) =>
-    entity === undefined ? [] : [{ event: object(entity)['id'] }],
-  );
+  // An entity that is not there is not any event.
+  const entities = [retention['targetEntity'], retention['returningEntity']].map((entity) => ({
+    event: object(entity ?? { id: '$pageview' })['id'],
+  }));
   const paths = object(source['pathsFilter']);
   const dates = object(source['dateRange']);
   const nodes: readonly Json[] =

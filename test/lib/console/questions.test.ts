@@ -117,6 +117,19 @@ test('the form does not say the chart that a query in HogQL draws', () => {
   expect(questionOf({ ...node, display: 'ActionsLineGraph', chartSettings: {} })).toMatchObject({ kind: 'HogQLQuery' });
 });
 
+test.each([
+  ['nobody names', undefined, '$pageview', '$pageview'],
+  ['who begins is named alone', { targetEntity: { id: 'paid' } }, 'paid', '$pageview'],
+  ['who comes back is named alone', { returningEntity: { id: 'paid' } }, '$pageview', 'paid'],
+  ['any event is', { targetEntity: { id: null }, returningEntity: { id: 'paid' } }, '', 'paid'],
+])(
+  'the form says the events of a retention as the service reads them where %s',
+  (_where, retentionFilter, ...events) => {
+    const asked = questionOf({ kind: 'RetentionQuery', ...(retentionFilter && { retentionFilter }) });
+    expect(asked?.series.map(({ event }) => event)).toEqual(events);
+  },
+);
+
 test('no question is the one that an insight without a query begins with', () => {
   expect(questionOf(null)).toBeUndefined();
   expect(questionOf(queryOf(FIRST_QUESTION))).toEqual(FIRST_QUESTION);
