@@ -206,8 +206,11 @@ function breakdownsIn(sent: Json): readonly Json[] {
 function evenSource(source: Json): Json {
   const { breakdown: _, breakdown_type: __, breakdowns: ___, ...rest } = object(source['breakdownFilter']);
   const breakdowns = breakdownsIn(object(source['breakdownFilter']));
+  const paths = object(source['pathsFilter']);
   return {
     ...source,
+    // Without types, events of all types are in paths.
+    pathsFilter: { ...paths, includeEventTypes: paths['includeEventTypes'] ?? [] },
     properties: evenFilters(source['properties']),
     breakdownFilter: { ...rest, breakdowns: breakdowns.length === 0 ? undefined : breakdowns },
   };

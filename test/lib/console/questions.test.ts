@@ -130,6 +130,11 @@ test.each([
   },
 );
 
+test('the form does not say paths of events of any type', () => {
+  expect(questionOf({ kind: 'PathsQuery' })).toBeUndefined();
+  expect(questionOf({ kind: 'PathsQuery', pathsFilter: { startPoint: '/', includeEventTypes: null } })).toBeUndefined();
+});
+
 test('no question is the one that an insight without a query begins with', () => {
   expect(questionOf(null)).toBeUndefined();
   expect(questionOf(queryOf(FIRST_QUESTION))).toEqual(FIRST_QUESTION);
