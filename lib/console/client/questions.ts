@@ -211,7 +211,7 @@ function evenSource(source: Json): Json {
     ...source,
     // Without types, events of all types are in paths.
     pathsFilter: { ...paths, includeEventTypes: paths['includeEventTypes'] ?? [] },
-    properties: evenFilters(source['properties']),
+    properties: evenFilters(source['properties'] ?? []),
     breakdownFilter: { ...rest, breakdowns: breakdowns.length === 0 ? undefined : breakdowns },
   };
 }

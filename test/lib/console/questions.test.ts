@@ -75,6 +75,7 @@ const trend = (more: object) => ({
 test.each([
   ['a filter whose value stands alone', { properties: [{ key: 'plan', value: 'pro' }] }],
   ['a filter of a person', { properties: [{ key: 'plan', type: 'person', operator: 'regex', value: ['^p'] }] }],
+  ['no filters', { properties: [] }],
   ['a breakdown in a list of one', { breakdownFilter: { breakdowns: [{ property: 'plan', type: 'person' }] } }],
   ['a breakdown by several of one type', { breakdownFilter: { breakdown: ['plan', 'page'], breakdown_type: 'event' } }],
   ['days', { dateRange: { date_from: '2026-01-05', date_to: '2026-01-06' } }],
