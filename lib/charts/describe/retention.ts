@@ -5,30 +5,28 @@ import { breakdownName, list, number, object, objects, text } from './read.ts';
 const MAX_ROWS = 60;
 
 export const describeRetention: Describer = (query, { results }) => {
-  const rows = objects(results).map((row) => {
-    const value = breakdownName(row['breakdown_value']);
-    const date = text(row['date'])?.slice(0, 10);
-    const label = text(row['label']) ?? date ?? '';
-    return {
-      name: [value, date === undefined ? label : `${label}, ${date}`].filter((part) => part !== null).join(' · '),
-      counts: list(row['values']).map((cell) => number(object(cell)['count'])),
-    };
-  });
+  const groups = [...Map.groupBy(objects(results), (row) => breakdownName(row['breakdown_value']))];
+  const rows = groups.flatMap(([value, cohorts]) =>
+    cohorts.map((row, at) => {
+      const date = text(row['date'])?.slice(0, 10);
+      const label = text(row['label']) ?? date ?? '';
+      const counts = list(row['values']).map((cell) => number(object(cell)['count']));
+      return {
+        name: [value, date === undefined ? label : `${label}, ${date}`].filter((part) => part !== null).join(' · '),
+        // Rows may be padded with zeros: what lies behind the last interval is zero because it has not been.
+        counts: counts.map((count, ahead) => (at + ahead >= cohorts.length ? null : count)),
+      };
+    }),
+  );
   if (rows.every(({ counts }) => (counts[0] ?? 0) === 0)) return nothing(NO_DATA);
   const width = Math.max(...rows.map(({ counts }) => counts.length));
   const period = text(object(query['retentionFilter'])['period']) ?? 'Day';
   const columns = Array.from({ length: width }, (_, at) => `${period} ${at}`);
-  const isTriangle = rows.length === width;
-  // Where the rows are padded to the full width, what lies after the last interval is zero because it has not been.
-  const cohorts = rows.map(({ name, counts }, at) => ({
-    name,
-    counts: counts.map((count, ahead) => (isTriangle && at + ahead >= width ? null : count)),
-  }));
   return {
-    picture: { type: 'grid', rows: cohorts.slice(0, MAX_ROWS), columns },
+    picture: { type: 'grid', rows: rows.slice(0, MAX_ROWS), columns },
     table: {
       columns: ['Cohort', ...columns],
-      rows: cohorts.map(({ name, counts }) => [name, ...columns.map((_, at) => counts[at] ?? null)]),
+      rows: rows.map(({ name, counts }) => [name, ...columns.map((_, at) => counts[at] ?? null)]),
     },
     summary: `Retention of ${counted(rows.length, 'cohort', 'cohorts')}.`,
     note:

@@ -201,6 +201,26 @@ describe('retention', () => {
       [3, null],
     ]);
   });
+
+  test('has no numbers behind its last interval, however many cohorts and values it has', () => {
+    const rows = (count: number, more: object) =>
+      Array.from({ length: count }, (_, at) => ({ label: `Day ${at}`, values: [{ count: 4 }, { count: 0 }], ...more }));
+    const countsOf = (results: readonly object[]) => {
+      const { picture } = chartOf({ kind: 'RetentionQuery' }, { results });
+      return picture.type === 'grid' && picture.rows.map(({ counts }) => counts);
+    };
+    const [whole, last] = [
+      [4, 0],
+      [4, null],
+    ];
+    expect(countsOf(rows(3, {}))).toEqual([whole, whole, last]);
+    expect(countsOf([...rows(2, { breakdown_value: 'pro' }), ...rows(2, { breakdown_value: 'free' })])).toEqual([
+      whole,
+      last,
+      whole,
+      last,
+    ]);
+  });
 });
 
 test('stickiness, lifecycle and paths are bars and flows', () => {
