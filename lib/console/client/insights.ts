@@ -58,7 +58,7 @@ export const setInsightDeleted = (project: string, id: number, deleted: boolean)
     }),
   );
 
-/** Returns what a query answers, computed if it must be. */
+/** Returns what a query answers, computed if it must be; until then what another one has answered, with that query. */
 export function useAnswer(project: string, query: Schemas['Query']) {
   return useQuery({
     queryKey: ['answer', project, query],
@@ -72,7 +72,7 @@ export function useAnswer(project: string, query: Schemas['Query']) {
           signal,
         }),
       );
-      return whenAnswered(project, answer.results, answer, signal);
+      return { query, answer: await whenAnswered(project, answer.results, answer, signal) };
     },
   });
 }

@@ -209,13 +209,12 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
           {answer.data === undefined && answer.error === null && <Loading />}
           {answer.data !== undefined && answer.error === null && (
             <>
-              <LazyChart query={query} answer={answer.data} />
+              <LazyChart {...answer.data} />
               {isForm && question.kind !== 'HogQLQuery' && !answer.isPlaceholderData && (
                 <Suspense>
                   <DataRangeOffer
                     project={project}
-                    query={query}
-                    answer={answer.data}
+                    {...answer.data}
                     shown={question.range}
                     choose={(range) => change({ range })}
                   />

@@ -10,6 +10,7 @@ import {
   expectGone,
   expectSeen,
   HOSTILE,
+  heldBack,
   row,
   whileWritten,
 } from '../../support/console.ts';
@@ -191,6 +192,22 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     const { body: after } = await service().call('GET', `${api(path)}/`);
     expect(after).toMatchObject({ name: 'Mine again', query });
     expect(await page.getByRole('combobox', { name: 'Event 1' }).inputValue()).toBe('ordered');
+  });
+
+  test('draws an answer by what was asked for it, until the next one is there', async () => {
+    await service().send({ event: 'drawn', distinct_id: 'ada' });
+    const { page } = await open(at('/insights/new'));
+    await page.getByRole('combobox', { name: 'Event 1' }).fill('drawn');
+    const figure = page.locator('figure');
+    await expectSeen(figure.getByRole('img', { name: /^Line chart of drawn/ }));
+    const release = await heldBack(page, '**/query/', () => true);
+    await page.getByRole('combobox', { name: 'Question' }).click();
+    const asked = page.waitForRequest('**/query/');
+    await page.getByRole('option', { name: /^Funnel/ }).click();
+    await asked;
+    expect(await figure.getByRole('img', { name: /^Line chart of drawn/ }).count()).toBe(1);
+    release();
+    await expectSeen(figure.getByRole('columnheader', { name: 'Of first' }));
   });
 
   test('finds an insight, deletes it, brings it back from the list or where it is told, on its dashboard too', async () => {
