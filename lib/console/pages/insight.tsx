@@ -61,7 +61,8 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   const kept = base?.value;
   const begun = kept?.query == null ? FIRST_QUESTION : questionOf(kept.query);
   const [question, setQuestion] = useState<Question>(begun ?? FIRST_QUESTION);
-  const [isTouched, setTouched] = useState(false);
+  const [untouched, setUntouched] = useState(question);
+  const isTouched = question !== untouched;
   const [name, setName] = useState(kept?.name ?? '');
   const [boards, setBoards] = useState((kept?.dashboards ?? []).map(String));
   const saving = useSubmission();
@@ -97,12 +98,17 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
         return;
       }
       const { value } = version;
+      const sent = { ...kept, ...own };
       setBase(version);
-      setTouched(false);
-      setName(value.name ?? '');
-      setBoards(value.dashboards.map(String));
-      // It may be theirs.
-      if (own.query === undefined) setQuestion(questionOf(value.query) ?? FIRST_QUESTION);
+      // What was written since it was sent stays.
+      setName((now) => (now === (sent.name ?? '') ? (value.name ?? '') : now));
+      setBoards((now) => (String(now) === String(sent.dashboards) ? value.dashboards.map(String) : now));
+      if (own.query === undefined) {
+        // It may be theirs.
+        const theirs = questionOf(value.query) ?? FIRST_QUESTION;
+        setQuestion((now) => (now === untouched ? theirs : now));
+        setUntouched(theirs);
+      } else if (JSON.stringify(queryOf(question)) === JSON.stringify(own.query)) setUntouched(question);
     },
     written: async ({ value }) => {
       await renew(value.id);
@@ -112,10 +118,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
     attempt: saving.attempt,
   });
 
-  const change = (some: Partial<Question>): void => {
-    setTouched(true);
-    setQuestion((all) => ({ ...all, ...some }));
-  };
+  const change = (some: Partial<Question>): void => setQuestion((all) => ({ ...all, ...some }));
 
   async function save(): Promise<void> {
     const whole = { name, query: queryOf(question), dashboards: boards.map(Number) };
@@ -174,7 +177,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
               <Code block tabIndex={0} w="100%">
                 {JSON.stringify(kept?.query, null, 2)}
               </Code>
-              <Button variant="default" size="xs" onClick={() => setTouched(true)}>
+              <Button variant="default" size="xs" onClick={() => change({})}>
                 Begin anew with the form
               </Button>
             </Stack>

@@ -210,6 +210,31 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(figure.getByRole('columnheader', { name: 'Of first' }));
   });
 
+  test('keeps what is written while it is being saved', async () => {
+    const insight = await trend('Slowly');
+    const path = `/insights/${String(insight['id'])}`;
+    const { page } = await open(at(path));
+    const event = page.getByRole('combobox', { name: 'Event 1' });
+    const name = page.getByRole('textbox', { name: 'Name' });
+    await event.fill('first');
+    await name.fill('First');
+    const release = await heldBack(page, `**${api(path)}/`, (one) => one.method() === 'PATCH');
+    await whileWritten(page, async () => {
+      await button(page, 'Save').click();
+      await event.fill('second');
+      await name.fill('Second');
+      release();
+    });
+    await expectSeen(page.getByRole('heading', { name: 'First' }));
+    expect(await event.inputValue()).toBe('second');
+    expect(await name.inputValue()).toBe('Second');
+    await whileWritten(page, () => button(page, 'Save').click());
+    expect((await service().call('GET', `${api(path)}/`)).body).toMatchObject({
+      name: 'Second',
+      query: { source: { series: [{ event: 'second' }] } },
+    });
+  });
+
   test('finds an insight, deletes it, brings it back from the list or where it is told, on its dashboard too', async () => {
     for (const name of ['Money in', 'Money out', 'People']) await trend(name);
     const { page } = await open(at('/insights'));
