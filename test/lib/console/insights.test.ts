@@ -235,6 +235,22 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     });
   });
 
+  test('shows the HogQL of somebody else where only the name is written over theirs', async () => {
+    const insight = await made('/insights/', { name: 'Rows', query: { kind: 'HogQLQuery', query: 'SELECT 1' } });
+    const path = `/insights/${String(insight['id'])}`;
+    const { page } = await open(at(path));
+    const editor = page.getByRole('textbox', { name: 'HogQL query' });
+    await expectSeen(editor);
+    await page.getByRole('textbox', { name: 'Name' }).fill('Mine');
+    const query = { kind: 'HogQLQuery', query: 'SELECT 2' };
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs', query });
+    await button(page, 'Save').click();
+    await button(page.getByRole('dialog', { name: 'Somebody else has changed it' }), 'Write mine').click();
+    await expectSeen(page.getByRole('heading', { name: 'Mine' }));
+    await expectSeen(editor.getByText('SELECT 2'));
+    expect(await editor.textContent()).toBe('SELECT 2');
+  });
+
   test('finds an insight, deletes it, brings it back from the list or where it is told, on its dashboard too', async () => {
     for (const name of ['Money in', 'Money out', 'People']) await trend(name);
     const { page } = await open(at('/insights'));

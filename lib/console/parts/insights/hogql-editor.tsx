@@ -6,7 +6,7 @@ import { lintKeymap, setDiagnostics } from '@codemirror/lint';
 import { EditorState, type Text } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { Input } from '@mantine/core';
-import { useEffect, useRef } from 'react';
+import { useEffect, useLayoutEffect, useRef } from 'react';
 
 interface HogqlEditorProps {
   readonly value: string;
@@ -98,6 +98,12 @@ export default function HogqlEditor({ value, change, run, error }: HogqlEditorPr
     editor.current = view;
     return () => view.destroy();
   }, []);
+  // What others have written comes from outside. Not later than it is there: what is typed meanwhile is newer.
+  useLayoutEffect(() => {
+    const { current: view } = editor;
+    if (view === null || value === view.state.doc.toString()) return;
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
+  }, [value]);
   useEffect(() => {
     const { current: view } = editor;
     if (view === null) return;
