@@ -37,6 +37,7 @@ export function useInsight(project: string, id: string | undefined) {
   return useQuery({
     queryKey: insightKey(project, id ?? ''),
     enabled: id !== undefined,
+    refetchOnMount: 'always',
     queryFn: () => readInsight(project, id ?? ''),
   });
 }

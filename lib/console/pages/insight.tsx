@@ -30,14 +30,16 @@ export default function InsightPage() {
   const id = useParam('id');
   const isNew = id === 'new';
   const queries = useQueryClient();
-  const { data, error, refetch } = useInsight(project, isNew ? undefined : id);
+  const { data, error, isFetchedAfterMount, refetch } = useInsight(project, isNew ? undefined : id);
   const [isAnew, setAnew] = useState(0);
   const look = (theirs: Versioned<Insight>): void => {
     queries.setQueryData(insightKey(project, id), theirs);
     setAnew((times) => times + 1);
   };
   if (isNew) return <InsightEditor project={project} seen={undefined} look={look} />;
-  if (data !== undefined) return <InsightEditor key={isAnew} project={project} seen={data} look={look} />;
+  // A form does not begin with what was read for another page: it may be true no longer.
+  if (data !== undefined && isFetchedAfterMount)
+    return <InsightEditor key={isAnew} project={project} seen={data} look={look} />;
   return (
     <Page title="Insight">{error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}</Page>
   );

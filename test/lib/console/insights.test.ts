@@ -251,6 +251,18 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(await editor.textContent()).toBe('SELECT 2');
   });
 
+  test('shows an insight as it is now, though it was read before', async () => {
+    const path = `/insights/${String((await trend('Seen'))['id'])}`;
+    const { page } = await open(at(path));
+    await expectSeen(page.getByRole('heading', { name: 'Seen' }));
+    await page.getByRole('link', { name: 'Dashboards' }).click();
+    await expectSeen(page.getByRole('heading', { name: 'Dashboards' }));
+    await service().call('PATCH', `${api(path)}/`, { name: 'Seen anew' });
+    await page.goBack();
+    await expectSeen(page.getByRole('heading', { name: 'Seen anew' }));
+    expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Seen anew');
+  });
+
   test('finds an insight, deletes it, brings it back from the list or where it is told, on its dashboard too', async () => {
     for (const name of ['Money in', 'Money out', 'People']) await trend(name);
     const { page } = await open(at('/insights'));
