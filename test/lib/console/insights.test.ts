@@ -194,6 +194,15 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(await page.getByRole('combobox', { name: 'Event 1' }).inputValue()).toBe('ordered');
   });
 
+  test('asks for paths from wherever they begin until somebody says where', async () => {
+    const { page } = await open(at('/insights/new'));
+    const asked = page.waitForRequest((one) => one.postData()?.includes('PathsQuery') === true);
+    await page.getByRole('combobox', { name: 'Question' }).click();
+    await page.getByRole('option', { name: /^Paths/ }).click();
+    expect((await asked).postDataJSON()).not.toHaveProperty('query.source.pathsFilter.startPoint');
+    expect(await page.getByRole('combobox', { name: 'Beginning at' }).inputValue()).toBe('');
+  });
+
   test('draws an answer by what was asked for it, until the next one is there', async () => {
     await service().send({ event: 'drawn', distinct_id: 'ada' });
     const { page } = await open(at('/insights/new'));

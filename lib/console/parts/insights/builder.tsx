@@ -34,6 +34,8 @@ const WITH_SERIES: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery', 'St
 const WITH_INTERVAL: readonly QuestionKind[] = ['TrendsQuery', 'StickinessQuery', 'LifecycleQuery'];
 const WITH_BREAKDOWN: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery', 'RetentionQuery'];
 
+const PAGEVIEW = '$pageview';
+
 /** Makes a question by choosing. */
 export function Builder({ project, question, change, run, fault }: BuilderProps) {
   const { kind, series, filters } = question;
@@ -47,7 +49,10 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
     const next = (value ?? 'TrendsQuery') as QuestionKind;
     const steps = next === 'FunnelsQuery' || next === 'RetentionQuery' ? 2 : 1;
     const added = series.length < steps ? [anotherSeries(series)] : [];
-    change({ kind: next, series: [...series, ...added] });
+    // Paths begin at the address of a page: none is called as its event.
+    const known =
+      next === 'PathsQuery' ? series.map((one) => (one.event === PAGEVIEW ? { ...one, event: '' } : one)) : series;
+    change({ kind: next, series: [...known, ...added] });
   };
   return (
     <Stack>
