@@ -149,7 +149,7 @@ function AlertView({ project, seen }: AlertViewProps) {
           empty={<Text>It has not looked yet.</Text>}
           columns={[
             { name: 'Looked', cell: ({ created_at }) => <Instant at={created_at} /> },
-            { name: 'Number', cell: ({ calculated_value }) => numberText(calculated_value) },
+            { name: 'Number', cell: ({ calculated_value }) => numberText(calculated_value, value) },
             { name: 'State', cell: ({ state }) => <AlertState state={state} /> },
             { name: 'Told', cell: ({ targets_notified }) => (targets_notified ? 'yes' : 'no'), from: 'xs' },
           ]}
@@ -179,7 +179,7 @@ function factsOf(value: Alert, project: string): readonly Fact[] {
       </To>,
     ],
     ['Tells when', boundsText(value)],
-    ['Number', numberText(value.last_value)],
+    ['Number', numberText(value.last_value, value)],
     ['Looks', `${value.calculation_interval}${value.skip_weekend ? ', not on Saturday and Sunday' : ''}`],
     ['Looks next', <Instant key="next" at={value.snoozed_until ?? value.next_check_at} />],
     ['Told', <Instant key="told" at={value.last_notified_at} />],

@@ -63,7 +63,7 @@ export default function Alerts() {
             },
             { name: 'Tells when', cell: (one) => boundsText(one), from: 'sm' },
             { name: 'State', cell: (one) => <AlertState {...one} /> },
-            { name: 'Number', cell: ({ last_value }) => numberText(last_value), from: 'xs' },
+            { name: 'Number', cell: (one) => numberText(one.last_value, one), from: 'xs' },
             { name: 'Looked', cell: ({ last_checked_at }) => <Instant at={last_checked_at} />, from: 'sm' },
           ]}
         />

@@ -382,6 +382,30 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(complaints.filter((one) => !/40\d|412/.test(one))).toEqual([]);
   });
 
+  test('says in percent what an alert in percent has found', async () => {
+    const DAY_MS = 86_400_000;
+    for (const days of [1, 1, 1, 2, 2]) {
+      const timestamp = new Date(Date.now() - days * DAY_MS).toISOString();
+      await service().send({ event: 'grown', distinct_id: 'ada', timestamp });
+    }
+    const { page } = await open(at('/events'));
+    await expectSeen(row(page, 'Events', 'grown').nth(4));
+    const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'grown' }] };
+    const alert = await made('/alerts/', {
+      insight: (await made('/insights/', { name: 'Grown', query }))['id'],
+      name: 'Grows',
+      subscribed_users: [],
+      condition: { type: 'relative_increase' },
+      threshold: { configuration: { type: 'percentage', bounds: { upper: 0.2 } } },
+    });
+    await page.goto(`${service().address}/#${at(`/alerts/${String(alert['id'])}`)}`);
+    await expectSeen(row(page, 'Alert', 'Its increase is above 20 percent'));
+    await expectSeen(row(page, 'Checks', 'Firing').getByText('50 percent', { exact: true }));
+    await expectSeen(row(page, 'Alert', 'Number').getByText('50 percent', { exact: true }));
+    await page.goto(`${service().address}/#${at('/alerts')}`);
+    await expectSeen(row(page, 'Alerts', 'Grows').getByText('50 percent', { exact: true }));
+  });
+
   test('sends the numbers of a dashboard: a subscription is made, changed, disabled and deleted', async () => {
     const { body: insight } = await service().call('POST', api('/insights/'), {
       name: 'Sent alone',

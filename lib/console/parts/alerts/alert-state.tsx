@@ -8,8 +8,12 @@ const COLORS: Readonly<Record<Alert['state'], string>> = {
   Snoozed: 'gray',
 };
 
-/** What a number is, as people read it. */
-export const numberText = (value: number | null): string => (value === null ? '–' : value.toLocaleString('en'));
+/** What an alert found, as people read it and as its bounds are said: of a share 0.5 is 50 percent. */
+export function numberText(value: number | null, { threshold }: Pick<Alert, 'threshold'>): string {
+  if (value === null) return '–';
+  const isShare = threshold.configuration.type === 'percentage';
+  return isShare ? `${(value * 100).toLocaleString('en')} percent` : value.toLocaleString('en');
+}
 
 /** Shows what an alert found when it last looked, or that it does not look. */
 export function AlertState({ state, enabled = true }: { readonly state: Alert['state']; readonly enabled?: boolean }) {
