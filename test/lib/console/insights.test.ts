@@ -203,6 +203,14 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(await page.getByRole('combobox', { name: 'Beginning at' }).inputValue()).toBe('');
   });
 
+  test('offers no count where persons are counted whatever is chosen', async () => {
+    const { page } = await open(at('/insights/new'));
+    await expectSeen(page.getByRole('combobox', { name: 'Counted 1' }));
+    await page.getByRole('combobox', { name: 'Question' }).click();
+    await page.getByRole('option', { name: /^Stickiness/ }).click();
+    await expectGone(page.getByRole('combobox', { name: 'Counted 1' }));
+  });
+
   test('draws an answer by what was asked for it, until the next one is there', async () => {
     await service().send({ event: 'drawn', distinct_id: 'ada' });
     const { page } = await open(at('/insights/new'));

@@ -78,7 +78,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
                 value={one.event}
                 onChange={(event) => setSeries(one.key, { event })}
               />
-              {(kind === 'TrendsQuery' || kind === 'StickinessQuery') && (
+              {kind === 'TrendsQuery' && (
                 <Select
                   label={`Counted ${at + 1}`}
                   data={MATHS}
