@@ -1,11 +1,11 @@
 /** HogQLQuery: a query of HogQL that a caller wrote. */
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
-import { all, constant, list } from '../../hogql/write.ts';
+import { all, call, constant, field, list } from '../../hogql/write.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, World } from './kind.ts';
 import { cellsOf } from './parts/cells.ts';
-import { DateRange, inRange, rangeOf } from './parts/date-range.ts';
+import { DateRange, inRange, instantConstant, isOfAllTime, rangeOf } from './parts/date-range.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 
 const Scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -55,12 +55,19 @@ async function answer({ query, values, variables, filters }: HogQLQuery, world: 
   };
 }
 
-/** Returns the condition that filters stand for; a date range that is not told lets all times through. */
+/**
+ * Returns the condition that filters stand for; a date range that is not told lets all times through, and one that tells
+ * its end alone, or begins with all time, whatever lies before.
+ */
 async function conditionOf(filters: HogQLQuery['filters'], world: World): Promise<Syntax> {
-  const { dateRange } = filters ?? {};
-  const isDated = Boolean(dateRange?.date_from ?? dateRange?.date_to) && dateRange?.date_from !== 'all';
-  const time = isDated ? [inRange(rangeOf(dateRange, 'day', world))] : [];
-  return all([...time, await propertyCondition(filters ?? {}, world)]);
+  return all([...timeOf(filters?.dateRange, world), await propertyCondition(filters ?? {}, world)]);
+}
+
+function timeOf(sent: DateRange | null | undefined, world: World): readonly Syntax[] {
+  const hasBeginning = Boolean(sent?.date_from) && !isOfAllTime(sent);
+  if (!hasBeginning && !sent?.date_to) return [];
+  const range = rangeOf(sent, 'day', world);
+  return [hasBeginning ? inRange(range) : call('less', field('timestamp'), instantConstant(range.to + 1))];
 }
 
 function syntaxOf(value: z.output<typeof Value>): Syntax {
