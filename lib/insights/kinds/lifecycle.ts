@@ -55,7 +55,8 @@ async function planOf(query: LifecycleQuery, world: World): Promise<Plan> {
   const [series] = query.series;
   if (series === undefined) return invalid('series', 'A lifecycle has one series.');
   const [matching, passed] = await Promise.all([seriesCondition(series, world), propertyCondition(query, world)]);
-  const earliest = isOfAllTime(query.dateRange) ? await firstEvent(world, matching) : undefined;
+  const counted = all([matching, passed, HAS_PERSON]);
+  const earliest = isOfAllTime(query.dateRange) ? await firstEvent(world, counted) : undefined;
   const range = rangeOf(query.dateRange, interval, world, earliest);
   const shown = bucketsOf(range, interval, world);
   const [first, last] = [shown[0], shown.at(-1)];
@@ -71,7 +72,7 @@ async function planOf(query: LifecycleQuery, world: World): Promise<Plan> {
     values: {
       bucket: bucketIndex(edges, field('timestamp')),
       created_in: bucketIndex(edges, field('since')),
-      condition: all([inRange({ from, to: last.end - 1 }), matching, passed, HAS_PERSON]),
+      condition: all([inRange({ from, to: last.end - 1 }), counted]),
       matching: all([matching, passed]),
       last: constant(buckets.length - 1),
     },

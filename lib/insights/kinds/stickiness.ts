@@ -1,6 +1,6 @@
 /** How often persons do something: persons by the number of intervals in which they did it. */
 import * as z from 'zod';
-import { all, call, constant, field } from '../../hogql/write.ts';
+import { all, any, call, constant, field } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, Selection, World } from './kind.ts';
@@ -63,12 +63,8 @@ interface Line {
 
 async function linesOf(query: StickinessQuery, world: World): Promise<readonly Line[]> {
   const interval = query.interval ?? 'day';
-  const conditions = query.series.map((series) => seriesCondition(series, world));
-  const firsts = isOfAllTime(query.dateRange)
-    ? await Promise.all(conditions.map(async (condition) => firstEvent(world, await condition)))
-    : [];
-  const known = firsts.filter((first) => first !== undefined);
-  const range = rangeOf(query.dateRange, interval, world, known.length === 0 ? undefined : Math.min(...known));
+  const earliest = isOfAllTime(query.dateRange) ? await firstOf(query, world) : undefined;
+  const range = rangeOf(query.dateRange, interval, world, earliest);
   const isCompared = query.compareFilter?.compare === true;
   const current = query.series.map(
     (series, order) => ({ series, order, range, compared: isCompared ? 'current' : null }) as const,
@@ -76,6 +72,12 @@ async function linesOf(query: StickinessQuery, world: World): Promise<readonly L
   if (!isCompared) return current;
   const previous = previousOf(range, query.dateRange, interval, world, query.compareFilter?.compare_to);
   return [...current, ...current.map((line) => ({ ...line, range: previous, compared: 'previous' }) as const)];
+}
+
+/** Returns the time of the first event that counts; undefined: there is none. */
+async function firstOf(query: StickinessQuery, world: World): Promise<number | undefined> {
+  const conditions = await Promise.all(query.series.map(async (series) => seriesCondition(series, world)));
+  return firstEvent(world, all([any(conditions), await propertyCondition(query, world)]));
 }
 
 /** Returns how many intervals a line has, after so many were joined as the query says. */

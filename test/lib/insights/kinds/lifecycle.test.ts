@@ -48,6 +48,19 @@ const PERSONS = [
 const RANGE = { dateRange: { date_from: '2020-01-12', date_to: '2020-01-18' } };
 
 describe('a lifecycle query', () => {
+  it('of all time begins with the first event that counts', async () => {
+    const at = { event: '$pageview', timestamp: day(1) };
+    const events = [
+      { ...at, distinct_id: 'z' },
+      { ...at, distinct_id: 'nobody', properties: { $process_person_profile: false } },
+      ...EVENTS,
+    ];
+    const properties = [{ type: 'event_metadata', key: 'distinct_id', operator: 'is_not', value: 'z' }];
+    const query = { dateRange: { date_from: 'all' }, properties };
+    const [result] = await resultsOf({ events, persons: PERSONS, query, moment: { now: day(12) } });
+    expect(result?.days).toEqual(['2020-01-09', '2020-01-10', '2020-01-11', '2020-01-12']);
+  });
+
   it('says of each interval who is new, came again, came back and stayed away', async () => {
     const results = await resultsOf({ events: EVENTS, persons: PERSONS, query: RANGE });
     expect(results.map(({ status, label }) => [status, label])).toEqual([

@@ -89,6 +89,15 @@ describe('a stickiness query', () => {
     expect(result).toMatchObject({ data: [2, 0, 0, 1], days: [1, 2, 3, 4] });
   });
 
+  it('of all time begins with the first event that passes the filters', async () => {
+    const events = [{ event: '$pageview', distinct_id: 'z', timestamp: Date.UTC(2020, 0, 1) }, ...EVENTS];
+    const properties = [{ type: 'event_metadata', key: 'distinct_id', operator: 'is_not', value: 'z' }];
+    const moment = { now: Date.UTC(2020, 0, 20, 12) };
+    const query = { dateRange: { date_from: 'all' }, properties };
+    const [result] = await resultsOf({ events, persons: PERSONS, query, moment });
+    expect(result).toMatchObject({ data: [0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0] });
+  });
+
   it('tells of the period before after the current one, for each series', async () => {
     const query = {
       dateRange: { date_from: '2020-01-14', date_to: '2020-01-16' },
