@@ -13,7 +13,7 @@ interface Run {
 /**
  * Returns the number of the bucket (the first is 0) in which a time lies. `edges` are the first instants of the buckets
  * and the end of the last, in order, milliseconds since 1970. Of a time before them the number is at most 0, and of one
- * behind them at least how many they are.
+ * behind them at least how many they are. Where there are no buckets, as of a range that ends before it begins, it is 0.
  */
 export function bucketIndex(edges: readonly number[], time: Syntax): Syntax {
   const runs: Run[] = [];
@@ -29,7 +29,6 @@ export function bucketIndex(edges: readonly number[], time: Syntax): Syntax {
     const next = runs[at + 1];
     return next === undefined ? [index] : [call('less', instant, constant(next.start * 1000)), index];
   });
-  const [only] = choices;
-  if (only === undefined) throw new Error('there are no buckets');
-  return choices.length === 1 ? only : call('multiIf', ...choices);
+  const [only = constant(0)] = choices;
+  return choices.length <= 1 ? only : call('multiIf', ...choices);
 }

@@ -244,6 +244,18 @@ describe('a funnel', () => {
     ]);
   });
 
+  it('has a trend of no intervals where its range ends before it begins', async () => {
+    const query = {
+      series: nodes('s', 'p'),
+      dateRange: { date_from: '2026-01-03', date_to: '2026-01-01' },
+      funnelsFilter: { funnelVizType: 'trends' },
+    };
+    const breakdownFilter = { breakdown: 'value' };
+    const [trend, byValue] = await resultsOf([query, { ...query, breakdownFilter }], told('a s 10:00:00'));
+    expect(trend).toEqual([{ count: 0, data: [], days: [], labels: [] }]);
+    expect(byValue).toEqual([]);
+  });
+
   it('tells in how many seconds persons converted, by bins', async () => {
     const events = told(
       'a s 00:00:00',

@@ -98,6 +98,14 @@ describe('a stickiness query', () => {
     expect(result).toMatchObject({ data: [0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0] });
   });
 
+  it('has no numbers where its range ends before it begins', async () => {
+    const query = { dateRange: { date_from: '2020-01-14', date_to: '2020-01-12' } };
+    expect(await resultsOf({ events: EVENTS, query })).toMatchObject([{ data: [], days: [], labels: [], count: 0 }]);
+    const world = await insightWorld({ events: EVENTS });
+    const question = await stickiness.actors?.(readQuery(query), {}, world);
+    expect((await world.rows(question ?? { hogql: '' })).rows).toEqual([]);
+  });
+
   it('tells of the period before after the current one, for each series', async () => {
     const query = {
       dateRange: { date_from: '2020-01-14', date_to: '2020-01-16' },
