@@ -194,11 +194,10 @@ async function firstOf(series: TrendsQuery['series'], passed: Syntax, world: Wor
 
 async function formulasOf({ query, world }: Frame): Promise<readonly FormulaNode[]> {
   const { formula, formulas, formulaNodes } = query.trendsFilter ?? {};
-  const sent: readonly { readonly formula: string; readonly custom_name?: string | null | undefined }[] = [
-    ...(formulaNodes ?? []),
-    ...(formulas ?? [formula ?? '']).map((one) => ({ formula: one })),
-  ];
-  const written = (formulaNodes ?? []).length > 0 ? (formulaNodes ?? []) : sent;
+  // Clients send empty lists beside the member that they mean.
+  const texts = (formulas ?? []).length > 0 ? (formulas ?? []) : [formula ?? ''];
+  const nodes: NonNullable<typeof formulaNodes> = formulaNodes ?? [];
+  const written = nodes.length > 0 ? nodes : texts.map((one): (typeof nodes)[number] => ({ formula: one }));
   return Promise.all(
     written
       .filter((node) => node.formula !== '')

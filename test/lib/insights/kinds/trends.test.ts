@@ -103,6 +103,12 @@ describe('Trends of several series', () => {
     ]);
   });
 
+  it('are reckoned by the one formula where the list of formulas is empty', async () => {
+    const trendsFilter = { formulaNodes: [], formulas: [], formula: 'A + B' };
+    const results = await ask(await both(), { series: [PAGEVIEWS, CLICKS], trendsFilter });
+    expect(results.map(({ label, count }) => [label, count])).toEqual([['Formula (A + B)', 14]]);
+  });
+
   it('give a formula for each value, and a number for all of the range', async () => {
     const results = await ask(await both(), {
       series: [PAGEVIEWS, CLICKS],
