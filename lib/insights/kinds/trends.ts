@@ -39,7 +39,7 @@ import {
 } from './parts/date-range.ts';
 import { type Formula, readFormula } from './parts/formula.ts';
 import { MATHS, type Measure, measureOf } from './parts/math.ts';
-import { LACKING } from './parts/members.ts';
+import { LACKING, lacking } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 import { labelOfSeries, Series, seriesCondition } from './parts/series.ts';
 import { isOfChanges, readField, type Totals, totalsQuestion } from './parts/totals.ts';
@@ -65,6 +65,8 @@ const MAX_SMOOTHING = 1000;
 const TrendsSeries = Series.extend({
   math: choice([...MATHS, 'unique_group']).nullish(),
   math_property_type: z.string().nullish(),
+  math_multiplier: lacking('Multipliers of numbers are', 1),
+  math_property_revenue_currency: lacking('Currencies of numbers are'),
 });
 type TrendsSeries = z.output<typeof TrendsSeries>;
 

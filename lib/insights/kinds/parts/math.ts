@@ -136,6 +136,8 @@ function measureOfNumbers(series: MathSeries, math: string, attr: string): Measu
       values: { subject: field('session', '$session_duration') },
     };
   }
+  const lacking = LACKING_TYPES.get(series.math_property_type ?? '');
+  if (lacking !== undefined) invalid(`${attr}__math_property_type`, lacking);
   const isGrouped = OF_PARTS.includes(aggregate);
   return {
     cells: { cell: isGrouped ? made('{subject}') : '{subject}' },
@@ -144,6 +146,12 @@ function measureOfNumbers(series: MathSeries, math: string, attr: string): Measu
     values: { subject: subjectOf(property, series.math_property_type) },
   };
 }
+
+/** What PostHog calls properties that no math reads here; of events it has several names. */
+const LACKING_TYPES: ReadonlyMap<string, string> = new Map([
+  ['session_properties', "Math of properties of sessions, but '$session_duration', is not supported."],
+  ['data_warehouse_properties', 'Math of properties of a data warehouse is not supported.'],
+]);
 
 function subjectOf(property: string, type: string | null | undefined): Syntax {
   if (property === '$time') return call('toUnixTimestamp', field('timestamp'));

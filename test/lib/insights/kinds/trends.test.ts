@@ -229,6 +229,8 @@ describe('The values of trends', () => {
 });
 
 describe('A trend', () => {
+  const SUM = { event: 'a', math: 'sum', math_property: '$pageview_count' };
+
   it('of all time begins with the first event that counts', async () => {
     const [result] = await ask(await world(), {
       series: [PAGEVIEWS],
@@ -262,6 +264,11 @@ describe('A trend', () => {
     [{ series: [{ event: 'a', math: 'sum' }] }, 'needs a property'],
     [{ series: [{ event: 'a', math: 'hogql' }] }, 'needs an aggregate'],
     [{ series: [{ event: 'a', math: 'unique_group' }] }, 'Groups are not supported'],
+    [
+      { series: [{ ...SUM, math_property_type: 'session_properties' }] },
+      "properties of sessions, but '$session_duration'",
+    ],
+    [{ series: [{ ...SUM, math_property_type: 'data_warehouse_properties' }] }, 'data warehouse'],
     [{ series: [PAGEVIEWS], trendsFilter: { formula: 'A + C' } }, "The formula names 'C'. There are the series 'A'."],
     [{ series: [PAGEVIEWS], trendsFilter: { formula: "A + 'x'" } }, 'A formula is made of numbers'],
     [{ series: [PAGEVIEWS], interval: 'minute', dateRange: { date_from: '2019-01-01' } }, 'more than 20000 intervals'],
@@ -274,6 +281,11 @@ describe('A trend', () => {
     [{ series: [{ kind: 'ActionsNode', id: 1 }] }, ['series', 0, 'kind']],
     [{ series: [{ event: 'a', math: 'most' }] }, ['series', 0, 'math']],
     [{ series: [PAGEVIEWS], samplingFactor: 0.1 }, ['samplingFactor']],
+    [{ series: [{ event: 'a', math_multiplier: 0.01 }] }, ['series', 0, 'math_multiplier']],
+    [
+      { series: [{ event: 'a', math_property_revenue_currency: { static: 'EUR' } }] },
+      ['series', 0, 'math_property_revenue_currency'],
+    ],
     [
       { series: [PAGEVIEWS], breakdownFilter: { breakdown: 3, breakdown_type: 'cohort' } },
       ['breakdownFilter', 'breakdown_type'],
