@@ -50,7 +50,16 @@ type WindowUnit = keyof typeof WINDOW_UNITS_MS;
 /** A longer window is as good as none. */
 const MAX_WINDOW_MS = 36_525 * DAY_MS;
 
-const Step = Series.extend({ optionalInFunnel: lacking('Optional steps are', false) });
+/** A step may be the first event of a person only; whatever else its series counts, here it is its persons. */
+const FIRST_ONLY: readonly string[] = ['first_time_for_user', 'first_time_for_user_with_filters'];
+
+const Step = Series.extend({
+  math: z
+    .string()
+    .refine((math) => !FIRST_ONLY.includes(math), { error: 'Steps of first events only are not supported.' })
+    .nullish(),
+  optionalInFunnel: lacking('Optional steps are', false),
+});
 type Step = z.output<typeof Step>;
 
 const step = () => integer({ min: 0, max: MAX_STEPS - 1 }).nullish();

@@ -345,6 +345,11 @@ describe('a funnel', () => {
     ],
     ['one step', { series: nodes('s') }, /at least two steps/],
     ['an action', { series: [node('s'), { kind: 'ActionsNode', id: 1 }] }, /Actions are not supported/],
+    ...['first_time_for_user', 'first_time_for_user_with_filters'].map((math): (typeof refusals)[number] => [
+      `a step of ${math}`,
+      { series: [{ ...node('s'), math }, node('p')] },
+      /Steps of first events only are not supported/,
+    ]),
     ['sampling', { series: nodes('s', 'p'), samplingFactor: 0.1 }, /Sampling is not supported/],
     [
       'steps that end before they begin',
