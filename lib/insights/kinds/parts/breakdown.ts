@@ -187,7 +187,7 @@ function binOf(subject: Syntax, edges: readonly number[]): Syntax {
 
 /**
  * Returns the edges of the bins of each part that has some, of the events that pass a condition: of one width, from the
- * least number to 0.01 above the greatest, at most two digits behind the point.
+ * least number to 0.01 above the greatest, or just above it where that is nothing, at most two digits behind the point.
  */
 export async function binEdges(
   { parts }: Breakdown,
@@ -214,7 +214,9 @@ function edgesOf(least: number, most: number, count: number): number[] {
   const width = (most - least) / count;
   const last = toCents(cutToCents(most) + 0.01);
   const edges = Array.from({ length: count }, (_, n) => cutToCents(least + n * width));
-  return [...new Set([...edges, last > most ? last : toCents(last + 0.01)])];
+  // Beside numbers beyond 2^46 a hundredth is nothing, and the next that there is lies above.
+  const above = [last, toCents(last + 0.01)].find((edge) => edge > most) ?? most + Math.abs(most) * Number.EPSILON;
+  return [...new Set([...edges, above])];
 }
 
 /** The text of events that have none of the values. */
