@@ -251,11 +251,14 @@ const part = (which: Part): FunctionSpec =>
     operation('part', [clock(given(of, 0), zoneAt(of, 1, name), name).local], { part: which }),
   );
 
+/** Units that pass alike whatever the clock shows. */
+const PASSING: readonly Unit[] = ['second', 'minute', 'hour'];
+
 /** A time that is so many units later; a date stays one where the unit is whole days. */
 export function shifted(value: Expression, count: Expression, unit: Unit, isBack: boolean, name: string): Expression {
   const n = argument(count, 'integer', name);
   const by = isBack ? operation('subtract', [integerConstant(0), n]) : n;
-  const isOfClock = !['second', 'minute', 'hour'].includes(unit);
+  const isOfClock = !PASSING.includes(unit);
   if (value.type === 'date' && isOfClock)
     return operation('date_of_instant', [
       operation('add_units', [operation('instant_of_date', [value]), by], { unit }),
@@ -274,16 +277,27 @@ export function unitOf(word: string): Unit {
   return UNITS.find((one) => one === unit) ?? refuse(`Unknown unit of time '${word.slice(0, 50)}'`);
 }
 
+/**
+ * What units are counted in: the clock of a time, and of those that pass the time itself, for moving the clock makes none
+ * more. Hours begin where the clock shows them to.
+ */
+function counted(value: Expression, unit: Unit, zone: string | undefined, name: string): Expression {
+  const isDate = value.type === 'date';
+  const at = clock(value, isDate ? undefined : zone, name);
+  if (!PASSING.includes(unit)) return at.local;
+  if (isDate) return fromLocal(at.local, zone ?? clockOfQuery().zone);
+  if (at.zone === undefined) return at.local;
+  return unit === 'hour' ? truncated(value, 'hour', zone, name) : argument(value, 'instant', name);
+}
+
+/** How many times a unit begins between two times. */
 const dateDiff: Build = (of, name) => {
   const unit = unitOf(constantOf(of, 0, name));
   const zone = zoneAt(of, 3, name);
   const times = of.slice(1, 3);
   if (zone !== undefined && times.every(({ type }) => type === 'date'))
     refuse(`${name}() of two dates takes no time zone`);
-  const [from, to] = times.map((value) => {
-    const { local } = clock(value, value.type === 'date' ? undefined : zone, name);
-    return operation('count_units', [local], { unit });
-  });
+  const [from, to] = times.map((value) => operation('count_units', [counted(value, unit, zone, name)], { unit }));
   return operation('subtract', [to as Expression, from as Expression]);
 };
 

@@ -194,6 +194,11 @@ describe("the project's clock", () => {
     ["toStartOfHour(toDateTime('2026-10-25T00:30:00Z'))", instant('2026-10-25T00:00:00Z')],
     ["toStartOfHour(toDateTime('2026-10-25T01:30:00Z'))", instant('2026-10-25T01:00:00Z')],
     ["dateDiff('day', toDateTime('2026-03-28 23:30:00'), toDateTime('2026-03-29 00:30:00'))", 1],
+    ["dateDiff('hour', toDate('2026-03-29'), toDateTime('2026-03-30 00:00:00'))", 23],
+    ["dateDiff('hour', toDateTime('2026-10-25T00:30:00Z'), toDateTime('2026-10-25T01:30:00Z'))", 1],
+    ["dateDiff('minute', toDateTime('2026-10-25T00:30:00Z'), toDateTime('2026-10-25T01:30:00Z'))", 60],
+    ["dateDiff('second', toDateTime('2026-10-25 00:00:00'), toDateTime('2026-10-26 00:00:00'))", 90_000],
+    ["dateDiff('hour', toDateTime('2026-01-01T00:20:00Z'), toDateTime('2026-01-01T00:40:00Z'), 'Asia/Kolkata')", 1],
     ['today()', FIRST],
     ['toDate(1767222000)', instant('2026-01-01T00:00:00Z')],
   ];
