@@ -13,7 +13,7 @@ export const describeRetention: Describer = (query, { results }) => {
       const counts = list(row['values']).map((cell) => number(object(cell)['count']));
       return {
         name: [value, date === undefined ? label : `${label}, ${date}`].filter((part) => part !== null).join(' · '),
-        // Rows may be padded with zeros: what lies behind the last interval is zero because it has not been.
+        // Rows are padded with zeros: what lies behind the interval of the last row was not counted, or has not been yet.
         counts: counts.map((count, ahead) => (at + ahead >= cohorts.length ? null : count)),
       };
     }),

@@ -49,6 +49,7 @@ export const readExport = (project: string, id: string): Promise<Versioned<Batch
 export function useExport(project: string, id: string) {
   return useQuery({
     queryKey: exportKey(project, id),
+    refetchOnMount: 'always',
     refetchInterval: live,
     queryFn: () => readExport(project, id),
   });

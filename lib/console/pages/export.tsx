@@ -23,7 +23,7 @@ export default function Export() {
   const navigate = useNavigate();
   const [view, setView] = useView();
   const queries = useQueryClient();
-  const { data, error, refetch } = useExport(project, id);
+  const { data, error, isFetchedAfterMount, refetch } = useExport(project, id);
   if (data === undefined) {
     return (
       <Page title="Export">
@@ -74,7 +74,8 @@ export default function Export() {
             <Logs project={project} id={id} run={view['run']} />
           </Tabs.Panel>
           <Tabs.Panel value="settings" pt="md">
-            <ExportSettings project={project} now={data} />
+            {/* A form does not begin with what was read for another page: it may be true no longer. */}
+            {isFetchedAfterMount ? <ExportSettings project={project} now={data} /> : <Loading />}
           </Tabs.Panel>
         </Tabs>
       </Stack>

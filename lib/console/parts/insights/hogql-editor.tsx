@@ -3,7 +3,7 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { StandardSQL, sql } from '@codemirror/lang-sql';
 import { defaultHighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { lintKeymap, setDiagnostics } from '@codemirror/lint';
-import { EditorState, type Text } from '@codemirror/state';
+import { Annotation, EditorState, type Text } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { Input } from '@mantine/core';
 import { useEffect, useLayoutEffect, useRef } from 'react';
@@ -56,11 +56,16 @@ function placeOf(error: string, doc: Text): { readonly from: number; readonly to
   return { from: from + start, to: from + before + word.length };
 }
 
+/** A text that was not typed here, such as that of somebody else. */
+const FROM_OUTSIDE = Annotation.define<boolean>();
+
 /** A query as text: highlighted, completed, undone. */
 export default function HogqlEditor({ value, change, run, error }: HogqlEditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView>(null);
   const first = useRef({ value, change, run });
+  /** Texts that were told and may still come as `value`, though what is typed meanwhile is newer. */
+  const told = useRef(new Set<string>());
   useEffect(() => {
     first.current = { ...first.current, change, run };
   }, [change, run]);
@@ -89,8 +94,11 @@ export default function HogqlEditor({ value, change, run, error }: HogqlEditorPr
             ...historyKeymap,
             ...defaultKeymap,
           ]),
-          EditorView.updateListener.of((update) => {
-            if (update.docChanged) first.current.change(update.state.doc.toString());
+          EditorView.updateListener.of(({ docChanged, state, transactions }) => {
+            if (!docChanged || transactions.some((one) => one.annotation(FROM_OUTSIDE) === true)) return;
+            const text = state.doc.toString();
+            told.current.add(text);
+            first.current.change(text);
           }),
         ],
       }),
@@ -98,11 +106,13 @@ export default function HogqlEditor({ value, change, run, error }: HogqlEditorPr
     editor.current = view;
     return () => view.destroy();
   }, []);
-  // What others have written comes from outside. Not later than it is there: what is typed meanwhile is newer.
   useLayoutEffect(() => {
     const { current: view } = editor;
-    if (view === null || value === view.state.doc.toString()) return;
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
+    if (view === null) return;
+    const { doc } = view.state;
+    if (value === doc.toString()) told.current.clear();
+    else if (!told.current.has(value))
+      view.dispatch({ changes: { from: 0, to: doc.length, insert: value }, annotations: FROM_OUTSIDE.of(true) });
   }, [value]);
   useEffect(() => {
     const { current: view } = editor;
