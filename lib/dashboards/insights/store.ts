@@ -125,7 +125,8 @@ function dashboardChanges(action: 'created' | 'deleted', tiles: readonly Key[]):
 
 /**
  * Changes the fields that were sent, and only those; tiles that come and go change with it, in one transaction. Throws
- * a 404, a 403 or a 412 when it is deleted, closed to the member, or in none of the versions of `ifMatch`.
+ * a 404, a 403 or a 412 when it is deleted, closed to the member or would be from then on, or in none of the versions
+ * of `ifMatch`.
  */
 export async function changeInsight(
   { table, clock }: WriteContext,
@@ -149,6 +150,7 @@ export async function changeInsight(
     const isWhole = patch.dashboards !== undefined;
     const removed = isWhole ? tilesToRemove({ item, tiles, summaries }, member, wanted) : NOTHING;
     const added = await tilesToAdd(table, { project, member }, item, wanted, now);
+    if (added.tiles.length === 0) checkStaysSeen(item, summaries, removed, member);
     const unchanged = { id: item.id, deleted_at: item.deleted_at, ...(ifMatch === undefined ? {} : { ver: ifMatch }) };
     const [written] = await table.write([
       { change: keys.insight(project, item.id), set, add: { ver: 1 }, if: { is: unchanged } },
@@ -182,6 +184,22 @@ function checkChange(
   const isEdit = !isMove || Object.values(fields).some((value) => value !== undefined);
   if (isEdit) checkCanEditInsight(item, summaries, member);
   else if (!maySeeInsight(item, summaries, member)) failUnseen();
+}
+
+/** Throws a 403 when the member would lose the insight with the last dashboard by which they see it. */
+function checkStaysSeen(
+  item: InsightItem,
+  summaries: ReadonlyMap<number, DashboardItem>,
+  removed: TileOps,
+  member: MemberWithLevel,
+): void {
+  const gone = new Set(dashboardsOf(removed.tiles));
+  const left = [...summaries.values()].filter(({ id }) => !gone.has(id));
+  if (maySeeInsight(item, left, member)) return;
+  fail(
+    'permission_denied',
+    'You would not see this insight any more: it would only be on dashboards that are hidden from you.',
+  );
 }
 
 /** Ops on tiles, and the keys of the tiles that they put or remove. */

@@ -311,6 +311,27 @@ describe('dashboards', () => {
   });
 });
 
+test('nobody takes it from the last dashboard by which they see it: that is refused, and nothing is changed', async () => {
+  const world = await dashboards();
+  const key = await world.service.newKey(await world.service.newUser(LEVELS.member));
+  const { id: hidden } = await world.dashboard();
+  await world.call('PUT', `/dashboards/${hidden}/access_controls/`, { access_level: 'none' });
+  const { id: shown } = await world.dashboard();
+  const { id: other } = await world.dashboard();
+  const { id } = await world.insight({ dashboards: [hidden, shown] });
+  const refusal = denied(
+    'You would not see this insight any more: it would only be on dashboards that are hidden from you.',
+  );
+  expect(await patch(world, id, { dashboards: [] }, { key })).toEqual(refusal);
+  expect(await shownOn(world, shown)).toEqual([id]);
+  expect(await patch(world, id, { dashboards: [other] }, { key })).toMatchObject({
+    status: 200,
+    body: { dashboards: [other] },
+  });
+  expect(await patch(world, id, { dashboards: [] }, { key })).toEqual(refusal);
+  expect(await patch(world, id, { dashboards: [] })).toMatchObject({ status: 200, body: { dashboards: [] } });
+});
+
 test('deleted it is gone from lists and reads until it is brought back', async () => {
   const world = await dashboards();
   const { id } = await world.insight();
