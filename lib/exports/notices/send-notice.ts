@@ -44,8 +44,10 @@ export async function sendNotice(context: Context, { notice: id }: NoticeInput, 
   const webhook = { url: item.notify_url, secret: item.notify_secret };
   const belonging = { organization: item.organization_id, batchExport: item.id };
   const body = JSON.stringify(message(item, id, notice));
-  const failure = await knownFailure(() => postWebhook(context, webhook, belonging, { id, body, signal }));
-  const isOver = !(failure instanceof Transient) || clock() >= notice.at + MAX_AGE_MS;
+  const until = notice.at + MAX_AGE_MS;
+  const posted = () => postWebhook(context, webhook, belonging, { id, body, signal });
+  const failure = await knownFailure(context, posted, { until, signal });
+  const isOver = !(failure instanceof Transient) || clock() >= until;
   const line = lineOf(notice, failure, isOver, clock());
   await table.write([...(isOver ? done : []), ...lineOps(context, item.id, id, 'notice', [line])]);
 }

@@ -38,8 +38,9 @@ export async function sendMessage(context: Context, { message: id }: MessageInpu
     await table.write(done);
     return;
   }
-  const failure = await knownFailure(() => post(context, item, id, message, signal));
-  const isOver = !(failure instanceof Transient) || clock() >= message.at + MAX_AGE_MS;
+  const until = message.at + MAX_AGE_MS;
+  const failure = await knownFailure(context, () => post(context, item, id, message, signal), { until, signal });
+  const isOver = !(failure instanceof Transient) || clock() >= until;
   await untilWritten(async () => {
     const now = clock();
     const current = await table.get(keyOf(message));

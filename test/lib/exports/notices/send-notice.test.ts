@@ -176,3 +176,19 @@ test('where there is a bus it is announced once, whatever becomes of the webhook
   expect(receiver.received).toHaveLength(3);
   await close();
 });
+
+test('what breaks while it is sent is tried again for a day, not without end', async () => {
+  const { world, context, id, messages, close } = await failing();
+  const send = async (at: number) => {
+    const notice = { export: id, type: 'paused', subject: id, range: null, reason: 'because', at } as const;
+    await world.table.write(noticeOps('n', notice));
+    const open = () => Promise.reject(new TypeError('something else'));
+    const broken = { ...context, vault: { ...context.vault, open } };
+    await sendNotice(broken, { notice: 'n' }, new AbortController().signal);
+  };
+  await expect(send(context.clock() - 23 * HOUR_MS)).rejects.toThrow('something else');
+  await send(context.clock() - 24 * HOUR_MS);
+  expect(await world.table.get(keys.job('notice', 'n'))).toBeUndefined();
+  expect((await messages()).at(-1)).toMatch(/The service met an error of its own \(TypeError\)\. It is not tried again/);
+  await close();
+});

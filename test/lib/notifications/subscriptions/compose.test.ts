@@ -218,6 +218,29 @@ test('a webhook that does not take it is tried again with the same id, and is sa
   expect(await read(id)).toMatchObject({ last_delivered_at: '2026-01-02T07:01:00Z', latest_error: null });
 });
 
+test('what breaks while it is sent is tried again for a day, not without end', async () => {
+  const { subscribe, read, insight, clock, context } = await subscribing();
+  const { id } = await subscribe({ insight, frequency: 'weekly' });
+  clock.set(Date.UTC(2026, 0, 8, 7));
+  let tries = 0;
+  const open = async () => {
+    tries += 1;
+    throw new TypeError('something else');
+  };
+  const broken = { ...context, vault: { ...context.vault, open } };
+  for (let hour = 0; hour < 2 * 24; hour++) {
+    await Promise.allSettled([runDue(context, broken)]);
+    clock.advance(HOUR_MS);
+  }
+  expect(tries).toBeGreaterThan(20);
+  expect(tries).toBeLessThan(30);
+  expect(await read(id)).toMatchObject({
+    enabled: true,
+    latest_error:
+      'A message could not be sent: The service met an error of its own (TypeError). It is not tried again.',
+  });
+});
+
 test('a week after one that was not taken, the next is still tried for a day before it is paused', async () => {
   const { subscribe, read, insight, run, clock } = await subscribing();
   receiver.answer = () => ({ status: 503 });
