@@ -9,10 +9,31 @@ const BLOCKS = 50;
 /** Returns a text as Slack shows it: nothing in it is a link or calls people. */
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** Returns a link of the service's own. */
-const linked = (name: string, link: string | null): string =>
+/** Returns as many of a text's first characters as fit, as Slack shows them: none is cut in two. */
+function escapedWithin(text: string, length: number): string {
+  const whole = escaped(text);
+  if (whole.length <= length) return whole;
+  let shown = '';
+  for (const character of text) {
+    const next = escaped(character);
+    if (shown.length + next.length > length) break;
+    shown += next;
+  }
+  return shown;
+}
+
+/** Returns a link of the service's own, whose name is cut to fit into the length. */
+function linkedWithin(name: string, link: string | null, length: number): string {
+  if (link === null) return escapedWithin(name, length);
   // A bar ends the address, and backticks, stars and such are the name's own to be shown with.
-  link === null ? escaped(name) : `<${link}|${escaped(name).replaceAll('|', '\u00a6')}>`;
+  return `<${link}|${escapedWithin(name.replaceAll('|', '\u00a6'), length - link.length - '<|>'.length)}>`;
+}
+
+/** Returns a name in bold, as a link, above a text: together they fit into the length, and the name into half of it. */
+function headed(name: string, link: string | null, text: string, length: number): string {
+  const head = `*${linkedWithin(name, link, length / 2)}*\n`;
+  return `${head}${escapedWithin(text, length - head.length)}`;
+}
 
 /** Returns a table as lines of equal columns. */
 export function tableText({ columns, rows }: NumberTable): string {
@@ -32,7 +53,7 @@ export function tableText({ columns, rows }: NumberTable): string {
 const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
 
 function insightSection({ name, link, summary, table, moreRows }: ShownInsight) {
-  const head = `*${linked(name, link)}*\n${escaped(summary)}`.slice(0, SECTION_LENGTH / 2);
+  const head = headed(name, link, summary, SECTION_LENGTH / 2);
   if (table.rows.length === 0) return section(head);
   const more = moreRows === 0 ? '' : `\n${moreRows} more`;
   const left = SECTION_LENGTH - head.length - more.length - '\n``````'.length;
@@ -50,9 +71,9 @@ function wholeLines(text: string, length: number): string {
 
 /** Returns the body of the request. */
 export function slackBody({ title, lines, link, insights }: Message) {
-  const head = section([`*${linked(title, link)}*`, ...lines.map(escaped)].join('\n').slice(0, SECTION_LENGTH));
+  const head = headed(title, link, lines.join('\n'), SECTION_LENGTH).trimEnd();
   return {
-    text: escaped([title, ...lines].join('\n')).slice(0, SECTION_LENGTH),
-    blocks: [head, ...insights.map(insightSection)].slice(0, BLOCKS),
+    text: escapedWithin([title, ...lines].join('\n'), SECTION_LENGTH),
+    blocks: [section(head), ...insights.map(insightSection)].slice(0, BLOCKS),
   };
 }

@@ -1,5 +1,6 @@
 /** What subscriptions send, when, where to and how often: over the API, the jobs and the steps. */
 import { LEVELS } from '../../../../lib/http/levels.ts';
+import { slackBody } from '../../../../lib/notifications/messages/slack.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
@@ -157,6 +158,28 @@ test("Slack's form shows the numbers as a table, and names as they are", async (
     /^\*<https:\/\/analytics\.example\.com\/#\/projects\/1\/insights\/\d+\|A &amp; B>\*\n&lt;!here&gt;/,
   );
   expect(section).toMatch(/\|&lt;!here&gt; \*¦\* ```>\*\nLine chart .*\n```.*\n1-Jan-2026 +12\n2-Jan-2026 +0```$/);
+});
+
+test("Slack's form cuts no character in two, nor a link", async () => {
+  const { subscribe, insightOf, weekly, run, clock } = await subscribing();
+  await subscribe({ insight: await insightOf(weekly, '&'.repeat(400)), target_type: 'slack' });
+  clock.advance(DAY_MS);
+  await run();
+  const [{ blocks } = { blocks: [] }] = bodies();
+  const [, section] = (blocks as { text: { text: string } }[]).map((block) => block.text.text);
+  expect(section).toMatch(/^\*<https:[^|]*\|(&amp;)+>\*\nLine chart /);
+
+  const by = { kind: 'alert', id: '1' } as const;
+  const about = { organization: 'o', project: 1, by, target: { type: 'slack' }, type: 'alert.firing', at: 0 } as const;
+  for (const line of ['😀'.repeat(3000), `x${'😀'.repeat(3000)}`, '<'.repeat(3000)]) {
+    const message = { ...about, title: 'x', lines: [line], link: null, insights: [], data: {} };
+    const { text, blocks } = slackBody(message);
+    for (const cut of [text, String(blocks[0]?.text.text)]) {
+      expect(cut).toMatch(/^\*?x\*?\nx?(😀+|(&lt;)+)$/u);
+      expect(cut.length).toBeGreaterThan(2_990);
+      expect(cut.length).toBeLessThanOrEqual(3_000);
+    }
+  }
 });
 
 test('an insight is sent as often as was asked, and not when disabled or deleted', async () => {
