@@ -141,7 +141,8 @@ export class OffsetPage<R> {
     const start = offset - limit;
     const place = cursor === undefined ? null : `${end}.${cursor}`;
     this.count = count;
-    this.next = end >= count ? null : linkTo(paging, { limit, offset: end, cursor: place });
+    // Where the table has more, there is a next page, though `count` may be below it when what was read is deleted.
+    this.next = place === null && end >= count ? null : linkTo(paging, { limit, offset: end, cursor: place });
     this.previous = offset === 0 ? null : linkTo(paging, { limit, offset: start > 0 ? start : null, cursor: null });
     this.results = results;
     this.#paging = paging;

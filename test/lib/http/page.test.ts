@@ -169,6 +169,18 @@ describe('an offset page', () => {
     expect(asked[0]).not.toHaveProperty('skip');
   });
 
+  test('next leads to the end also for whoever deletes what they have read', async () => {
+    const table = await listOf(25);
+    const read: unknown[] = [];
+    for (let query: string | null = 'limit=10'; query !== null; ) {
+      const got: Awaited<ReturnType<typeof get>> = await get(table, query);
+      read.push(...got.results);
+      for (const sk of got.results) await table.write([{ remove: { pk: 'LIST', sk } }]);
+      query = queryOf(got.next);
+    }
+    expect(read).toEqual(Array.from({ length: 25 }, (_, n) => name(n)));
+  });
+
   test('an offset that the caller changed is right, whatever cursor they kept', async () => {
     const table = await listOf(10);
     const { next } = await get(table, 'limit=3');
