@@ -79,7 +79,8 @@ const MAX_MESSAGE_LENGTH = 4_000;
 const SEGMENTS = 8;
 
 const cut = (text: string): string =>
-  text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1)}…` : text;
+  // Half a pair of surrogates at the end is no text.
+  text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1).replace(/[\ud800-\udbff]$/, '')}…` : text;
 
 /**
  * Returns the ops that write a step's lines: none for no lines, one where they fit into an item (96 lines of this

@@ -11,8 +11,12 @@ import { intervalOf, OPEN, rangeText } from './run.ts';
 /** `latest_error` in characters: at most 2 KB of UTF-8. */
 const MAX_ERROR_LENGTH = 500;
 
-/** Returns a reason as a run keeps it: short, without NUL. */
-export const errorText = (reason: string): string => reason.replaceAll('\0', '').slice(0, MAX_ERROR_LENGTH);
+/** Returns a reason as a run keeps it: short, without NUL and without half a pair of surrogates at its end. */
+export const errorText = (reason: string): string =>
+  reason
+    .replaceAll('\0', '')
+    .slice(0, MAX_ERROR_LENGTH)
+    .replace(/[\ud800-\udbff]$/, '');
 
 /** Returns the op that shows what is in a run's way while it is tried again. Its condition: the run is open and ours. */
 export const troubleOp = (run: RunItem, reason: string, at: number): Op => ({

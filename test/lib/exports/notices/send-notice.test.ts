@@ -189,6 +189,8 @@ test('what breaks while it is sent is tried again for a day, not without end', a
   await expect(send(context.clock() - 23 * HOUR_MS)).rejects.toThrow('something else');
   await send(context.clock() - 24 * HOUR_MS);
   expect(await world.table.get(keys.job('notice', 'n'))).toBeUndefined();
-  expect((await messages()).at(-1)).toMatch(/The service met an error of its own \(TypeError\)\. It is not tried again/);
+  expect((await messages()).at(-1)).toMatch(
+    /The service met an error of its own \(TypeError\)\. It is not tried again/,
+  );
   await close();
 });

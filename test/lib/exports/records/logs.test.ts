@@ -53,6 +53,14 @@ test('lines are chosen by time (exclusive), level, words in any case, and what t
   expect(await found({ instanceId: '__proto__' })).toEqual([]);
 });
 
+test.each(['', 'x'])('a message that is too long is cut between characters, after %j', async (first) => {
+  const context = testContext();
+  await writeLines(context, 'e', 'h', 'begin', [line(AT, { message: `${first}${'😀'.repeat(3_000)}` })]);
+  const [cut] = (await readLines(context.table, 'e', everything)).lines;
+  expect(cut?.message).toMatch(/^x?😀+…$/u);
+  expect(cut?.message.length).toBeGreaterThan(3_990);
+});
+
 test('the same step that writes again replaces its lines', async () => {
   const context = testContext();
   for (let n = 0; n < 3; n++) await writeLines(context, 'e', 'h', 'begin', [line(AT)]);
