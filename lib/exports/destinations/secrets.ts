@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { typeName } from '../../http/fields.ts';
 import type { Context } from '../../ports/context.ts';
-import { inQuotes, invalid } from '../../ports/errors.ts';
+import { inQuotes, invalid, Permanent } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { Belonging } from '../../ports/vault/vault.ts';
 import type { BatchExportItem } from '../records/model.ts';
@@ -84,4 +84,23 @@ export async function openConfig({ vault }: Pick<Context, 'vault'>, item: BatchE
   if (item.destination_secrets === null) return open;
   const belonging = { organization: item.organization_id, batchExport: item.id };
   return merge(open, JSON.parse(await vault.open(item.destination_secrets, belonging)));
+}
+
+/**
+ * Returns the config of an export that `sent` is laid over. Where the stored secrets open no more it is without them, so
+ * that those that are sent take their place; when none is, it fails with a 400 that says what is wrong.
+ */
+export async function configToChange(
+  context: Pick<Context, 'vault'>,
+  item: BatchExportItem,
+  { secrets }: Destination,
+  sent: Config,
+): Promise<Config> {
+  try {
+    return await openConfig(context, item);
+  } catch (error) {
+    if (!(error instanceof Permanent)) throw error;
+    if (secretPaths(sent, secrets).length === 0) invalid('destination', error.message);
+    return fromJsonText(item.destination_config);
+  }
 }

@@ -18,7 +18,7 @@ import { MINUTE_MS } from '../../ports/units.ts';
 import { checkedConfig, checkProved, checkSameType } from '../destinations/config.ts';
 import { type Destination, reachOf } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
-import { openConfig, sealConfig } from '../destinations/secrets.ts';
+import { configToChange, sealConfig } from '../destinations/secrets.ts';
 import { checkWebhook, webhookFields } from '../notices/webhook.ts';
 import type { QueryFields } from '../query/compile.ts';
 import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, RunItem } from '../records/model.ts';
@@ -405,7 +405,8 @@ async function destined(
   checkSameType(item.destination_type, type);
   const destination = offered(type, context.settings);
   const reach = reachOf(context.settings, item.organization_id);
-  const merged = checkedConfig(destination, config, await openConfig(context, item), { model }, reach);
+  const stored = await configToChange(context, item, destination, config);
+  const merged = checkedConfig(destination, config, stored, { model }, reach);
   return { destination, config: merged, reach };
 }
 

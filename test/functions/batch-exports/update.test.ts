@@ -165,6 +165,25 @@ describe('the config of the destination', () => {
     expect(await secrets()).toEqual({ aws_access_key_id: 'AKIANEW', aws_secret_access_key: 's' });
     expect(await patch(at({ ...moved, prefix: 'z' }))).toMatchObject({ status: 200 });
   });
+
+  test('takes its secrets anew when those that are stored open no more, and says so when none are sent', async () => {
+    const { patch, secrets, context, id, service } = await bucket();
+    const elsewhere = { organization: service.organization.id, batchExport: 'another' };
+    const destination_secrets = await context.vault.seal('{}', elsewhere);
+    await context.table.write([{ change: keys.batchExport(id), set: { destination_secrets } }]);
+    const detail = 'The stored credentials were altered, or belong to another object. Enter them again.';
+    const refusal = { status: 400, body: { type: 'validation_error', attr: 'destination', detail } };
+    for (const body of [at({ prefix: 'q' }), { model: 'persons' }]) expect(await patch(body)).toMatchObject(refusal);
+    const step = `${byProject(service)}/${id}/run_test_step/`;
+    expect(await service.call('POST', step, { body: {} })).toMatchObject(refusal);
+    expect(await patch(at({ aws_access_key_id }))).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('aws_secret_access_key') },
+    });
+    expect(await patch({ name: 'kept' })).toMatchObject({ status: 200 });
+    expect(await patch(at({ aws_access_key_id, aws_secret_access_key: 'new' }))).toMatchObject({ status: 200 });
+    expect(await secrets()).toEqual({ aws_access_key_id, aws_secret_access_key: 'new' });
+  });
 });
 
 describe('the schedule', () => {
