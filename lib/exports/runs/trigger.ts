@@ -11,7 +11,7 @@ import { waitsUntil } from './back-off.ts';
 import { backfillIntervals, batchField } from './backfill.ts';
 import { runFailureOps } from './outcome.ts';
 import { batchOf, dueIntervals, isUnderWay, nextDue, WATCH_MS } from './plan.ts';
-import { isOpen, runId } from './run.ts';
+import { isOpen, latestRuns, runId } from './run.ts';
 import type { ExportAndPlan } from './store.ts';
 
 /** What is to be run. */
@@ -65,18 +65,21 @@ async function retryOf(context: Context, item: BatchExportItem, retry: string): 
   const interval = { start: run.data_interval_start, end: run.data_interval_end };
   if ((await context.table.get(keys.run(item.id, runId(item.id, interval, retry)))) !== undefined) return { ops: done };
   const now = context.clock();
-  const end = (status: 'Cancelled' | 'Failed'): Op => ({
-    change: keys.run(item.id, retry),
-    set: { status, last_updated_at: now },
-    if: { is: { status: 'FailedRetryable' } },
-  });
+  const end = (status: 'Cancelled' | 'Failed'): Op[] => {
+    const set = { status, last_updated_at: now };
+    const latest_runs = latestRuns(item, [{ ...run, ...set }]);
+    return [
+      { change: keys.run(item.id, retry), set, if: { is: { status: 'FailedRetryable' } } },
+      { change: keys.batchExport(item.id), set: { latest_runs }, if: { is: { latest_runs: item.latest_runs } } },
+    ];
+  };
   const { backfill, first_tried_at: firstTriedAt } = run;
   const origin = backfill === null ? undefined : await context.table.get(keys.backfill(item.id, backfill));
-  if (origin?.status === 'Cancelled') return { ops: [end('Cancelled'), ...done] };
+  if (origin?.status === 'Cancelled') return { ops: [...end('Cancelled'), ...done] };
   const until = item.paused ? now + HOUR_MS : waitsUntil(item, now);
   if (until === null) return { by: retry, intervals: [interval], batch: null, backfill, firstTriedAt };
   if (now < firstTriedAt + DAY_MS) return { ops: jobOps('retry', retry, until, { export: item.id }) };
-  return { ops: [end('Failed'), ...runFailureOps(run, run.latest_error ?? '', now), ...done] };
+  return { ops: [...end('Failed'), ...runFailureOps(run, run.latest_error ?? '', now), ...done] };
 }
 
 /** Returns the ops that remove a trigger's job: its export is gone. */

@@ -2,6 +2,7 @@ import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
+import { fromJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
@@ -228,5 +229,7 @@ describe('a retry', () => {
     expect(await begin({ execution: 'again', trigger })).toEqual({ do: 'nothing' });
     expect(await job('retry', run.id)).toBeUndefined();
     expect((await runs()).map(({ status }) => status)).toEqual(['Failed']);
+    const item = await context.table.get(keys.batchExport(id));
+    expect(item && fromJsonText(item.latest_runs)).toMatchObject([{ id: run.id, status: 'Failed' }]);
   });
 });
