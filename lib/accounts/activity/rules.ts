@@ -1,6 +1,7 @@
 /** Which fields an entry of the activity log shows of a change, and as much of their values as fits. */
 import { wireInstant } from '../../http/instant.ts';
 import { parseJson } from '../../http/json.ts';
+import { beginningOf } from '../../ports/cut.ts';
 import type { Value } from '../../ports/table/table.ts';
 import type { ActivityVerb, Change } from './model.ts';
 
@@ -47,7 +48,7 @@ export function creationChanges(item: Readonly<Record<string, Value | undefined>
 function display(value: Value | undefined, how: LoggedAs): unknown {
   if (how === 'instant' && typeof value === 'number') return wireInstant(value);
   if (how !== 'json' || typeof value !== 'string') return value ?? null;
-  return value.length > MAX_VALUE_LENGTH ? `${cut(value)}…` : parseJson(value);
+  return value.length > MAX_VALUE_LENGTH ? `${beginningOf(value, MAX_VALUE_LENGTH)}…` : parseJson(value);
 }
 
 /** Returns the JSON of as much of these changes as is kept. */
@@ -63,12 +64,9 @@ export function changesText(changes: readonly Change[]): string {
 function truncate(value: unknown): unknown {
   const text = JSON.stringify(value) ?? 'null';
   if (text.length <= MAX_VALUE_LENGTH) return value;
-  return `${cut(typeof value === 'string' ? value : text)}…`;
+  return `${beginningOf(typeof value === 'string' ? value : text, MAX_VALUE_LENGTH)}…`;
 }
-
-/** Returns the beginning of a text, with no pair of surrogates cut in two. */
-const cut = (text: string): string => text.slice(0, MAX_VALUE_LENGTH).replace(/[\ud800-\udbff]$/, '');
 
 /** Returns as much of a name as is kept. */
 export const nameText = (name: string | null): string | null =>
-  name === null || name.length <= MAX_VALUE_LENGTH ? name : `${cut(name)}…`;
+  name === null || name.length <= MAX_VALUE_LENGTH ? name : `${beginningOf(name, MAX_VALUE_LENGTH)}…`;

@@ -3,6 +3,7 @@
  * transaction of what it says where it can; a run's lines are found by time and id.
  */
 import type { Context } from '../../ports/context.ts';
+import { shortened } from '../../ports/cut.ts';
 import type { Level } from '../../ports/log.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
@@ -78,10 +79,6 @@ const MAX_MESSAGE_LENGTH = 4_000;
 /** The number of parts of the time asked for that are read beside one another. */
 const SEGMENTS = 8;
 
-const cut = (text: string): string =>
-  // Half a pair of surrogates at the end is no text.
-  text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH - 1).replace(/[\ud800-\udbff]$/, '')}…` : text;
-
 /**
  * Returns the ops that write a step's lines: none for no lines, one where they fit into an item (96 lines of this
  * service's own do). The same step writing the same lines again replaces them.
@@ -95,7 +92,7 @@ export function lineOps(
 ): Op[] {
   const parts: { at: number; bytes: number; rows: Row[] }[] = [];
   for (const { at, level, message, instance } of lines) {
-    const row: Row = [at, level, cut(message), instance];
+    const row: Row = [at, level, shortened(message, MAX_MESSAGE_LENGTH), instance];
     const bytes = Buffer.byteLength(JSON.stringify(row)) + 1;
     const last = parts.at(-1);
     if (last === undefined || last.bytes + bytes > MAX_ITEM_BYTES || at - last.at > MAX_ITEM_SPAN_MS) {

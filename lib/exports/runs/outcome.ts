@@ -1,5 +1,6 @@
 /** How a run ends: its status, its lines in the log, its numbers and the notice of a failure, in one write. */
 import type { Context } from '../../ports/context.ts';
+import { beginningOf } from '../../ports/cut.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Value } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
@@ -11,12 +12,8 @@ import { intervalOf, OPEN, rangeText } from './run.ts';
 /** `latest_error` in characters: at most 2 KB of UTF-8. */
 const MAX_ERROR_LENGTH = 500;
 
-/** Returns a reason as a run keeps it: short, without NUL and without half a pair of surrogates at its end. */
-export const errorText = (reason: string): string =>
-  reason
-    .replaceAll('\0', '')
-    .slice(0, MAX_ERROR_LENGTH)
-    .replace(/[\ud800-\udbff]$/, '');
+/** Returns a reason as a run keeps it: short, and without NUL. */
+export const errorText = (reason: string): string => beginningOf(reason.replaceAll('\0', ''), MAX_ERROR_LENGTH);
 
 /** Returns the op that shows what is in a run's way while it is tried again. Its condition: the run is open and ours. */
 export const troubleOp = (run: RunItem, reason: string, at: number): Op => ({

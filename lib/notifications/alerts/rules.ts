@@ -1,4 +1,5 @@
 /** Which numbers of an insight break the bounds of an alert. */
+import { beginningOf } from '../../ports/cut.ts';
 import type { AlertItem, Threshold } from './model.ts';
 
 /** A series as trends answer it, as far as an alert looks at it. */
@@ -105,7 +106,7 @@ function breachOf(result: TrendsResult, { value, now, before, interval }: Looked
   if (bound === undefined) return undefined;
   const when = interval === null ? '' : ` of ${interval.label}`;
   // A value of a breakdown may be of any length.
-  const label = result.label.slice(0, MAX_LABEL_LENGTH).toWellFormed();
+  const label = beginningOf(result.label, MAX_LABEL_LENGTH);
   const what = `'${label}'${when}`;
   const sentence =
     watch.condition === 'absolute_value'

@@ -1,6 +1,7 @@
 /** A message as a mail: texts, tables and links; and pictures, where there are some, for mail programs show no SVG. */
 import type { Cell } from '../../charts/chart.ts';
 import { html, type Markup } from '../../http/markup.ts';
+import { beginningOf } from '../../ports/cut.ts';
 import type { Letter } from '../../ports/mail/mail.ts';
 import { PICTURE_WIDTH } from './chart-pictures.ts';
 import type { Message, ShownInsight } from './message.ts';
@@ -16,7 +17,7 @@ export function letterOf(id: string, message: Message, to: string, pictures: Rea
   return {
     id,
     to,
-    subject: message.title.replaceAll(/\s+/g, ' ').slice(0, MAX_SUBJECT_LENGTH),
+    subject: beginningOf(message.title.replaceAll(/\s+/g, ' '), MAX_SUBJECT_LENGTH),
     text: textOf(message),
     html: markupOf(message, pictures).toString(),
     pictures: [...pictures].map(([at, bytes]) => ({ name: pictureName(at), bytes })),

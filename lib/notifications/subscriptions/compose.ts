@@ -16,6 +16,7 @@ import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf } from '../../insights/results.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
+import { shortened } from '../../ports/cut.ts';
 import { Failure, Transient } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
@@ -174,10 +175,6 @@ const TEXTS: ReadonlySet<string> = new Set(['table', 'none']);
 /** The numbers beside a picture are not in the picture. */
 const NO_NUMBERS = { columns: [], rows: [] };
 
-const cut = (text: string, length: number): string =>
-  // A pair of surrogates may be cut in two.
-  (text.length > length ? `${text.slice(0, length - 1)}…` : text).toWellFormed();
-
 /** Returns an insight with its numbers, or why there are none. Throws `Transient` for what may pass. */
 async function shownInsight(
   context: ComposeContext,
@@ -186,10 +183,13 @@ async function shownInsight(
   { project }: Place,
   { signal, withFigures }: { readonly signal: AbortSignal; readonly withFigures: boolean },
 ): Promise<ShownInsight> {
-  const head = { name: cut(nameOf(insight), MAX_TEXT_LENGTH), link: insightLink(context, project.id, insight.id) };
+  const head = {
+    name: shortened(nameOf(insight), MAX_TEXT_LENGTH),
+    link: insightLink(context, project.id, insight.id),
+  };
   const without = (summary: string): ShownInsight => ({
     ...head,
-    summary: cut(summary, MAX_TEXT_LENGTH),
+    summary: shortened(summary, MAX_TEXT_LENGTH),
     table: { columns: [], rows: [] },
     moreRows: 0,
   });
@@ -210,12 +210,12 @@ async function shownInsight(
     const { summary, table, picture } = chart;
     // Of days the latest are news; of anything else the first are the greatest.
     const rows = table.columns[0] === 'Date' ? table.rows.slice(-MAX_ROWS) : table.rows.slice(0, MAX_ROWS);
-    const shorter = (cell: Cell): Cell => (typeof cell === 'string' ? cut(cell, MAX_CELL_LENGTH) : cell);
+    const shorter = (cell: Cell): Cell => (typeof cell === 'string' ? shortened(cell, MAX_CELL_LENGTH) : cell);
     return {
       ...head,
-      summary: cut(summary, MAX_TEXT_LENGTH),
+      summary: shortened(summary, MAX_TEXT_LENGTH),
       table: {
-        columns: table.columns.slice(0, MAX_COLUMNS).map((name) => cut(name, MAX_CELL_LENGTH)),
+        columns: table.columns.slice(0, MAX_COLUMNS).map((name) => shortened(name, MAX_CELL_LENGTH)),
         rows: rows.map((row) => row.slice(0, MAX_COLUMNS).map(shorter)),
       },
       moreRows: table.rows.length - rows.length,
