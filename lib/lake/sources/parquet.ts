@@ -35,7 +35,9 @@ export function parquetRows(path: string, mapping: TableMapping, limits: Databas
     }
     const [[count] = []] = (await connection.runAndReadAll(`SELECT count(*) FROM ${parquet([path])}`)).getRows();
     total = Math.max(1, Number(count));
-    const texts = await connection.stream(`SELECT to_json(t)::VARCHAR FROM ${parquet([path])} t`);
+    // A name that a column has too would mean the column, and not the row.
+    const row = 't'.repeat(1 + Math.max(0, ...header.map(({ length }) => length)));
+    const texts = await connection.stream(`SELECT to_json(${row})::VARCHAR FROM ${parquet([path])} ${row}`);
     for await (const chunk of texts) {
       const [column = []] = chunk.getColumns() as [string[]?];
       yield column.map((text, n) => recordOf({ number: rows + n + 1, text, encoding: 'utf8' }, header, reader));

@@ -142,6 +142,15 @@ describe('Parquet', () => {
     expect(row).toMatchObject({ timestamp: '2026-01-01T00:00:00.500000Z', properties: { n: 1, nested: { a: [1] } } });
   });
 
+  test.each(['t', 'T', 'tt'])('may have a column %s', async (name) => {
+    const context = await importContext();
+    const select = `SELECT 'paid' AS event, 'ada' AS distinct_id, TIMESTAMP '2026-01-01' AS ${name}, 3 AS n`;
+    const file = await parquetIn(context, 'a.parquet', select);
+    const mapping = { columns: { timestamp: name } };
+    expect(await run(context, file, { mapping })).toMatchObject({ added: 1, bad: 0, files: [{ problem: null }] });
+    expect(await rowsOf(context, 'events')).toMatchObject([{ properties: { n: 3 } }]);
+  });
+
   test('names its bad rows, and copies them as JSON lines', async () => {
     const context = await importContext();
     const file = await parquetIn(
