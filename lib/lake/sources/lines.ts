@@ -302,7 +302,7 @@ function split(whole: Buffer, before: number): Line[] {
   if (isUtf8(whole)) {
     for (const text of whole.toString('utf8').split('\n')) {
       number += 1;
-      lines.push(lineOf(number, number === 1 ? text.replace(/^\ufeff/, '') : text, 'utf8'));
+      lines.push(lineOf(number, text, 'utf8'));
     }
     return lines;
   }
@@ -318,7 +318,8 @@ function split(whole: Buffer, before: number): Line[] {
   return lines;
 }
 
-function lineOf(number: number, withEnd: string, encoding: 'utf8' | 'latin1'): Line {
+function lineOf(number: number, written: string, encoding: 'utf8' | 'latin1'): Line {
+  const withEnd = number === 1 ? written.replace(/^\ufeff/, '') : written;
   const text = withEnd.endsWith('\r') ? withEnd.slice(0, -1) : withEnd;
   // A character of UTF-16 is at most three bytes of UTF-8.
   if (withEnd.length > LONGEST_LINE / 3 && Buffer.byteLength(withEnd, encoding) > LONGEST_LINE)

@@ -50,6 +50,11 @@ test('a line that is not UTF-8 keeps its bytes as Latin-1, and the others are no
   ]);
 });
 
+test('a byte order mark is no part of the first line, whatever the lines behind it are', async () => {
+  const { lines } = await read(Buffer.concat([Buffer.from('\ufeffa\n'), Buffer.from([0xe4, 10])]));
+  expect(lines.map(({ text }) => text)).toEqual(['a', 'ä']);
+});
+
 test('a line with a NUL byte has a problem', async () => {
   const { lines } = await read('a\0b\nc\n');
   expect(lines).toMatchObject([{ problem: 'holds a NUL byte' }, { text: 'c' }]);
