@@ -94,7 +94,7 @@ const OVER_QUOTA = json({ status: 1, quota_limited: ['events'] });
 const EVENTS: Answer = async (context, { id, path, query, body, address }) => {
   const { clock, inbox, tokens, read, counts, metrics } = context;
   const receivedAt = clock();
-  const content = await read({ path, query, body, receivedAt, address });
+  const content = await read({ id, path, query, body, receivedAt, address });
   if ('status' in content) return text(content.status, content.detail);
   const { token, taken, refused } = content;
   const projectId = await tokens.projectOf(token);

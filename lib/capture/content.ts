@@ -5,6 +5,8 @@ import { type CaptureRequest, type RefusedPayload, readPayload } from './payload
 
 /** A request that came. */
 export interface ArrivedRequest extends CaptureRequest {
+  /** Which request it is. */
+  readonly id: string;
   /** When it came, milliseconds since 1970. */
   readonly receivedAt: number;
   /** Of the sender; null: nobody knows. */
@@ -39,7 +41,8 @@ function sentIn(request: ArrivedRequest, limits: DecodeLimits): SentEvents | Ref
   const payload = readPayload(request, limits);
   if ('status' in payload) return payload;
   const { token, sentAt, events: sent } = payload;
-  return { token, sent, arrival: { token, sentAt, now: request.receivedAt, clientAddress: request.address } };
+  const { id, receivedAt: now, address: clientAddress } = request;
+  return { token, sent, arrival: { token, request: id, sentAt, now, clientAddress } };
 }
 
 /** What can be read of a request: its token, and its events one by one, each taken or refused. */

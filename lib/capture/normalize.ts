@@ -10,6 +10,8 @@ import { timesOf } from './timestamp.ts';
 /** With what a request came. The same for each attempt to land it, so that its events are the same. */
 export interface Arrival {
   readonly token: string;
+  /** Which request it is. */
+  readonly request: string;
   /** When the request came, milliseconds since 1970. */
   readonly now: number;
   /** `sentAt` of its payload. */
@@ -217,14 +219,14 @@ function sentUuid(value: unknown): string | null | undefined {
 /**
  * Made of the event as it was sent, but for what tells when that was, so that another attempt gives the same. What says
  * no time at all could be another event each time, and losing one is worse than having one twice: then the time at which
- * its payload was sent, or came, is part of it.
+ * its payload was sent is part of it, or, as many may come in one millisecond, the request in which it came.
  */
-function uuidOf(sent: unknown, { token, now, sentAt }: Arrival): string {
+function uuidOf(sent: unknown, { token, request, now, sentAt }: Arrival): string {
   const content = { ...(sent as Record<string, unknown>) };
   const saysTime = typeof content['offset'] === 'number' || (content['timestamp'] ?? '') !== '';
   delete content['offset'];
   delete content['sent_at'];
-  return contentUuid(`${token} ${saysTime ? '' : (sentAt ?? now)} ${JSON.stringify(content)}`);
+  return contentUuid(`${token} ${saysTime ? '' : (sentAt ?? `${now} ${request}`)} ${JSON.stringify(content)}`);
 }
 
 /** A character may be two units of a text. */

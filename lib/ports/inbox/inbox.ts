@@ -5,7 +5,7 @@
 
 /** A request that was accepted, with all that its events are made of later. */
 export interface CapturedRequest {
-  /** Which request it is, for logs. */
+  /** Which request it is: no other has the same. */
   readonly id: string;
   readonly projectId: number;
   /** When it came, milliseconds since 1970. */

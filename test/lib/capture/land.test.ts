@@ -107,6 +107,13 @@ test('an event without a uuid is one event when the same bytes come again', asyn
   expect(await lander.pass()).toBe(0);
 });
 
+test('equal events of two requests that came in the same millisecond are two, when none says a time', async () => {
+  const { lander, send } = await world();
+  await send([{}]);
+  await send([{}]);
+  expect(await lander.pass()).toBe(2);
+});
+
 test('an event that was captured and is imported later is there once', async () => {
   const { context, lander, send } = await world();
   const uuid = randomUUID();

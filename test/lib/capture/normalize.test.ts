@@ -15,7 +15,7 @@ import { propertyRuns } from '../../support/property-runs.ts';
 import { SDK_REQUESTS, SENT_AT, TOKEN } from '../../support/sdk-requests.ts';
 
 const NOW = Date.UTC(2026, 10, 22, 12, 0, 0);
-const ARRIVAL: Arrival = { token: TOKEN, now: NOW, sentAt: null, clientAddress: null };
+const ARRIVAL: Arrival = { token: TOKEN, request: 'r', now: NOW, sentAt: null, clientAddress: null };
 const UUID = '0199aaaa-0000-7000-8000-00000000000a';
 const MINIMAL = { event: 'e', distinct_id: 'ada', uuid: UUID, timestamp: '2026-11-22T11:00:00Z' };
 

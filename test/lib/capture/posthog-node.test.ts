@@ -57,7 +57,12 @@ test.each([
   const now = Date.now();
   expect(Math.abs((payload.sentAt ?? 0) / 1000 - now)).toBeLessThan(60_000);
 
-  const { captured, refused } = normalizeEvents(payload.events, { ...payload, now, clientAddress: '203.0.113.9' });
+  const { captured, refused } = normalizeEvents(payload.events, {
+    ...payload,
+    now,
+    request: 'r',
+    clientAddress: '203.0.113.9',
+  });
   expect(refused).toEqual([]);
   expect(captured.map(({ event, distinctId }) => [event, distinctId])).toEqual([
     ['paid', 'ada'],
@@ -98,7 +103,12 @@ test('a refused batch comes again with the same bytes, and so with the same even
   );
   expect(payloads).toHaveLength(2);
   const [first, again] = payloads.map((payload, attempt) =>
-    normalizeEvents(payload.events, { ...payload, now: 1_800_000_000_000 + attempt * 5000, clientAddress: null }),
+    normalizeEvents(payload.events, {
+      ...payload,
+      now: 1_800_000_000_000 + attempt * 5000,
+      request: 'r',
+      clientAddress: null,
+    }),
   );
   const identity = (answer: typeof first) =>
     answer?.captured.map(({ uuid, event, distinctId, sentTimestamp }) => [uuid, event, distinctId, sentTimestamp]);
