@@ -181,7 +181,7 @@ function normalized(read: ReadEvent, arrival: Arrival): Normalized | Refusal {
     personProperties: null,
     elementsChain: elementsChain === '' ? null : storableText(elementsChain),
     // The token is public: whoever reads it in a page must not be able to delete people.
-    personChange: event === DELETE ? null : personChangeOf(event, properties, null),
+    personChange: event === DELETE ? null : personChangeOf(event, properties, null, cut),
   };
 }
 

@@ -47,12 +47,14 @@ export const DELETE = '$delete_person';
 /**
  * JSON text of a `PersonChange`, or null for an event that changes none: any without `$set`, `$set_once` and `$unset`
  * that neither identifies, merges nor deletes; and any with `$process_person_profile: false`. Properties are as
- * `parseExact` gave them, `personId` is the person that the event carries.
+ * `parseExact` gave them, `personId` is the person that the event carries, and `nameOf` gives a distinct_id as those of
+ * the events are stored.
  */
 export function personChangeOf(
   event: string,
   properties: Readonly<Record<string, unknown>>,
   personId: string | null,
+  nameOf: (distinctId: string) => string = storableText,
 ): string | null {
   const { $set, $set_once, $unset } = properties;
   const merging = MERGES.get(event);
@@ -65,7 +67,7 @@ export function personChangeOf(
     ...(isObject($set) && !isEmpty($set) ? { set: $set } : {}),
     ...(isObject($set_once) && !isEmpty($set_once) ? { setOnce: $set_once } : {}),
     ...(unset.length > 0 ? { unset } : {}),
-    ...(merge === undefined ? {} : { merge: storableText(merge) }),
+    ...(merge === undefined ? {} : { merge: nameOf(merge) }),
     ...(event === '$merge_dangerously' ? { force: true } : {}),
     ...(merging === undefined ? {} : { identify: true }),
     ...(event === DELETE ? { delete: true } : {}),

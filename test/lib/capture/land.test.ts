@@ -137,6 +137,19 @@ test('persons are folded as imports fold them', async () => {
   expect(await inLake(context, PROJECT, "max_by(properties->>'$.plan', inserted_us)", 'persons')).toEqual(['pro']);
 });
 
+test('whose distinct_id was cut is found by it when they are identified', async () => {
+  const { context, lander, send } = await world();
+  const long = 'v'.repeat(250);
+  await send([{ distinct_id: long, properties: { $set: { plan: 'free' } } }]);
+  await lander.pass();
+  context.clock.advance(1_000);
+  await send([{ event: '$identify', properties: { $anon_distinct_id: long } }]);
+  await lander.pass();
+  const distinctIds = await inLake(context, PROJECT, 'DISTINCT distinct_id', 'persons');
+  expect(distinctIds).toEqual(['ada', 'v'.repeat(200)]);
+  expect(new Set(await inLake(context, PROJECT, 'person_id', 'persons')).size).toBe(1);
+});
+
 test('the good events of a request land, and the bad ones are counted by reason', async () => {
   const { context, inbox, send } = await world();
   await send([{ event: 'good' }, { event: '' }, { distinct_id: '' }, { uuid: 'no' }, { uuid: 'neither' }]);
