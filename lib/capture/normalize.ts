@@ -5,7 +5,7 @@
 import { DELETE, personChangeOf } from '../lake/persons/change.ts';
 import { canonicalUuid, contentUuid, type SourceEvent, storable, storableText } from '../lake/sources/event.ts';
 import { isObject } from '../ports/raw-number.ts';
-import { timesOf } from './timestamp.ts';
+import { instantOf, timesOf } from './timestamp.ts';
 
 /** With what a request came. The same for each attempt to land it, so that its events are the same. */
 export interface Arrival {
@@ -218,12 +218,12 @@ function sentUuid(value: unknown): string | null | undefined {
 
 /**
  * Made of the event as it was sent, but for what tells when that was, so that another attempt gives the same. What says
- * no time at all could be another event each time, and losing one is worse than having one twice: then the time at which
- * its payload was sent is part of it, or, as many may come in one millisecond, the request in which it came.
+ * no time that is known could be another event each time, and losing one is worse than having one twice: then the time at
+ * which its payload was sent is part of it, or, as many may come in one millisecond, the request in which it came.
  */
 function uuidOf(sent: unknown, { token, request, now, sentAt }: Arrival): string {
   const content = { ...(sent as Record<string, unknown>) };
-  const saysTime = typeof content['offset'] === 'number' || (content['timestamp'] ?? '') !== '';
+  const saysTime = typeof content['offset'] === 'number' || instantOf(content['timestamp']) !== undefined;
   delete content['offset'];
   delete content['sent_at'];
   return contentUuid(`${token} ${saysTime ? '' : (sentAt ?? `${now} ${request}`)} ${JSON.stringify(content)}`);

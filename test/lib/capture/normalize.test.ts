@@ -158,6 +158,11 @@ describe('the uuid', () => {
     expect(uuidOf(event, { now: NOW + 1, sentAt: 5 })).toBe(uuidOf(event, { sentAt: 5 }));
   });
 
+  test.each(['now', 0, '', {}])('of an event whose timestamp is %j is so too: that is no time', (timestamp) => {
+    const event = { event: 'e', distinct_id: 'ada', timestamp };
+    expect(uuidOf(event, { now: NOW + 1 })).not.toBe(uuidOf(event));
+  });
+
   test('of equal events of one request differs, in the same way each time', () => {
     const uuids = (): string[] => normalizeEvents([bare, bare, bare], ARRIVAL).captured.map(({ uuid }) => uuid);
     expect(new Set(uuids()).size).toBe(3);
