@@ -12,7 +12,7 @@
  * An object without `event` that has `person_version` is a row of the model `persons`: distinct_id, person_id,
  * properties, person_version and, if they are known, person_distinct_id_version, created_at, _inserted_at, is_deleted.
  *
- * Other fields are ignored. Numbers in properties keep all their digits.
+ * Other fields are ignored. Numbers in properties keep all their digits. They have a thousand levels at most.
  */
 import { isObject, numberText } from '../../ports/raw-number.ts';
 import { personChangeOf, personStateChange } from '../persons/change.ts';
@@ -52,7 +52,7 @@ function eventOf(value: Readonly<Record<string, unknown>>): SourceEvent {
   const properties = objectOf(value['properties'], 'properties') ?? {};
   for (const name of ['$set', '$set_once', '$unset'])
     if (typeof value[name] === 'object' && value[name] !== null && !Object.hasOwn(properties, name))
-      properties[name] = value[name];
+      properties[name] = shallow(value[name]);
   const personProperties = objectOf(value['person_properties'], 'person_properties');
   const event = requiredText(value['event'], 'event');
   const personId = optionalUuid(value['person_id'], 'person_id');
@@ -123,8 +123,20 @@ function optionalUuid(value: unknown, name: string): string | null {
 function objectOf(value: unknown, name: string): Record<string, unknown> | undefined {
   if (isMissing(value)) return undefined;
   const object = typeof value === 'string' ? parsed(value, name) : value;
-  return isObject(object) ? object : refuse(`${name} is not an object`);
+  return isObject(object) ? shallow(object) : refuse(`${name} is not an object`);
 }
+
+/**
+ * What is nested over so many levels is refused. A few times as many could be read here, and not by whoever reads it
+ * again with less of the stack left.
+ */
+const MAX_DEPTH = 1_000;
+
+const shallow = <T extends object>(value: T): T => (isDeeper(value, MAX_DEPTH) ? refuse('nested too deeply') : value);
+
+const isDeeper = (value: object, levels: number): boolean =>
+  levels === 0 ||
+  Object.values(value).some((inner) => typeof inner === 'object' && inner !== null && isDeeper(inner, levels - 1));
 
 /** Below these a number is taken for seconds, then for milliseconds: the year 5138 in seconds is 1973 in milliseconds. */
 const SECONDS_BELOW = 1e11;

@@ -92,7 +92,9 @@ export function rowReader(
       else extra.push([field.slice(PROPERTY.length), value]);
     }
     if (extra.length > 0) row['properties'] = withProperties(row['properties'], extra);
-    return { content: contentOf(row), identity: JSON.stringify(row) };
+    const content = contentOf(row);
+    // What is no event may be nested so deeply that it cannot be written.
+    return { content, identity: typeof content === 'string' ? '' : JSON.stringify(row) };
   };
 }
 

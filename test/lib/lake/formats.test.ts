@@ -116,6 +116,21 @@ describe('CSV', () => {
     expect(await run(context, mended, { mapping })).toMatchObject({ added: 2, bad: 0 });
   });
 
+  test('may have a cell that is nested too deeply, which is a bad row of it', async () => {
+    const context = await importContext();
+    const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+    const text =
+      `event;distinct_id;timestamp;properties;Plan\npaid;ada;${TIME};${deep};x\npaid;bob;${TIME};;x\n`.replace(
+        deep,
+        `"${deep.replaceAll('"', '""')}"`,
+      );
+    const plan = { columns: { 'properties.plan': 'Plan' } };
+    expect(await run(context, fileIn(context, 'a.csv', text), { mapping: plan })).toMatchObject({
+      added: 1,
+      rejected: [{ line: 2, reason: 'nested too deeply' }],
+    });
+  });
+
   test('without the needed columns is not imported, and says what is missing', async () => {
     const context = await importContext();
     const report = await run(context, fileIn(context, 'a.csv', csv(`ada,${TIME},team`)), { format: 'csv' });

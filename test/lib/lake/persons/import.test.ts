@@ -93,6 +93,17 @@ test('a line as long as a line may be sets as much as a person may have', async 
   expect(await importLines(context, [long])).toMatchObject({ added: 1, bad: 0, persons: { rows: 1 } });
 });
 
+test('a value that is nested too deeply to be read again makes a bad line, and keeps no other out', async () => {
+  const context = await importContext();
+  const deep = `${'['.repeat(4_000)}${']'.repeat(4_000)}`;
+  const lines = [set(0, { n: 'N' }).replace('"N"', '12345678901234567890'), set(1, { deep: 'D' }).replace('"D"', deep)];
+  expect(await importLines(context, [...lines, set(2, { x: 1 })])).toMatchObject({
+    added: 2,
+    rejected: [{ line: 2, reason: 'nested too deeply' }],
+    persons: { rows: 2 },
+  });
+});
+
 test('what comes later than the state arrives now, after the fence', async () => {
   const context = await importContext();
   await importLines(context, [set(5, { a: 1 })]);

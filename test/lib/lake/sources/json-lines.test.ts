@@ -163,6 +163,13 @@ test('what is nested too deeply is refused', () => {
   expect(readJsonLine(JSON.stringify(WHOLE).replace('"free"', deep))).toBe('nested too deeply');
 });
 
+test.each(['properties', 'person_properties', '$set'])('%s may have a thousand levels, and not more', (name) => {
+  const nested = (levels: number): string =>
+    JSON.stringify({ ...WHOLE, [name]: { a: 'A' } }).replace('"A"', '['.repeat(levels) + ']'.repeat(levels));
+  expect(typeof readJsonLine(nested(997))).toBe('object');
+  expect(readJsonLine(nested(1_001))).toBe('nested too deeply');
+});
+
 test('any JSON, and any text, is an event or has a reason', () => {
   const event = fc.record(
     {
