@@ -140,6 +140,11 @@ export async function openStaging(
         forgotten === undefined
           ? []
           : await numbers(connection, `DELETE FROM staged WHERE event IS NOT NULL AND ${forgotten}`);
+      // A state of a person is no event; what deletes one stays.
+      if (forgotten !== undefined)
+        await connection.run(
+          `DELETE FROM staged WHERE event IS NULL AND json_exists(person, '$.state') AND ${forgotten}`,
+        );
       const known = (await dropKnown(connection, lake, same)) + (dropped[0] ?? 0);
       const [rows = 0, personChanges = 0] = await numbers(connection, 'SELECT count(*), count(person) FROM staged');
       return { rows, known, personChanges };

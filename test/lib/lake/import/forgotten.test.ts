@@ -120,6 +120,26 @@ test.each(Array.from({ length: SHARES }, (_, share) => share + 1))(
   },
 );
 
+test('a state of the person that another place knew before does not come back, and a later one does', async () => {
+  const { context } = await world();
+  await deletePerson(context, ADA);
+  const state = (person_version: number, instant: number): string =>
+    JSON.stringify({
+      distinct_id: 'ada',
+      person_id: '01940000-0000-7000-8000-0000000000aa',
+      properties: { version: person_version },
+      person_version,
+      _inserted_at: new Date(instant).toISOString(),
+    });
+  const newest = "arg_max(properties, inserted_us) FILTER (distinct_id = 'ada')";
+  context.clock.advance(MINUTE_MS);
+  const before = fileIn(context, 'before.jsonl', state(1, context.clock() - MINUTE_MS));
+  expect(await run(context, before)).toMatchObject({ known: 0, persons: { read: 1, rows: 0 } });
+  expect(await inLake(context, PROJECT, newest, 'persons')).toEqual(['{}']);
+  await run(context, fileIn(context, 'after.jsonl', state(2, context.clock())));
+  expect(await inLake(context, PROJECT, newest, 'persons')).toEqual(['{"version":2}']);
+});
+
 test('what is joined meanwhile is looked at again', async () => {
   const context = await importContext();
   for (const [n, both] of [IMPORTED.slice(0, 2), IMPORTED.slice(2)].entries()) {
