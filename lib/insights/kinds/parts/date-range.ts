@@ -312,7 +312,8 @@ function startsOf(range: Range, interval: Interval, calendar: Calendar): number[
     // Where clocks are moved, a day may not happen, and two hours may begin together.
     if (starts.length === 0 || start > (starts.at(-1) as number)) starts.push(start);
     if (starts.length > MAX_BUCKETS + 1) {
-      const detail = `The range has more than ${MAX_BUCKETS} intervals of a ${interval}. Choose a longer interval, or a shorter range.`;
+      const piece = interval === 'hour' ? 'an hour' : `a ${interval}`;
+      const detail = `The range has more than ${MAX_BUCKETS} intervals of ${piece}. Choose a longer interval, or a shorter range.`;
       invalid('interval', detail);
     }
   };

@@ -138,6 +138,8 @@ describe('The range of a query', () => {
     expect(() => rangeOf({ date_from: '-9999y' }, 'day', at)).toThrow('further back than the year 1');
     const range = rangeOf({ date_from: '-90d' }, 'minute', at);
     expect(() => bucketsOf(range, 'minute', at)).toThrow('more than 20000 intervals of a minute');
+    const years = rangeOf({ date_from: '-3y' }, 'hour', at);
+    expect(() => bucketsOf(years, 'hour', at)).toThrow('more than 20000 intervals of an hour');
   });
 });
 
