@@ -19,11 +19,20 @@ export function bodyOf(event: APIGatewayProxyEvent, schema: z.ZodType): unknown 
   const bytes = bytesOf(event);
   if (bytes.length > MAX_BYTES) fail('request_too_large');
   if (bytes.length === 0) return {};
+  checkEncoding(headerOf(event.headers, 'content-encoding') ?? '');
   const sent = headerOf(event.headers, 'content-type') ?? '';
   const mediaType = (sent.split(';')[0] ?? '').trim().toLowerCase();
   if (mediaType === '' || mediaType === 'application/json') return json(bytes);
   if (mediaType === 'application/x-www-form-urlencoded') return fields(new URLSearchParams(utf8(bytes)), schema);
   return fail('unsupported_media_type', `Unsupported media type "${sent.slice(0, 200)}" in request.`);
+}
+
+/** Throws the 415 of a body that is packed: unpacked it may be of any size. */
+function checkEncoding(sent: string): void {
+  const encoding = sent.trim().toLowerCase();
+  if (encoding === '' || encoding === 'identity') return;
+  const detail = `Unsupported content encoding "${sent.slice(0, 200)}" in request. None is taken: send the body as it is.`;
+  fail('unsupported_media_type', detail);
 }
 
 function json(bytes: Buffer): unknown {

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import * as z from 'zod';
 import { bodyOf } from '../../../lib/http/body.ts';
 import { text } from '../../../lib/http/fields.ts';
@@ -5,8 +6,8 @@ import type { Failure } from '../../../lib/ports/errors.ts';
 import { proxyEvent } from '../../support/proxy-event.ts';
 
 const schema = z.object({ name: text(), tags: z.array(text()).nullable().optional(), on: text().optional() });
-const read = (body: unknown, contentType?: string): unknown => {
-  const headers = contentType === undefined ? {} : { 'content-type': contentType };
+const read = (body: unknown, contentType?: string, more: Record<string, string> = {}): unknown => {
+  const headers = contentType === undefined ? more : { 'content-type': contentType, ...more };
   try {
     return bodyOf(proxyEvent({ method: 'POST', paths: ['/'] }, { body, headers }), schema);
   } catch (error) {
@@ -28,6 +29,18 @@ test('an empty body is an empty object, whatever its type', () => {
 
 test.each(['text/plain', 'multipart/form-data; boundary=x', 'application/xml', 'json'])('%s is 415', (type) => {
   expect(read('{}', type)).toBe(`415 unsupported_media_type: Unsupported media type "${type}" in request.`);
+});
+
+test.each(['gzip', 'br', 'gzip, identity'])('a body in the encoding %s is 415, before it is read', (encoding) => {
+  const detail = `Unsupported content encoding "${encoding}" in request. None is taken: send the body as it is.`;
+  const sent = gzipSync('{"name":"x"}');
+  expect(read(sent, 'application/json', { 'content-encoding': encoding })).toBe(
+    `415 unsupported_media_type: ${detail}`,
+  );
+});
+
+test.each(['identity', 'Identity', ''])('a body in no encoding may say so: "%s"', (encoding) => {
+  expect(read('{"name":"x"}', 'application/json', { 'content-encoding': encoding })).toEqual({ name: 'x' });
 });
 
 test('malformed JSON is 400', () => {
