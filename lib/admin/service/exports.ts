@@ -175,8 +175,8 @@ export const EXPORT_COMMANDS: readonly ServiceCommand[] = [
     spec: 'retry <export> <run>',
     description: 'Run an interval again',
     run: async (asked) => {
-      const answer = await asked.client.send('POST', `${runPath(asked)}/retry/`);
-      return { object: answer, text: `Run ${asked.words[1]} is tried again.` };
+      const answer = await asked.client.send<{ backfill_id: string }>('POST', `${runPath(asked)}/retry/`);
+      return { object: answer, text: `Run ${asked.words[1]} is tried again, by backfill ${answer.backfill_id}` };
     },
   },
   {

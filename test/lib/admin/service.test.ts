@@ -156,6 +156,9 @@ describe('a backfill', () => {
     const delivered = runs.find(({ records_completed }: { records_completed: number }) => records_completed === 5);
     expect((await run('runs', 'show', id, delivered.id)).out).toMatch(/^rows +5$/m);
     expect((await run('logs', id, '--run', delivered.id)).out).toMatch(/^2026-01-07T13:20:\S+ {2}INFO /);
+    const { out: retried } = await run('runs', 'retry', id, delivered.id);
+    const newest = (await json('backfill', 'list', id))[0].id;
+    expect(retried).toBe(`Run ${delivered.id} is tried again, by backfill ${newest}\n`);
   });
 
   test('that does not end well is a failure of the command', async () => {
