@@ -1,4 +1,5 @@
 /** What a person may set on one machine: one table of variables, which docs/operate-one-machine.md shows too. */
+import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import { isLevel, type Level } from '../../lib/ports/log.ts';
@@ -71,9 +72,18 @@ const address: Kind<string | null> = {
 };
 
 const program: Kind<string | null> = {
-  must: 'be the absolute path of a program, or none',
-  read: (text) => (text === 'none' ? null : isAbsolute(text) ? text : INVALID),
+  must: 'be the absolute path of a program that this machine has, or none',
+  read: (text) => (text === 'none' ? null : isAbsolute(text) && isProgram(text) ? text : INVALID),
 };
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
 
 /** `user@example.com`, or with a name before it. */
 const sender: Kind<string | null> = {

@@ -37,7 +37,7 @@ test('every setting is set by a variable, but for those that are nobody’s to s
     PROXIES: '2',
     LOG_LEVEL: 'warning',
     PUBLIC_URL: 'https://Analytics.example.com/ws/',
-    CHROMIUM: '/usr/bin/chromium',
+    CHROMIUM: process.execPath,
     SMTP_URL: 'smtp://me:secret@mail.example.com:587',
     MAIL_FROM: 'Analytics <analytics@example.com>',
   });
@@ -103,6 +103,15 @@ test('what is wrong is told in sentences, all at once', () => {
     ].join('\n'),
   );
 });
+
+test.each(['chromium', '/nope', '/', join(ROOT, 'package.json')])(
+  'Chromium is a program of the machine, not %s',
+  (CHROMIUM) => {
+    expect(() => choicesOf({ CHROMIUM })).toThrow(
+      `CHROMIUM must be the absolute path of a program that this machine has, or none, not "${CHROMIUM}".`,
+    );
+  },
+);
 
 test('the docs have the same table', () => {
   const rows = Object.entries(VARIABLES).map(([name, variable]) => {
