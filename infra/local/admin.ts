@@ -8,6 +8,7 @@ import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { logTo, shortLines } from '../../lib/ports/log.ts';
 import { backUp, restore } from './backup.ts';
 import { openDataDirectory } from './data-directory.ts';
+import { findDataDirectory } from './data-version.ts';
 import { choicesOf } from './environment.ts';
 import { serviceAddress } from './service-address.ts';
 import { endWithReader, interruption } from './terminal.ts';
@@ -26,10 +27,11 @@ const sizeText = ({ files, bytes }: { readonly files: number; readonly bytes: nu
   `${files} files, ${(bytes / 1e6).toFixed(1)} MB`;
 
 process.exitCode = await runAdmin(process.argv.slice(2), {
-  open: async (stage) => {
+  open: async (stage, { isNew }) => {
     const { folder, host, port, settings } = choicesOf(process.env);
     const api = settings.publicUrl ?? `http://${host}:${port}`;
     if (stage === undefined) {
+      if (!isNew) findDataDirectory(folder);
       const directory = openDataDirectory(folder, settings, log);
       return { ...directory, databases: lakeDatabases(directory.lake), api };
     }

@@ -11,7 +11,7 @@ import { UNFINISHED } from '../../lib/ports/files/path.ts';
 import { syncPath } from '../../lib/ports/files/sync-path.ts';
 import { isBusy, sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { SECOND_MS } from '../../lib/ports/units.ts';
-import { checkDataDirectory, databaseIn } from './data-version.ts';
+import { checkDataDirectory, databaseIn, findDataDirectory } from './data-version.ts';
 
 /** A backup that cannot be made or used; the message says why, and what to do. */
 class BackupRefused extends Error {
@@ -54,10 +54,7 @@ const PAGES = 25_000;
  * writes wait while the last few files are copied. Throws `BackupRefused` or `UnusableDataDirectory`.
  */
 export async function backUp(folder: string, target: string): Promise<Contents> {
-  checkDataDirectory(folder);
-  if ((await sizeOf(databaseIn(folder))) === undefined) {
-    throw new BackupRefused(`There is no data directory at ${folder}: say with WORKSPACE_HOME where it is.`);
-  }
+  findDataDirectory(folder);
   if (!(await isFree(target))) throw new BackupRefused(`${target} is there already: choose another folder.`);
   const unfinished = `${target}.unfinished`;
   await rm(unfinished, { recursive: true, force: true });

@@ -49,6 +49,13 @@ export function checkDataDirectory(folder: string, upgrades = UPGRADES): void {
   if (wasUsed && (statSync(databaseIn(folder), { throwIfNoEntry: false })?.size ?? 0) === 0) throw lost(folder);
 }
 
+/** Throws `UnusableDataDirectory` where there is no data directory yet, and for one that must not be opened. */
+export function findDataDirectory(folder: string): void {
+  checkDataDirectory(folder);
+  if (existsSync(databaseIn(folder))) return;
+  throw new UnusableDataDirectory(`There is no data directory at ${folder}: say with WORKSPACE_HOME where it is.`);
+}
+
 /**
  * Brings the directory, whose database is open, up to date. Throws `UnusableDataDirectory` when it is another database
  * than the directory had. `alone` runs what may not run while anybody else uses the directory; it is given only when

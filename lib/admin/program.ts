@@ -10,8 +10,11 @@ import { addServiceCommands, Interrupted, type ServiceSurroundings } from './ser
 
 /** What the command line needs of its surroundings. */
 interface Surroundings extends ServiceSurroundings {
-  /** Opens the data directory, or a stage on AWS, for one command. */
-  open(stage: string | undefined): Promise<commands.AdminContext & { close(): void }>;
+  /** Opens the data directory, or a stage on AWS, for one command; `isNew` makes the directory where there is none. */
+  open(
+    stage: string | undefined,
+    options: { readonly isNew: boolean },
+  ): Promise<commands.AdminContext & { close(): void }>;
   readonly complain: (text: string) => void;
   /** Shows how far a long command is; silent where nobody watches. */
   readonly progress: () => Progress;
@@ -69,11 +72,12 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     spec: string,
     description: string,
     run: (context: commands.AdminContext, options: never, words: string[]) => Promise<commands.Outcome>,
+    { isNew = false } = {},
   ): Command => {
     const made = group.command(spec).description(description).option('--json', 'print the object as JSON');
     return made.action(async () => {
       const options = made.opts<{ json?: boolean }>();
-      const context = await surroundings.open(root.opts<{ stage?: string }>().stage);
+      const context = await surroundings.open(root.opts<{ stage?: string }>().stage, { isNew });
       try {
         const { object, text, failed = false } = await run(context, options as never, made.args);
         print(`${options.json ? JSON.stringify(object) : text}\n`);
@@ -85,7 +89,8 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   };
 
   const user = root.command('user').description('People');
-  command(user, 'create', 'Make a user', commands.createUser)
+  // All else is about somebody who is there.
+  command(user, 'create', 'Make a user', commands.createUser, { isNew: true })
     .requiredOption('--email <email>', 'the e-mail address, nobody else’s')
     .option('--first-name <name>', 'first name', '')
     .option('--last-name <name>', 'last name', '');

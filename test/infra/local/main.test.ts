@@ -63,6 +63,23 @@ test('the first start leaves a key in a file of its reader alone, which works, a
   ).toEqual([false]);
 });
 
+test('a command on a data directory that is not there says so, and makes none', async () => {
+  const folder = join(temporaryFolder(), 'none');
+  for (const words of [
+    ['status'],
+    ['doctor'],
+    ['user', 'list'],
+    ['key', 'create', '--email', 'a', '--label', 'b', '--scopes', '*'],
+  ]) {
+    expect(await run('infra/local/admin.ts', words, { WORKSPACE_HOME: folder })).toMatchObject({
+      code: 1,
+      errors: `error: There is no data directory at ${folder}: say with WORKSPACE_HOME where it is.\n`,
+    });
+  }
+  expect(existsSync(folder)).toBe(false);
+  expect(await admin(folder, 'user', 'create', '--email', 'ada@example.com')).toMatchObject({ id: 1 });
+});
+
 test('a second service on the same data directory is refused, and one on a port that is taken', async () => {
   const folder = temporaryFolder();
   const service = await start(folder);
