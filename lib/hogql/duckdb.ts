@@ -6,6 +6,7 @@ import {
   alike,
   type Dialect,
   formatText,
+  heldTime,
   INSTANT_TEXT,
   INTEGER_TEXT,
   microsecondsOf,
@@ -205,9 +206,10 @@ export const DUCKDB: Dialect = {
 /** An expression as DuckDB's SQL; `now` in microseconds. */
 export const duckdbText = (expression: Expression, now: bigint): string => print(expression, DUCKDB, `BIGINT '${now}'`);
 
-/** The value that a column delivers: instants in microseconds, numbers finite or null, lists as JSON text. */
+/** The value that a column delivers: instants in microseconds or null, numbers finite or null, lists as JSON text. */
 export function duckdbColumn({ expression, type }: Selected, now: bigint): string {
   const text = duckdbText(expression, now);
   if (type === 'float') return `CASE WHEN isfinite(${text}) THEN ${text} END`;
+  if (type === 'instant') return bound(text, heldTime);
   return type === 'texts' ? `CAST(to_json(${text}) AS VARCHAR)` : text;
 }

@@ -144,6 +144,13 @@ const WIDTHS_US = {
   hour: microseconds(HOUR_MS),
   day: microseconds(DAY_MS),
 };
+const FIRST_TIME_US = microseconds(Date.parse('0001-01-01'));
+const END_OF_TIMES_US = microseconds(Date.parse('+010000-01-01'));
+
+/** An instant as it is delivered: what is reckoned beyond the years 1 to 9999 has overflown, and is null. */
+export const heldTime = (instant: string): string =>
+  `CASE WHEN ${instant} BETWEEN BIGINT '${FIRST_TIME_US}' AND BIGINT '${END_OF_TIMES_US - 1n}' THEN ${instant} END`;
+
 const WEEK_US = 7n * WIDTHS_US.day;
 
 /**

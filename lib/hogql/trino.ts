@@ -8,6 +8,7 @@ import {
   type Dialect,
   FLOAT_TEXT,
   formatText,
+  heldTime,
   INSTANT_TEXT,
   INTEGER_TEXT,
   microsecondsOf,
@@ -177,9 +178,10 @@ export const TRINO: Dialect = {
 /** An expression as Trino's SQL; `now` is the SQL of the end of the row's data interval in microseconds. */
 export const trinoText = (expression: Expression, now: string): string => print(expression, TRINO, now);
 
-/** The value that a column unloads: instants in microseconds, numbers finite or null, lists as JSON text. */
+/** The value that a column unloads: instants in microseconds or null, numbers finite or null, lists as JSON text. */
 export function trinoColumn({ expression, type }: Selected, now: string): string {
   const text = trinoText(expression, now);
   if (type === 'float') return `CASE WHEN is_finite(${text}) THEN ${text} END`;
+  if (type === 'instant') return bound(text, heldTime);
   return type === 'texts' ? `json_format(CAST(${text} AS json))` : text;
 }
