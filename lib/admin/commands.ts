@@ -20,7 +20,7 @@ import { fromJsonText } from '../ports/table/json-text.ts';
 import { idsIn, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { examinationText, examine } from './examination.ts';
-import { followedText, importObject, importText } from './import-report.ts';
+import { counted, followedText, importObject, importText } from './import-report.ts';
 import { type Progress, silentProgress } from './progress.ts';
 
 /** What a command gave: the public object for `--json`, and words for a person. */
@@ -194,7 +194,7 @@ export async function followFiles(
   });
   return {
     object: total,
-    text: `Stopped. ${total.added} events added${total.bad === 0 ? '' : `, ${total.bad} bad records`}.`,
+    text: `Stopped. ${counted(total.added, 'event')} added${total.bad === 0 ? '' : `, ${counted(total.bad, 'bad record')}`}.`,
     failed: total.bad > 0,
   };
 }

@@ -18,7 +18,8 @@ export function importObject(report: ImportOutcome) {
   };
 }
 
-const counted = (n: number, word: string): string => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;
+/** A number of things, in words. */
+export const counted = (n: number, word: string): string => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;
 
 /** Where the API of the service is, as a person writes it in a shell, and the project that was imported into. */
 interface Imported {

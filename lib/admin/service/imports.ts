@@ -7,6 +7,7 @@ import { type Import, OPEN_STATES, type ReadingInput, type Upload } from '../../
 import { localFile } from '../../lake/import/import.ts';
 import type { Outcome } from '../commands.ts';
 import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
+import { counted } from '../import-report.ts';
 import { type Addressed, type Asked, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, plain, table } from './table.ts';
 
@@ -25,7 +26,7 @@ const importText = (one: ImportObject): string =>
     id: one.id,
     file: one.name,
     state: one.state,
-    read: `${one.bytes_read} of ${one.bytes} bytes, ${one.events} events`,
+    read: `${one.bytes_read} of ${one.bytes} bytes, ${counted(one.events, 'event')}`,
     added: one.added,
     known: one.known,
     rejected: one.rejected,

@@ -25,7 +25,7 @@ const unasked = () => Promise.reject(new Error('understood'));
 const noService = { address: unasked, read: unasked };
 const importFiles = async (words: readonly string[]) => [...words];
 
-function commandLine() {
+function commandLine(paused: (stop: AbortController) => void = () => {}) {
   const context = testContext();
   const stop = new AbortController();
   const run = async (...words: string[]) => {
@@ -41,7 +41,7 @@ function commandLine() {
       },
       progress: silentProgress,
       interruption: () => ({ signal: stop.signal, end: () => {} }),
-      pause: async () => {},
+      pause: async () => paused(stop),
       resolve: (path) => path,
       importFiles,
       ...noService,
@@ -56,8 +56,8 @@ function commandLine() {
   return { context, run, json, stop };
 }
 
-async function withOwner() {
-  const line = commandLine();
+async function withOwner(paused?: (stop: AbortController) => void) {
+  const line = commandLine(paused);
   const user = await line.json('user', 'create', '--email', 'ada@example.com', '--first-name', 'Ada');
   const organization = await line.json('organization', 'create', '--name', 'Engines', '--owner', 'ada@example.com');
   return { ...line, user, organization };
@@ -212,6 +212,15 @@ test('an import tells what was added, and what was bad and why', async () => {
   expect(out).toContain('1 event: 1 added, 0 known already');
   expect(out).toContain(`${file}:2: `);
   expect(await json('import', file, '--project', '1')).toMatchObject({ events: 1, added: 0, known: 1, bad: 1 });
+});
+
+test('what a file gets is followed until somebody stops that, who is told what was added', async () => {
+  const { run, context } = await withOwner((stop) => stop.abort(new ImportStopped()));
+  const file = join(context.folder, 'access.log');
+  writeFileSync(file, '10.0.0.1 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "browser"\nnonsense\n');
+  const { code, out, errors } = await run('import', file, '--project', '1', '--follow');
+  expect([code, out]).toEqual([EXIT.failed, 'Stopped. 1 event added, 1 bad record.\n']);
+  expect(errors).toMatch(/^1 event added, 1 bad record \(/);
 });
 
 test('an import ends with the command of the backfill that delivers it, which does', async () => {

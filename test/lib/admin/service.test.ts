@@ -247,6 +247,7 @@ describe('an import', () => {
     expect(bars).toEqual([`${line.length}/${line.length} uploaded`, `0/${line.length} 0 events`, 'end']);
     expect((await run('imports', 'list')).out).toContain('sent.jsonl  completed  1       1      0');
     expect((await run('imports', 'show', sent.id)).out).toContain('state     completed');
+    expect((await run('imports', 'show', sent.id)).out).toMatch(/^read +(\d+) of \1 bytes, 1 event$/m);
     expect(await run('imports', 'cancel', sent.id)).toMatchObject({
       code: EXIT.failed,
       errors: expect.stringContaining('The import is completed'),
