@@ -208,22 +208,35 @@ export function countryName(code: string): string {
   return countries.of(code) ?? code;
 }
 
+/** Returns what rows of the same series or formula have in common. */
+function seriesOf(row: Json): unknown {
+  const label = text(row['label']);
+  // Where a query has one series, each row is called by its value alone.
+  return object(row['action'])['order'] ?? (label === [row['breakdown_value']].flat().join('::') ? null : label);
+}
+
+/** A country has one colour: that of the first series. The numbers of all are in the table. */
 function mapChart(rows: readonly Json[], format: NumberFormat): Chart {
   const values = new Map<string, number>();
   const items: Item[] = [];
-  for (const row of rows) {
-    if (isPrevious(row)) continue;
+  const current = rows.filter((row) => !isPrevious(row));
+  const series = [...new Set(current.map(seriesOf))];
+  for (const row of current) {
     const code = breakdownName(row['breakdown_value'] ?? row['label']) ?? NO_VALUE;
     const value = totalOf(row);
-    items.push({ name: countryName(code), value });
-    if (value !== null && code !== NO_VALUE && code !== OTHER_VALUES) values.set(code, value);
+    const { custom_name, name } = object(row['action']);
+    const own = text(custom_name) ?? text(name) ?? text(row['label']) ?? '';
+    items.push({ name: series.length > 1 ? `${own} - ${countryName(code)}` : countryName(code), value });
+    if (value !== null && code !== NO_VALUE && code !== OTHER_VALUES && seriesOf(row) === series[0])
+      values.set(code, value);
   }
   if (values.size === 0) return rankingChart(items, format, 'Bar chart');
   const picture: Picture = { type: 'map', values, format };
+  const shown = current.filter((row) => seriesOf(row) === series[0]).length;
   return {
     picture,
     table: { ...itemTable(items.toSorted(bySize)), columns: ['Country', 'Value'] },
-    summary: `Map of the world with ${counted(items.length, 'country', 'countries')}.`,
-    note: null,
+    summary: `Map of the world with ${counted(shown, 'country', 'countries')}.`,
+    note: series.length > 1 ? `The map shows the first of ${series.length} series.` : null,
   };
 }

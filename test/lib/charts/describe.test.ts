@@ -128,6 +128,38 @@ describe('trends', () => {
     expect(table.rows[0]).toEqual(['United States', 5100]);
   });
 
+  test.each([
+    [
+      'series',
+      (label: string, order: number, code: string) => ({ label: `${label} - ${code}`, action: { order, name: label } }),
+    ],
+    ['formulas', (label: string) => ({ label, action: null })],
+  ])('on a map of several %s are those of the first, which it says, and all in the table', (_what, named) => {
+    const row = (label: string, order: number, code: string, value: number) => ({
+      ...named(label, order, code),
+      aggregated_value: value,
+      breakdown_value: code,
+    });
+    const results = [
+      row('came', 0, 'DE', 20),
+      row('came', 0, 'FR', 10),
+      row('paid', 1, 'DE', 2),
+      row('paid', 1, 'IN', 1),
+    ];
+    const { picture, table, note } = trendsOf(results, { display: 'WorldMap' });
+    expect(picture.type === 'map' && [...picture.values]).toEqual([
+      ['DE', 20],
+      ['FR', 10],
+    ]);
+    expect(note).toBe('The map shows the first of 2 series.');
+    expect(table.rows).toEqual([
+      ['came - Germany', 20],
+      ['came - France', 10],
+      ['paid - Germany', 2],
+      ['paid - India', 1],
+    ]);
+  });
+
   test('without anything say so', () => {
     expect(chart('no data').picture).toEqual({ type: 'none', reason: 'There is no data in this range.' });
   });
