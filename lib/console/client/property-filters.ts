@@ -1,5 +1,5 @@
 /** Conditions on properties, as a form has them and as the API takes them. */
-import { chosen, covers, list, type Option, text } from './json.ts';
+import { chosen, covers, type Json, list, type Option, text } from './json.ts';
 import type { Schemas } from './schemas.ts';
 
 type Compared = Exclude<Schemas['QueryFilter'], { readonly type: 'hogql' }>;
@@ -84,13 +84,16 @@ export const filtersIn = (sent: unknown): readonly Filter[] =>
     type: chosen(PROPERTY_TYPES, one['type'], 'event'),
     property: text(one['key'], ''),
     operator: chosen(OPERATORS, one['operator'], 'exact'),
-    value: text([one['value']].flat()[0], ''),
+    value: text([valueOf(one)].flat()[0], ''),
   }));
+
+/** Returns the value of a filter that was sent: of an operator that needs none it says nothing, whatever it is. */
+const valueOf = ({ operator, value }: Json): unknown => (BARE.some((one) => one === operator) ? undefined : value);
 
 /** Returns filters in a form in which those that say the same are equal: a value alone is a list of one. */
 export const evenFilters = (sent: unknown): unknown =>
   Array.isArray(sent)
-    ? list(sent).map((one) => ({ ...one, value: one['value'] == null ? undefined : [one['value']].flat() }))
+    ? list(sent).map((one) => ({ ...one, value: valueOf(one) == null ? undefined : [valueOf(one)].flat() }))
     : sent;
 
 /** Returns the filters that were sent; undefined: a form cannot say all of them. */

@@ -202,8 +202,59 @@ function breakdownsIn(sent: Json): readonly Json[] {
   return several.length > 0 ? several : [sent['breakdown'] ?? []].flat().map((property) => ({ property, type }));
 }
 
+/** Values that say the same as nothing, by the names of their members: PostHog's clients send many of them. */
+const USUAL: Json = {
+  filterTestAccounts: false,
+  samplingFactor: 1,
+  date_to: '',
+  explicitDate: false,
+  compare: false,
+  interval: 'day',
+  math: 'total',
+  math_multiplier: 1,
+  optionalInFunnel: false,
+  breakdown_normalize_url: false,
+  normalize_url: false,
+  breakdown_hide_other_aggregation: false,
+  aggregationAxisFormat: 'numeric',
+  formula: '',
+  smoothingIntervals: 1,
+  showAlertThresholdLines: false,
+  showLegend: false,
+  showMultipleYAxes: false,
+  showPercentStackView: false,
+  funnelVizType: 'steps',
+  funnelOrderType: 'ordered',
+  funnelStepReference: 'total',
+  funnelWindowInterval: 14,
+  funnelWindowIntervalUnit: 'day',
+  breakdownAttributionType: 'first_touch',
+  layout: 'vertical',
+  retentionType: 'retention_recurring',
+  cumulative: false,
+  minimumOccurrences: 1,
+  timeWindowMode: 'strict_calendar_dates',
+  aggregationType: 'count',
+  customAggregationTarget: false,
+  computedAs: 'non_cumulative',
+  intervalCount: 1,
+  stepLimit: 5,
+  edgeLimit: 50,
+};
+
+/** Returns a part of a query without members that say nothing: values as they are without them, and empty lists. */
+function said(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(said);
+  if (typeof part !== 'object' || part === null) return part;
+  const members = Object.entries(part).filter(
+    ([name, value]) => USUAL[name] !== value && !(Array.isArray(value) && value.length === 0),
+  );
+  return Object.fromEntries(members.map(([name, value]) => [name, said(value)]));
+}
+
 /** Returns a query in a form in which those that ask the same are equal. */
-function evenSource(source: Json): Json {
+function evenSource(sent: Json): Json {
+  const source = object(said(sent));
   const { breakdown: _, breakdown_type: __, breakdowns: ___, ...rest } = object(source['breakdownFilter']);
   const breakdowns = breakdownsIn(object(source['breakdownFilter']));
   const paths = object(source['pathsFilter']);

@@ -79,11 +79,45 @@ test.each([
   ['a breakdown in a list of one', { breakdownFilter: { breakdowns: [{ property: 'plan', type: 'person' }] } }],
   ['a breakdown by several of one type', { breakdownFilter: { breakdown: ['plan', 'page'], breakdown_type: 'event' } }],
   ['days', { dateRange: { date_from: '2026-01-05', date_to: '2026-01-06' } }],
+  ['dates to the end of their day', { dateRange: { date_from: '-7d', date_to: '', explicitDate: false } }],
+  ['test accounts that stay', { filterTestAccounts: false }],
+  ['no comparison', { compareFilter: { compare: false } }],
+  ['no formulas', { trendsFilter: { formula: '', formulas: [], formulaNodes: [], showLegend: false } }],
+  ['a series without filters', { series: [{ kind: 'EventsNode', event: 'paid', math: 'total', properties: [] }] }],
+  ['whole addresses', { breakdownFilter: { breakdowns: [{ property: '$current_url', normalize_url: false }] } }],
 ])('the form says %s, which other clients send', (_what, more) => {
   expect(questionOf(trend(more))).toMatchObject({ kind: 'TrendsQuery' });
 });
 
+test.each(['is_set', 'is_not_set'])('the form says that a property %s, with whatever value it was sent', (operator) => {
+  const asked = questionOf(trend({ properties: [{ key: 'plan', operator, value: operator, type: 'event' }] }));
+  expect(asked?.filters).toEqual([{ key: 0, type: 'event', property: 'plan', operator, value: '' }]);
+});
+
 test.each([
+  ['FunnelsQuery', { funnelsFilter: { funnelVizType: 'steps', funnelWindowInterval: 14, exclusions: [] } }, true],
+  ['FunnelsQuery', { interval: 'day', funnelsFilter: { funnelOrderType: 'ordered' } }, true],
+  ['FunnelsQuery', { funnelsFilter: { funnelVizType: 'trends' } }, false],
+  ['FunnelsQuery', { funnelsFilter: { funnelWindowInterval: 7 } }, false],
+  ['LifecycleQuery', { series: [{ kind: 'EventsNode', event: 'paid', math: 'total' }] }, true],
+  ['RetentionQuery', { retentionFilter: { retentionType: 'retention_recurring', cumulative: false } }, true],
+  ['RetentionQuery', { retentionFilter: { retentionType: 'retention_first_time' } }, false],
+  ['StickinessQuery', { stickinessFilter: { computedAs: 'non_cumulative' } }, true],
+  ['PathsQuery', { pathsFilter: { includeEventTypes: ['$pageview', 'custom_event'], stepLimit: 5 } }, true],
+  ['PathsQuery', { pathsFilter: { includeEventTypes: ['$pageview', 'custom_event'], stepLimit: 4 } }, false],
+  ['PathsQuery', { pathsFilter: { includeEventTypes: [] } }, false],
+])('of a %s with %j, what the service does by default is no more than the form says', (kind, more, isSaid) => {
+  const series = ['came', 'paid'].map((event) => ({ kind: 'EventsNode', event }));
+  const isOfSeries = kind !== 'RetentionQuery' && kind !== 'PathsQuery';
+  expect(questionOf({ kind, ...(isOfSeries ? { series } : {}), ...more }) !== undefined).toBe(isSaid);
+});
+
+test.each([
+  ['test accounts that go', { filterTestAccounts: true }],
+  ['ends that are moments', { dateRange: { date_from: '-7d', explicitDate: true } }],
+  ['a comparison', { compareFilter: { compare: true } }],
+  ['a sample', { samplingFactor: 0.1 }],
+  ['a series with filters', { series: [{ event: 'paid', properties: [{ key: 'plan', value: 'pro' }] }] }],
   ['a group of filters', { properties: { type: 'OR', values: [{ key: 'plan', value: 'pro' }] } }],
   ['a filter of several values', { properties: [{ key: 'plan', value: ['pro', 'max'] }] }],
   ['a filter by a number', { properties: [{ key: 'plan', value: 5 }] }],
