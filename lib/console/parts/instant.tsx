@@ -1,25 +1,16 @@
 import { Text, type TextProps } from '@mantine/core';
-
-const UNITS = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-  ['second', 1_000],
-] as const;
+import { fromNow } from '../client/local-time.ts';
 
 /** What is further away is told as a date: nobody counts back so many days. */
 const WORDS_MS = 28 * 86_400_000;
 
-const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 const clock = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
 /** Returns an instant as people say it: `3 minutes ago`, `17 May 2015`. */
 function said(at: string): string {
-  const ms = Date.parse(at) - Date.now();
-  if (Math.abs(ms) >= WORDS_MS) return localDate(at);
-  const [unit, length] = UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1_000];
-  return words.format(Math.round(ms / length), unit);
+  const now = Date.now();
+  return Math.abs(Date.parse(at) - now) >= WORDS_MS ? localDate(at) : fromNow(Date.parse(at), now);
 }
 
 /** Returns the day by the clock of the reader. */
