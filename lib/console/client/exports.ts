@@ -169,11 +169,12 @@ export function useRunsBetween(project: string, id: string, from: number, to: nu
   });
 }
 
-/** Returns a run; undefined asks for none. */
+/** Returns a run, again and again while it is open; undefined asks for none. */
 export function useRun(project: string, id: string, run: string | undefined) {
   return useQuery({
     queryKey: ['runs', project, id, 'one', run],
     enabled: run !== undefined,
+    refetchInterval: polled<Run>((one) => one !== undefined && isOpen(one)),
     queryFn: () =>
       answered(
         api.GET('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/', {

@@ -79,6 +79,34 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(page.getByText('Files goes on.'));
   });
 
+  test('shows a run that the list leaves out as it goes on', async () => {
+    const one = await made('/batch_exports/', {
+      name: 'Watched',
+      interval: 'hour',
+      destination: { type: 'Folder', config: { path: temporaryFolder() } },
+    });
+    const runs = api(`/batch_exports/${String(one['id'])}/runs/`);
+    const { page } = await open(at('/exports'));
+    const times = { data_interval_start: '2015-05-17T10:00:00Z', data_interval_end: '2015-05-17T11:00:00Z' };
+    const run = {
+      id: 'watched',
+      batch_export: one['id'],
+      ...times,
+      created_at: times.data_interval_end,
+      backfill: null,
+    };
+    let status = 'Running';
+    await page.route(`**${runs}watched/`, (route) =>
+      route.fulfill({ json: { ...run, status, finished_at: null, latest_error: null, records_completed: 1 } }),
+    );
+    await page.goto(`${service().address}/#${at(`/exports/${String(one['id'])}?tab=runs&status=Failed&run=watched`)}`);
+    const detail = page.getByRole('dialog', { name: 'Run' });
+    await expectSeen(detail.getByText('Running'));
+    status = 'Completed';
+    await expectSeen(detail.getByText('Completed'));
+    await expectSeen(button(detail, 'Retry'));
+  });
+
   test('shows the settings of the export that is opened, not of the one before', async () => {
     const { page } = await open(at('/exports'));
     const paths: string[] = [];
