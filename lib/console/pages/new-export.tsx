@@ -84,6 +84,7 @@ export default function NewExport() {
                   <Checks
                     key={type}
                     steps={tests.steps(type) ?? []}
+                    of={form.values.config}
                     attempt={form.attempt}
                     run={(step) => {
                       const { name, ...rest } = input();

@@ -107,6 +107,20 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(button(detail, 'Retry'));
   });
 
+  test('says what the check of a destination has found until its fields are changed', async () => {
+    const { page } = await open(at('/exports/new'));
+    await page.getByRole('radio', { name: /^Folder/ }).check();
+    const folder = page.getByRole('textbox', { name: 'Folder' });
+    await folder.fill(temporaryFolder());
+    await button(page, 'Check the destination').click();
+    const checks = page.getByRole('list', { name: 'Checks' });
+    await expectSeen(checks.getByLabel('Passed'));
+    await page.getByRole('textbox', { name: 'Name' }).fill('Files');
+    await expectSeen(checks.getByLabel('Passed'));
+    await folder.fill('not/a/whole/path');
+    await expectGone(checks);
+  });
+
   test('shows the settings of the export that is opened, not of the one before', async () => {
     const { page } = await open(at('/exports'));
     const paths: string[] = [];

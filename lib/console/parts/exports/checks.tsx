@@ -9,6 +9,8 @@ type Step = Schemas['DestinationTestStep'];
 interface ChecksProps {
   /** The steps of the destination's test, none of which was run. */
   readonly steps: readonly Step[];
+  /** The fields that are checked: what was found of others is not shown. */
+  readonly of: object;
   /** Runs the step with this number, from 0. */
   readonly run: (step: number) => Promise<Step>;
   /** Does what may be refused, and shows why. */
@@ -16,11 +18,13 @@ interface ChecksProps {
 }
 
 /** Tries a destination, one step after another; those after one that failed would say nothing new. */
-export function Checks({ steps, run, attempt }: ChecksProps) {
+export function Checks({ steps, of, run, attempt }: ChecksProps) {
   const [done, setDone] = useState<readonly Step[]>([]);
+  const [checked, setChecked] = useState(of);
   const [running, setRunning] = useState<number | null>(null);
   const check = async (): Promise<void> => {
     setDone(steps);
+    setChecked(of);
     await attempt(async () => {
       for (const step of steps.keys()) {
         setRunning(step);
@@ -43,7 +47,7 @@ export function Checks({ steps, run, attempt }: ChecksProps) {
           Check the destination
         </ScopedButton>
       </Group>
-      {done.length > 0 && (
+      {done.length > 0 && checked === of && (
         <Stack gap="xs" mt="md" role="list" aria-label="Checks" aria-live="polite">
           {done.map((step, at) => (
             <Check key={step.name} step={step} isRunning={running === at} />

@@ -92,6 +92,7 @@ function Settings({ project, seen, destination, look }: SettingsProps) {
           checks={
             <Checks
               steps={tests.steps(destination.type) ?? []}
+              of={form.values.config}
               attempt={form.attempt}
               run={(step) =>
                 answered(
