@@ -2,7 +2,16 @@
 import type { Locator } from 'playwright-core';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { obstacles } from '../../support/browser.ts';
-import { button, describeConsole, expectGone, expectSeen, row, seenAfterReloads } from '../../support/console.ts';
+import {
+  button,
+  describeConsole,
+  expectGone,
+  expectSeen,
+  heldBack,
+  row,
+  seenAfterReloads,
+  whileWritten,
+} from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 describeConsole('exports in the console', ({ service, open, at, api, made }) => {
@@ -119,6 +128,29 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(checks.getByLabel('Passed'));
     await folder.fill('not/a/whole/path');
     await expectGone(checks);
+  });
+
+  test('takes nothing that is typed while it is being saved, which would be lost', async () => {
+    const one = await made('/batch_exports/', {
+      name: 'Slow',
+      interval: 'hour',
+      destination: { type: 'Folder', config: { path: temporaryFolder() } },
+    });
+    const path = `/batch_exports/${String(one['id'])}/`;
+    const { page } = await open(at(`/exports/${String(one['id'])}?tab=settings`));
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    await name.fill('First');
+    const release = await heldBack(page, `**${api(path)}`, (asked) => asked.method() === 'PATCH');
+    await whileWritten(page, async () => {
+      await button(page, 'Save').click();
+      for (const field of ['Name', 'Folder'])
+        await expectSeen(page.getByRole('textbox', { name: field, exact: true, disabled: true }));
+      release();
+    });
+    await expectSeen(page.getByRole('heading', { name: 'First' }));
+    await name.fill('Second');
+    await whileWritten(page, () => button(page, 'Save').click());
+    await expectSeen(page.getByRole('heading', { name: 'Second' }));
   });
 
   test('shows the settings of the export that is opened, not of the one before', async () => {

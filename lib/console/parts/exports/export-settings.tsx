@@ -1,4 +1,4 @@
-import { Group, Stack, Text } from '@mantine/core';
+import { Box, Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { answered, api, type Schemas, type Versioned } from '../../client/api.ts';
@@ -61,7 +61,7 @@ function Settings({ project, seen, destination, look }: SettingsProps) {
     };
   };
 
-  const { send, notice } = useVersionedWrite<Change, BatchExport>({
+  const { send, underWay, notice } = useVersionedWrite<Change, BatchExport>({
     what: 'the export',
     read: () => readExport(project, value.id),
     write: (wanted, over) => writeExport(project, over, wanted),
@@ -84,27 +84,30 @@ function Settings({ project, seen, destination, look }: SettingsProps) {
   return (
     <form onSubmit={submit}>
       <Stack maw={640}>
-        <ExportFields
-          form={form}
-          destination={destination}
-          kept={value}
-          saysFilters={filters !== undefined}
-          checks={
-            <Checks
-              steps={tests.steps(destination.type) ?? []}
-              of={form.values.config}
-              attempt={form.attempt}
-              run={(step) =>
-                answered(
-                  api.POST('/api/projects/{project_id}/batch_exports/{id}/run_test_step/', {
-                    params: { path: { project_id: project, id: value.id } },
-                    body: { ...change(), step },
-                  }),
-                )
-              }
-            />
-          }
-        />
+        {/* The form begins anew when it is written: what was typed meanwhile would be lost. */}
+        <Box component="fieldset" disabled={underWay.length > 0} bd={0} m={0} p={0} miw={0}>
+          <ExportFields
+            form={form}
+            destination={destination}
+            kept={value}
+            saysFilters={filters !== undefined}
+            checks={
+              <Checks
+                steps={tests.steps(destination.type) ?? []}
+                of={form.values.config}
+                attempt={form.attempt}
+                run={(step) =>
+                  answered(
+                    api.POST('/api/projects/{project_id}/batch_exports/{id}/run_test_step/', {
+                      params: { path: { project_id: project, id: value.id } },
+                      body: { ...change(), step },
+                    }),
+                  )
+                }
+              />
+            }
+          />
+        </Box>
         <Group>
           <ScopedButton scope="batch_export:write" type="submit" loading={form.isBusy}>
             Save
