@@ -55,7 +55,7 @@ export function describeConsole(name: string, body: (console: Console) => void):
   });
 }
 
-interface OpenConsoleOptions extends Pick<BrowserContextOptions, 'colorScheme' | 'viewport'> {
+interface OpenConsoleOptions extends Pick<BrowserContextOptions, 'colorScheme' | 'timezoneId' | 'viewport'> {
   readonly key?: string;
 }
 

@@ -1,6 +1,7 @@
-/** Instants by the clock of the reader: in fields of date and time, and in words. */
+/** Instants by the clock of the reader or of a zone: in fields of date and time, and in words. */
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 /** `2026-01-05T07:00` */
 const LENGTH = 16;
 
@@ -9,8 +10,26 @@ export function localOf(at: string): string {
   const instant = new Date(at);
   return new Date(instant.getTime() - instant.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, LENGTH);
 }
+/** Returns an instant as a field of date and time has it, by the clock of a zone. */
+export const zonedOf = (at: string | number, timeZone: string): string =>
+  // Swedes write `2026-01-05 07:00`.
+  new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'short', timeZone })
+    .format(new Date(at))
+    .replace(' ', 'T');
 
-const DAY_MS = 86_400_000;
+/**
+ * Returns the instant that a field of date and time says by the clock of a zone: the first one where the clock shows it
+ * twice, and where it leaps over it, as much later as it leaps.
+ */
+export function instantOf(field: string, timeZone: string): string {
+  const asUtc = Date.parse(`${field}Z`);
+  const [before = 0, after = 0] = [asUtc - DAY_MS, asUtc + DAY_MS].map(
+    (near) => asUtc - (Date.parse(`${zonedOf(near, timeZone)}Z`) - near),
+  );
+  const isAfter = zonedOf(before, timeZone) !== field && zonedOf(after, timeZone) === field;
+  return new Date(isAfter ? after : before).toISOString();
+}
+
 const UNITS = [
   ['hour', 3_600_000],
   ['minute', 60_000],

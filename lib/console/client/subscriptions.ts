@@ -1,7 +1,8 @@
 /** Subscriptions of a project: what is sent where, and when. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useProject } from './access.ts';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
-import { localOf } from './local-time.ts';
+import { instantOf, zonedOf } from './local-time.ts';
 import { polled } from './polling.ts';
 
 export type Subscription = Schemas['Subscription'];
@@ -9,6 +10,7 @@ type SubscriptionChange = Schemas['SubscriptionsUpdateRequest'];
 
 /** How many subscriptions stand on a page. */
 export const SUBSCRIPTIONS_PAGE = 25;
+const DAY_MS = 86_400_000;
 
 /** What is sent: a dashboard or an insight. */
 export interface Subject {
@@ -57,7 +59,7 @@ export const writeSubscription = (
     }),
   );
 
-/** What a form says of a subscription: texts as they are typed, times by the clock of the reader. */
+/** What a form says of a subscription: texts as they are typed, times by the clock of a zone. */
 export interface SubscriptionValues {
   readonly title: string;
   readonly target_type: Subscription['target_type'];
@@ -75,11 +77,19 @@ export interface SubscriptionValues {
   readonly dashboard_export_insights: readonly string[];
 }
 
+/**
+ * Returns the zone by whose clock times are told: that of the project, which says what a Monday is. Who may not see the
+ * project has their own. Undefined: it is not known yet.
+ */
+export function useZone(project: string): string | undefined {
+  const { data, error } = useProject(project);
+  return data?.timezone ?? (error === null ? undefined : new Intl.DateTimeFormat().resolvedOptions().timeZone);
+}
+
 /** Returns what the form begins with: each Monday morning from tomorrow on. */
-export function newSubscription(): SubscriptionValues {
-  const tomorrow = new Date();
-  tomorrow.setDate(tomorrow.getDate() + 1);
-  tomorrow.setHours(9, 0, 0, 0);
+export function newSubscription(zone: string): SubscriptionValues {
+  const [today = ''] = zonedOf(Date.now(), zone).split('T');
+  const tomorrow = new Date(Date.parse(today) + DAY_MS).toISOString().slice(0, today.length);
   return {
     title: '',
     target_type: 'webhook',
@@ -89,13 +99,13 @@ export function newSubscription(): SubscriptionValues {
     interval: '1',
     byweekday: ['monday'],
     bysetpos: '',
-    start_date: localOf(tomorrow.toISOString()),
+    start_date: `${tomorrow}T09:00`,
     until_date: '',
     dashboard_export_insights: [],
   };
 }
 
-export const subscriptionValues = (one: Subscription): SubscriptionValues => ({
+export const subscriptionValues = (one: Subscription, zone: string): SubscriptionValues => ({
   title: one.title ?? '',
   target_type: one.target_type,
   target_value: one.target_value,
@@ -104,8 +114,8 @@ export const subscriptionValues = (one: Subscription): SubscriptionValues => ({
   interval: String(one.interval),
   byweekday: one.byweekday,
   bysetpos: one.bysetpos === null ? '' : String(one.bysetpos),
-  start_date: localOf(one.start_date),
-  until_date: one.until_date === null ? '' : localOf(one.until_date),
+  start_date: zonedOf(one.start_date, zone),
+  until_date: one.until_date === null ? '' : zonedOf(one.until_date, zone),
   dashboard_export_insights: one.dashboard_export_insights.map(String),
 });
 
@@ -114,7 +124,7 @@ export const hasDays = ({ frequency }: Pick<SubscriptionValues, 'frequency'>): b
   frequency === 'weekly' || frequency === 'monthly';
 
 /** Returns what is sent of a form: all but what is left empty to stay. */
-export function sentSubscription(values: SubscriptionValues) {
+export function sentSubscription(values: SubscriptionValues, zone: string) {
   const { target_type, target_value, notify_secret, frequency, interval, start_date, until_date } = values;
   const byweekday = hasDays(values) ? [...values.byweekday] : [];
   const isPlaced = frequency === 'monthly' && byweekday.length > 0 && values.bysetpos !== '';
@@ -127,7 +137,7 @@ export function sentSubscription(values: SubscriptionValues) {
     interval: Number(interval),
     byweekday,
     bysetpos: isPlaced ? Number(values.bysetpos) : null,
-    start_date: new Date(start_date).toISOString(),
-    until_date: until_date === '' ? null : new Date(until_date).toISOString(),
+    start_date: instantOf(start_date, zone),
+    until_date: until_date === '' ? null : instantOf(until_date, zone),
   };
 }

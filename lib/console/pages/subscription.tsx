@@ -12,6 +12,7 @@ import {
   type SubscriptionValues,
   sentSubscription,
   subscriptionValues,
+  useZone,
   writeSubscription,
 } from '../client/subscriptions.ts';
 import { ActButton } from '../parts/act-button.tsx';
@@ -39,7 +40,8 @@ export default function SubscriptionPage() {
     refetchInterval: polled<unknown>(() => true),
     queryFn: () => readSubscription(project, Number(id)),
   });
-  if (data !== undefined) return <SubscriptionView project={project} seen={data} />;
+  const zone = useZone(project);
+  if (data !== undefined && zone !== undefined) return <SubscriptionView project={project} seen={data} zone={zone} />;
   return (
     <Page title="Subscription">
       {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
@@ -56,9 +58,11 @@ const subjectOf = ({ dashboard, insight }: Subscription): Subject => ({
 interface SubscriptionViewProps {
   readonly project: string;
   readonly seen: Versioned<Subscription>;
+  /** By whose clock its times are. */
+  readonly zone: string;
 }
 
-function SubscriptionView({ project, seen }: SubscriptionViewProps) {
+function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [edited, setEdited] = useState(seen);
@@ -75,10 +79,10 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
     what: 'the subscription',
     read: () => readSubscription(project, id),
     write: (change, over) => {
-      const before = subscriptionValues(over.value);
+      const before = subscriptionValues(over.value, zone);
       const { dashboard_export_insights: chosen } = change;
       return writeSubscription(project, over, {
-        ...changedOf(sentSubscription({ ...before, ...change }), sentSubscription(before)),
+        ...changedOf(sentSubscription({ ...before, ...change }, zone), sentSubscription(before, zone)),
         ...(chosen === undefined ? {} : { dashboard_export_insights: chosen.map(Number) }),
       });
     },
@@ -89,7 +93,7 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
     },
     // An address of a webhook is never told.
     disputed: ({ notify_secret: _secret, target_value: _address, ...change }, theirs) =>
-      disputedFields(change, subscriptionValues(theirs)),
+      disputedFields(change, subscriptionValues(theirs, zone)),
   });
   const switched = useVersionedWrite<Pick<Subscription, 'enabled'>, Subscription>({
     what: 'the subscription',
@@ -113,12 +117,12 @@ function SubscriptionView({ project, seen }: SubscriptionViewProps) {
             label="Edit"
             scope="subscription:write"
             dialogSize="lg"
-            initial={subscriptionValues(value)}
+            initial={subscriptionValues(value, zone)}
             does="Save"
             opened={() => setEdited(seen)}
-            submit={(values) => send(changedOf(values, subscriptionValues(edited.value)), edited)}
+            submit={(values) => send(changedOf(values, subscriptionValues(edited.value, zone)), edited)}
           >
-            {(form) => <SubscriptionFields form={form} insights={known?.insights} />}
+            {(form) => <SubscriptionFields form={form} zone={zone} insights={known?.insights} />}
           </FormDialog>
           <ActButton scope="subscription:write" size="xs" act={() => switched.send({ enabled: !value.enabled }, seen)}>
             {value.enabled ? 'Disable' : 'Enable'}

@@ -8,6 +8,7 @@ import {
   type Subject,
   sentSubscription,
   useSubscriptions,
+  useZone,
 } from '../client/subscriptions.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
@@ -35,11 +36,17 @@ export default function Subscriptions() {
   const subject = subjectOf(view);
   const isAll = Object.keys(subject).length === 0;
   const known = useSubject(project, subject);
+  const zone = useZone(project);
   const { data, error, refetch } = useSubscriptions(project, subject, page, search);
   return (
     <Page
       title={known === undefined ? 'Subscriptions' : `Subscriptions of ${known.name}`}
-      actions={known !== undefined && <NewSubscription project={project} subject={subject} insights={known.insights} />}
+      actions={
+        known !== undefined &&
+        zone !== undefined && (
+          <NewSubscription project={project} subject={subject} zone={zone} insights={known.insights} />
+        )
+      }
     >
       <Stack>
         {known !== undefined && (
@@ -87,10 +94,12 @@ export default function Subscriptions() {
 interface NewSubscriptionProps {
   readonly project: string;
   readonly subject: Subject;
+  /** By whose clock its times are. */
+  readonly zone: string;
   readonly insights: readonly { readonly value: string; readonly label: string }[] | undefined;
 }
 
-function NewSubscription({ project, subject, insights }: NewSubscriptionProps) {
+function NewSubscription({ project, subject, zone, insights }: NewSubscriptionProps) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   return (
@@ -100,7 +109,7 @@ function NewSubscription({ project, subject, insights }: NewSubscriptionProps) {
       variant="filled"
       size="sm"
       dialogSize="lg"
-      initial={newSubscription()}
+      initial={newSubscription(zone)}
       does="Make the subscription"
       submit={async (values) => {
         const chosen = values.dashboard_export_insights.map(Number);
@@ -109,7 +118,7 @@ function NewSubscription({ project, subject, insights }: NewSubscriptionProps) {
             params: { path: { project_id: project } },
             body: {
               ...subject,
-              ...sentSubscription(values),
+              ...sentSubscription(values, zone),
               ...(chosen.length === 0 ? {} : { dashboard_export_insights: chosen }),
             },
           }),
@@ -118,7 +127,7 @@ function NewSubscription({ project, subject, insights }: NewSubscriptionProps) {
         void navigate({ to: `/projects/${project}/subscriptions/${made.id}` });
       }}
     >
-      {(form) => <SubscriptionFields form={form} insights={insights} />}
+      {(form) => <SubscriptionFields form={form} zone={zone} insights={insights} />}
     </FormDialog>
   );
 }

@@ -455,7 +455,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(made).toMatchObject({
       target_type: 'slack',
       bysetpos: -1,
-      start_date: new Date('2030-01-01T08:30').toISOString().replace('.000', ''),
+      start_date: '2030-01-01T08:30:00Z',
       dashboard_export_insights: [insight['id']],
     });
 
@@ -480,6 +480,27 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.getByText('No subscriptions yet.'));
     expect(await page.title()).not.toBe('taken');
     expect(complaints.filter((one) => !/40\d|412/.test(one))).toEqual([]);
+  });
+
+  test('tells times of a subscription by the clock of the project, which says what a Monday is', async () => {
+    const insight = await trend('Mondays');
+    const { page } = await open(at(`/subscriptions?insight=${String(insight['id'])}`), {
+      timezoneId: 'Pacific/Auckland',
+    });
+    await button(page, 'New subscription').click();
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('textbox', { name: 'Address' }).fill('https://hooks.example.com/reports');
+    const from = page.getByLabel('From (UTC)');
+    expect(await from.inputValue()).toMatch(/T09:00$/);
+    await from.fill('2030-01-07T09:00');
+    await page.getByLabel('Until (UTC)').fill('2030-03-04T09:00');
+    await button(dialog, 'Make the subscription').click();
+    await button(page, 'Edit').click();
+    expect(await from.inputValue()).toBe('2030-01-07T09:00');
+    const { body } = await service().call('GET', `${api('/subscriptions/')}?insight=${String(insight['id'])}`);
+    expect(body['results']).toMatchObject([
+      { start_date: '2030-01-07T09:00:00Z', until_date: '2030-03-04T09:00:00Z', byweekday: ['monday'] },
+    ]);
   });
 
   test('shows both versions where somebody else has switched an alert or a subscription meanwhile', async () => {

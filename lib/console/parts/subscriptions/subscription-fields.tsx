@@ -36,12 +36,14 @@ const ADDRESSES = {
 
 interface SubscriptionFieldsProps {
   readonly form: Form<SubscriptionValues>;
+  /** By whose clock its times are. */
+  readonly zone: string;
   /** The insights of a dashboard to choose from; undefined: it is about an insight. */
   readonly insights?: readonly { readonly value: string; readonly label: string }[];
 }
 
 /** The fields of a subscription, and what was refused of them. */
-export function SubscriptionFields({ form, insights }: SubscriptionFieldsProps) {
+export function SubscriptionFields({ form, zone, insights }: SubscriptionFieldsProps) {
   const { values, error } = form;
   const { target_type } = values;
   return (
@@ -99,14 +101,14 @@ export function SubscriptionFields({ form, insights }: SubscriptionFieldsProps) 
       <Group grow align="start">
         <TextInput
           type="datetime-local"
-          label="From"
+          label={`From (${zone})`}
           description="Always at this time of the day."
           required
           {...form.text('start_date')}
         />
         <TextInput
           type="datetime-local"
-          label="Until"
+          label={`Until (${zone})`}
           description="Left empty: without end."
           {...form.text('until_date')}
         />
