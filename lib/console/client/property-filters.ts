@@ -1,5 +1,5 @@
 /** Conditions on properties, as a form has them and as the API takes them. */
-import { chosen, covers, type Json, list, type Option, text } from './json.ts';
+import { chosen, covers, type Json, list, type Option, object, text } from './json.ts';
 import type { Schemas } from './schemas.ts';
 
 type Compared = Exclude<Schemas['QueryFilter'], { readonly type: 'hogql' }>;
@@ -77,9 +77,15 @@ function sentFilter({ type, property, operator, value }: Filter): SentFilter[] {
   return value === '' ? [] : [{ key: property, operator, type, value: OF_ONE.includes(operator) ? value : [value] }];
 }
 
+/** Returns the filters of groups all of which must pass as one list; anything else as it was sent. */
+function ungrouped(sent: unknown): unknown {
+  const { type, values = [] } = object(sent);
+  return type === 'AND' && Array.isArray(values) ? values.flatMap(ungrouped) : sent;
+}
+
 /** Returns what a form says of filters that were sent. It may say less than they do. */
 export const filtersIn = (sent: unknown): readonly Filter[] =>
-  list(sent).map((one, key) => ({
+  list(ungrouped(sent)).map((one, key) => ({
     key,
     type: chosen(PROPERTY_TYPES, one['type'], 'event'),
     property: text(one['key'], ''),
@@ -91,10 +97,12 @@ export const filtersIn = (sent: unknown): readonly Filter[] =>
 const valueOf = ({ operator, value }: Json): unknown => (BARE.some((one) => one === operator) ? undefined : value);
 
 /** Returns filters in a form in which those that say the same are equal: a value alone is a list of one. */
-export const evenFilters = (sent: unknown): unknown =>
-  Array.isArray(sent)
-    ? list(sent).map((one) => ({ ...one, value: valueOf(one) == null ? undefined : [valueOf(one)].flat() }))
-    : sent;
+export function evenFilters(sent: unknown): unknown {
+  const filters = ungrouped(sent);
+  return Array.isArray(filters)
+    ? list(filters).map((one) => ({ ...one, value: valueOf(one) == null ? undefined : [valueOf(one)].flat() }))
+    : filters;
+}
 
 /** Returns the filters that were sent; undefined: a form cannot say all of them. */
 export function wholeFiltersIn(sent: unknown): readonly Filter[] | undefined {

@@ -80,6 +80,18 @@ test.each([
   ['a breakdown by several of one type', { breakdownFilter: { breakdown: ['plan', 'page'], breakdown_type: 'event' } }],
   ['days', { dateRange: { date_from: '2026-01-05', date_to: '2026-01-06' } }],
   ['dates to the end of their day', { dateRange: { date_from: '-7d', date_to: '', explicitDate: false } }],
+  [
+    'groups of filters all of which must pass',
+    {
+      properties: {
+        type: 'AND',
+        values: [
+          { type: 'AND', values: [{ key: 'plan', value: 'pro' }] },
+          { type: 'AND', values: [] },
+        ],
+      },
+    },
+  ],
   ['test accounts that stay', { filterTestAccounts: false }],
   ['no comparison', { compareFilter: { compare: false } }],
   ['no formulas', { trendsFilter: { formula: '', formulas: [], formulaNodes: [], showLegend: false } }],
@@ -118,6 +130,10 @@ test.each([
   ['a comparison', { compareFilter: { compare: true } }],
   ['a sample', { samplingFactor: 0.1 }],
   ['a series with filters', { series: [{ event: 'paid', properties: [{ key: 'plan', value: 'pro' }] }] }],
+  [
+    'a group of filters among others',
+    { properties: { type: 'AND', values: [{ type: 'OR', values: [{ key: 'plan', value: 'pro' }] }] } },
+  ],
   ['a group of filters', { properties: { type: 'OR', values: [{ key: 'plan', value: 'pro' }] } }],
   ['a filter of several values', { properties: [{ key: 'plan', value: ['pro', 'max'] }] }],
   ['a filter by a number', { properties: [{ key: 'plan', value: 5 }] }],
