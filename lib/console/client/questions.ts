@@ -300,6 +300,8 @@ export function questionOf(query: unknown): Question | undefined {
   }));
   const paths = object(source['pathsFilter']);
   const dates = object(source['dateRange']);
+  // A range that is told by its end alone begins, of a retention, so many days before that.
+  if (kind === 'RetentionQuery' && !dates['date_from'] && dates['date_to']) return undefined;
   const nodes: readonly Json[] =
     kind === 'RetentionQuery'
       ? entities

@@ -181,6 +181,11 @@ test.each([
   },
 );
 
+test('the form does not say a retention whose range is told by its end alone', () => {
+  expect(questionOf({ kind: 'RetentionQuery', dateRange: { date_to: '2026-01-06' } })).toBeUndefined();
+  expect(questionOf({ kind: 'RetentionQuery', dateRange: { date_from: '-7d', date_to: '-1d' } })).toBeDefined();
+});
+
 test('the form does not say paths of events of any type', () => {
   expect(questionOf({ kind: 'PathsQuery' })).toBeUndefined();
   expect(questionOf({ kind: 'PathsQuery', pathsFilter: { startPoint: '/', includeEventTypes: null } })).toBeUndefined();
