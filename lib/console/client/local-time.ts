@@ -10,6 +10,7 @@ export function localOf(at: string): string {
   const instant = new Date(at);
   return new Date(instant.getTime() - instant.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, LENGTH);
 }
+
 /** Returns an instant as a field of date and time has it, by the clock of a zone. */
 export const zonedOf = (at: string | number, timeZone: string): string =>
   // Swedes write `2026-01-05 07:00`.
