@@ -1,7 +1,7 @@
 /** Functions that make one value of many rows, by the names that HogQL has for them, each also with `If` behind it. */
 import { allAs, argument, converted, operation } from './build.ts';
 import type { Aggregate, AggregateName } from './expression.ts';
-import { type Expression, isList, isTuple, listOf, type Type } from './expression.ts';
+import { type Expression, isList, isTuple, listOf } from './expression.ts';
 import { condition } from './functions.ts';
 import { refuse } from './refusal.ts';
 
@@ -24,7 +24,15 @@ const plain = (value: Expression, name: string): Expression =>
 const scalar = (value: Expression, name: string): Expression =>
   isList(value.type) || isTuple(value.type)
     ? refuse(`${name}() cannot take ${isTuple(value.type) ? 'a tuple' : 'a list'}`)
-    : plain(value, name);
+    : finite(plain(value, name));
+
+/** A number that counts. An infinite one, as the text `1e400` is read, is as if it were missing: it would hide all others. */
+const finite = (value: Expression): Expression =>
+  value.type !== 'float' || ('operator' in value && value.operator === 'float_of_integer')
+    ? value
+    : operation('finite', [value]);
+
+const float = (value: Expression, name: string): Expression => finite(argument(value, 'float', `${name}()`));
 
 const distinct: AggregateSpec = {
   least: 1,
@@ -51,16 +59,16 @@ const isWhole = ({ type }: Expression): boolean => type === 'integer' || type ==
 
 /** Whole numbers are added exactly, so that what they come to does not go by their order; floats are rounded on the way. */
 const sum = spec(1, (of, name) => {
-  const type: Type = isWhole(given(of, 0)) ? 'integer' : 'float';
-  return { aggregate: type === 'integer' ? 'sum' : 'sum_float', of: allAs(of, type, `${name}()`), type };
+  if (isWhole(given(of, 0))) return { aggregate: 'sum', of: allAs(of, 'integer', `${name}()`), type: 'integer' };
+  return { aggregate: 'sum_float', of: [float(given(of, 0), name)], type: 'float' };
 });
 const avg = spec(1, (of, name) => {
-  const type: Type = isWhole(given(of, 0)) ? 'integer' : 'float';
-  return { aggregate: type === 'integer' ? 'avg' : 'avg_float', of: allAs(of, type, `${name}()`), type: 'float' };
+  if (isWhole(given(of, 0))) return { aggregate: 'avg', of: allAs(of, 'integer', `${name}()`), type: 'float' };
+  return { aggregate: 'avg_float', of: [float(given(of, 0), name)], type: 'float' };
 });
 
 const ofNumber = (aggregate: AggregateName): AggregateSpec =>
-  spec(1, (of, name) => ({ aggregate, of: [argument(given(of, 0), 'float', `${name}()`)], type: 'float' }));
+  spec(1, (of, name) => ({ aggregate, of: [float(given(of, 0), name)], type: 'float' }));
 
 /** Gives back one of the values. */
 const oneOf = (aggregate: AggregateName, isOrdered: boolean): AggregateSpec =>

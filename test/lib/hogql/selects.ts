@@ -129,6 +129,18 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       [['e1', 'e6', 'e5', true]],
     ],
     ["SELECT sum(1), sum(event = 'buy'), sumIf(2, event = 'buy') FROM events", [[6, 2, 4]]],
+    // What is infinite is left out.
+    [
+      "SELECT sum(x), avg(x), min(x), max(x), median(x), varPop(x), argMax(uuid, x) FROM (SELECT uuid, toFloat(multiIf(uuid = 'e1', '1e400', uuid = 'e2', '-1e400', uuid = 'e3', '4', '2')) AS x FROM events) AS one",
+      [[10, 2.5, 2, 4, 2, 0.75, 'e3']],
+    ],
+    [
+      "SELECT uuid, sum(x) OVER (ORDER BY uuid) AS total FROM (SELECT uuid, toFloat(if(uuid = 'e1', '1e400', '2')) AS x FROM events) AS one ORDER BY uuid LIMIT 2",
+      [
+        ['e1', null],
+        ['e2', 2],
+      ],
+    ],
     // Integers are added exactly, in whichever order they come.
     [
       "SELECT avg(x), avgIf(x, uuid != 'e6'), avg(event = 'buy') * 3 FROM (SELECT uuid, event, multiIf(uuid = 'e1', 9007199254740992, uuid = 'e6', -9007199254740992, 1) AS x FROM events) AS one",

@@ -273,6 +273,34 @@ describe('A trend', () => {
     expect(await numberOf("countIf(properties.$browser = 'Chrome') + max(toInt(properties.prop))")).toBe(25);
   });
 
+  it('leaves out a number that is infinite as if it were none', async () => {
+    const events = ['3', '1e400', 5, '-1e400'].map((price) => ({
+      event: 'paid',
+      distinct_id: 'p',
+      timestamp: '2020-01-19T12:00:00Z',
+      properties: { price },
+    }));
+    const paid = await insightWorld({ events }, { now: NOW });
+    const numberOf = async (math: string) =>
+      (
+        await ask(paid, {
+          series: [{ event: 'paid', math, math_property: 'price' }],
+          trendsFilter: { display: 'BoldNumber' },
+        })
+      )[0]?.aggregated_value;
+    expect(await Promise.all(['sum', 'avg', 'min', 'max', 'p99'].map(numberOf))).toEqual([8, 4, 3, 5, 4.98]);
+    const bins = await ask(paid, {
+      series: [{ event: 'paid' }],
+      trendsFilter: { display: 'ActionsTable' },
+      breakdownFilter: { breakdown: 'price', breakdown_histogram_bin_count: 2 },
+    });
+    expect(bins.map(({ label, aggregated_value }) => [label, aggregated_value])).toEqual([
+      ['[3,4]', 1],
+      ['[4,5.01]', 1],
+      ['$$_posthog_breakdown_null_$$', 2],
+    ]);
+  });
+
   it.each([
     [{ series: [{ event: 'a', math: 'sum' }] }, 'needs a property'],
     [{ series: [{ event: 'a', math: 'hogql' }] }, 'needs an aggregate'],
