@@ -179,9 +179,14 @@ const valueIn = async (breakdown: Breakdown, condition: Syntax, range: Range, wo
 const eitherOf = (one: Syntax, other: Syntax): Syntax =>
   JSON.stringify(one) === JSON.stringify(other) ? one : any([one, other]);
 
-/** Throws `Failure` (400) for what PostHog's API has no answer to either. */
+/** Throws `Failure` (400) for what PostHog's API has no answer to either, and for a sum of nothing, where it counts. */
 function checkedModes(filter: RetentionFilter): { readonly isSummed: boolean; readonly isRolling: boolean } {
-  const isSummed = (filter.aggregationType ?? 'count') !== 'count' && filter.aggregationProperty != null;
+  const type = filter.aggregationType ?? 'count';
+  const isSummed = type !== 'count';
+  if (isSummed && (filter.aggregationProperty ?? '') === '') {
+    const detail = `The aggregation '${type}' needs a property, as aggregationProperty.`;
+    invalid('retentionFilter__aggregationProperty', detail);
+  }
   const isRolling = filter.timeWindowMode === '24_hour_windows';
   if (isRolling && filter.cumulative === true) {
     invalid('retentionFilter__cumulative', 'Cumulative retention is not supported for 24 hour windows.');

@@ -191,6 +191,8 @@ describe('a retention query', () => {
   it.each([
     [{ retentionFilter: { cumulative: true, timeWindowMode: '24_hour_windows' } }, /not supported for 24 hour windows/],
     [{ retentionFilter: { cumulative: true, aggregationType: 'sum', aggregationProperty: 'x' } }, /Sums and averages/],
+    [{ retentionFilter: { aggregationType: 'sum' } }, /'sum' needs a property, as aggregationProperty/],
+    [{ retentionFilter: { aggregationType: 'avg', aggregationProperty: null } }, /'avg' needs a property/],
     [{ retentionFilter: { targetEntity: { id: 1, type: 'actions' } } }, /Actions are not supported/],
     [{ retentionFilter: { retentionCustomBrackets: [1, 2] } }, /Brackets of intervals are not supported/],
     [{ samplingFactor: 0.1 }, /Sampling is not supported/],
