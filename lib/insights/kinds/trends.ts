@@ -231,7 +231,8 @@ async function numbersOf(order: number, period: Period, frame: Frame): Promise<r
   const { buckets } = period;
   if (!isTotal && buckets.length === 0) return breakdown === undefined ? [{ value: undefined, data: [] }] : [];
   const { asked, lead } = await askedOf(order, period, frame);
-  const { rows } = await world.rows(totalsQuestion(asked));
+  const { rows, types } = await world.rows(totalsQuestion(asked));
+  checkTotal(types.at(-1), order);
 
   const length = isTotal ? 1 : lead + buckets.length;
   const byValue = new Map<string | undefined, { readonly spot: number; readonly data: number[] }>();
@@ -254,6 +255,15 @@ async function numbersOf(order: number, period: Period, frame: Frame): Promise<r
       const numbers = isOfChanges(asked) ? summedUp(data) : data;
       return { value, data: drawn(isTotal ? numbers : numbers.slice(lead), frame) };
     });
+}
+
+const NUMERIC = /^(?:Nullable\()?(?:U?Int|Float|Bool)/;
+
+/** Throws a `Failure` (400) where the total of a series, an aggregate that a caller wrote, is no number. */
+function checkTotal(type: string | undefined, order: number): void {
+  if (type === undefined || NUMERIC.test(type)) return;
+  const detail = `The aggregate in math_hogql must give a number, not ${type}. Text is read as one by toFloat().`;
+  invalid(`series__${order}__math_hogql`, detail);
 }
 
 const valueAndSpot = ([spot, value]: readonly unknown[]): [value: string, spot: number] => [

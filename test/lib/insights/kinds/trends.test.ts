@@ -304,6 +304,12 @@ describe('A trend', () => {
   it.each([
     [{ series: [{ event: 'a', math: 'sum' }] }, 'needs a property'],
     [{ series: [{ event: 'a', math: 'hogql' }] }, 'needs an aggregate'],
+    ...['max(event)', 'groupArray(event)', 'any(uuid)', 'tuple(count(), 1)', 'max(timestamp)'].map(
+      (math_hogql): [Readonly<Record<string, unknown>>, string] => [
+        { series: [PAGEVIEWS, { event: '$pageview', math: 'hogql', math_hogql }] },
+        'The aggregate in math_hogql must give a number',
+      ],
+    ),
     [{ series: [{ event: 'a', math: 'unique_group' }] }, 'Groups are not supported'],
     [
       { series: [{ ...SUM, math_property_type: 'session_properties' }] },
