@@ -304,13 +304,14 @@ async function toldApart(
   };
 }
 
-/** Returns the numbers as they are drawn: smoothed, and summed up. */
+/** Returns the numbers as they are drawn: summed up, and then smoothed. */
 function drawn(data: readonly number[], { query, isTotal, isCumulative }: Frame): readonly number[] {
   const width = query.trendsFilter?.smoothingIntervals ?? 1;
   if (isTotal) return data;
-  const smooth =
-    width === 1 ? data : data.map((_, n) => Math.floor(mean(data.slice(Math.max(0, n + 1 - width), n + 1))));
-  return isCumulative ? summedUp(smooth) : smooth;
+  const numbers = isCumulative ? summedUp(data) : data;
+  return width === 1
+    ? numbers
+    : numbers.map((_, n) => Math.floor(mean(numbers.slice(Math.max(0, n + 1 - width), n + 1))));
 }
 
 function summedUp(data: readonly number[]): number[] {

@@ -273,6 +273,14 @@ describe('A trend', () => {
     expect(await numberOf("countIf(properties.$browser = 'Chrome') + max(toInt(properties.prop))")).toBe(25);
   });
 
+  it('is summed up before it is smoothed, so that small numbers stay', async () => {
+    const [result] = await ask(await world(), {
+      series: [PAGEVIEWS],
+      trendsFilter: { display: 'ActionsLineGraphCumulative', smoothingIntervals: 3 },
+    });
+    expect(result).toMatchObject({ data: [1, 1, 1, 2, 4, 5, 6, 7, 8, 8, 9], count: 9 });
+  });
+
   it('leaves out a number that is infinite as if it were none', async () => {
     const events = ['3', '1e400', 5, '-1e400'].map((price) => ({
       event: 'paid',
@@ -550,14 +558,15 @@ describe('Trends of random events', () => {
         before.push(...found);
         return number(one.math, before) - known;
       });
+      const isSummed = one.display === 'ActionsLineGraphCumulative';
+      const numbers = isSummed ? data.map((_, n) => sum(data.slice(0, n + 1))) : data;
       const smooth = isTotal
-        ? data
-        : data.map((single, n) => {
-            const window = data.slice(Math.max(0, n + 1 - one.smoothing), n + 1);
+        ? numbers
+        : numbers.map((single, n) => {
+            const window = numbers.slice(Math.max(0, n + 1 - one.smoothing), n + 1);
             return one.smoothing === 1 ? single : Math.floor(sum(window) / window.length);
           });
-      const isSummed = one.display === 'ActionsLineGraphCumulative';
-      return { name, data: isSummed ? smooth.map((_, n) => sum(smooth.slice(0, n + 1))) : smooth };
+      return { name, data: smooth };
     });
   }
 
