@@ -41,6 +41,11 @@ describe('what is sent as properties', () => {
       /the smaller one first/,
     ],
     ['a day that is none', [{ key: 'a', value: '2026-13-01', operator: 'is_date_after' }], '0__value', /takes a date/],
+    ...['2026-02-30', '2025-02-29T10:00:00Z', '2026-04-31 10:00', '2026-04-30T24:00:00Z'].flatMap((value) =>
+      ['is_date_before', 'is_date_after', 'is_date_exact'].map(
+        (operator) => [`${operator} of ${value}`, [{ key: 'a', value, operator }], '0__value', /takes a date/] as const,
+      ),
+    ),
     [
       'a column that events lack',
       [{ type: 'event_metadata', key: 'team', value: 1 }],
