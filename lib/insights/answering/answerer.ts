@@ -3,6 +3,7 @@ import { failureOf } from '../../http/fields.ts';
 import { Failure } from '../../ports/errors.ts';
 import type { Answer } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/kinds.ts';
+import { checkModifiers } from '../kinds/parts/modifiers.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { Looked, Moment, WorldFile, WorldFiles } from './looking-world.ts';
 import type { WorldDatabase } from './world.ts';
@@ -50,6 +51,7 @@ export async function computed(
   const kind = kindOf(query);
   const read = kind.schema.safeParse(query, { reportInput: true });
   if (!read.success) throw within('query', failureOf(read.error));
+  checkModifiers(query, moment.timezone, 'query');
   const world = worlds.world(files, moment, { reads, isRepeated: isTile });
   const answer = await kind.answer(read.data, world);
   const bytes = Buffer.byteLength(JSON.stringify(answer));
