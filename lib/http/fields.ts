@@ -185,8 +185,11 @@ export function timeZone() {
   });
 }
 
+/** Names that ICU has, and `Intl` with it, but no tz database: neither `Temporal` nor Athena knows what they mean. */
+const ICU_ALONE = /^(?:(?:A[CEGRS]|B[ES]|C[ANST]|E[AC]|I[ES]|JS|MI|N[ES]|P[LNRS]|SS|VS)T|SystemV\/.*)$/i;
+
 function isTimeZone(name: string): boolean {
-  if (!/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/.test(name)) return false;
+  if (!/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/.test(name) || ICU_ALONE.test(name)) return false;
   try {
     new Intl.DateTimeFormat('en-US', { timeZone: name }).format(0);
     return true;
