@@ -66,6 +66,8 @@ export async function* removeLeftovers(context: Context, deleted: DeletedTenant)
   const projects: number[] = [];
   for await (const items of pagesOf(table, ranges.projectsOf(organization))) {
     projects.push(...items.map(({ id }) => id));
+    // Before what they hold: as long as SDKs can send, each walk finds something new.
+    for (const token of items.flatMap(tokensOf)) yield* removeRoot(table, keys.projectToken(token));
   }
   yield* removeFromKeys(context, { organization, projects });
   for (const id of projects) yield* removeProject(context, id, isSettled);
@@ -100,7 +102,7 @@ async function* removeRange(table: Table, range: Range, but?: Key): Removals {
   }
 }
 
-/** Removes the item by which the rest was found, now that the rest is gone. */
+/** Removes one item, if it is there: that by which the rest was found, when the rest is gone. */
 async function* removeRoot(table: Table, key: Key): Removals {
   if ((await table.get(key)) === undefined) return;
   await remove(table, [key]);
@@ -181,9 +183,7 @@ async function* forgetExecutions({ workflow }: Context, id: string): Removals {
 async function* removeProject(context: Context, id: number, isSettled: boolean): Removals {
   const isFound = yield* anyOf(removeProjectContent(context, id));
   if (isFound || !isSettled) return;
-  const project = await context.table.get(keys.project(id));
-  const found = project === undefined ? [] : tokensOf(project).map((token) => keys.projectToken(token));
-  await remove(context.table, [keys.project(id), ...found], jobOps('purge', String(id), null));
+  await remove(context.table, [keys.project(id)], jobOps('purge', String(id), null));
   yield;
 }
 

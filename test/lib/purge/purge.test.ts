@@ -7,6 +7,7 @@ import type { OrganizationItem, ProjectItem } from '../../../lib/accounts/organi
 import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
 import { createOrganization, deleteOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createKey, keysOfUser } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { projectTokens } from '../../../lib/capture/tokens.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
@@ -89,6 +90,22 @@ describe('one walk', () => {
     expect(await labels()).toContain('its project');
     expect(await purge(context, { kind: 'organization', id: organization.id })).toEqual({ do: 'rest' });
     expect(await labels()).toEqual(['another', 'both', 'unlimited']);
+  });
+
+  test('comes to its end though SDKs go on sending to the projects of a deleted organization', async () => {
+    const { context, arrive, organization, project } = await deleted();
+    const tokens = projectTokens(context, { believedMs: 0 });
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
+    let walks = 0;
+    let answer: { do: string };
+    do {
+      if ((await tokens.projectOf(project.api_token)) !== null) await arrive(context.clock(), `sent-${walks}`);
+      answer = await purge(context, { kind: 'organization', id: organization.id });
+      context.clock.advance(REST_MS);
+      walks += 1;
+    } while (answer.do !== 'nothing' && walks < 10);
+    expect(answer).toEqual({ do: 'nothing' });
+    expect(await tokens.projectOf(project.api_token)).toBeNull();
   });
 
   test('leaves a run that is being committed its time, and removes its export when that is over', async () => {
