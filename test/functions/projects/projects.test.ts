@@ -1,7 +1,10 @@
+import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
+import { deleteProject, resetToken } from '../../../lib/accounts/organizations/projects/store.ts';
 import { findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { projectTokens } from '../../../lib/capture/tokens.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
+import { Refused } from '../../../lib/ports/table/table.ts';
 import { DAY_MS, SECOND_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
@@ -117,6 +120,17 @@ test('a deleted project is gone at once, a job is left that purges it, and the l
   expect((await service.call('GET', '/api/projects/@current/')).status).toBe(404);
   expect((await create(service)).body).toMatchObject({ id: 2 });
   expect(await names()).toEqual(['Default project']);
+});
+
+test('a project is not deleted beside a token that it got meanwhile', async () => {
+  const { context, service } = await world();
+  const { organization, project } = service;
+  const activityOps = systemActivityOps(context, organization.id);
+  const reset = await resetToken(context, { organization, project }, false, activityOps);
+  await expect(deleteProject(context, { organization, project }, activityOps)).rejects.toThrow(Refused);
+  expect((await service.call('DELETE', '/api/projects/1/')).status).toBe(204);
+  const tokens = projectTokens(context, { believedMs: 0 });
+  for (const { api_token } of [project, reset]) expect(await tokens.projectOf(api_token)).toBeNull();
 });
 
 test('no project is made in an organization that is deleted meanwhile', async () => {

@@ -210,7 +210,10 @@ export async function resetToken(
   return (await table.get(keys.project(id))) as ProjectItem;
 }
 
-/** Hides the project at once, and leaves a job that stops its exports and purges it. Throws as `changeProject`. */
+/**
+ * Hides the project at once, and leaves a job that stops its exports and purges it. Throws as `changeProject`, and
+ * `Refused` when its token was reset meanwhile: the new one would stay.
+ */
 export async function deleteProject(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { organization, project }: ProjectPlace,
@@ -218,10 +221,12 @@ export async function deleteProject(
   ifMatch?: readonly number[],
 ): Promise<void> {
   const now = clock();
+  const { is } = isThere(ifMatch);
+  const unchanged = { is: { ...is, api_token: project.api_token } };
   await changeBriefs(table, organization, (briefs) => ({
     briefs: briefs.filter(({ id }) => id !== project.id),
     ops: [
-      { change: keys.project(project.id), set: { deleted_at: now }, add: { ver: 1 }, if: isThere(ifMatch) },
+      { change: keys.project(project.id), set: { deleted_at: now }, add: { ver: 1 }, if: unchanged },
       ...tokensOf(project).map((token) => ({ remove: keys.projectToken(token) })),
       ...jobOps('purge', String(project.id), now, { kind: 'project' }),
       ...activityOps({ ...aboutProject(project), activity: 'deleted' }),
