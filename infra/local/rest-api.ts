@@ -240,7 +240,10 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     headersTimeout: 10 * SECOND_MS,
     requestTimeout: MINUTE_MS,
   });
-  const listener = (request: IncomingMessage, response: ServerResponse): void => void serve(request, response);
+  const listener = (request: IncomingMessage, response: ServerResponse): void => {
+    request.url = originForm(request.url);
+    void serve(request, response);
+  };
   server
     .on('request', listener)
     .on('checkExpectation', listener)
@@ -256,6 +259,12 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
       clearTimeout(last);
     },
   };
+}
+
+/** Returns the target of a request as a path with its query: a proxy may send it with the host before. */
+function originForm(target = '/'): string {
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, '');
+  return path.startsWith('/') ? path : `/${path}`;
 }
 
 interface Match {

@@ -119,6 +119,20 @@ describe('addresses', () => {
     );
     expect(status).toBe(200);
   });
+
+  test('are the same to the authorizer, absolute or not', async () => {
+    const service = await testService(testContext());
+    for (const target of [
+      `${service.address}/api/organizations/`,
+      '/api/organizations/',
+      'HTTP://x/api/organizations',
+    ]) {
+      const answer = await raw(service.address, get(target, [`Authorization: Bearer ${service.key}`]));
+      expect([target, answer.status]).toEqual([target, 200]);
+    }
+    const { body } = await raw(service.address, get('*', [`Authorization: Bearer ${service.key}`]));
+    expect(JSON.parse(body)).toEqual(NO_ENDPOINT);
+  });
 });
 
 describe('what is not a proper request', () => {
