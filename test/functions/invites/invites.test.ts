@@ -168,6 +168,18 @@ test('of two accepted at once one makes the member', async () => {
   expect(await findOrganization(context.table, service.organization.id)).toMatchObject({ members: 2 });
 });
 
+test('with one that is accepted all others to the same address end, so that who is removed is out', async () => {
+  const { service, user, key, levelNow } = await world();
+  const [first, second] = [await invite(service), await invite(service, { level: admin })];
+  const another = await invite(service, { target_email: 'another@example.com' });
+  expect((await service.call('POST', accepting(first), { key })).status).toBe(201);
+  const removed = await service.call('DELETE', `/api/organizations/${service.organization.id}/members/${user.uuid}/`);
+  expect(removed.status).toBe(204);
+  expect((await service.call('POST', accepting(second), { key })).status).toBe(404);
+  expect(await levelNow()).toBeUndefined();
+  expect((await service.call('GET', path(service))).body).toMatchObject({ count: 1, results: [another.body] });
+});
+
 test('a key that is limited to other organizations does not join', async () => {
   const { context, service, user } = await world();
   const other = await createOrganization(context, { name: 'Other', owner: user });

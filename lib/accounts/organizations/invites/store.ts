@@ -1,7 +1,8 @@
 import type * as z from 'zod';
 import type { Context } from '../../../ports/context.ts';
 import { fail, invalid } from '../../../ports/errors.ts';
-import { keys, places } from '../../../ports/table/keys.ts';
+import { keys, places, ranges } from '../../../ports/table/keys.ts';
+import { listAll } from '../../../ports/table/list-all.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { systemActivityOps } from '../../activity/ops.ts';
@@ -96,20 +97,36 @@ export async function removeInvite(table: Table, item: InviteItem, activityOps: 
   ]);
 }
 
+/** So many others end in the transaction of the membership, which has 100 ops. */
+const MAX_OTHERS = 90;
+
+/** Returns the open invitations of the organization to the same address, beside this one. */
+async function othersLike(table: Table, { id, organization_id, target_email }: InviteItem): Promise<InviteItem[]> {
+  const open = await listAll(table, ranges.invitationsOf(organization_id));
+  return open.filter((one) => one.id !== id && one.target_email === target_email).slice(0, MAX_OTHERS);
+}
+
 /**
- * Makes the user a member as the invitation says, and ends it. Throws a 400 when they are a member already; a 404 when
- * the organization is gone, the invitation was taken back or accepted, or who invited may not give this level any more.
+ * Makes the user a member as the invitation says, and ends it and all others to them: else whoever is removed again
+ * could come back by one of these. Throws a 400 when they are a member already; a 404 when the organization is gone, the
+ * invitation was taken back or accepted, or who invited may not give this level any more.
  */
 export async function acceptInvite(
   context: Pick<Context, 'table' | 'clock' | 'newId'>,
-  { id, organization_id, level, created_by }: InviteItem,
+  invite: InviteItem,
   user: UserItem,
   idempotencyOps: readonly Op[] = [],
-  activityOps: ActivityOps = systemActivityOps(context, organization_id),
+  activityOps: ActivityOps = systemActivityOps(context, invite.organization_id),
 ): Promise<MembershipItem> {
-  const organization = (await findOrganization(context.table, organization_id)) ?? fail('not_found');
+  const { id, organization_id, level, created_by } = invite;
+  const [organization, others] = await Promise.all([
+    findOrganization(context.table, organization_id),
+    othersLike(context.table, invite),
+  ]);
+  if (organization === undefined) fail('not_found');
   const also: Op[] = [
     { remove: keys.invitation(id), if: { is: { id } } },
+    ...others.map((one): Op => ({ remove: keys.invitation(one.id) })),
     { check: keys.membership(created_by, organization_id), if: { is: { level: giversOf(level) } } },
     ...idempotencyOps,
   ];
