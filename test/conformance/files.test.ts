@@ -300,6 +300,23 @@ describe('a runFiles on S3', () => {
     expect(removed.flat().map((object) => object?.Key)).toEqual([...page(0), ...page(600)].map(({ Key }) => Key));
   });
 
+  test('tells one file that is not removed for now from one that may not be', async () => {
+    const client = new S3Client({ region: 'us-east-1' });
+    const s3 = mockClient(client)
+      .on(HeadObjectCommand)
+      .resolves({ ContentLength: 1 })
+      .on(ListObjectsV2Command)
+      .resolves({});
+    const removal = (Code: string): Promise<void> => {
+      s3.on(DeleteObjectsCommand).resolves({ Errors: [{ Key: 'a', Code, Message: 'No.' }] });
+      return s3Files({ client, bucket: 'files' }).remove('a');
+    };
+    for (const passes of ['InternalError', 'SlowDown', 'ServiceUnavailable'])
+      await expect(removal(passes)).rejects.toThrow(Transient);
+    await expect(removal('AccessDenied')).rejects.not.toThrow(Transient);
+    await expect(removal('AccessDenied')).rejects.toThrow('S3 did not remove a: AccessDenied No.');
+  });
+
   test('says what passes, what does not, and never that a file is not there when it cannot know', async () => {
     const client = new S3Client({ region: 'us-east-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
     const s3 = mockClient(client);

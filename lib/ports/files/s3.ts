@@ -15,10 +15,12 @@ import {
   HeadObjectCommand,
   paginateListObjectsV2,
   type S3Client,
+  type _Error as S3Error,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { orTransient } from '../aws-failures.ts';
+import { Transient } from '../errors.ts';
 import type { FileStore } from './files.ts';
 import { partsOf } from './path.ts';
 
@@ -98,7 +100,7 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
         const Objects = found.slice(at, at + MAX_REMOVED);
         const command = new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } });
         const { Errors: [error] = [] } = await sent(client.send(command));
-        if (error !== undefined) throw new Error(`S3 did not remove ${error.Key}: ${error.Code} ${error.Message}`);
+        if (error !== undefined) throw notRemoved(error);
       }
     },
     address: (path) => `${root}${keyOf(path)}`,
@@ -106,6 +108,14 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
 }
 
 const sent = <T>(call: Promise<T>): Promise<T> => orTransient('S3', call);
+
+/** What may pass, as S3 says it of one object in an answer that is no failure; the client tries none of that again. */
+const PASSING: ReadonlySet<string | undefined> = new Set(['InternalError', 'SlowDown', 'ServiceUnavailable']);
+
+function notRemoved({ Key, Code, Message }: S3Error): Error {
+  const text = `S3 did not remove ${Key}: ${Code} ${Message}`;
+  return PASSING.has(Code) ? new Transient(text) : new Error(text);
+}
 
 /** Returns the path itself. Throws `TypeError` when it is none. */
 const keyOf = (path: string): string => partsOf(path).join('/');
