@@ -297,6 +297,8 @@ export const CONSTRUCTS: Readonly<Record<string, readonly Construct[]>> = {
     ["event !~ 'page'", false],
     ["extract('id=17;x', 'id=([0-9]+)')", '17'],
     ["extract('id=17', '[0-9]+')", '17'],
+    ["extract('id=17;x', 'id=(?P<id>[0-9]+)')", '17'],
+    ["replaceRegexpAll('a1b22', '(?<n>[0-9]+)', '<\\\\1>')", 'a<1>b<22>'],
     ["extract('none', '[0-9]+')", ''],
     ["event LIKE '%page%'", true],
     ["event NOT LIKE '%page%'", false],
