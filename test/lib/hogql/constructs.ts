@@ -304,6 +304,8 @@ export const CONSTRUCTS: Readonly<Record<string, readonly Construct[]>> = {
     ["event NOT LIKE '%page%'", false],
     ["event ILIKE '%PAGE_iew'", true],
     ["event NOT ILIKE '%PAGE%'", false],
+    ["'ΟΔΟΣ' ILIKE '%ΟΔΟΣ%'", true],
+    ["'İstanbul' ILIKE 'İSTANBUL'", true],
     ["'100%' LIKE '100\\\\%'", true],
     ["like(event, 'page')", false],
     ["notLike(event, 'page')", true],
