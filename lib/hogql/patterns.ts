@@ -148,7 +148,7 @@ const CODES: Readonly<Record<string, readonly FormatPiece[]>> = {
 
 /** A date's format, by the codes that ClickHouse shares with MySQL. */
 export function checkedFormat(source: string): FormatPiece[] {
-  if (source.length > MAX_PATTERN) refuse(`A format is at most ${MAX_PATTERN} characters long`);
+  if (source === '' || source.length > MAX_PATTERN) refuse(`A format is 1 to ${MAX_PATTERN} characters long`);
   return [...source.matchAll(/%([^]?)|[^%]+/gu)].flatMap(([piece, code]): readonly FormatPiece[] =>
     code === undefined
       ? [{ text: piece }]
