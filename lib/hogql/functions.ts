@@ -87,6 +87,10 @@ export function arithmetic(of: readonly Expression[], name: string, whole: Opera
   return operation(isWhole ? whole : float, allAs(of, type, name));
 }
 
+/** A number without its fraction. */
+const wholePart = (number: Expression): Expression =>
+  number.type === 'float' ? operation('truncated_float', [number]) : number;
+
 const counting = (whole: Operator, float: Operator, count: number): FunctionSpec =>
   exactly(count, (of, name) => arithmetic(of, `${name}()`, whole, float));
 
@@ -440,7 +444,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   minus: counting('subtract', 'subtract_float', 2),
   multiply: counting('multiply', 'multiply_float', 2),
   divide: simple('divide', 'float', 'float'),
-  intDiv: simple('divide_whole', 'integer', 'integer'),
+  intDiv: exactly(2, (of, name) => wholePart(arithmetic(of, `${name}()`, 'divide_whole', 'divide'))),
   modulo: counting('modulo', 'modulo_float', 2),
   negate: exactly(1, (of, name) =>
     arithmetic([integerConstant(0), given(of, 0)], `${name}()`, 'subtract', 'subtract_float'),
