@@ -273,7 +273,7 @@ const PASSING: readonly Unit[] = ['second', 'minute', 'hour'];
 
 /** A time that is so many units later; a date stays one where the unit is whole days. */
 export function shifted(value: Expression, count: Expression, unit: Unit, isBack: boolean, name: string): Expression {
-  const n = argument(count, 'integer', name);
+  const n = argument(wholePart(count), 'integer', name);
   const by = isBack ? operation('subtract', [integerConstant(0), n]) : n;
   const isOfClock = !PASSING.includes(unit);
   if (value.type === 'date' && isOfClock)

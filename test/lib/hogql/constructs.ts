@@ -441,6 +441,8 @@ export const CONSTRUCTS: Readonly<Record<string, readonly Construct[]>> = {
     ['timestamp - INTERVAL 1 WEEK', '2025-12-31T13:20:45.678901Z'],
     ["toDate('2026-01-31') + INTERVAL 1 MONTH", '2026-02-28'],
     ['addSeconds(timestamp, 5)', time('07T13:20:50.678901')],
+    ['addSeconds(timestamp, 5.9)', time('07T13:20:50.678901')],
+    ['addDays(timestamp, -1.5)', time('06T13:20:45.678901')],
     ['addMinutes(timestamp, 1)', time('07T13:21:45.678901')],
     ['addHours(timestamp, 1)', time('07T14:20:45.678901')],
     ['addDays(timestamp, 1)', time('08T13:20:45.678901')],
