@@ -554,7 +554,10 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   JSONExtractFloat: json('json_scalar', (found) =>
     otherwise(converted(found, 'float', ''), { constant: '0', type: 'float' }),
   ),
-  JSONExtractBool: json('json_raw', (found) => equal([converted(found, 'text', ''), textConstant('true')], '')),
+  JSONExtractBool: json('json_raw', (found) => {
+    const text = converted(found, 'text', '');
+    return otherwise(converted(converted(text, 'integer', ''), 'boolean', ''), equal([text, textConstant('true')], ''));
+  }),
   JSONExtractRaw: json('json_raw', (found) => otherwise(converted(found, 'text', ''), textConstant(''))),
   JSONExtractArrayRaw: json('json_elements', (found) => otherwise(found, operation('list', []))),
   JSONHas: json('json_has'),
