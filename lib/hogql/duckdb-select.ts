@@ -16,6 +16,8 @@ const WINDOWS: Readonly<Partial<Record<Window['window'], PrintedWindow>>> = {
   sum_float: ([x], over) => `sum(${x}) OVER (${over})`,
   avg_float: ([x], over) => `avg(${x}) OVER (${over})`,
   any: ([x], over) => `any_value(${x}) OVER (${over})`,
+  first_value: ([x], over) => `first_value(${x} IGNORE NULLS) OVER (${over})`,
+  last_value: ([x], over) => `last_value(${x} IGNORE NULLS) OVER (${over})`,
   quantile: ([x], over, { at }) => `quantile_cont(${x}, ${at}) OVER (${over})`,
   list: ([x], over) => `coalesce(list(${x}) FILTER (WHERE ${x} IS NOT NULL) OVER (${over}), [])`,
   stddev_pop: momentOver('stddev_pop'),

@@ -102,6 +102,8 @@ const WINDOWS: Readonly<Partial<Record<Window['window'], PrintedWindow>>> = {
   avg: ([x], over) => `CAST(sum(${wide(x)}) OVER (${over}) AS double) / count(${x}) OVER (${over})`,
   avg_float: ([x], over) => `avg(${x}) OVER (${over})`,
   any: ([x], over) => `arbitrary(${x}) OVER (${over})`,
+  first_value: ([x], over) => `first_value(${x}) IGNORE NULLS OVER (${over})`,
+  last_value: ([x], over) => `last_value(${x}) IGNORE NULLS OVER (${over})`,
   quantile: ([x], over, { at = 0.5 }) => quantileOf(`array_sort(${listOver(x, over)})`, at),
   list: ([x], over) => listOver(x, over),
   stddev_pop: momentOver('stddev_pop'),

@@ -55,6 +55,7 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
   [/\bcardinality\(/g, 'len('],
   [/\barbitrary\(/g, 'any_value('],
   [/\bis_finite\(/g, 'isfinite('],
+  [/\) IGNORE NULLS OVER/g, ' IGNORE NULLS) OVER'],
   [/\btruncate\(/g, 'trunc('],
   [/\blength\(to_utf8\(/g, 'octet_length(to_utf8('],
   [/\b(\w+) -> /g, 'lambda $1: '],

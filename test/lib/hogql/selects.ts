@@ -411,6 +411,14 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
         ['e1', 'e3'],
       ],
     ],
+    [
+      'SELECT first_value(toFloat(properties.price)) OVER (ORDER BY uuid DESC), last_value(properties.browser) OVER (ORDER BY uuid) FROM events ORDER BY uuid DESC LIMIT 3',
+      [
+        [null, 'Chrome "x"'],
+        [20, 'Chrome "x"'],
+        [20, 'Chrome "x"'],
+      ],
+    ],
     ['SELECT sum(count()) OVER (ORDER BY event) FROM events GROUP BY event ORDER BY event', [[2], [6]]],
     [
       `SELECT min(timestamp) OVER (PARTITION BY person_id ORDER BY timestamp RANGE BETWEEN 1 FOLLOWING AND ${HOUR_US} FOLLOWING) FROM events ORDER BY uuid LIMIT 3`,
