@@ -47,7 +47,8 @@ export async function dashboardAnswer(
     resultsOf(context, live, asking, context),
   ]);
   const body = dashboardDetailObject({ stored, insights }, results, rightsOf(summary, tenant.membership), userOf);
-  return new Answer(body, { version: summary.ver, isComputed: results.size > 0 });
+  // Its version tells of its tiles, not of what their insights are called, ask and answer.
+  return new Answer(body, { version: summary.ver, isComputed: insights.size > 0 });
 }
 
 /** Returns what a dashboard says of the queries of its insights; what is given takes the place of it. */

@@ -347,7 +347,11 @@ export async function insightAnswer(
 ): Promise<Answer<z.input<typeof Insight>>> {
   const [body] = await insightObjects(context, [found], { member: tenant.membership, user });
   const shown = body ?? failUnseen();
-  if (asked === null) return new Answer(shown, { version: found.item.ver });
+  const version = found.item.ver;
+  // Dashboards that take it up or leave it out change it without a new version.
+  const isOnDashboards = found.tiles.length > 0;
+  if (asked === null) return new Answer(shown, { version, isComputed: isOnDashboards });
   const result = await resultOf(context, found.item, { project: placeIn(tenant).project, ...asked }, context);
-  return new Answer({ ...shown, ...result }, { version: found.item.ver, isComputed: result.last_refresh !== null });
+  const isComputed = isOnDashboards || result.last_refresh !== null;
+  return new Answer({ ...shown, ...result }, { version, isComputed });
 }

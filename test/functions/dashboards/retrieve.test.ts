@@ -67,3 +67,13 @@ test("somebody else's name is one more, once a minute", async () => {
   expect(await found(id)).toMatchObject({ created_by: { uuid: member.uuid } });
   expect(table.counted()).toBeGreaterThan(1);
 });
+
+test('a dashboard whose insight has another name since is told anew to whoever knows its version', async () => {
+  const { dashboard, insight, call } = await dashboards();
+  const { id: shown } = await insight({ name: 'Visitors' });
+  const { id } = await dashboard({ tiles: [{ insight: shown }] });
+  const tag = (await call('GET', `/dashboards/${id}/`)).headers.get('etag') ?? '';
+  await call('PATCH', `/insights/${shown}/`, { name: 'Readers' });
+  const again = await call('GET', `/dashboards/${id}/`, undefined, { headers: { 'If-None-Match': tag } });
+  expect(again).toMatchObject({ status: 200, body: { tiles: [{ insight: { name: 'Readers' } }] } });
+});

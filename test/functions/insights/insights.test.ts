@@ -385,3 +385,12 @@ test('a change is two round trips: the caller beside the insight, one write', as
   await patch(world, id, { name: 'x' });
   expect(world.table.counted()).toBe(2);
 });
+
+test.each(['', '?basic=true'])('put on a dashboard it is told anew to whoever knows its version%s', async (asked) => {
+  const { dashboard, insight, call } = await dashboards();
+  const { id } = await insight();
+  const tag = (await call('GET', `/insights/${id}/${asked}`)).headers.get('etag') ?? '';
+  const board = await dashboard({ tiles: [{ insight: id }] });
+  const again = await call('GET', `/insights/${id}/${asked}`, undefined, { headers: { 'If-None-Match': tag } });
+  expect(again).toMatchObject({ status: 200, body: { dashboards: [board.id] } });
+});
