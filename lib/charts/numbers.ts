@@ -42,9 +42,10 @@ const DURATION_UNITS = [
   [60, 'min'],
 ] as const;
 
-/** Returns a duration in its two greatest units: `2 h 5 min`, `1.5 s`. */
+/** Returns a duration in its two greatest units: `2 h 5 min`, `1.5 s`, `20 ms`. */
 export function duration(seconds: number): string {
   if (seconds < 0) return `-${duration(-seconds)}`;
+  if (seconds > 0 && seconds < 0.9995) return `${plain(seconds * 1000, seconds < 0.01 ? 2 : 0)} ms`;
   if (seconds < 60) return `${plain(seconds, seconds < 10 ? 1 : 0)} s`;
   let rest = Math.round(seconds);
   const parts: string[] = [];

@@ -162,6 +162,9 @@ test.each([
 
 test.each([
   [0, '0 s'],
+  [0.00025, '0.25 ms'],
+  [0.02, '20 ms'],
+  [0.9996, '1 s'],
   [1.25, '1.3 s'],
   [59.6, '60 s'],
   [60, '1 min'],
@@ -170,6 +173,15 @@ test.each([
   [-90, '-1 min 30 s'],
 ])('%p seconds are %s', (seconds, text) => {
   expect(duration(seconds)).toBe(text);
+});
+
+test('no two lines of a picture of short times are written alike', () => {
+  const query = { kind: 'TrendsQuery', trendsFilter: { aggregationAxisFormat: 'duration_ms' } };
+  const [, axis] =
+    /<svg class="y-axis"(.*?)<\/svg>/s.exec(
+      figure(chartOf(query, { results: [trend('Loading', [22, 18])] })).toString(),
+    ) ?? [];
+  expect(axis?.match(/[^<>]+(?=<\/text>)/g)).toEqual(['0 s', '5 ms', '10 ms', '15 ms', '20 ms', '25 ms']);
 });
 
 describe('colours', () => {
