@@ -13,7 +13,7 @@ import { keys } from '../ports/table/keys.ts';
 import { type Op, Refused, type Table, type Value } from '../ports/table/table.ts';
 import { untilWritten } from '../ports/table/until-written.ts';
 import { indexPlace, newItems, numbersFor, tileItem } from './create.ts';
-import { objectText } from './fields.ts';
+import { filtersText, objectText } from './fields.ts';
 import { dashboardsOf, tilesOfInsight } from './insights/tiles.ts';
 import {
   type DashboardChanges,
@@ -167,7 +167,7 @@ function summaryChange(summary: DashboardItem, patch: DashboardChanges, now: num
 
 /** Returns what a PATCH sets of the detail. */
 function detailChange({ filters, variables, delete_insights }: DashboardChanges): Readonly<Record<string, Value>> {
-  const [filterText, variableText] = [objectText(filters), objectText(variables)];
+  const [filterText, variableText] = [filtersText(filters), objectText(variables)];
   return {
     ...(filterText === undefined ? {} : { filters: filterText }),
     ...(variableText === undefined ? {} : { variables: variableText }),

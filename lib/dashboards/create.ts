@@ -15,7 +15,7 @@ import { nextNumber } from '../ports/table/sequence.ts';
 import type { Op, Table } from '../ports/table/table.ts';
 import { DAY_MS } from '../ports/units.ts';
 import { dataRange } from './data-range.ts';
-import { objectText } from './fields.ts';
+import { filtersText, objectText } from './fields.ts';
 import { seenInsights } from './insights/visibility.ts';
 import {
   type DashboardDetailItem,
@@ -81,7 +81,7 @@ export async function createDashboard(
     use_template,
     use_dashboard,
     delete_insights: input.delete_insights ?? false,
-    filters: objectText(input.filters) ?? objectText(await templateFilters(context, creator, template)) ?? '{}',
+    filters: filtersText(input.filters) ?? objectText(await templateFilters(context, creator, template)) ?? '{}',
     variables: objectText(input.variables) ?? '{}',
     tiles,
   };
@@ -125,7 +125,7 @@ export async function createFromTemplate(
     use_template: '',
     use_dashboard: null,
     delete_insights: false,
-    filters: objectText(template.dashboard_filters) ?? '{}',
+    filters: filtersText(template.dashboard_filters, 'template__dashboard_filters') ?? '{}',
     variables: '{}',
     tiles: tilesOfTemplate(template, null),
   };

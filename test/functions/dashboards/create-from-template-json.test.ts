@@ -145,6 +145,10 @@ test('a body without a template, or with something else, is refused', async () =
   expect(told(await call('POST', PATH, { template: big }))).toEqual(
     bad('An insight may hold at most 100 KB.', 'tiles'),
   );
+  const mistyped = { ...TEMPLATE, dashboard_filters: { date_from: 7 } };
+  expect(told(await call('POST', PATH, { template: mistyped }))).toEqual(
+    bad('Not a valid string.', 'template__dashboard_filters__date_from'),
+  );
   const odd = `{"template":${JSON.stringify(TEMPLATE).replace('"Mine"', '"\\ud800"')}}`;
   expect((await call('POST', PATH, odd)).status).toBe(400);
   const number = JSON.stringify({ template: { ...TEMPLATE, tiles: [{ type: 'INSIGHT', query: 'N' }] } }).replace(

@@ -120,6 +120,12 @@ test.each([
   [{ tags: ['x'.repeat(256)] }, bad('Ensure this field has no more than 255 characters.', 'tags__0', 'max_length')],
   [{ filters: [1] }, bad('Filters must be a dictionary')],
   [{ filters: 'x' }, bad('Filters must be a dictionary')],
+  [{ filters: { properties: [], date_from: 7 } }, bad('Not a valid string.', 'filters__date_from')],
+  [{ filters: { properties: 'x' } }, bad('Invalid input.', 'filters__properties')],
+  [
+    { filters: { breakdown_filter: [] } },
+    bad('Invalid data. Expected a dictionary, but got list.', 'filters__breakdown_filter'),
+  ],
   [{ variables: 1 }, bad('Filters must be a dictionary')],
   [{ filters: { a: ['\u0000'] } }, bad('Null characters are not allowed.', null, 'null_characters_not_allowed')],
   [{ use_template: null }, bad('This field may not be null.', 'use_template', 'null')],

@@ -48,6 +48,9 @@ test('filters are replaced as a whole; null and {} are passed over, as with Post
   expect(told(await call('PATCH', `/dashboards/${id}/`, { name: 'X', filters: [] }))).toEqual(
     bad('Filters must be a dictionary'),
   );
+  expect(told(await call('PATCH', `/dashboards/${id}/`, { filters: { date_to: ['-1d'] } }))).toEqual(
+    bad('Not a valid string.', 'filters__date_to'),
+  );
   expect((await call('GET', `/dashboards/${id}/`)).body).toMatchObject({
     name: '',
     filters: { c: 3 },
