@@ -44,6 +44,8 @@ interface GridRow {
   readonly name: string;
   /** The first is the cohort's size. A cell that is null lies in the future. */
   readonly counts: readonly (number | null)[];
+  /** What is summed or averaged of those persons, where that is asked: it is shown in the place of their share. */
+  readonly amounts?: readonly (number | null)[];
 }
 
 /** Steps from one place to the next. */

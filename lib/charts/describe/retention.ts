@@ -1,6 +1,6 @@
 /** Retention as a grid of cohorts. */
 import { counted, type Describer, NO_DATA, nothing } from './describer.ts';
-import { breakdownName, list, number, object, objects, text } from './read.ts';
+import { breakdownName, number, object, objects, text } from './read.ts';
 
 const MAX_ROWS = 60;
 
@@ -10,11 +10,13 @@ export const describeRetention: Describer = (query, { results }) => {
     cohorts.map((row, at) => {
       const date = text(row['date'])?.slice(0, 10);
       const label = text(row['label']) ?? date ?? '';
-      const counts = list(row['values']).map((cell) => number(object(cell)['count']));
+      // Rows are padded with zeros: what lies behind the interval of the last row was not counted, or has not been yet.
+      const cells = objects(row['values']).map((cell, ahead) => (at + ahead >= cohorts.length ? {} : cell));
+      const isSummed = cells.some((cell) => cell['aggregation_value'] !== undefined);
       return {
         name: [value, date === undefined ? label : `${label}, ${date}`].filter((part) => part !== null).join(' · '),
-        // Rows are padded with zeros: what lies behind the interval of the last row was not counted, or has not been yet.
-        counts: counts.map((count, ahead) => (at + ahead >= cohorts.length ? null : count)),
+        counts: cells.map((cell) => number(cell['count'])),
+        ...(isSummed ? { amounts: cells.map((cell) => number(cell['aggregation_value'])) } : {}),
       };
     }),
   );
@@ -26,7 +28,7 @@ export const describeRetention: Describer = (query, { results }) => {
     picture: { type: 'grid', rows: rows.slice(0, MAX_ROWS), columns },
     table: {
       columns: ['Cohort', ...columns],
-      rows: rows.map(({ name, counts }) => [name, ...columns.map((_, at) => counts[at] ?? null)]),
+      rows: rows.map(({ name, counts, amounts = counts }) => [name, ...columns.map((_, at) => amounts[at] ?? null)]),
     },
     summary: `Retention of ${counted(rows.length, 'cohort', 'cohorts')}.`,
     note:

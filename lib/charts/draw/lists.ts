@@ -1,7 +1,7 @@
 /** Pictures that are tables of themselves: rankings, funnels, retention, large numbers. */
 import { html, type Markup, trusted } from '../../http/markup.ts';
 import type { Picture } from '../chart.ts';
-import { duration, fullNumber, PERCENT, shortNumber } from '../numbers.ts';
+import { duration, fullNumber, PERCENT, PLAIN, shortNumber } from '../numbers.ts';
 import { round } from './scale.ts';
 
 type Of<T extends Picture['type']> = Extract<Picture, { readonly type: T }>;
@@ -72,18 +72,21 @@ const share = (value: number): string => fullNumber(value * 100, { ...PERCENT, d
 /** Cells of a grid have so many shades. */
 export const SHADES = 10;
 
-/** Returns cohorts and the share of each that came back, shaded by it. */
+/** Returns cohorts and the share of each that came back, shaded by it; or what was summed of them, by its share of the first. */
 export function gridMarkup({ rows, columns }: Of<'grid'>): Markup {
   return html`<div class="wide" role="region" aria-label="Retention" tabindex="0"><table class="cohorts">
 <thead><tr><th scope="col">Cohort</th><th scope="col" class="n">Size</th>${columns.map((column) => html`<th scope="col" class="n">${column}</th>`)}</tr></thead><tbody>
-${rows.map(({ name, counts }) => {
+${rows.map(({ name, counts, amounts }) => {
   const size = counts[0] ?? 0;
   return html`<tr><th scope="row"><bdi>${name}</bdi></th><td class="n">${size.toLocaleString('en')}</td>${columns.map(
     (_, at) => {
       const count = counts[at] ?? null;
       if (count === null || size === 0) return html`<td></td>`;
-      const part = count / size;
-      return html`<td class="n h${Math.min(SHADES, Math.round(part * SHADES))}" title="${count.toLocaleString('en')}">${share(part)}</td>`;
+      const amount = amounts?.[at];
+      const part = amounts === undefined ? count / size : (amount ?? 0) / (amounts[0] || 1);
+      const shade = Math.max(0, Math.min(SHADES, Math.round(part * SHADES)));
+      const shown = typeof amount === 'number' ? shortNumber(amount, PLAIN) : share(part);
+      return html`<td class="n h${shade}" title="${count.toLocaleString('en')}">${shown}</td>`;
     },
   )}</tr>
 `;

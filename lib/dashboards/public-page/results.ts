@@ -95,6 +95,7 @@ async function renew(
 /** Members of results that anybody may see. Others say what was asked: filters, properties, expressions, persons. */
 const PUBLIC_MEMBERS: ReadonlySet<string> = new Set([
   'aggregated_value',
+  'aggregation_value',
   'average_conversion_time',
   'bins',
   'breakdown',

@@ -369,6 +369,13 @@ describe('results', () => {
     for (const secret of ['secret', 'alert(4)', 'TrendsQuery']) expect(`${text}${data}`).not.toContain(secret);
   });
 
+  test('of retention have its sums, as members see them', async () => {
+    const values = [{ count: 4, label: 'Day 0', aggregation_value: 99.5 }];
+    const world = await shown(() => [{ label: 'Day 0', values }]);
+    const { body } = await look(world, `/shared/${world.token}.json`);
+    expect(body).toMatchObject({ dashboard: { tiles: [{}, { insight: { result: [{ values }] } }, {}] } });
+  });
+
   test('come from the cache: what may not be true any more is asked for behind, once in a while', async () => {
     const world = await shown();
     world.context.clock.set(NOW + 5_000);

@@ -221,6 +221,38 @@ describe('retention', () => {
     });
   });
 
+  test('of sums has these, and how many persons they are of', () => {
+    const values = (cells: readonly (readonly [number, number])[]) =>
+      cells.map(([count, aggregation_value]) => ({ count, aggregation_value }));
+    const results = [
+      {
+        label: 'Day 0',
+        values: values([
+          [5, 120.5],
+          [2, 40],
+        ]),
+      },
+      {
+        label: 'Day 1',
+        values: values([
+          [3, 0],
+          [0, 0],
+        ]),
+      },
+    ];
+    const { picture, table } = chartOf({ kind: 'RetentionQuery' }, { results });
+    expect(picture).toMatchObject({
+      rows: [
+        { counts: [5, 2], amounts: [120.5, 40] },
+        { counts: [3, null], amounts: [0, null] },
+      ],
+    });
+    expect(table.rows).toEqual([
+      ['Day 0', 120.5, 40],
+      ['Day 1', 0, null],
+    ]);
+  });
+
   test('that is padded with zeros does not say that nobody will come', () => {
     const values = (counts: readonly number[]) => counts.map((count) => ({ count }));
     const results = [

@@ -175,6 +175,23 @@ test.each([
   expect(duration(seconds)).toBe(text);
 });
 
+test('a cell of a retention of sums shows its sum, and an average that grows is as dark as the first', () => {
+  const values = [
+    [5, 120.5],
+    [2, 241],
+    [1, -3],
+  ].map(([count, aggregation_value]) => ({ count, aggregation_value }));
+  const results = [values, [], []].map((cells, at) => ({ label: `Day ${at}`, values: cells }));
+  const cells = figure(chartOf({ kind: 'RetentionQuery' }, { results }))
+    .toString()
+    .match(/<td class="n h.*?<\/td>/g);
+  expect(cells).toEqual([
+    '<td class="n h10" title="5">120.5</td>',
+    '<td class="n h10" title="2">241</td>',
+    '<td class="n h0" title="1">-3</td>',
+  ]);
+});
+
 test('no two lines of a picture of short times are written alike', () => {
   const query = { kind: 'TrendsQuery', trendsFilter: { aggregationAxisFormat: 'duration_ms' } };
   const [, axis] =
