@@ -68,15 +68,19 @@ export function namedPoints(count: number, most: number): number[] {
 /** The axis shows so many characters of a name. */
 const MAX_LABEL = 14;
 
+/** Ranges of days as results name them: `5–11 Jan`, `30-Jan – 5-Feb`. */
+const IN_ONE_MONTH = /^(\d{1,2})–\d{1,2} ([A-Z][a-z]{2})$/;
+const OVER_MONTHS = /^(\d{1,2}-[A-Z][a-z]{2}(?:-\d{4})?) – .*$/;
+
 /**
- * Returns the names of points as an axis shows them: without the year where all have the same, a range by its
+ * Returns the names of points as an axis shows them: without the year where all have the same, a range of days by its
  * beginning, cut where they are long.
  */
 export function axisLabels(points: readonly string[]): string[] {
   const years = new Set(points.map((point) => /^\d{1,2}-[A-Z][a-z]{2}-(\d{4})/.exec(point)?.[1]));
   const isOneYear = years.size === 1 && !years.has(undefined);
   return points.map((point) => {
-    const begin = point.split(/ – |–(?=\d)/)[0] ?? point;
+    const begin = point.replace(IN_ONE_MONTH, '$1-$2').replace(OVER_MONTHS, '$1');
     const short = isOneYear ? begin.replace(/^(\d{1,2}-[A-Z][a-z]{2})-\d{4}/, '$1') : begin;
     const letters = Array.from(short);
     return letters.length <= MAX_LABEL ? short : `${letters.slice(0, MAX_LABEL - 1).join('')}…`;

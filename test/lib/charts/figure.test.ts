@@ -145,8 +145,14 @@ describe('an axis', () => {
   test('shortens what all names share, and what is long', () => {
     expect(axisLabels(['9-Jan-2020', '10-Jan-2020'])).toEqual(['9-Jan', '10-Jan']);
     expect(axisLabels(['31-Dec-2019', '1-Jan-2020'])).toEqual(['31-Dec-2019', '1-Jan-2020']);
-    expect(axisLabels(['30-Jan – 5-Feb', '5–11 Jan'])).toEqual(['30-Jan', '5']);
+    expect(axisLabels(['30-Jan – 5-Feb', '5–11 Jan'])).toEqual(['30-Jan', '5-Jan']);
+    expect(axisLabels(['29-Dec-2025 – 4-Jan-2026', '5–11 Jan'])).toEqual(['29-Dec-2025', '5-Jan']);
     expect(axisLabels(['a very long name of a point'])).toEqual(['a very long n…']);
+  });
+
+  test('leaves what is no range of days as it is', () => {
+    const names = ['18–24', '18–29', 'Home – A', 'Home – B'];
+    expect(axisLabels(names)).toEqual(names);
   });
 });
 
