@@ -116,7 +116,11 @@ function nameOf(row: Json): string {
   const [given, own] = [text(action['custom_name']), text(action['name'])];
   const label = text(row['label']) ?? given ?? own ?? '';
   const named = given === null || own === null || !label.startsWith(own) ? label : `${given}${label.slice(own.length)}`;
-  const name = readableName(named === '' ? (breakdownName(row['breakdown_value']) ?? '') : named);
+  const value = breakdownName(row['breakdown_value']);
+  const readable = readableName(named === '' ? (value ?? '') : named);
+  // A formula is called the same whatever value it is of.
+  const isFormula = row['action'] === null && value !== null && value !== readable;
+  const name = isFormula ? `${readable} - ${value}` : readable;
   return isPrevious(row) ? `${name}${PREVIOUS}` : name;
 }
 

@@ -102,6 +102,21 @@ describe('trends', () => {
     expect(trendsOf(results, { display: 'ActionsPie' }).picture.type).toBe('ranking');
   });
 
+  test('of a formula are named by the value that each is of', () => {
+    const of = (breakdown_value: unknown, more: object = {}): object =>
+      trend('Ratio', [1, 2], { action: null, breakdown_value, ...more });
+    const results = [
+      of('Chrome'),
+      of('$$_posthog_breakdown_null_$$'),
+      of(['Safari', 'DE'], { compare_label: 'previous' }),
+    ];
+    expect(series(trendsOf(results)).series.map(({ name }) => name)).toEqual([
+      'Ratio - Chrome',
+      'Ratio - No value',
+      'Ratio - Safari · DE (previous)',
+    ]);
+  });
+
   test('on a map without any country are bars', () => {
     const results = [{ aggregated_value: 9, breakdown_value: '$$_posthog_breakdown_null_$$', label: 'x' }];
     expect(trendsOf(results, { display: 'WorldMap' }).picture.type).toBe('ranking');
