@@ -72,6 +72,8 @@ function displayOf(
     .map((axis) => columns.indexOf(text(axis['column']) ?? ''))
     .filter((at) => at >= 0);
   if (form === undefined || x < 0 || y.length === 0) return undefined;
+  // Rows of several values at one point are no line: their table says whose each number is.
+  if ((text(settings['seriesBreakdownColumn']) ?? '') !== '') return undefined;
   return seriesChart({
     form,
     pointName: columns[x] ?? '',

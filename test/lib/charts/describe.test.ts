@@ -322,6 +322,27 @@ test('rows of HogQL are a table, or the picture that their settings ask for', ()
   expect(chart('events').table.columns).toEqual(['event', 'timestamp', 'Person']);
 });
 
+test('a chart of HogQL that a column splits into series is a table, not one line through all of them', () => {
+  const of = (seriesBreakdownColumn: string | null): Chart =>
+    chartOf(
+      {
+        kind: 'DataVisualizationNode',
+        display: 'ActionsLineGraph',
+        chartSettings: { xAxis: { column: 'day' }, yAxis: [{ column: 'visitors' }], seriesBreakdownColumn },
+        source: { kind: 'HogQLQuery', query: 'SELECT 1' },
+      },
+      {
+        columns: ['day', 'browser', 'visitors'],
+        results: [
+          ['2026-01-05', 'Chrome', 7],
+          ['2026-01-05', 'Safari', 2],
+        ],
+      },
+    );
+  expect(of('browser').picture.type).toBe('table');
+  expect(of(null).picture.type).toBe('series');
+});
+
 test('a query of no known kind has no picture', () => {
   expect(chartOf({ kind: 'SavedInsightNode' }, { results: [] }).picture.type).toBe('none');
 });
