@@ -213,7 +213,9 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
 
   test('draws an answer by what was asked for it, until the next one is there', async () => {
     await service().send({ event: 'drawn', distinct_id: 'ada' });
-    const { page } = await open(at('/insights/new'));
+    const { page } = await open(at('/events'));
+    await expectSeen(row(page, 'Events', 'drawn'));
+    await page.goto(`${service().address}/#${at('/insights/new')}`);
     await page.getByRole('combobox', { name: 'Event 1' }).fill('drawn');
     const figure = page.locator('figure');
     await expectSeen(figure.getByRole('img', { name: /^Line chart of drawn/ }));
