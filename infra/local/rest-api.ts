@@ -136,9 +136,9 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     const target = request.url ?? '/';
     const mark = target.indexOf('?');
     const whole = mark === -1 ? target : target.slice(0, mark);
-    // Another stage, or none, is not there at all.
-    if (api.prefixed && !whole.startsWith(`${prefix}/`)) return gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
-    const path = whole.slice(prefix.length);
+    // Another stage, or none, is not there at all. The name of the stage alone is its root.
+    if (api.prefixed && !`${whole}/`.startsWith(`${prefix}/`)) return gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
+    const path = whole.slice(prefix.length) || '/';
     const methodArn = `${api.arn}/${api.stage}/${method}${path}`;
     if (methodArn.length > limits.arnBytes) return failure('uri_too_long');
     const found = api.match(path);

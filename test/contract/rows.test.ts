@@ -122,7 +122,10 @@ describe.each(cases)('$name', ({ row, path }) => {
   const { example: shown } = row;
   if (shown !== undefined) {
     test("takes the reference's example as it stands", async () => {
-      expectPromised(await send({ body: shown }), row);
+      const { insight } = Object((await exampleOf(world, row)).body) as { readonly insight?: number };
+      // Its insight is the first that was made; on a stage, where others make some too, that is another one's.
+      const body = 'insight' in shown ? { ...shown, insight } : shown;
+      expectPromised(await send({ body }), row);
     });
   }
 
