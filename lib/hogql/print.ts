@@ -144,12 +144,15 @@ const WIDTHS_US = {
   hour: microseconds(HOUR_MS),
   day: microseconds(DAY_MS),
 };
-const FIRST_TIME_US = microseconds(Date.parse('0001-01-01'));
-const END_OF_TIMES_US = microseconds(Date.parse('+010000-01-01'));
+const FIRST_TIME_MS = Date.parse('0001-01-01');
+const END_OF_TIMES_MS = Date.parse('+010000-01-01');
 
-/** An instant as it is delivered: what is reckoned beyond the years 1 to 9999 has overflown, and is null. */
+/** HogQL's times, milliseconds since 1970, are those of the years 1 to 9999; what is reckoned beyond them has overflown. */
+export const isTime = (ms: number): boolean => ms >= FIRST_TIME_MS && ms < END_OF_TIMES_MS;
+
+/** An instant as it is delivered: null where it is none of HogQL's times. */
 export const heldTime = (instant: string): string =>
-  `CASE WHEN ${instant} BETWEEN BIGINT '${FIRST_TIME_US}' AND BIGINT '${END_OF_TIMES_US - 1n}' THEN ${instant} END`;
+  `CASE WHEN ${instant} BETWEEN BIGINT '${microseconds(FIRST_TIME_MS)}' AND BIGINT '${microseconds(END_OF_TIMES_MS) - 1n}' THEN ${instant} END`;
 
 const WEEK_US = 7n * WIDTHS_US.day;
 

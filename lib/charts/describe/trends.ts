@@ -1,4 +1,5 @@
 /** Trends in every display, stickiness and lifecycle. */
+
 import type { Chart, Item, Picture, SeriesPicture } from '../chart.ts';
 import { fullNumber, type NumberFormat, PLAIN } from '../numbers.ts';
 import { counted, type Describer, NO_DATA, nothing } from './describer.ts';
@@ -219,28 +220,32 @@ function seriesOf(row: Json): unknown {
   return object(row['action'])['order'] ?? (label === [row['breakdown_value']].flat().join('::') ? null : label);
 }
 
+const countryOf = (row: Json): string => breakdownName(row['breakdown_value'] ?? row['label']) ?? NO_VALUE;
+
 /** A country has one colour: that of the first series. The numbers of all are in the table. */
 function mapChart(rows: readonly Json[], format: NumberFormat): Chart {
   const values = new Map<string, number>();
-  const items: Item[] = [];
-  const current = rows.filter((row) => !isPrevious(row));
-  const series = [...new Set(current.map(seriesOf))];
-  for (const row of current) {
-    const code = breakdownName(row['breakdown_value'] ?? row['label']) ?? NO_VALUE;
-    const value = totalOf(row);
+  const series = Map.groupBy(
+    rows.filter((row) => !isPrevious(row)),
+    seriesOf,
+  );
+  const [first = []] = series.values();
+  for (const row of first) {
+    const [code, value] = [countryOf(row), totalOf(row)];
+    if (value !== null && code !== NO_VALUE && code !== OTHER_VALUES) values.set(code, value);
+  }
+  const items = [...series.values()].flat().map((row): Item => {
     const { custom_name, name } = object(row['action']);
     const own = text(custom_name) ?? text(name) ?? text(row['label']) ?? '';
-    items.push({ name: series.length > 1 ? `${own} - ${countryName(code)}` : countryName(code), value });
-    if (value !== null && code !== NO_VALUE && code !== OTHER_VALUES && seriesOf(row) === series[0])
-      values.set(code, value);
-  }
+    const country = countryName(countryOf(row));
+    return { name: series.size > 1 ? `${own} - ${country}` : country, value: totalOf(row) };
+  });
   if (values.size === 0) return rankingChart(items, format, 'Bar chart');
   const picture: Picture = { type: 'map', values, format };
-  const shown = current.filter((row) => seriesOf(row) === series[0]).length;
   return {
     picture,
     table: { ...itemTable(items.toSorted(bySize)), columns: ['Country', 'Value'] },
-    summary: `Map of the world with ${counted(shown, 'country', 'countries')}.`,
-    note: series.length > 1 ? `The map shows the first of ${series.length} series.` : null,
+    summary: `Map of the world with ${counted(first.length, 'country', 'countries')}.`,
+    note: series.size > 1 ? `The map shows the first of ${series.size} series.` : null,
   };
 }

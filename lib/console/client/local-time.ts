@@ -1,18 +1,8 @@
 /** Instants by the clock of the reader or of a zone: in fields of date and time, and in words. */
 
-const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** `2026-01-05T07:00` */
-const LENGTH = 16;
-
-/** Returns an instant as a field of date and time has it, by the clock of the reader. */
-export function localOf(at: string): string {
-  const instant = new Date(at);
-  return new Date(instant.getTime() - instant.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, LENGTH);
-}
-
-/** Returns an instant as a field of date and time has it, by the clock of a zone. */
-export const zonedOf = (at: string | number, timeZone: string): string =>
+/** Returns an instant as a field of date and time has it, `2026-01-05T07:00`, by the clock of a zone; default: of the reader. */
+export const zonedOf = (at: string | number, timeZone?: string): string =>
   // Swedes write `2026-01-05 07:00`.
   new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'short', timeZone })
     .format(new Date(at))

@@ -1,7 +1,7 @@
 /** The public page of a dashboard: who may see it, and what its readers may choose. */
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { covers, object, text } from './json.ts';
-import { localOf } from './local-time.ts';
+import { zonedOf } from './local-time.ts';
 import { type Filter, sentFilters, wholeFiltersIn } from './property-filters.ts';
 
 export type Sharing = Schemas['DashboardSharing'];
@@ -79,7 +79,7 @@ const sentChoice = ({ name, filters, breakdown, kept }: Choice): SentChoice =>
 export const sharingValues = ({ expires_at, allow_date_range, filter_choices }: Sharing): SharingValues => ({
   password: '',
   isOpen: false,
-  expires_at: expires_at === null ? '' : localOf(expires_at),
+  expires_at: expires_at === null ? '' : zonedOf(expires_at),
   allow_date_range,
   filter_choices: filter_choices.map(choiceOf),
 });

@@ -1,6 +1,6 @@
 /** How often persons do something: persons by the number of intervals in which they did it. */
 import * as z from 'zod';
-import { all, any, call, constant, field } from '../../hogql/write.ts';
+import { all, call, constant, field } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, Selection, World } from './kind.ts';
@@ -9,7 +9,6 @@ import {
   bucketsOf,
   CompareFilter,
   DateRange,
-  firstEvent,
   INTERVALS,
   inRange,
   isOfAllTime,
@@ -20,7 +19,7 @@ import {
 } from './parts/date-range.ts';
 import { LACKING } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
-import { labelOfSeries, Series, seriesCondition } from './parts/series.ts';
+import { firstOfSeries, labelOfSeries, Series, seriesCondition } from './parts/series.ts';
 
 const MAX_INTERVAL_COUNT = 1000;
 
@@ -63,7 +62,9 @@ interface Line {
 
 async function linesOf(query: StickinessQuery, world: World): Promise<readonly Line[]> {
   const interval = query.interval ?? 'day';
-  const earliest = isOfAllTime(query.dateRange) ? await firstOf(query, world) : undefined;
+  const earliest = isOfAllTime(query.dateRange)
+    ? await firstOfSeries(query.series, await propertyCondition(query, world), world)
+    : undefined;
   const range = rangeOf(query.dateRange, interval, world, earliest);
   const isCompared = query.compareFilter?.compare === true;
   const current = query.series.map(
@@ -72,12 +73,6 @@ async function linesOf(query: StickinessQuery, world: World): Promise<readonly L
   if (!isCompared) return current;
   const previous = previousOf(range, query.dateRange, interval, world, query.compareFilter?.compare_to);
   return [...current, ...current.map((line) => ({ ...line, range: previous, compared: 'previous' }) as const)];
-}
-
-/** Returns the time of the first event that counts; undefined: there is none. */
-async function firstOf(query: StickinessQuery, world: World): Promise<number | undefined> {
-  const conditions = await Promise.all(query.series.map(async (series) => seriesCondition(series, world)));
-  return firstEvent(world, all([any(conditions), await propertyCondition(query, world)]));
 }
 
 /** Returns how many intervals a line has, after so many were joined as the query says. */

@@ -1,7 +1,7 @@
 /** How much of something happens, and when: numbers of events by time, told apart by their values. */
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
-import { all, any, constant, field } from '../../hogql/write.ts';
+import { all, constant, field } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, Selection, World } from './kind.ts';
@@ -24,7 +24,6 @@ import {
   bucketsOf,
   CompareFilter,
   DateRange,
-  firstEvent,
   INTERVALS,
   type Interval,
   inRange,
@@ -41,7 +40,7 @@ import { type Formula, readFormula } from './parts/formula.ts';
 import { MATHS, type Measure, measureOf } from './parts/math.ts';
 import { LACKING, lacking } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
-import { labelOfSeries, Series, seriesCondition } from './parts/series.ts';
+import { firstOfSeries, labelOfSeries, Series, seriesCondition } from './parts/series.ts';
 import { isOfChanges, readField, type Totals, totalsQuestion } from './parts/totals.ts';
 
 const TOTAL_DISPLAYS = ['BoldNumber', 'ActionsPie', 'ActionsBarValue', 'ActionsTable', 'WorldMap'] as const;
@@ -177,7 +176,7 @@ async function frameOf(query: TrendsQuery, world: World): Promise<Frame> {
 
 async function periodsOf({ query, world, interval, isTotal, passed }: Frame): Promise<readonly Period[]> {
   const { dateRange, compareFilter } = query;
-  const earliest = isOfAllTime(dateRange) ? await firstOf(query.series, passed, world) : undefined;
+  const earliest = isOfAllTime(dateRange) ? await firstOfSeries(query.series, passed, world) : undefined;
   const periodOf = (range: Range, label: Period['label']): Period => ({
     range,
     buckets: isTotal ? [] : bucketsOf(range, interval, world),
@@ -187,11 +186,6 @@ async function periodsOf({ query, world, interval, isTotal, passed }: Frame): Pr
   if (compareFilter?.compare !== true) return [periodOf(range, undefined)];
   const previous = previousOf(range, dateRange, interval, world, compareFilter.compare_to);
   return [periodOf(range, 'current'), periodOf(previous, 'previous')];
-}
-
-async function firstOf(series: TrendsQuery['series'], passed: Syntax, world: World): Promise<number | undefined> {
-  const conditions = await Promise.all(series.map(async (one) => seriesCondition(one, world)));
-  return firstEvent(world, all([any(conditions), passed]));
 }
 
 async function formulasOf({ query, world }: Frame): Promise<readonly FormulaNode[]> {

@@ -1,6 +1,7 @@
 /** Cells of tables as answers show them. */
 import { Temporal } from 'temporal-polyfill';
 import { partNames } from '../../../hogql/clickhouse-types.ts';
+import { isTime } from '../../../hogql/print.ts';
 import type { Rows } from '../kind.ts';
 
 /** Returns the rows with instants and dates as texts: ISO 8601 in a zone, `2020-01-09T13:00:00+01:00`; in UTC with `Z`. */
@@ -22,12 +23,6 @@ function shownAs(type: string, zone: string): (value: unknown) => unknown {
   if (/\bDate(32)?\b/.test(type)) return ofNumber((at) => new Date(at).toISOString().slice(0, 10));
   return (value) => value;
 }
-
-const FIRST_TIME = Date.parse('0001-01-01');
-const END_OF_TIMES = Date.parse('+010000-01-01');
-
-/** HogQL's times are those of the years 1 to 9999; what is reckoned beyond them has overflown. */
-const isTime = (at: number): boolean => at >= FIRST_TIME && at < END_OF_TIMES;
 
 const ofNumber =
   (text: (at: number) => string) =>

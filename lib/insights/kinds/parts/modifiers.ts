@@ -2,18 +2,26 @@
 import { invalid } from '../../../ports/errors.ts';
 import { isObject } from '../../../ports/raw-number.ts';
 
-/** Those that make other numbers, with the values that ask for what is done here, and why others are refused. */
-const MODIFIERS: readonly (readonly [name: string, harmless: readonly unknown[], detail: string])[] = [
-  [
-    'convertToProjectTimezone',
-    [true],
-    "Times in UTC are not supported: a query is answered in the project's time zone.",
-  ],
-  [
-    'personsOnEventsMode',
-    ['person_id_override_properties_on_events', 'v2_enabled'],
-    "Another mode of persons than 'person_id_override_properties_on_events' is not supported.",
-  ],
+interface Modifier {
+  readonly name: string;
+  /** Whether a value asks for what is done here. */
+  readonly isHarmless: (value: unknown, timezone: string) => boolean;
+  /** Why others are refused. */
+  readonly detail: string;
+}
+
+/** Those that make other numbers. */
+const MODIFIERS: readonly Modifier[] = [
+  {
+    name: 'convertToProjectTimezone',
+    isHarmless: (value, timezone) => value === true || timezone === 'UTC',
+    detail: "Times in UTC are not supported: a query is answered in the project's time zone.",
+  },
+  {
+    name: 'personsOnEventsMode',
+    isHarmless: (value) => value === 'person_id_override_properties_on_events' || value === 'v2_enabled',
+    detail: "Another mode of persons than 'person_id_override_properties_on_events' is not supported.",
+  },
 ];
 
 /**
@@ -23,10 +31,9 @@ const MODIFIERS: readonly (readonly [name: string, harmless: readonly unknown[],
 export function checkModifiers(query: unknown, timezone: string, attr: string): void {
   if (!isObject(query)) return;
   const { modifiers, source } = query;
-  for (const [name, harmless, detail] of isObject(modifiers) ? MODIFIERS : []) {
-    const sent = (modifiers as Readonly<Record<string, unknown>>)[name] ?? null;
-    const isSame = name === 'convertToProjectTimezone' && timezone === 'UTC';
-    if (sent !== null && !isSame && !harmless.includes(sent)) invalid(`${attr}__modifiers__${name}`, detail);
+  for (const { name, isHarmless, detail } of MODIFIERS) {
+    const sent = isObject(modifiers) ? (modifiers[name] ?? null) : null;
+    if (sent !== null && !isHarmless(sent, timezone)) invalid(`${attr}__modifiers__${name}`, detail);
   }
   checkModifiers(source, timezone, `${attr}__source`);
 }

@@ -1,9 +1,10 @@
 /** The series of an insight: which events it counts, and by what name its results go. */
 import * as z from 'zod';
 import type { Syntax } from '../../../hogql/syntax.ts';
-import { all, call, constant, field } from '../../../hogql/write.ts';
+import { all, any, call, constant, field } from '../../../hogql/write.ts';
 import { inQuotes } from '../../../ports/errors.ts';
 import type { World } from '../kind.ts';
+import { firstEvent } from './date-range.ts';
 import { propertyCondition, propertyFilters } from './property-filters.ts';
 
 const LACKING_NODES: Readonly<Record<string, string>> = {
@@ -48,6 +49,16 @@ export async function seriesCondition(
 ): Promise<Syntax> {
   const passed = await propertyCondition({ properties, fixedProperties }, world);
   return all([...(isOfAnyName(event) ? [] : [call('equals', field('event'), constant(event))]), passed]);
+}
+
+/** Returns the time of the first event of any series that passes a condition, milliseconds since 1970; undefined: there is none. */
+export async function firstOfSeries(
+  series: readonly Parameters<typeof seriesCondition>[0][],
+  passed: Syntax,
+  world: World,
+): Promise<number | undefined> {
+  const conditions = await Promise.all(series.map(async (one) => seriesCondition(one, world)));
+  return firstEvent(world, all([any(conditions), passed]));
 }
 
 /** PostHog's clients send an empty name for events of any name, too. */
