@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import * as z from 'zod';
 import { traceOf } from '../../http/trace.ts';
+import { beginningOf } from '../../ports/cut.ts';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl, type Outbound, type PostResponse, post } from '../../ports/outbound/outbound.ts';
 import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
@@ -215,10 +216,10 @@ function failureOf({ status, headers, text }: PostResponse, config: HttpConfig):
   if (status >= 200 && status < 300) return undefined;
   const answered = `${config.url} answered ${status}`;
   if (status < 400) {
-    const target = headers.location === undefined ? '' : `, a redirect to ${shortened(headers.location, config)}`;
+    const target = headers.location === undefined ? '' : `, a redirect to ${saying(headers.location, config)}`;
     return new Permanent(`${answered}${target}. Redirects are not followed: set url to the right address.`);
   }
-  const words = shortened(text, config);
+  const words = saying(text, config);
   const said = words === '' ? answered : `${answered}: ${words}`;
   const sentence = /[.!?]$/.test(said) ? said : `${said}.`;
   if (status >= 500 || PASSING.has(status)) return new Transient(sentence);
@@ -226,12 +227,14 @@ function failureOf({ status, headers, text }: PostResponse, config: HttpConfig):
 }
 
 /** Returns what a receiver says, on one line, short, and without the token. */
-const shortened = (text: string, { token }: HttpConfig): string =>
-  text
-    .replaceAll(token, '***')
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
-    .slice(0, 200);
+const saying = (text: string, { token }: HttpConfig): string =>
+  beginningOf(
+    text
+      .replaceAll(token, '***')
+      .replace(/[\s\p{Cc}]+/gu, ' ')
+      .trim(),
+    200,
+  );
 
 /** Returns what `Retry-After` asks for, in milliseconds: seconds, or a time by the receiver's own clock. */
 function retryAfter({ headers }: PostResponse): number | undefined {

@@ -5,6 +5,7 @@ import { Agent as HttpsAgent, request as overHttps, type RequestOptions } from '
 import { connect, isIP, type LookupFunction, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import ipaddr from 'ipaddr.js';
+import { shortened } from '../cut.ts';
 import { invalid, messageOf, Permanent, Transient } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 import { SECOND_MS } from '../units.ts';
@@ -70,7 +71,7 @@ export function checkUrl(
 ): void {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || (url.search !== '' && !query) || url.hash !== '') {
-    invalid(attr, `'${shortened(text)}' is not a valid address: it must be a URL such as https://host:9000.`);
+    invalid(attr, `'${shortened(text, 100)}' is not a valid address: it must be a URL such as https://host:9000.`);
   }
   if (url.username !== '' || url.password !== '') {
     invalid(attr, 'An address may not hold a user name or a password: use the fields for credentials.');
@@ -85,13 +86,14 @@ export function checkHost(text: string, { privateAddresses }: Allowance, attr = 
   const url =
     isAddress || !/[/?#@:\\\s]/.test(text) ? URL.parse(`http://${isIP(text) === 6 ? `[${text}]` : text}`) : null;
   if (url === null || url.hostname === '') {
-    invalid(attr, `'${shortened(text)}' is not a valid host: it must be a name such as db.example.com, or an address.`);
+    invalid(
+      attr,
+      `'${shortened(text, 100)}' is not a valid host: it must be a name such as db.example.com, or an address.`,
+    );
   }
   const refusal = privateAddresses ? undefined : refusalOf(url.hostname);
   if (refusal !== undefined) invalid(attr, refusal);
 }
-
-const shortened = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text);
 
 /** Returns the way out, one for a whole process: its agents keep connections open for reuse. */
 export function openOutbound({ privateAddresses }: Allowance, resolve: typeof resolveName = resolveName): Outbound {
