@@ -1,4 +1,5 @@
 /** Patterns, formats and zones of queries: constants that both dialects must understand alike, and never fail on. */
+import { timeZoneOf } from '../ports/time-zones.ts';
 import type { FormatCode, FormatPiece } from './expression.ts';
 import { refuse } from './refusal.ts';
 
@@ -162,16 +163,9 @@ export function checkedFormat(source: string): FormatPiece[] {
   );
 }
 
-/** The name that every tz database has for a time zone, whichever of its names, and however written, the source is. */
-export function checkedZone(source: string): string {
-  const isName = /^[a-z][\w+\-/]*$/i.test(source);
-  try {
-    if (isName) return new Intl.DateTimeFormat('en', { timeZone: source }).resolvedOptions().timeZone;
-  } catch {
-    // Refused below.
-  }
-  return refuse(`Unknown time zone '${source.slice(0, 100)}'`);
-}
+/** The name that every tz database has for a time zone. */
+export const checkedZone = (source: string): string =>
+  timeZoneOf(source) ?? refuse(`Unknown time zone '${source.slice(0, 100)}'`);
 
 /** A time in ISO 8601, in what RE2, Java and JavaScript share; an offset needs seconds before it. */
 export const INSTANT = String.raw`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])?)?)?`;

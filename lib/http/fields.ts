@@ -6,6 +6,7 @@
 import * as z from 'zod';
 import { Failure, inQuotes } from '../ports/errors.ts';
 import { isObject, isRawNumber, numberText } from '../ports/raw-number.ts';
+import { timeZoneOf } from '../ports/time-zones.ts';
 import { MINUTE_MS } from '../ports/units.ts';
 
 /** Reports a fault of the value; what it returns is never seen. */
@@ -177,25 +178,12 @@ function instantOf(value: string): number | undefined {
   return instant - (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes) * MINUTE_MS;
 }
 
-/** Returns a field of the name of a time zone. An offset such as `+01:00` names none: a zone knows its changes of clocks. */
+/** Returns a field of the name of a time zone. */
 export function timeZone() {
   return kind({ type: 'string' }, (value, fault) => {
-    if (typeof value === 'string' && isTimeZone(value)) return value;
+    if (typeof value === 'string' && timeZoneOf(value) !== undefined) return value;
     return fault('A valid time zone is required, such as "Europe/Berlin".');
   });
-}
-
-/** Names that ICU has, and `Intl` with it, but no tz database: neither `Temporal` nor Athena knows what they mean. */
-const ICU_ALONE = /^(?:(?:A[CEGRS]|B[ES]|C[ANST]|E[AC]|I[ES]|JS|MI|N[ES]|P[LNRS]|SS|VS)T|SystemV\/.*)$/i;
-
-function isTimeZone(name: string): boolean {
-  if (!/^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/.test(name) || ICU_ALONE.test(name)) return false;
-  try {
-    new Intl.DateTimeFormat('en-US', { timeZone: name }).format(0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Returns a field of an object with any keys, handed on as it was sent; `__proto__` is a key like any other. */

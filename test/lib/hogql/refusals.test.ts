@@ -67,6 +67,8 @@ const CONDITIONS: readonly (readonly [condition: string, text: string])[] = [
   ["match(event, '(a')", "Regular expression '(a' has a '(' too many"],
   ['match(event, distinct_id)', 'The pattern of match() must be a text constant'],
   ["toDateTime(event, 'Mars/Base')", "Unknown time zone 'Mars/Base'"],
+  ["toDateTime(event, 'IST')", "Unknown time zone 'IST'"],
+  ["toDateTime(event, 'SystemV/PST8')", "Unknown time zone 'SystemV/PST8'"],
   ["formatDateTime(timestamp, '')", 'A format is 1 to 1000 characters long'],
   ["formatDateTime(timestamp, '%Q')", "Format '%Q' is not supported; there are "],
   ['event IN (distinct_id)', 'IN takes constants'],
