@@ -75,6 +75,10 @@ const FLOAT_CHARACTERS = String.raw`^[-+]?[.0-9][-+.0-9eE]*\z`;
 /** What the pattern matches of all of the text; null where it does not. */
 const whole = (text: string, pattern: string): string => `nullif(regexp_extract(${text}, '${pattern}'), '')`;
 
+/** DuckDB wants seconds before an offset. */
+const strictInstant = (text: string): string =>
+  `regexp_replace(${whole(text, INSTANT_TEXT)}, '^(.{16})([Z+-])', '\\1:00\\2')`;
+
 /** As `\1`; a backslash is two. */
 const replacementOf = (pieces: readonly (string | number)[]): string =>
   pieces.map((piece) => (typeof piece === 'number' ? `\\${piece}` : piece.replaceAll('\\', '\\\\'))).join('');
@@ -137,7 +141,7 @@ export const DUCKDB: Dialect = {
     uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
     instant_of_text: ([x]) =>
       bound(String(x), (v) => {
-        const written = `TRY(epoch_us(TRY_CAST(${whole(v, INSTANT_TEXT)} AS TIMESTAMPTZ)))`;
+        const written = `TRY(epoch_us(TRY_CAST(${strictInstant(v)} AS TIMESTAMPTZ)))`;
         const number = `TRY_CAST(${whole(v, UNIX_TEXT)} AS DECIMAL(38, 6))`;
         return `coalesce(${written}, TRY_CAST(${microsecondsOf(number)} AS BIGINT))`;
       }),
