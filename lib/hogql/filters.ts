@@ -5,7 +5,7 @@ import { checkedCondition } from './check.ts';
 import type { Expression, QueryTable } from './expression.ts';
 import { equal, less, lessOrEqual, like, matches } from './functions.ts';
 import type { Parser } from './parse.ts';
-import { INSTANT, likeHolding } from './patterns.ts';
+import { likeHolding, namesTime } from './patterns.ts';
 import { refuse } from './refusal.ts';
 import type { Syntax } from './syntax.ts';
 
@@ -134,11 +134,9 @@ const between: Compare = (property, value, operator) => {
   return operation('and', [lessOrEqual([low, property], operator), lessOrEqual([property, high], operator)]);
 };
 
-const DATE = new RegExp(`^${INSTANT}$`);
-
 function moment(value: unknown, operator: string): { at: Expression; isDay: boolean } {
   const one = only(value, operator);
-  if (typeof one !== 'string' || !DATE.test(one) || Number.isNaN(Date.parse(one))) {
+  if (typeof one !== 'string' || !namesTime(one)) {
     return refuse(`The value of a filter '${operator}' must be a date such as 2026-11-21 or 2026-11-21T10:00:00Z`);
   }
   return { at: converted(textConstant(one), 'instant', operator), isDay: one.length === '2026-11-21'.length };

@@ -169,3 +169,11 @@ export const checkedZone = (source: string): string =>
 
 /** A time in ISO 8601, in what RE2, Java and JavaScript share. */
 export const INSTANT = String.raw`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])?)?`;
+
+const INSTANT_ALONE = new RegExp(`^${INSTANT}$`);
+
+/** Whether a text names a time that there is: JavaScript takes 30 February for a day in March. */
+export const namesTime = (text: string): boolean =>
+  INSTANT_ALONE.test(text) &&
+  !Number.isNaN(Date.parse(text)) &&
+  new Date(text.slice(0, 10)).toISOString().startsWith(text.slice(0, 10));

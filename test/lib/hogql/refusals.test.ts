@@ -117,6 +117,7 @@ test.each([
   [[{ type: 'event', key: 'a', operator: 'regex', value: '(' }], "Regular expression '(' has a '(' too many"],
   [[{ type: 'event', key: 'a', operator: 'gt', value: [1, 2] }], "The value of a filter 'gt' must be one value"],
   [[{ type: 'event', key: 'a', operator: 'is_date_after', value: 'soon' }], 'must be a date such as 2026-11-21'],
+  [[{ type: 'event', key: 'a', operator: 'is_date_after', value: '2026-02-30' }], 'must be a date such as 2026-11-21'],
   [Array.from({ length: 101 }, () => ({ type: 'event', key: 'a', value: 1 })), 'There are more than 100 filters'],
   [Array.from({ length: 21 }, () => ({ type: 'hogql', key: 'true' })), "more than 20 filters of type 'hogql'"],
 ] as const)('filters %j', async (filters, text) => {

@@ -1,5 +1,6 @@
 /** Filters by properties, as queries of insights have them: one condition over `events`, written in HogQL's syntax. */
 import * as z from 'zod';
+import { namesTime } from '../../../hogql/patterns.ts';
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, any, call, comparison, constant, field, list, subquery } from '../../../hogql/write.ts';
 import { notAChoice } from '../../../http/fields.ts';
@@ -194,16 +195,8 @@ const UNITS: Readonly<Record<string, readonly [name: string, factor: number]>> =
   s: ['subtractSeconds', 1],
 };
 
-const ISO = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/;
-
-/** Whether a text of ISO's form is a time that there is: JavaScript takes 30 February for a day in March, and 24:00. */
-const namesTime = (text: string): boolean =>
-  !Number.isNaN(Date.parse(text)) &&
-  new Date(text.slice(0, 10)).toISOString().startsWith(text.slice(0, 10)) &&
-  text.slice(11, 13) !== '24';
-
 const isDate = (value: Scalar): value is string =>
-  typeof value === 'string' && (RELATIVE.test(value) || (ISO.test(value) && namesTime(value)));
+  typeof value === 'string' && (RELATIVE.test(value) || namesTime(value));
 
 /** Compares instants. A value without an offset is the project's clock, a day its midnight; `-7d` is so long ago. */
 const dated = (name: string) =>
