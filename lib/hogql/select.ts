@@ -187,7 +187,8 @@ function ofTypes(checked: Checked, types: readonly Type[], whole: Whole): Checke
 /** The queries that WITH names, beside those of the query around. */
 function withNamed({ ctes }: SelectQuery, named: Named, whole: Whole): Named {
   const all = new Map(named);
-  for (const { name, cte_type, expr } of queriesOf(ctes)) {
+  for (const { name, cte_type, columns: renamed, expr } of queriesOf(ctes)) {
+    if (renamed) refuse(`Names of columns after ${name} are not supported; give them by AS in its SELECT`);
     if (cte_type !== 'subquery') continue;
     const { query, columns } = checkedQuery(expr, all, whole);
     const known = `q${whole.named.length}`;
@@ -667,9 +668,9 @@ function overOf(written: WindowExpr | undefined, of: (syntax: Syntax) => Express
   return {
     partition: (written.partition_by ?? []).map(of),
     order: varying(
-      (written.order_by ?? []).flatMap(({ expr, order }) =>
-        inTurn({ expression: ordered(expr), down: order === 'DESC' }),
-      ),
+      (written.order_by ?? [])
+        .map(readOrder)
+        .flatMap(({ expr, order }) => inTurn({ expression: ordered(expr), down: order === 'DESC' })),
     ),
     frame,
   };
@@ -847,7 +848,14 @@ const varying = (orders: readonly Order[]): Order[] =>
 const inTurn = ({ expression: by, down }: Order): Order[] =>
   isTuple(by.type) ? partsOf(by).map((part) => ({ expression: part, down })) : [{ expression: by, down }];
 
-function orderOf({ expr, order }: OrderExpr, columns: readonly Column[], scope: Scope, whole: Whole): Order[] {
+/** Which expression rows are ordered by, and how. */
+function readOrder(syntax: OrderExpr): OrderExpr {
+  refuseParts(syntax, ['node', 'expr', 'order'], { with_fill: 'WITH FILL is not supported' });
+  return syntax;
+}
+
+function orderOf(syntax: OrderExpr, columns: readonly Column[], scope: Scope, whole: Whole): Order[] {
+  const { expr, order } = readOrder(syntax);
   const place = placeOf(expr, columns.length);
   const value = place === undefined ? expression(expr, scope) : (columns[place] as Column).expression;
   return inTurn({ expression: value, down: order === 'DESC' }).map((one) => {

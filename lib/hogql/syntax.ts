@@ -79,6 +79,7 @@ export interface SelectSetQuery {
 export interface Cte {
   readonly name: string;
   readonly cte_type: 'subquery' | 'column';
+  readonly columns?: readonly string[] | null;
   readonly expr: Syntax;
 }
 

@@ -1,6 +1,7 @@
 /**
- * What a text costs to parse, from its tokens alone. The parser looks ahead from each bracket and keyword to what closes
- * it, and begins anew inside: its time goes by the tokens, each as often as it is nested.
+ * What a text costs to parse, and what the parser would read and leave out of its tree, from the tokens alone. The parser
+ * looks ahead from each bracket and keyword to what closes it, and begins anew inside: its time goes by the tokens, each as
+ * often as it is nested.
  */
 import { refuse } from './refusal.ts';
 
@@ -36,28 +37,43 @@ const NESTING: Readonly<Record<string, string>> = { CASE: 'END', BETWEEN: 'AND',
 /** What ends operands beside one another, and so a NOT before them. */
 const ENDS_NOT: ReadonlySet<string> = new Set(['AND', 'OR', 'WHEN', 'THEN', 'ELSE', 'END', 'AS', 'FROM', 'WHERE', ',']);
 
-/** Refuses texts that would take the parser too long, are nested too deeply, or are none that it reads. */
+/** A WITH behind these names queries; behind anything else it belongs to GROUP BY. */
+const BEGINS_QUERY: ReadonlySet<string> = new Set(['', '(', 'ALL', 'DISTINCT', 'UNION', 'INTERSECT', 'EXCEPT']);
+
+/** Refuses what the parser reads and tells nobody of: a word by the two before it. */
+function refuseUntold(word: string, isText: boolean, before: string, behind: string): void {
+  if (before === 'NULLS' && word === 'FIRST') refuse('NULLS FIRST is not supported; what is missing comes last');
+  if (before === 'COLLATE' && isText) refuse('COLLATE is not supported');
+  if (before === FILTERED && word === 'OVER') refuse('FILTER is not supported beside OVER; use a form with If, as sumIf()');
+  if (before === 'WITH' && !BEGINS_QUERY.has(behind) && /^(?:TOTALS|ROLLUP|CUBE)$/.test(word))
+    refuse(`WITH ${word} is not supported`);
+}
+
+/** The bracket behind FILTER while it is open, and where it was closed. */
+const FILTERED = 'FILTER(';
+
+/** Refuses texts that would take the parser too long, are nested too deeply, say what it leaves out, or are none that it reads. */
 export function checkTokens(texts: readonly string[]): void {
   if (texts.reduce((sum, text) => sum + workOf(text), 0) > MAX_WORK)
     refuse('The query is too complex to parse: make it shorter, or nest it less');
 }
 
-const isBracket = (one: string): boolean => "([{'".includes(one);
+const isBracket = (one: string): boolean => one === FILTERED || "([{'".includes(one);
 
 function workOf(text: string): number {
   let work = 0;
   // What is open, from outside: brackets, keywords of `NESTING`, and `'` for a template.
   const open: string[] = [];
   /** Closes the innermost, and before it what only ends with a level: NOT, and a BETWEEN or CASE that lacks its end. */
-  const close = (what: (one: string) => boolean): void => {
+  const close = (what: (one: string) => boolean): string | undefined => {
     const at = open.findLastIndex(what);
-    if (at >= 0) open.length = at;
+    return at >= 0 ? open.splice(at)[0] : undefined;
   };
   const endNots = (): void => {
     while (open.at(-1) === 'NOT') open.pop();
   };
   let at = 0;
-  let before = '';
+  let [before, behind] = ['', ''];
   let path = 0;
   const next = (pattern: RegExp): Readonly<Record<string, string | undefined>> & { 0: string } => {
     pattern.lastIndex = at;
@@ -79,11 +95,14 @@ function workOf(text: string): number {
     // Each name of a path is read as often as there are names before it.
     path = token[0] === '.' ? path + 1 : before === '.' ? path : 0;
     // What follows a dot or AS is a name, whatever it is.
-    const word = before === '.' || before === 'AS' ? '' : token[0].toUpperCase();
-    before = word === '' ? 'name' : word;
+    const isName = before === '.' || (before === 'AS' && token['open'] === undefined);
+    const word = isName ? '' : token[0].toUpperCase();
+    refuseUntold(word, token['text'] !== undefined, before, behind);
+    const isFilter = before === 'FILTER' && word === '(';
+    [before, behind] = [word === '' ? 'name' : word, before];
     if (ENDS_NOT.has(word)) endNots();
-    if (token['close'] !== undefined) close(isBracket);
-    else if (token['open'] !== undefined) open.push(token[0]);
+    if (token['close'] !== undefined) before = close(isBracket) === FILTERED ? FILTERED : word;
+    else if (token['open'] !== undefined) open.push(isFilter ? FILTERED : token[0]);
     else if (token['template'] !== undefined) open.push("'");
     else if (Object.hasOwn(NESTING, word)) open.push(word);
     else if (NESTING[open.at(-1) ?? ''] === word) open.pop();

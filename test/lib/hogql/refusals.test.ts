@@ -104,6 +104,31 @@ describe('before it is parsed', () => {
       parser.query(`SELECT '${'('.repeat(30)}' AS a /* ${'['.repeat(30)} */ FROM events`),
     ).resolves.toBeDefined();
   });
+
+  test.each([
+    ['SELECT sum(1) FILTER (WHERE lower(event) = 2) OVER () FROM events', 'FILTER is not supported beside OVER'],
+    ['SELECT sum(1) filter /* ( */ (where (event) = 2) over w FROM events', 'FILTER is not supported beside OVER'],
+    ['SELECT event FROM events ORDER BY event DESC NULLS FIRST', 'NULLS FIRST is not supported'],
+    ['SELECT rank() OVER (ORDER BY event nulls /* as told */ first) FROM events', 'NULLS FIRST is not supported'],
+    ["SELECT event FROM events ORDER BY event COLLATE 'de'", 'COLLATE is not supported'],
+    ['SELECT count() FROM events GROUP BY event WITH TOTALS', 'WITH TOTALS is not supported'],
+    ['SELECT count() FROM events GROUP BY lower(event) WITH ROLLUP', 'WITH ROLLUP is not supported'],
+    ['SELECT count() FROM events GROUP BY 1 with cube', 'WITH CUBE is not supported'],
+    ['SELECT 1 FROM (SELECT count() FROM events WITH TOTALS)', 'WITH TOTALS is not supported'],
+  ])('%s is refused, of which the parser would tell nothing', async (query, text) => {
+    await expect(parser.query(query)).rejects.toThrow(text);
+  });
+
+  test.each([
+    'SELECT sum(1) FILTER (WHERE event = 2), sum(1) OVER () FROM events ORDER BY 1 NULLS LAST',
+    "SELECT 'NULLS FIRST', a.nulls, 1 AS first FROM events /* WITH TOTALS */",
+    'WITH totals AS (SELECT 1 AS x) SELECT x FROM totals',
+    'SELECT x FROM (WITH totals AS (SELECT 1 AS x) SELECT x FROM totals)',
+    'WITH a AS (WITH cube AS (SELECT 1 AS x) SELECT x FROM cube) SELECT x FROM a',
+    'SELECT 1 UNION ALL WITH totals AS (SELECT 1 AS x) SELECT x FROM totals',
+  ])('%s is not', async (query) => {
+    await expect(parser.query(query)).resolves.toBeDefined();
+  });
 });
 
 test.each([

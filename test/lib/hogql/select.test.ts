@@ -311,6 +311,9 @@ const REFUSED: readonly (readonly [query: string, text: string])[] = [
   ['SELECT groupArray(groupArray(event)) FROM events', 'Aggregate functions are not supported here'],
   ['SELECT event FROM events WHERE {filters}', 'A placeholder has no value'],
   ['WITH a AS (SELECT * FROM a) SELECT 1 FROM a', 'Unknown table a'],
+  ['WITH a (y) AS (SELECT 1 AS x) SELECT * FROM a', 'Names of columns after a are not supported'],
+  ['SELECT event FROM events ORDER BY event WITH FILL', 'WITH FILL is not supported'],
+  ['SELECT rank() OVER (ORDER BY event WITH FILL) FROM events', 'WITH FILL is not supported'],
 ];
 
 test('what is refused is named', async () => {
