@@ -112,7 +112,7 @@ export function pointsChart(
 const isPrevious = (row: Json): boolean => row['compare_label'] === 'previous';
 
 /** Returns what a result is called: the name that its series was given, and its breakdown value. */
-function nameOf(row: Json): string {
+export function nameOf(row: Json): string {
   const action = object(row['action']);
   const [given, own] = [text(action['custom_name']), text(action['name'])];
   const label = text(row['label']) ?? given ?? own ?? '';

@@ -1,6 +1,9 @@
 /** Looks at the number of an alert, and lets it be told when it is out of bounds. */
+import { createHash } from 'node:crypto';
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
+import { type Json, object, objects } from '../../charts/describe/read.ts';
+import { nameOf } from '../../charts/describe/trends.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
 import { answersIn } from '../../insights/answering/answers.ts';
 import type { InsightItem } from '../../insights/model.ts';
@@ -115,10 +118,20 @@ async function look(
   const { query, isTotal, hasBreakdown } = watchedQuery(insight);
   const asked = { project, query, insight: insight.id };
   const { kept } = await answersIn(context).ask(asked, 'blocking', { callerLeft: signal, isBackground: true });
-  const results = (kept?.answer.results ?? []) as readonly TrendsResult[];
+  const results = objects(kept?.answer.results).map((result) => ({
+    ...(result as Omit<TrendsResult, 'name' | 'key'>),
+    name: nameOf(result),
+    key: keyOfResult(result),
+  }));
   const { condition, series_index, check_ongoing_interval } = item;
   const threshold = fromJsonText(item.threshold);
   return evaluated(results, { threshold, condition, series_index, check_ongoing_interval, isTotal, hasBreakdown });
+}
+
+/** Returns what tells a result of trends from all others of its query, in few characters. */
+function keyOfResult({ label, action, breakdown_value }: Json): string {
+  const said = JSON.stringify([object(action)['order'] ?? null, label, breakdown_value ?? null]);
+  return createHash('sha256').update(said).digest('base64');
 }
 
 /** So many breaches are known to have been told; a breakdown may have more values. */

@@ -4,7 +4,10 @@ import type { AlertItem, Threshold } from './model.ts';
 
 /** A series as trends answer it, as far as an alert looks at it. */
 export interface TrendsResult {
-  readonly label: string;
+  /** What people call it. */
+  readonly name: string;
+  /** What tells it from all others of its query. */
+  readonly key: string;
   readonly data: readonly number[] | null;
   readonly days: readonly string[];
   readonly labels: readonly string[];
@@ -36,7 +39,7 @@ interface Evaluated {
   readonly breaches: readonly Breach[];
 }
 
-const MAX_LABEL_LENGTH = 200;
+const MAX_NAME_LENGTH = 200;
 
 /** Why there is no number; the message says what to do. */
 export class NoNumber extends Error {
@@ -106,13 +109,12 @@ function breachOf(result: TrendsResult, { value, now, before, interval }: Looked
   if (bound === undefined) return undefined;
   const when = interval === null ? '' : ` of ${interval.label}`;
   // A value of a breakdown may be of any length.
-  const label = beginningOf(result.label, MAX_LABEL_LENGTH);
-  const what = `'${label}'${when}`;
+  const what = `'${beginningOf(result.name, MAX_NAME_LENGTH)}'${when}`;
   const sentence =
     watch.condition === 'absolute_value'
       ? `${what} is ${plain(now)}, ${bound}.`
       : `${what} is ${plain(now)} after ${plain(before)}: ${change(value, watch)}, ${bound}.`;
-  return { key: `${interval?.day ?? ''} ${label}`, sentence, value: finite(value) };
+  return { key: `${interval?.day ?? ''} ${result.key}`, sentence, value: finite(value) };
 }
 
 function change(value: number, { condition, threshold }: Watch): string {

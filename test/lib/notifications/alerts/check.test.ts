@@ -154,6 +154,29 @@ test('each value of a breakdown is looked at, one number of all the range as it 
   ]);
 });
 
+test('values of a formula, long ones and those of two series alike are told each by itself, in words', async () => {
+  const { alert, pay, run, insightOf, series, clock } = await alerting();
+  const long = 'x'.repeat(250);
+  await pay(NOON - DAY_MS, 3, { plan: `${long}1` });
+  const breakdownFilter = { breakdown: 'plan', breakdown_type: 'event' };
+  const ofVips = { ...series[0], properties: [{ type: 'event', key: 'vip', value: 'yes', operator: 'exact' }] };
+  const byFormula = await insightOf({ series, breakdownFilter, trendsFilter: { formula: 'A' } });
+  const bySeries = await insightOf({ series: [series[0], ofVips], breakdownFilter });
+  const fields = { threshold: threshold({ upper: 2 }), calculation_interval: 'hourly' };
+  for (const insight of [byFormula, bySeries]) await alert({ insight, ...fields });
+  await run();
+  await pay(NOON - DAY_MS, 4, { plan: `${long}2` });
+  clock.advance(HOUR_MS);
+  await run();
+  await pay(NOON - DAY_MS, 3, { plan: `${long}2`, vip: 'yes' });
+  await pay(NOON - DAY_MS, 5);
+  clock.advance(HOUR_MS);
+  await run();
+  const told = bodies().map(({ data }) => (data as { breaches: string[] }).breaches);
+  expect(told.map(({ length }) => length)).toEqual([1, 1, 2, 2, 3, 4]);
+  expect(told[4]).toContain("'Formula (A) - No value' of 31-Dec-2025 is 5, above 2.");
+});
+
 test('of more values than are known at a time, none is told of an interval again when their order changes', async () => {
   const { alert, pay, run, insightOf, series, clock } = await alerting();
   for (let plan = 10; plan <= 60; plan++) await pay(NOON - DAY_MS, 1, { plan: `plan ${plan}` });
