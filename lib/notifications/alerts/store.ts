@@ -204,12 +204,14 @@ export async function changeAlert(
     const insight = await insightFor(context, tenant, patch.insight ?? item.insight_id, sent);
     const isAnew = WATCHED.some((name) => sent[name] !== undefined && sent[name] !== item[name]);
     const isBack = sent['enabled'] === true && !item.enabled;
+    const isWoken = patch.snoozed_until === null && item.snoozed_until !== null;
     const set = {
       ...sent,
       ...(isAnew ? { ...ANEW, ...SUCCEEDED } : {}),
       ...((item.snoozed_until ?? 0) > now ? { state: 'Snoozed' as const } : {}),
-      ...snoozeOf(patch.snoozed_until, now, insightMoment(project).timezone),
-      ...(isAnew || isBack || patch.snoozed_until === null ? { next_check_at: now } : {}),
+      ...(isWoken ? { snoozed_until: null, ...ANEW } : {}),
+      ...snoozeOf(patch.snoozed_until ?? null, now, insightMoment(project).timezone),
+      ...(isAnew || isBack || isWoken ? { next_check_at: now } : {}),
     };
     const after = { ...item, ...set } as AlertItem;
     // Of what cannot be watched any more, the alert can still be disabled.
@@ -363,8 +365,5 @@ function checkWatch(item: AlertItem, insight: InsightItem): void {
   }
 }
 
-function snoozeOf(sent: string | null | undefined, now: number, timezone: string) {
-  if (sent === undefined) return {};
-  if (sent === null) return { snoozed_until: null, ...ANEW };
-  return { snoozed_until: snoozeEnd(sent, now, timezone), state: 'Snoozed' as const };
-}
+const snoozeOf = (sent: string | null, now: number, timezone: string) =>
+  sent === null ? {} : { snoozed_until: snoozeEnd(sent, now, timezone), state: 'Snoozed' as const };

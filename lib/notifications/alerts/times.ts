@@ -40,14 +40,16 @@ export function afterWeekend(instant: number, isSkipped: boolean, timezone: stri
 const RELATIVE = /^-?(\d{1,4})([hdwm])$/;
 const UNITS = { h: 'hours', d: 'days', w: 'weeks', m: 'months' } as const;
 
-/** Returns until when an alert is to be quiet: a span from now, or a time. Throws a 400 for what is neither. */
+/** Returns until when an alert is to be quiet: a span from now, or a time to come. Throws a 400 for what is neither. */
 export function snoozeEnd(text: string, now: number, timezone: string): number {
+  const until = spanEnd(text, now, timezone) ?? datetime().safeParse(text).data;
+  if (until !== undefined && until > now) return until;
+  return invalid('snoozed_until', 'Use a span such as 2h, 1d, 1w or 1m, or a time to come: 2026-01-31T10:00:00Z.');
+}
+
+function spanEnd(text: string, now: number, timezone: string): number | undefined {
   const [, count = '', unit = ''] = RELATIVE.exec(text) ?? [];
-  if (unit !== '') {
-    const at = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timezone);
-    return at.add({ [UNITS[unit as keyof typeof UNITS]]: Number(count) }).epochMilliseconds;
-  }
-  const instant = datetime().safeParse(text);
-  if (instant.success) return instant.data;
-  return invalid('snoozed_until', 'Use a span such as 2h, 1d, 1w or 1m, or a time such as 2026-01-31T10:00:00Z.');
+  if (unit === '') return undefined;
+  const at = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timezone);
+  return at.add({ [UNITS[unit as keyof typeof UNITS]]: Number(count) }).epochMilliseconds;
 }

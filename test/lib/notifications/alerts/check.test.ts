@@ -356,9 +356,14 @@ test('snoozed it does not look, until then or until that is taken back', async (
   clock.advance(MINUTE_MS);
   await run();
   expect(bodies()).toHaveLength(2);
+  // Where nothing was snoozed, nothing is taken back.
+  expect(await call('PATCH', `/alerts/${String(id)}/`, { snoozed_until: null })).toMatchObject({ state: 'Firing' });
+  clock.advance(HOUR_MS);
+  await run();
+  expect(bodies()).toHaveLength(2);
 });
 
-test.each(['2026-02-30T10:00:00Z', '9999-12-31T23:59:59-14:00', '2026-01-31 (noon)', 'tomorrow'])(
+test.each(['2026-01-01T12:00:00Z', '0h', '2026-02-30T10:00:00Z', '9999-12-31T23:59:59-14:00', '2026-01-31 (noon)', 'tomorrow'])(
   'it is not snoozed until %s',
   async (snoozed_until) => {
     const { alert, service, inProject } = await alerting();
