@@ -121,7 +121,7 @@ export async function createAlert(
   const { table, clock, newId } = context;
   const { project, organization, membership } = placeIn(tenant);
   const [id, now] = [newId(), clock()];
-  const set = await fieldsOf(context, tenant, id, input);
+  const set = await fieldsOf(context, tenant, id, input, null);
   const insight = await insightFor(context, tenant, input.insight, set);
   const { count = 0 } = await table.list(ranges.alertsOf(project.id), { limit: 1, count: true });
   if (count >= MAX_ALERTS) invalid(null, `A project may have at most ${MAX_ALERTS} alerts.`);
@@ -194,7 +194,7 @@ export async function changeAlert(
   const { table, clock } = context;
   checkMayChange('alert', read.item, tenant.membership);
   const { project } = placeIn(tenant);
-  const sent = await fieldsOf(context, tenant, read.item.id, patch);
+  const sent = await fieldsOf(context, tenant, read.item.id, patch, read.item.notify_host);
   let known: AlertWithInsight | undefined = read;
   return untilWritten(async () => {
     const { item } = known ?? foundAlert(await readAlert(table, project.id, read.item.id));
@@ -272,17 +272,18 @@ const LOGGED_FIELDS: LoggedFields = {
 
 type Sent = z.output<typeof AlertPatch>;
 
-/** Returns the fields to store of what was sent, checked. */
+/** Returns the fields to store of what was sent, checked. `host`: where its webhook led before. */
 async function fieldsOf(
   context: WriteContext,
   tenant: Tenant,
   id: string,
   sent: Sent,
+  host: string | null,
 ): Promise<Readonly<Record<string, Value>>> {
   const { insight, name, threshold, condition, config, calculation_interval, enabled, skip_weekend } = sent;
   checkWebhook(sent, context.settings);
   const subscribed = sent.subscribed_users && (await membersAmong(context, tenant, sent.subscribed_users));
-  const isSlack = typeof sent.notify_url === 'string' && new URL(sent.notify_url).host === SLACK_HOST;
+  const notify_type = sent.notify_type ?? formOf(sent.notify_url, host);
   return {
     ...(insight === undefined ? {} : { insight_id: insight }),
     ...(name === undefined ? {} : { name }),
@@ -300,12 +301,18 @@ async function fieldsOf(
     ...(skip_weekend === undefined ? {} : { skip_weekend: skip_weekend ?? false }),
     ...(subscribed === undefined ? {} : { subscribed_users: toJsonText(subscribed) }),
     ...(await webhookFields(context, sent, { organization: tenant.organization.id, alert: id })),
-    ...(isSlack ? { notify_type: 'slack' } : {}),
-    ...(sent.notify_type === undefined ? {} : { notify_type: sent.notify_type }),
+    ...(notify_type === undefined ? {} : { notify_type }),
   };
 }
 
 const SLACK_HOST = 'hooks.slack.com';
+
+/** Returns the form that an address is told in; undefined: that of the one before, which somebody may have chosen. */
+function formOf(url: string | null | undefined, host: string | null): AlertItem['notify_type'] | undefined {
+  if (typeof url !== 'string') return undefined;
+  if (new URL(url).host === SLACK_HOST) return 'slack';
+  return host === SLACK_HOST || host === null ? 'webhook' : undefined;
+}
 
 function boundsOf({ configuration: { type, bounds } }: NonNullable<Sent['threshold']>): Threshold {
   const { lower = null, upper = null } = bounds ?? {};

@@ -205,6 +205,20 @@ test("Slack's form shows names as they are: they make no links and call nobody",
   ]);
 });
 
+test('the form goes with the address, unless it was chosen', async () => {
+  const { alert, call } = await alerting();
+  const { id } = await alert({ threshold: threshold({ upper: 1 }), notify_url: 'https://hooks.slack.com/services/T/B/x' });
+  const formAfter = async (fields: object) => (await call('PATCH', `/alerts/${String(id)}/`, fields))['notify_type'];
+  const [plain, slack] = ['https://hooks.example.com/x', 'https://hooks.slack.com/services/T/B/y'];
+  expect(await formAfter({ notify_url: plain })).toBe('webhook');
+  expect(await formAfter({ notify_url: slack })).toBe('slack');
+  expect(await formAfter({ name: 'Payments by day' })).toBe('slack');
+  expect(await formAfter({ notify_url: null })).toBe('slack');
+  expect(await formAfter({ notify_url: plain })).toBe('webhook');
+  expect(await formAfter({ notify_type: 'slack' })).toBe('slack');
+  expect(await formAfter({ notify_url: `${plain}/y` })).toBe('slack');
+});
+
 test('a webhook that does not take it is tried again with the same id, for a day; after a week of that it is paused', async () => {
   const { alert, read, pay, run, clock, call } = await alerting();
   receiver.answer = () => ({ status: 500 });
