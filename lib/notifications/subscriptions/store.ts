@@ -227,8 +227,10 @@ export async function changeSubscription(
     if (item.deleted && patch.deleted !== false) fail('not_found');
     if (ifMatch !== undefined && !ifMatch.includes(item.ver)) fail('precondition_failed');
     const schedule = scheduleOf({ ...fromJsonText(item.schedule), ...definedOf(patch) });
+    const now = clock();
     const isBack = (patch.enabled === true && !item.enabled) || (patch.deleted === false && item.deleted);
     const isOther = toJsonText(schedule) !== item.schedule;
+    const isDue = (dueOf(item) ?? Infinity) <= now;
     const { dashboard_export_insights: chosen, title, enabled, deleted } = patch;
     const set = {
       ...target,
@@ -237,8 +239,9 @@ export async function changeSubscription(
       ...enabledFields(enabled),
       ...(deleted === undefined ? {} : { deleted }),
       ...(isOther ? { schedule: toJsonText(schedule) } : {}),
-      ...(isOther || isBack
-        ? { next_delivery_date: nextTime(schedule, clock(), insightMoment(project).timezone) }
+      // What is due is sent yet; the time after it is one of the new ones.
+      ...((isOther && !isDue) || isBack
+        ? { next_delivery_date: nextTime(schedule, now, insightMoment(project).timezone) }
         : {}),
     };
     const after: SubscriptionItem = { ...item, ...set };

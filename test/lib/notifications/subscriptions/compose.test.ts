@@ -208,6 +208,25 @@ test('an insight is sent as often as was asked, and not when disabled or deleted
   expect(await call('PATCH', path, { deleted: false })).toMatchObject({ next_delivery_date: '2026-01-09T07:00:00Z' });
 });
 
+test('what is due is sent, though its times are changed before that', async () => {
+  const { subscribe, read, run, call, clock, insight } = await subscribing();
+  const { id } = await subscribe({ insight });
+  const path = `/subscriptions/${String(id)}/`;
+  clock.set(Date.UTC(2026, 0, 2, 7));
+  await call('PATCH', path, { start_date: '2026-01-01T09:00:00Z' });
+  await run();
+  expect(bodies()).toHaveLength(1);
+  expect(await read(id)).toMatchObject({ next_delivery_date: '2026-01-02T09:00:00Z' });
+  // What was due while it was disabled is not.
+  await call('PATCH', path, { enabled: false });
+  clock.set(Date.UTC(2026, 0, 2, 10));
+  await call('PATCH', path, { start_date: SEVEN });
+  await call('PATCH', path, { enabled: true });
+  await run();
+  expect(bodies()).toHaveLength(1);
+  expect(await read(id)).toMatchObject({ next_delivery_date: '2026-01-03T07:00:00Z' });
+});
+
 test('subscriptions are found by a part of their title or of the name of what they send', async () => {
   const { subscribe, dashboard, insight, call } = await subscribing();
   const { id: board } = await dashboard();
