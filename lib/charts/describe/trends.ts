@@ -245,7 +245,7 @@ function mapChart(rows: readonly Json[], format: NumberFormat): Chart {
   return {
     picture,
     table: { ...itemTable(items.toSorted(bySize)), columns: ['Country', 'Value'] },
-    summary: `Map of the world with ${counted(first.length, 'country', 'countries')}.`,
+    summary: `Map of the world with ${counted(values.size, 'country', 'countries')}.`,
     note: series.size > 1 ? `The map shows the first of ${series.size} series.` : null,
   };
 }

@@ -143,6 +143,13 @@ describe('trends', () => {
     expect(table.rows[0]).toEqual(['United States', 5100]);
   });
 
+  test('on a map are so many countries as have a number: neither what has none nor all others are one', () => {
+    const codes = ['DE', 'FR', '$$_posthog_breakdown_null_$$', '$$_posthog_breakdown_other_$$'];
+    const results = codes.map((code, at) => ({ aggregated_value: at + 1, breakdown_value: code, label: code }));
+    const { summary, table } = trendsOf(results, { display: 'WorldMap' });
+    expect([summary, table.rows.length]).toEqual(['Map of the world with 2 countries.', 4]);
+  });
+
   test.each([
     [
       'series',
