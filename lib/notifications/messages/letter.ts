@@ -4,7 +4,7 @@ import { html, type Markup } from '../../http/markup.ts';
 import { beginningOf } from '../../ports/cut.ts';
 import type { Letter } from '../../ports/mail/mail.ts';
 import { PICTURE_WIDTH } from './chart-pictures.ts';
-import type { Message, ShownInsight } from './message.ts';
+import { leftOutText, type Message, type ShownInsight } from './message.ts';
 import { tableText } from './slack.ts';
 
 /** What is said where somebody would be sent mail. */
@@ -30,15 +30,17 @@ const END = { alert: 'An alert sends this.', subscription: 'A subscription sends
 const STOP = 'Whoever made it, or an admin of the organization, can stop it.';
 
 function textOf({ title, lines, link, insights, by }: Message): string {
-  const parts = insights.map(({ name, summary, table, moreRows, link: to }) =>
-    [
+  const parts = insights.map((insight) => {
+    const { name, summary, table, link: to } = insight;
+    const leftOut = leftOutText(insight);
+    return [
       name,
       summary,
       ...(table.rows.length === 0 ? [] : [tableText(table)]),
-      ...(moreRows === 0 ? [] : [`${moreRows} more`]),
+      ...(leftOut === '' ? [] : [leftOut]),
       ...(to === null ? [] : [to]),
-    ].join('\n'),
-  );
+    ].join('\n');
+  });
   const head = [title, ...lines, ...(link === null ? [] : [link])].join('\n');
   return `${[head, ...parts, `${END[by.kind]} ${STOP}`].join('\n\n')}\n`;
 }
@@ -64,7 +66,9 @@ ${lines.map((line) => html`<p>${line}</p>\n`)}${insights.map((insight, at) => in
 const cellMarkup = (value: Cell): Markup =>
   html`<td style="${typeof value === 'number' ? NUMBER : CELL}">${value ?? ''}</td>`;
 
-function insightMarkup({ name, link, summary, table, moreRows }: ShownInsight, picture: string | null): Markup {
+function insightMarkup(insight: ShownInsight, picture: string | null): Markup {
+  const { name, link, summary, table } = insight;
+  const leftOut = leftOutText(insight);
   return html`<h2 style="font-size: 16px;">${linked(name, link)}</h2>
 <p>${summary}</p>
 ${picture !== null && html`<p><img src="cid:${picture}" alt="${summary}" width="${PICTURE_WIDTH}" style="max-width: 100%;"></p>\n`}${
@@ -73,5 +77,5 @@ ${picture !== null && html`<p><img src="cid:${picture}" alt="${summary}" width="
 <tr>${table.columns.map((column) => html`<th style="${CELL}">${column}</th>`)}</tr>
 ${table.rows.map((row) => html`<tr>${row.map(cellMarkup)}</tr>\n`)}</table>
 `
-}${moreRows > 0 && html`<p>${moreRows} more</p>\n`}`;
+}${leftOut !== '' && html`<p>${leftOut}</p>\n`}`;
 }

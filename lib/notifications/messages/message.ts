@@ -1,5 +1,6 @@
 /** What a person or a program is told, whatever carries it. */
 import type { NumberTable } from '../../charts/chart.ts';
+import { counted } from '../../charts/describe/describer.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Op } from '../../ports/table/table.ts';
 import type { NotifierKind } from '../notifier.ts';
@@ -18,11 +19,19 @@ export interface ShownInsight {
   /** What its picture looks like, in a sentence; or why there are no numbers. */
   readonly summary: string;
   readonly table: NumberTable;
-  /** How many more rows there are. */
+  /** How many more rows and columns there are. */
   readonly moreRows: number;
+  readonly moreColumns: number;
   /** Its chart as `packedFigure` keeps it, from which a mail's picture is made; absent: there is none. */
   readonly figure?: string;
 }
+
+/** Returns what a table leaves out, in words: `10 more rows, 1 more column`; an empty text: nothing. */
+export const leftOutText = ({ moreRows, moreColumns }: Pick<ShownInsight, 'moreRows' | 'moreColumns'>): string =>
+  [
+    ...(moreRows > 0 ? [counted(moreRows, 'more row', 'more rows')] : []),
+    ...(moreColumns > 0 ? [counted(moreColumns, 'more column', 'more columns')] : []),
+  ].join(', ');
 
 export interface Message {
   readonly organization: string;

@@ -104,12 +104,13 @@ const belongingOf = ({ organization, by: { kind, id } }: Pick<Message, 'organiza
 
 /** Returns the body of a webhook. `text` is for people: chat services show it as it is. */
 function webhookBody(id: string, { type, at, title, lines, data, insights }: Message) {
-  const numbers = insights.map(({ name, link, summary, table, moreRows }) => ({
+  const numbers = insights.map(({ name, link, summary, table, moreRows, moreColumns }) => ({
     name,
     link,
     summary,
     ...table,
     more_rows: moreRows,
+    more_columns: moreColumns,
   }));
   return {
     type,

@@ -1,6 +1,6 @@
 /** A message in the form of Slack's incoming webhooks, which others (Mattermost, Rocket.Chat) read too. */
 import type { NumberTable } from '../../charts/chart.ts';
-import type { Message, ShownInsight } from './message.ts';
+import { leftOutText, type Message, type ShownInsight } from './message.ts';
 
 /** Slack's limits, in characters of a section; a message has 50 blocks at most. */
 const SECTION_LENGTH = 3000;
@@ -52,21 +52,23 @@ export function tableText({ columns, rows }: NumberTable): string {
 
 const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
 
-function insightSection({ name, link, summary, table, moreRows }: ShownInsight) {
+function insightSection({ name, link, summary, table, moreRows, moreColumns }: ShownInsight) {
   const head = headed(name, link, summary, SECTION_LENGTH / 2);
-  if (table.rows.length === 0) return section(head);
-  const more = moreRows === 0 ? '' : `\n${moreRows} more`;
-  const left = SECTION_LENGTH - head.length - more.length - '\n``````'.length;
+  const count = table.rows.length;
+  if (count === 0) return section(head);
   // Three backticks in a name would end the block.
-  const text = wholeLines(escaped(tableText(table).replaceAll('`', "'")), left);
-  return section(`${head}\n\`\`\`${text}\`\`\`${more}`);
+  const lines = escaped(tableText(table).replaceAll('`', "'")).split('\n');
+  const most = leftOutText({ moreRows: moreRows + count, moreColumns }).length;
+  const shown = fittingLines(lines, SECTION_LENGTH - head.length - most - '\n``````\n'.length);
+  const leftOut = leftOutText({ moreRows: moreRows + count - Math.max(0, shown.length - 1), moreColumns });
+  return section(`${head}\n\`\`\`${shown.join('\n')}\`\`\`${leftOut === '' ? '' : `\n${leftOut}`}`);
 }
 
 /** Returns as many of the first lines as fit. */
-function wholeLines(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const cut = text.slice(0, length).lastIndexOf('\n');
-  return text.slice(0, Math.max(0, cut));
+function fittingLines(lines: readonly string[], length: number): readonly string[] {
+  let left = length;
+  const end = lines.findIndex((line) => (left -= line.length + 1) < -1);
+  return end < 0 ? lines : lines.slice(0, end);
 }
 
 /** Returns the body of the request. */

@@ -192,6 +192,7 @@ async function shownInsight(
     summary: shortened(summary, MAX_TEXT_LENGTH),
     table: { columns: [], rows: [] },
     moreRows: 0,
+    moreColumns: 0,
   });
   if (insight.query === null) return without('It has no query.');
   if (isPersonal(insight)) return without('Its rows are about persons, and are not sent.');
@@ -219,6 +220,7 @@ async function shownInsight(
         rows: rows.map((row) => row.slice(0, MAX_COLUMNS).map(shorter)),
       },
       moreRows: table.rows.length - rows.length,
+      moreColumns: Math.max(0, table.columns.length - MAX_COLUMNS),
       // A picture of what is a table is the same table.
       ...(withFigures && !TEXTS.has(picture.type)
         ? { figure: packedFigure(figure({ ...chart, table: NO_NUMBERS }).toString()) }

@@ -1,5 +1,8 @@
 /** Mail of alerts and subscriptions: to whom, and what it looks like. */
 import { LEVELS } from '../../../lib/http/levels.ts';
+import { letterOf } from '../../../lib/notifications/messages/letter.ts';
+import type { Message } from '../../../lib/notifications/messages/message.ts';
+import { slackBody } from '../../../lib/notifications/messages/slack.ts';
 import { type Page, PictureFailed, type Pictures } from '../../../lib/pictures/pictures.ts';
 import { fail, Permanent, Transient } from '../../../lib/ports/errors.ts';
 import type { Letter } from '../../../lib/ports/mail/mail.ts';
@@ -103,6 +106,31 @@ test('a subscription is mailed to each address by itself; names in it are harmle
     last_delivered_at: '2026-01-02T12:01:00Z',
     latest_error: null,
   });
+});
+
+test('rows and columns that a table leaves out are counted, also those that do not fit into Slack', () => {
+  const columns = Array.from({ length: 8 }, (_, at) => `Column ${at}`);
+  const rows = Array.from({ length: 10 }, (_, at) => columns.map(() => `${at}`.repeat(60)));
+  const shown = { name: 'Wide', link: null, summary: 'A table.', table: { columns, rows }, moreRows: 7, moreColumns: 1 };
+  const message: Message = {
+    organization: 'o',
+    project: 1,
+    by: { kind: 'subscription', id: 1 },
+    target: { type: 'slack' },
+    type: 'subscription.due',
+    at: 0,
+    title: 'x',
+    lines: [],
+    link: null,
+    insights: [shown],
+    data: {},
+  };
+  const letter = letterOf('1', message, 'ada@example.com', new Map());
+  expect(letter.text).toContain('\n7 more rows, 1 more column\n');
+  expect(letter.html).toContain('<p>7 more rows, 1 more column</p>');
+  const section = slackBody(message).blocks[1]?.text.text ?? '';
+  expect(section).toMatch(/4{60}\n?```\n12 more rows, 1 more column$/);
+  expect(section.length).toBeLessThanOrEqual(3000);
 });
 
 test('without a mail server, addresses and users are refused by name', async () => {

@@ -94,6 +94,7 @@ test('a dashboard is sent each day at seven, with its numbers and links, once', 
               ['2-Jan-2026', 0],
             ],
             more_rows: 0,
+            more_columns: 0,
           },
           {
             name: 'Broken',
@@ -102,6 +103,7 @@ test('a dashboard is sent each day at seven, with its numbers and links, once', 
             columns: [],
             rows: [],
             more_rows: 0,
+            more_columns: 0,
           },
         ],
       },
@@ -122,7 +124,7 @@ test('a dashboard is sent each day at seven, with its numbers and links, once', 
 test('what is longer than a message can hold is left out, and counted', async () => {
   const { subscribe, call, run, clock, pay } = await subscribing();
   await pay(NOON, 20);
-  const wide = Array.from({ length: 8 }, (_, n) => `'${'😀'.repeat(100)}' AS column_${n}`);
+  const wide = Array.from({ length: 10 }, (_, n) => `'${'😀'.repeat(100)}' AS column_${n}`);
   const tiles: object[] = [];
   for (let n = 0; n < 20; n++) {
     const query = { kind: 'HogQLQuery', query: `SELECT ${wide.join(', ')} FROM events` };
@@ -136,8 +138,8 @@ test('what is longer than a message can hold is left out, and counted', async ()
   expect(receiver.received).toHaveLength(1);
   expect(Buffer.byteLength(receiver.received[0]?.body ?? '')).toBeLessThan(170_000);
   const [{ text, data } = { text: '', data: {} }] = bodies();
-  const { insights } = data as { insights: { rows: string[][]; more_rows: number }[] };
-  expect(insights[0]).toMatchObject({ more_rows: 10 });
+  const { insights } = data as { insights: { rows: string[][] }[] };
+  expect(insights[0]).toMatchObject({ more_rows: 10, more_columns: 2 });
   expect(insights[0]?.rows[0]?.[0]?.isWellFormed()).toBe(true);
   expect(insights.length).toBeGreaterThan(10);
   expect(insights.length).toBeLessThan(20);
