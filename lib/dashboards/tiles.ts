@@ -115,8 +115,11 @@ function newTile(
   by: string,
 ): NewTile {
   const body = text?.body;
-  const id = body === undefined ? insightIn(insight, at) : null;
+  const id = insightIn(insight, at);
   if (body === undefined && id === null) invalid(`tiles__${at}`, 'A tile needs a text or an insight.', 'required');
+  if (body !== undefined && id !== null) {
+    invalid(`tiles__${at}`, 'A tile shows a text or an insight: leave out one of them.');
+  }
   const tile: NewTile = {
     insight: id,
     text: body === undefined ? null : tileText(body, at),

@@ -152,6 +152,10 @@ test.each([
   ],
   [{ tiles: [{ color: 'red' }] }, bad('A tile needs a text or an insight.', 'tiles__0', 'required')],
   [{ tiles: [{ insight: 999 }] }, bad('Invalid pk "999" - object does not exist.', 'tiles', 'does_not_exist')],
+  [
+    { tiles: [{ text: { body: 'x' }, insight: 1 }] },
+    bad('A tile shows a text or an insight: leave out one of them.', 'tiles__0'),
+  ],
   [{ tiles: [{ insight: 'x' }] }, bad('A valid integer is required.', 'tiles__0__insight')],
   [
     { tiles: [{ text: { body: '\u{1F600}'.repeat(4001) } }] },
