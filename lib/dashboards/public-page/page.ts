@@ -24,8 +24,8 @@ interface PageView {
   readonly query: Query;
   /** By the numbers of insights. */
   readonly results: ReadonlyMap<number, ShownResult>;
-  /** The numbers of insights whose rows are about persons. */
-  readonly personal: ReadonlySet<number>;
+  /** Why insights have no numbers, and never will, by their numbers. */
+  readonly unanswered: ReadonlyMap<number, string>;
   /** The days that have events, where those that were asked for have none. */
   readonly otherRange: DataRange | undefined;
   readonly mayChooseRange: boolean;
@@ -257,13 +257,10 @@ function insightMarkup(
   const shown = view.results.get(id);
   return html`<h2>${name === null || name === '' ? 'Untitled insight' : name}</h2>
 ${description !== '' && show_description !== false && html`<p class="about">${description}</p>`}
-${shown === undefined ? absentMarkup(view.personal.has(id)) : trusted(shown.drawn.figure)}
+${shown === undefined ? html`<p class="note">${view.unanswered.get(id) ?? NOT_YET}</p>` : trusted(shown.drawn.figure)}
 ${shown !== undefined && shown.drawn.hasRows && !view.isPicture && html`<p class="download"><a href="${addressOf(view, '.csv', { tile: String(tile) })}" download aria-label="CSV of ${name ?? 'this insight'}">CSV</a></p>`}`;
 }
 
-const absentMarkup = (isPersonal: boolean): Markup =>
-  html`<p class="note">${
-    isPersonal
-      ? 'The rows of this insight are about persons. They are not shown on a shared page.'
-      : 'There are no numbers yet. Look again in a moment.'
-  }</p>`;
+/** Why an answer failed is for those who may see what was asked. */
+const NOT_YET =
+  'There are no numbers yet. Look again in a moment. If they do not come, whoever shared this page can see why.';

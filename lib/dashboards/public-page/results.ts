@@ -34,6 +34,14 @@ const PERSONAL: ReadonlySet<unknown> = new Set(['EventsQuery', 'ActorsQuery']);
 export const isPersonal = ({ query }: Pick<InsightItem, 'query'>): boolean =>
   query !== null && PERSONAL.has(sourceOf(parseJson(query))['kind']);
 
+/** Returns why a page never has an answer of an insight; undefined: it may have one. */
+export function unansweredReason(insight: InsightItem): string | undefined {
+  if (insight.query === null) return 'This insight has no query, and so no numbers.';
+  return isPersonal(insight)
+    ? 'The rows of this insight are about persons. They are not shown on a shared page.'
+    : undefined;
+}
+
 /** An insight as a page asks for it. */
 interface AskedInsight {
   readonly id: number;

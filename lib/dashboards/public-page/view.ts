@@ -13,7 +13,7 @@ import { choicesOf, type FilterChoice } from '../sharing/model.ts';
 import { isPass, isPassword, PASS_MS, passOf } from '../sharing/password.ts';
 import { RANGES, type SharedDashboard, type SharedQuery, sharedObject } from './model.ts';
 import { PASSWORD_NEEDED, PASSWORD_WRONG, PUBLIC_HEADERS, sharedPage } from './page.ts';
-import { isPersonal, otherRange, shownResults } from './results.ts';
+import { otherRange, shownResults, unansweredReason } from './results.ts';
 import { readAddress } from './rules.ts';
 import { countTry, findShared, type SharedItem } from './store.ts';
 
@@ -65,7 +65,12 @@ export async function sharedAnswer(
     path,
     query: request.query,
     results,
-    personal: new Set([...insights.values()].filter(isPersonal).map(({ id }) => id)),
+    unanswered: new Map(
+      [...insights.values()].flatMap((insight) => {
+        const reason = unansweredReason(insight);
+        return reason === undefined ? [] : [[insight.id, reason] as const];
+      }),
+    ),
     otherRange: await otherRange(context, project, results),
     mayChooseRange: stored.sharing.allow_date_range === true,
     choices: choicesOf(stored.sharing).map(({ name }) => name),

@@ -389,7 +389,10 @@ describe('results', () => {
   test('that are not there yet are not waited for', async () => {
     const world = await shown(() => undefined);
     const { text } = await look(world, `/shared/${world.token}`);
-    expect(text).toContain('There are no numbers yet. Look again in a moment.');
+    expect(text.match(/There are no numbers yet\. [^<]*/g)).toEqual([
+      'There are no numbers yet. Look again in a moment. If they do not come, whoever shared this page can see why.',
+    ]);
+    expect(text).toContain('This insight has no query, and so no numbers.');
     expect(text).not.toContain('Last refreshed');
   });
 
