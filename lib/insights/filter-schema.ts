@@ -25,6 +25,8 @@ export const FILTERS_OVERRIDE = {
       anyOf: [BREAKDOWN_FILTER, { type: 'null' }],
       description: "It takes the place of the queries' own.",
     },
+    interval: { ...NULLABLE_TEXT, description: 'In the place of that of the queries that are cut by one: `week`.' },
+    filterTestAccounts: { type: ['boolean', 'null'], description: "In the place of the queries' own." },
   },
   additionalProperties: true,
 };

@@ -12,6 +12,8 @@ export const FiltersOverride = z.looseObject({
   explicitDate: z.boolean().nullish(),
   properties: z.union([z.array(z.unknown()), z.looseObject({})]).nullish(),
   breakdown_filter: z.looseObject({}).nullish(),
+  interval: z.string().nullish(),
+  filterTestAccounts: z.boolean().nullish(),
 });
 
 /** Values of a query's variables, by their ids or names. */
@@ -43,16 +45,21 @@ function inText<S extends z.ZodType>(schema: S, attr: string, text: string | und
 }
 
 /**
- * Returns the query as it is asked: the date range replaced, the properties added, the breakdown replaced, the values of
- * its variables set.
+ * Returns the query as it is asked: the date range replaced, the properties added, the breakdown, the interval and whether
+ * test accounts go replaced, the values of its variables set.
  */
 export function overridden(query: SentQuery, { filters, variables }: Overrides): SentQuery {
   const changed = isObject(filters) ? filtered(query, filters) : query;
   return isObject(variables) ? withVariables(changed, variables) : changed;
 }
 
+/** The kinds that an interval cuts. */
+const BY_INTERVAL: ReadonlySet<string> = new Set(['TrendsQuery', 'StickinessQuery', 'LifecycleQuery', 'FunnelsQuery']);
+
 function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): SentQuery {
-  const { date_from, date_to, explicitDate, properties, breakdown_filter } = sent;
+  const { date_from, date_to, explicitDate, properties, breakdown_filter, interval } = sent;
+  const testAccounts =
+    typeof sent.filterTestAccounts === 'boolean' ? { filterTestAccounts: sent.filterTestAccounts } : {};
   const hasDate = typeof date_from === 'string' || typeof date_to === 'string';
   const dateRange = {
     date_from: date_from ?? null,
@@ -65,11 +72,17 @@ function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): Sen
       ...(typeof date_from === 'string' ? { after: date_from } : {}),
       ...(typeof date_to === 'string' ? { before: date_to } : {}),
       ...joinedProperties(query['properties'], properties),
+      ...testAccounts,
     };
   }
   if (query.kind === 'HogQLQuery') {
     const own = isObject(query['filters']) ? query['filters'] : {};
-    const filters = { ...own, ...(hasDate ? { dateRange } : {}), ...joinedProperties(own['properties'], properties) };
+    const filters = {
+      ...own,
+      ...(hasDate ? { dateRange } : {}),
+      ...joinedProperties(own['properties'], properties),
+      ...testAccounts,
+    };
     return Object.keys(filters).length === 0 ? query : { ...query, filters };
   }
   return {
@@ -77,6 +90,8 @@ function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): Sen
     ...(hasDate ? { dateRange } : {}),
     ...joinedProperties(query['properties'], properties),
     ...(isObject(breakdown_filter) ? { breakdownFilter: breakdown_filter } : {}),
+    ...(typeof interval === 'string' && BY_INTERVAL.has(query.kind) ? { interval } : {}),
+    ...(query.kind === 'ActorsQuery' ? {} : testAccounts),
   };
 }
 

@@ -1,0 +1,30 @@
+import { kindOf } from '../../../lib/insights/kinds/kinds.ts';
+import { FiltersOverride, overridden } from '../../../lib/insights/overrides.ts';
+
+const SERIES = [{ kind: 'EventsNode', event: 'paid' }];
+
+test.each([
+  { kind: 'TrendsQuery', series: SERIES, interval: 'day' },
+  { kind: 'StickinessQuery', series: SERIES },
+  { kind: 'LifecycleQuery', series: SERIES, filterTestAccounts: true },
+  { kind: 'FunnelsQuery', series: [...SERIES, ...SERIES] },
+])('an interval and test accounts take the place of those of $kind', (query) => {
+  for (const filters of [
+    { interval: 'week', filterTestAccounts: false },
+    { interval: 'hour', filterTestAccounts: true },
+  ]) {
+    const asked = overridden(query, { filters: FiltersOverride.parse(filters) });
+    expect(kindOf(asked).schema.parse(asked)).toMatchObject(filters);
+  }
+  expect(overridden(query, { filters: { interval: null, filterTestAccounts: null } })).toEqual(query);
+});
+
+test.each([
+  [{ kind: 'RetentionQuery' }, { kind: 'RetentionQuery', filterTestAccounts: true }],
+  [{ kind: 'PathsQuery' }, { kind: 'PathsQuery', filterTestAccounts: true }],
+  [{ kind: 'EventsQuery' }, { kind: 'EventsQuery', filterTestAccounts: true }],
+  [{ kind: 'ActorsQuery', interval: 3 }, { kind: 'ActorsQuery', interval: 3 }],
+  [{ kind: 'HogQLQuery' }, { kind: 'HogQLQuery', filters: { filterTestAccounts: true } }],
+])('%j, which is cut by no interval, keeps what it has', (query, asked) => {
+  expect(overridden(query, { filters: { interval: 'week', filterTestAccounts: true } })).toEqual(asked);
+});
