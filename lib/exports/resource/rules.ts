@@ -118,13 +118,13 @@ export function requestedRange({ start_at, end_at }: { start_at?: unknown; end_a
 }
 
 /** An offset at the end of a time; a date's last two digits are none. */
-const OFFSET = /[T ].*(Z|[+-]\d\d(:?\d\d)?)\s*$/i;
+const OFFSET = /[T ].*(Z|[+-]\d\d(:?\d\d)?)$/i;
 
 function backfillBound(sent: unknown, which: 'start' | 'end'): number {
   if (sent === undefined || sent === null) {
     invalid(null, `Backfilling a BatchExport with no ${which} date is not allowed`);
   }
-  const text = typeof sent === 'string' ? sent : JSON.stringify(sent);
+  const text = typeof sent === 'string' ? sent.trim() : JSON.stringify(sent);
   const read = datetime().safeParse(sent);
   if (!read.success) invalid(null, `Input ${text} is not a valid ISO formatted datetime.`);
   if (!OFFSET.test(text)) {

@@ -193,6 +193,10 @@ describe('the range of a backfill', () => {
       { start_at: '2021-01-01', end_at },
       'Input 2021-01-01 is naive. Add its offset from UTC, such as 2021-01-01T00:00:00Z or 2021-01-01T00:00:00+02:00.',
     ],
+    [
+      { start_at: ' 2021-01-01', end_at },
+      'Input 2021-01-01 is naive. Add its offset from UTC, such as 2021-01-01T00:00:00Z or 2021-01-01T00:00:00+02:00.',
+    ],
     [{ start_at: end_at, end_at: start_at }, "The initial backfill datetime 'start_at' happens after 'end_at'"],
     [{ start_at, end_at: start_at }, "The initial backfill datetime 'start_at' happens after 'end_at'"],
     [
