@@ -162,7 +162,8 @@ export function datetime() {
 }
 
 const FIRST_INSTANT = Date.parse('0001-01-01T00:00:00Z');
-const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
+/** The last instant that answers and fields can hold: years have four digits. */
+export const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z');
 
 function instantOf(value: string): number | undefined {
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone = 'Z'] =

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { boolean, choice, datetime, freeObject, text } from '../../http/fields.ts';
+import { boolean, choice, datetime, freeObject, LAST_INSTANT, text } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { FREQUENCIES, type Frequency } from '../../lake/intervals.ts';
 import { MODELS, type Model } from '../../lake/schema.ts';
@@ -429,11 +429,11 @@ export function backfillObject(
   };
 }
 
-/** Returns when the rest is done if it takes as long as what is done, run by run. */
+/** Returns when the rest is done if it takes as long as what is done, run by run; at most the last instant there is. */
 function estimatedEnd(begun: number, now: number, progress: z.output<typeof BackfillProgress> | null): number | null {
   if (progress === null || progress.finished_runs === 0) return null;
   const { total_runs, finished_runs } = progress;
-  return Math.round(now + ((now - begun) * (total_runs - finished_runs)) / finished_runs);
+  return Math.min(LAST_INSTANT, Math.round(now + ((now - begun) * (total_runs - finished_runs)) / finished_runs));
 }
 
 /** Returns null where PostHog does: for a backfill that failed or was cancelled, or whose runs are not counted yet. */

@@ -112,6 +112,14 @@ test.each<[Partial<BackfillItem>, object | null]>([
   expect((await list()).results).toMatchObject([{ progress, estimated_end_at: null }]);
 });
 
+test('a backfill that would take thousands of years ends at the last instant there is', async () => {
+  const { context, put, list } = await world();
+  const batch = JSON.stringify({ finished: 1, failed: 0, records: 1 });
+  await put({ total_runs: 200_000, [batchField(0)]: batch });
+  context.clock.advance(15 * DAY_MS);
+  expect((await list()).results).toMatchObject([{ estimated_end_at: '9999-12-31T23:59:59.999000Z' }]);
+});
+
 test('runs that have ended count before their batch does, and not again when it has', async () => {
   const { context, id, begin, send, arrive, read } = await hourlyExport();
   const { clock, table } = context;
