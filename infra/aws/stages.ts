@@ -33,7 +33,7 @@ export interface Stage {
   readonly logLevel: Level;
   /** What a month may cost, in USD; at 80 percent of it, and when it looks to be passed, somebody is told. */
   readonly monthlyBudget: number;
-  /** A web firewall stands before the API: $5 and $1 for each of its 3 rules a month, and $0.60 a million requests. */
+  /** A web firewall stands before the API: $5 and $1 for each of its 4 rules a month, and $0.60 a million requests. */
   readonly hasFirewall: boolean;
   /** What is set apart of the functions that the account may run at once; cdk.json may say otherwise. Null: nothing. */
   readonly concurrency: Concurrency | null;
