@@ -90,8 +90,10 @@ export class DataStack extends Stack {
       versioned: true,
       serverAccessLogsBucket: accessLogs as IBucket,
       serverAccessLogsPrefix: 'lake/',
-      // What was removed by mistake can be brought back for a week.
-      lifecycleRules: [{ ...NO_LEFTOVERS, noncurrentVersionExpiration: Duration.days(7) }],
+      // What was removed by mistake can be brought back for a week. Then the mark of its removal goes too.
+      lifecycleRules: [
+        { ...NO_LEFTOVERS, noncurrentVersionExpiration: Duration.days(7), expiredObjectDeleteMarker: true },
+      ],
     });
     const runFiles = new Bucket(this, 'RunFiles', {
       ...PRIVATE,
