@@ -1,7 +1,6 @@
 /** The port to who lands what waits in the inbox, where a job has it landed; and that job. */
-import { jobOps } from '../jobs/job.ts';
+import { askForJob } from '../jobs/job.ts';
 import type { Context } from '../ports/context.ts';
-import { isWritten } from '../ports/table/until-written.ts';
 import { MINUTE_MS } from '../ports/units.ts';
 
 export interface Landing {
@@ -23,11 +22,13 @@ export const LANDING_JOB = 'inbox';
 export const QUIET_MS = 15 * MINUTE_MS;
 
 /**
- * Has what is kept landed: about a minute from now, and each minute until nothing has come for `QUIET_MS`. Whoever has
- * asked a minute ago need not ask again.
+ * Has what is kept landed: about a minute from now, and each minute until for `QUIET_MS` nothing has come and nobody has
+ * asked. Whoever has asked a minute ago need not ask again.
  */
-export async function askForLanding({ table, clock }: Pick<Context, 'table' | 'clock'>): Promise<void> {
-  const [job] = jobOps('landing', LANDING_JOB, clock() + MINUTE_MS, { quietSince: clock() });
-  if (job === undefined) return;
-  await isWritten(table, [{ ...job, if: 'absent' }]);
-}
+export const askForLanding = ({ table, clock }: Pick<Context, 'table' | 'clock'>): Promise<void> =>
+  askForJob(table, {
+    kind: 'landing',
+    id: LANDING_JOB,
+    due: clock() + MINUTE_MS,
+    about: { quietSince: clock() },
+  });

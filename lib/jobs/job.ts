@@ -4,7 +4,8 @@
  */
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, places } from '../ports/table/keys.ts';
-import type { Item, Op } from '../ports/table/table.ts';
+import type { Item, Op, Table } from '../ports/table/table.ts';
+import { isWritten } from '../ports/table/until-written.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
@@ -46,7 +47,7 @@ interface About {
   readonly compaction: { readonly project: number };
   /** The project whose persons are deleted, and which deletion was asked for last. */
   readonly deletion: { readonly project: number; readonly asked: string };
-  /** Since when nothing was found in the inbox, milliseconds since 1970. */
+  /** Since when nothing was found in the inbox, and nobody has asked for a landing: milliseconds since 1970. */
   readonly landing: { readonly quietSince: number };
   /** What the notice says; only who sends it looks into it. */
   readonly notice: object;
@@ -65,18 +66,34 @@ interface Told<Id> {
 
 /** The ops that put a job (`due` in milliseconds since 1970), or remove it (null). A job that is there is replaced. */
 export function jobOps<K extends JobKind>(kind: K, id: string, due: number | null, about?: About[K]): Op[] {
-  const key = keys.job(kind, id);
-  if (due === null) return [{ remove: key }];
-  const job: JobItem = {
-    ...key,
-    ...places.dueAt(due, kind, id),
-    kind,
-    id,
-    due,
-    attempts: 0,
-    about: about === undefined ? null : toJsonText<About[JobKind]>(about),
-  };
-  return [{ put: job }];
+  return due === null ? [{ remove: keys.job(kind, id) }] : [{ put: jobOf(kind, id, due, about) }];
+}
+
+const jobOf = <K extends JobKind>(kind: K, id: string, due: number, about?: About[K]): JobItem => ({
+  ...keys.job(kind, id),
+  ...places.dueAt(due, kind, id),
+  kind,
+  id,
+  due,
+  attempts: 0,
+  about: about === undefined ? null : toJsonText<About[JobKind]>(about),
+});
+
+/**
+ * Has a job done that all who ask for share, in one transaction with `also`. One that is there is under way, or about to
+ * be: it keeps its time and is told what it is about now, so that who ends it can see whether somebody has asked meanwhile.
+ */
+export async function askForJob<K extends JobKind>(
+  table: Table,
+  { kind, id, due, about }: { readonly kind: K; readonly id: string; readonly due: number; readonly about: About[K] },
+  also: readonly Op[] = [],
+): Promise<void> {
+  const job = jobOf(kind, id, due, about);
+  const told = { change: keys.job(kind, id), set: { about: job.about }, if: 'present' } as const;
+  while (
+    !(await isWritten(table, [...also, { put: job, if: 'absent' }])) &&
+    !(await isWritten(table, [...also, told]))
+  );
 }
 
 /** Returns what a job of this kind needs beyond its id. Throws when the job was put without it. */

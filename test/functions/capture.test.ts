@@ -103,6 +103,39 @@ test('a landing is asked for before anything is kept, again each minute, and loo
   expect((await job())?.due).toBe(clock() + MINUTE_MS);
 });
 
+test.each(['before', 'during'])(
+  'what is asked for %s the last look is looked for, though it is not there yet',
+  async (when) => {
+    const sent = { last: false, isThere: false };
+    const world = await stage((inbox) => {
+      const segments = inbox.segments.bind(inbox);
+      inbox.segments = async () => {
+        if (!sent.last || sent.isThere) return segments();
+        if (when === 'during') await world.send(event(1));
+        return [];
+      };
+      return inbox;
+    });
+    const { send, land, job, clock, rows } = world;
+    await send(event());
+    clock.advance(MINUTE_MS);
+    await land();
+    for (let minute = 0; minute < 14; minute += 1) {
+      clock.advance(MINUTE_MS);
+      await land();
+    }
+    sent.last = true;
+    if (when === 'before') await send(event(1));
+    clock.advance(MINUTE_MS);
+    await land();
+    expect((await job())?.due).toBe(clock() + MINUTE_MS);
+    sent.isThere = true;
+    clock.advance(MINUTE_MS);
+    await land();
+    expect(await rows()).toBe(2);
+  },
+);
+
 test('counts are told now and then, and by the landing', async () => {
   const { send, land, clock, context } = await stage();
   await send({ api_key: TOKEN, batch: [event(), { event: 'nobody' }] });

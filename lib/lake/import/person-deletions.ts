@@ -2,7 +2,7 @@
  * Deletions of persons that were asked for, where a request cannot wait for them: each is recorded with the job that has
  * them done, and done beside the lake, those of a project together.
  */
-import { jobOps } from '../../jobs/job.ts';
+import { askForJob } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
@@ -49,12 +49,7 @@ export async function askForDeletion(
   const sha256s = toJsonText(forget.map((one) => forgottenOf(one, at).sha256));
   const put = { ...keys.personDeletion(projectId, id), distinctId, at, sha256s, place: null };
   const about = { project: projectId, asked: id };
-  const key = keys.job('deletion', personDeletionJob(projectId));
-  const [job] = jobOps('deletion', personDeletionJob(projectId), at, about);
-  if (job === undefined) return;
-  // A job that is there is under way, or about to be: told of this one, it does not end without having looked again.
-  const told = { change: key, set: { about: toJsonText(about) }, if: 'present' } as const;
-  while (!(await isWritten(table, [{ put }, { ...job, if: 'absent' }])) && !(await isWritten(table, [{ put }, told])));
+  await askForJob(table, { kind: 'deletion', id: personDeletionJob(projectId), due: at, about }, [{ put }]);
 }
 
 /** So many distinct_ids are looked for together at most: a person has a thousand. */
