@@ -4,6 +4,7 @@ import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
+import type { MachineName } from '../../workflow/workflow.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { endOps } from './backfill.ts';
 import { cancelOpenRun } from './outcome.ts';
@@ -22,7 +23,7 @@ export async function cancelRun(
   id: string,
   also: readonly Op[] = [],
 ): Promise<void> {
-  const { table, workflow } = context;
+  const { table } = context;
   const run = await table.get(keys.run(exportId, id));
   if (run === undefined) fail('not_found');
   try {
@@ -38,7 +39,7 @@ export async function cancelRun(
   const mine = plan.active.find(({ execution }) => execution === run.execution);
   if (mine === undefined) return;
   const batch = await runsOf(table, exportId, intervalsOfExecution(item, plan, mine), mine.by);
-  if (!batch.some(isOpen)) await workflow.stop('export-run', run.execution, 'The run was cancelled.');
+  if (!batch.some(isOpen)) await stopIdle(context, 'export-run', run.execution, 'The run was cancelled.');
 }
 
 /**
@@ -64,10 +65,9 @@ export async function cancelBackfill(
   const batches = plan.active.filter(({ by }) => by === id);
   const stoppable = await Promise.all(batches.map((mine) => cancelOpenRuns(context, item, plan, mine)));
   // Otherwise it ends by itself: its next batches find that there is nothing to do.
-  if (stoppable.every(Boolean)) await context.workflow.stop('backfill', id, reason);
+  if (stoppable.every(Boolean)) await stopIdle(context, 'backfill', id, reason);
   for (const mine of await retriesOf(table, plan, exportId, id)) {
-    if (await cancelOpenRuns(context, item, plan, mine))
-      await context.workflow.stop('export-run', mine.execution, reason);
+    if (await cancelOpenRuns(context, item, plan, mine)) await stopIdle(context, 'export-run', mine.execution, reason);
   }
 }
 
@@ -84,7 +84,7 @@ async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: s
  * has its job; undefined when nothing is.
  */
 export async function stopExport(context: Context, { id: exportId }: Pick<BatchExportItem, 'id'>) {
-  const { table, workflow, log } = context;
+  const { table, log } = context;
   const read = await exportWithPlan(table, exportId);
   if (read === undefined || !isUnderWay(read.plan)) return undefined;
   const { item, plan } = read;
@@ -100,12 +100,20 @@ export async function stopExport(context: Context, { id: exportId }: Pick<BatchE
   for (const mine of plan.active) {
     const stop = async () => {
       if (!(await cancelOpenRuns(context, item, plan, mine))) return;
-      await workflow.stop('export-run', mine.execution, 'The batch export was deleted.');
+      await stopIdle(context, 'export-run', mine.execution, 'The batch export was deleted.');
     };
     await stop().catch(failed(mine.execution));
   }
   const left = await exportWithPlan(table, exportId);
   return left !== undefined && isUnderWay(left.plan) ? left : undefined;
+}
+
+/** Stops an execution that has nothing left to do. One that cannot be stopped now finds that out by itself. */
+async function stopIdle({ workflow, log }: Context, machine: MachineName, name: string, why: string): Promise<void> {
+  await workflow.stop(machine, name, why).catch((error: unknown) => {
+    const about = { machine, execution: name, reason: messageOf(error) };
+    log.warning('the execution of what was cancelled could not be stopped; it ends by itself', about);
+  });
 }
 
 /** Cancels what an execution still runs. Returns whether it may be stopped: nothing is being committed. */

@@ -2,6 +2,7 @@ import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
+import { Transient } from '../../../lib/ports/errors.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
@@ -49,6 +50,13 @@ test('a cancel ends the backfill and its runs at once, stops its machine, and gi
   expect((await read()).plan.claimed).toEqual([]);
   expect(await call('POST', '', range)).toMatchObject({ status: 201 });
   expect(await context.table.get(keys.batchExport(id))).toMatchObject({ failures_in_a_row: 0 });
+});
+
+test('a cancel is done when its machine cannot be stopped, which ends by itself', async () => {
+  const { context, call, backfill, runs } = await world();
+  context.workflow.stop = () => Promise.reject(new Transient('Step Functions is not available.'));
+  expect(await call('POST', `/${backfill}/cancel`)).toMatchObject({ status: 200, body: { cancelled: true } });
+  expect(statuses(await runs())).toEqual(['Cancelled', 'Cancelled', 'Cancelled']);
 });
 
 test('a run that is being committed is finished, and the machine is left to it', async () => {

@@ -3,6 +3,7 @@ import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { acquire } from '../../../lib/exports/runs/plan.ts';
 import { runId } from '../../../lib/exports/runs/run.ts';
 import { exportWithPlan, planOp } from '../../../lib/exports/runs/store.ts';
+import { Transient } from '../../../lib/ports/errors.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
@@ -96,6 +97,14 @@ describe('a retry', () => {
 });
 
 describe('a cancel', () => {
+  test('is done when its execution cannot be stopped, which ends by itself', async () => {
+    const { context, service, at, underWay } = await world();
+    const [run] = (await underWay({ status: 'Starting' })) as [RunItem];
+    context.workflow.stop = () => Promise.reject(new Transient('Step Functions is not available.'));
+    expect(await service.call('POST', at(run, '/cancel'))).toMatchObject({ status: 200, body: { cancelled: true } });
+    expect((await service.call('GET', at(run))).body).toMatchObject({ status: 'Cancelled' });
+  });
+
   test('ends the run at once, shows it on the export, says so in its log, and stops an execution that has no more to do', async () => {
     const { context, service, id, at, underWay } = await world();
     const [run] = (await underWay({ status: 'Starting' })) as [RunItem];
