@@ -2,6 +2,7 @@
 import { neededBackfills } from '../exports/resource/import-backfills.ts';
 import type { ImportProgress } from '../lake/import/import.ts';
 import type { Context } from '../ports/context.ts';
+import { inWords } from '../ports/disk-failures.ts';
 import { Damaged, Failure, messageOf, Transient } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { fromJsonText, toJsonText } from '../ports/table/json-text.ts';
@@ -152,8 +153,9 @@ export class ImportRunner {
   }
 
   /** What may pass waits, and is tried again; all else ends it. */
-  async #failed(item: ImportItem, error: unknown): Promise<void> {
+  async #failed(item: ImportItem, thrown: unknown): Promise<void> {
     const { log, clock } = this.#options;
+    const error = inWords(thrown);
     const { name } = error as Error;
     if (name === 'ImportUnderWay') {
       this.#later.set(item.id, clock() + HELD_MS);

@@ -8,7 +8,6 @@ import { type ImportTask, runImport } from '../../../lib/imports/run.ts';
 import { ImportRunner } from '../../../lib/imports/runner.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import { ImportUnderWay } from '../../../lib/lake/lease.ts';
-import { Transient } from '../../../lib/ports/errors.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { removeLeftovers } from '../../../lib/purge/leftovers.ts';
@@ -314,7 +313,7 @@ describe('an import that is under way', () => {
     const { context, call, upload, read, runner } = await world();
     const id = await upload('events.jsonl', line(1));
     await call('POST', `${id}/start/`, {});
-    const errors: Error[] = [new ImportUnderWay('held'), new Transient('The disk is full.', { isOwn: true })];
+    const errors: Error[] = [new ImportUnderWay('held'), new Error('ENOSPC: no space left on device, write')];
     let times = 0;
     const failing = runner(() => {
       times += 1;
@@ -337,7 +336,7 @@ describe('an import that is under way', () => {
     expect(await read(id)).toMatchObject({
       state: 'queued',
       attempts: 1,
-      error: 'The disk is full. It is tried again.',
+      error: 'The disk of the service is full: space must be freed there. It is tried again.',
     });
     context.clock.advance(MINUTE_MS);
     await pass();
