@@ -6,7 +6,7 @@
 import { type CsvError, parse } from 'csv-parse/sync';
 import { type Line, LONGEST_LINE } from './lines.ts';
 import { isBlank, type LineFormat, type SourceRecord } from './record.ts';
-import { type RowReader, rowReader, type TableMapping, textCell } from './table-rows.ts';
+import { doubledColumn, type RowReader, rowReader, type TableMapping, textCell } from './table-rows.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'];
 /** A record that has more lines is one whose quote is not closed. */
@@ -67,7 +67,7 @@ export function csvFormat(mapping: TableMapping): LineFormat {
         }
         if (table === undefined) {
           header = line;
-          table = tableOf(line.text, mapping);
+          table = readableTable(line.text, mapping);
           records.push(blank(line));
           continue;
         }
@@ -113,6 +113,12 @@ function tableOf(header: string, mapping: TableMapping): Table | string {
   if (widest === undefined) return 'its first line is no header of a table';
   const read = rowReader(widest.names, mapping, textCell);
   return typeof read === 'string' ? read : { delimiter: widest.delimiter, columns: widest.names.length, read };
+}
+
+/** A table whose columns that are read stand there once each; a text is the reason why it is none. */
+function readableTable(header: string, mapping: TableMapping): Table | string {
+  const twice = doubledColumn(columnsOf(header)?.names ?? [], mapping);
+  return twice === undefined ? tableOf(header, mapping) : `it has several columns ${twice}`;
 }
 
 /** Is a quote open behind the line, when none was before it? */

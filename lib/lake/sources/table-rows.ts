@@ -98,6 +98,14 @@ export function rowReader(
   };
 }
 
+/** The name of a column that would be read and stands twice; undefined: none does. */
+export function doubledColumn(header: readonly string[], { columns = {}, values = {} }: TableMapping) {
+  const read = targetsOf(header, columns, values).map(({ column }) =>
+    column === undefined ? undefined : header[column],
+  );
+  return read.find((name) => name !== undefined && header.indexOf(name) !== header.lastIndexOf(name));
+}
+
 /** In an order that does not depend on that of the columns. */
 function targetsOf(
   header: readonly string[],

@@ -53,6 +53,19 @@ test('with a column of properties, other columns are left out', () => {
   expect(read(text).map(said)).toEqual([[2, 'paid', 'ada', { a: 1 }]]);
 });
 
+test('a column that stands twice keeps the file out, unless nothing is read of it', () => {
+  const twice = `event,distinct_id,timestamp,plan,plan\npaid,ada,${TIME},team,free`;
+  expect(() => read(twice)).toThrow('it has several columns plan');
+  expect(() => read(twice, { columns: { 'properties.tier': 'plan' } })).toThrow('it has several columns plan');
+  expect(read(twice, { values: { 'properties.plan': 'pro' } }).map(said)).toEqual([
+    [2, 'paid', 'ada', { plan: 'pro' }],
+  ]);
+  // It is told what is wrong with it, and not that it is no table.
+  expect(isCsvHeader(lineOf('event,distinct_id,timestamp,plan,plan', 0), {})).toBe(true);
+  const unread = `event,distinct_id,timestamp,properties,plan,plan\npaid,ada,${TIME},{},team,free`;
+  expect(read(unread).map(said)).toEqual([[2, 'paid', 'ada', {}]]);
+});
+
 test.each([
   ['a,b,c', {}, 'no column says what distinct_id, event, timestamp is; its columns are a, b, c'],
   ['event,distinct_id', {}, 'no column says what timestamp is'],
