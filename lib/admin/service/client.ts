@@ -69,6 +69,9 @@ export function openClient({ url, key }: ServiceAddress, signal: AbortSignal): C
 
   const addressOf = (path: string, query: Query = {}): string => {
     const address = new URL(`${url.replace(/\/+$/, '')}${path}`);
+    const dots = /(?<=\/)\.\.?(?=\/|$)/.exec(path)?.[0];
+    // In an address it would stand for another object, or for what holds it.
+    if (dots !== undefined) throw new ServiceError(`'${dots}' names nothing.`);
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) address.searchParams.set(name, String(value));
     return address.href;

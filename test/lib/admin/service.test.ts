@@ -320,6 +320,18 @@ describe('what goes wrong', () => {
     });
   });
 
+  test.each(['.', '..'])('is not done to another object than %s names: none', async (word) => {
+    const { run, json, project } = await commandLine();
+    for (const words of [
+      ['exports', 'delete', word],
+      ['exports', 'show', word],
+      ['runs', 'show', 'id', word],
+    ]) {
+      expect(await run(...words)).toEqual({ code: EXIT.failed, out: '', errors: `error: '${word}' names nothing.\n` });
+    }
+    expect(await json('project', 'list')).toMatchObject([{ id: project.id }]);
+  });
+
   test('is a usage error where the words are not understood', async () => {
     const { run } = await commandLine();
     expect((await run('backfill', 'start', 'id')).code).toBe(EXIT.usage);
