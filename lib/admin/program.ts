@@ -31,11 +31,15 @@ interface Copies {
 /** `interrupted` is what shells give for SIGINT. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
-const list = (text: string): string[] =>
-  text
+/** Returns the words of a list. Throws when there are none: a key that is limited to nothing would be limited by nothing. */
+function list(text: string): string[] {
+  const words = text
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '');
+  if (words.length === 0) throw new InvalidArgumentError('At least one is needed.');
+  return words;
+}
 
 function wholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('A whole number is needed.');

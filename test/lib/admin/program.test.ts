@@ -189,6 +189,14 @@ test.each([
   ['a missing option', ['user', 'create']],
   ['a level that does not exist', ['member', 'add', '--organization', 'x', '--email', 'x', '--level', 'king']],
   ['a project that is no number', ['import', 'file', '--project', 'one']],
+  [
+    'a key that is limited to no organization',
+    ['key', 'create', '--email', 'x', '--label', 'x', '--scopes', '*', '--organizations', ''],
+  ],
+  [
+    'a key that is limited to no project',
+    ['key', 'create', '--email', 'x', '--label', 'x', '--scopes', '*', '--projects', ','],
+  ],
   ['following what is no file', ['import', '-', '--follow', '--project', '1']],
 ])('%s is not understood: exit code 2', async (_, words) => {
   const { code, errors } = await commandLine().run(...words);
