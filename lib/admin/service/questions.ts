@@ -72,7 +72,10 @@ export const QUESTION_COMMANDS: readonly ServiceCommand[] = [
       const { columns, results } = answer;
       const text = {
         table: () => table(columns, results, 'No rows.') + (answer.hasMore === true ? '\n(There are more rows.)' : ''),
-        csv: () => stringify([columns, ...results], { cast: { object: (value) => JSON.stringify(value) } }).trimEnd(),
+        csv: () =>
+          stringify([columns, ...results], {
+            cast: { boolean: String, object: (value) => JSON.stringify(value) },
+          }).trimEnd(),
         json: () => JSON.stringify(results.map((row) => Object.fromEntries(columns.map((name, n) => [name, row[n]])))),
       }[options.format];
       return { object: answer, text: text() };

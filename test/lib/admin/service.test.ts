@@ -208,6 +208,17 @@ test('events are shown as they arrive, until Ctrl-C', async () => {
   expect(out.match(/ e\d /g)).toEqual([' e0 ', ' e2 ', ' e1 ']);
 });
 
+test('rows as CSV tell what is false from what is missing', async () => {
+  const { run } = await commandLine();
+  const { out } = await run(
+    'query',
+    'SELECT true AS yes, false AS no, NULL AS nothing, [1] AS list',
+    '--format',
+    'csv',
+  );
+  expect(out).toBe('yes,no,nothing,list\ntrue,false,,[1]\n');
+});
+
 test('organizations and projects are listed, projects made, and their tokens replaced', async () => {
   const { run, json, organization, project } = await commandLine();
   expect((await run('organization', 'list')).out).toContain(`${organization.id}  Acme\n`);
