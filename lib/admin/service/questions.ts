@@ -42,7 +42,8 @@ async function tail({ client, of, options, show, pause }: Asked<TailOptions>): P
     for (const event of events) if (!known.has(event.id)) show(event, eventLine(event));
     known = new Set(events.map(({ id }) => id));
     const last = events.at(-1);
-    if (last !== undefined) after = new Date(Date.parse(last.timestamp) - LATE_MS).toISOString();
+    // One that is dated ahead hides none of those that happen until then.
+    if (last !== undefined) after = new Date(Math.min(Date.parse(last.timestamp), Date.now()) - LATE_MS).toISOString();
     await pause(LOOK_MS);
   }
 }

@@ -85,12 +85,12 @@ async function commandLine() {
       const { out } = await run('exports', 'create', '-', '--json');
       return JSON.parse(out).id as string;
     },
-    arrive: async (count: number, arrived: 'now' | 'then' = 'now') => {
+    arrive: async (count: number, arrived: 'now' | 'then' = 'now', newest = NOW - 2 * HOUR_MS) => {
       const file = join(world.folder, 'events.jsonl');
       const event = (n: number) => ({
         event: `e${n}`,
         distinct_id: 'd',
-        timestamp: new Date(NOW - 2 * HOUR_MS - n).toISOString(),
+        timestamp: new Date(newest - n).toISOString(),
       });
       writeFileSync(file, Array.from({ length: count }, (_, n) => JSON.stringify(event(n))).join('\n'));
       const rejectedFolder = join(world.folder, 'rejected');
@@ -217,6 +217,19 @@ test('rows as CSV tell what is false from what is missing', async () => {
     'csv',
   );
   expect(out).toBe('yes,no,nothing,list\ntrue,false,,[1]\n');
+});
+
+test('events are shown as they arrive beside one that is dated ahead', async () => {
+  const { run, arrive, meanwhile, project } = await commandLine();
+  const file = join(world.folder, 'ahead.jsonl');
+  writeFileSync(
+    file,
+    JSON.stringify({ event: 'ahead', distinct_id: 'd', timestamp: new Date(Date.now() + HOUR_MS).toISOString() }),
+  );
+  const rejectedFolder = join(world.folder, 'rejected');
+  await importEvents(world.context, { projectId: project.id, files: [file], rejectedFolder });
+  meanwhile(() => arrive(1, 'now', Date.now()));
+  expect((await run('events', 'tail')).out.match(/ (e0|ahead) /g)).toEqual([' ahead ', ' e0 ']);
 });
 
 test('organizations and projects are listed, projects made, and their tokens replaced', async () => {
