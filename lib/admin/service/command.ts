@@ -55,7 +55,8 @@ const LIST_LIMIT = 100;
 export const withLimit = (command: Command): Command =>
   command.option('--limit <count>', 'how many at most', countOf, LIST_LIMIT);
 
-function countOf(text: string): number {
+/** Returns a number of things as an option names it. Throws when it is none, or below 1. */
+export function countOf(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('A whole number from 1 is needed.');
   return Number(text);
 }

@@ -4,7 +4,7 @@ import { Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type * as z from 'zod';
 import type { LakeEvent } from '../../reading/events/model.ts';
-import { type Asked, LOOK_MS, type ServiceCommand } from './command.ts';
+import { type Asked, countOf, LOOK_MS, type ServiceCommand } from './command.ts';
 import { plain, table } from './table.ts';
 
 type Event = z.output<typeof LakeEvent>;
@@ -56,7 +56,7 @@ export const QUESTION_COMMANDS: readonly ServiceCommand[] = [
     options: (command) =>
       command
         .option('--event <name>', 'only those of this name')
-        .option('--count <count>', 'how many of those that are there', (text) => Number.parseInt(text, 10) || 1, 10),
+        .option('--count <count>', 'how many of those that are there', countOf, 10),
     run: tail,
   },
   {

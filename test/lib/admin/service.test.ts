@@ -208,17 +208,6 @@ test('events are shown as they arrive, until Ctrl-C', async () => {
   expect(out.match(/ e\d /g)).toEqual([' e0 ', ' e2 ', ' e1 ']);
 });
 
-test('rows as CSV tell what is false from what is missing', async () => {
-  const { run } = await commandLine();
-  const { out } = await run(
-    'query',
-    'SELECT true AS yes, false AS no, NULL AS nothing, [1] AS list',
-    '--format',
-    'csv',
-  );
-  expect(out).toBe('yes,no,nothing,list\ntrue,false,,[1]\n');
-});
-
 test('events are shown as they arrive beside one that is dated ahead', async () => {
   const { run, arrive, meanwhile, project } = await commandLine();
   const file = join(world.folder, 'ahead.jsonl');
@@ -230,6 +219,25 @@ test('events are shown as they arrive beside one that is dated ahead', async () 
   await importEvents(world.context, { projectId: project.id, files: [file], rejectedFolder });
   meanwhile(() => arrive(1, 'now', Date.now()));
   expect((await run('events', 'tail')).out.match(/ (e0|ahead) /g)).toEqual([' ahead ', ' e0 ']);
+});
+
+test.each(['-1', '0', 'abc', '2x'])('events are not shown where the number of them is none: %s', async (count) => {
+  const { run } = await commandLine();
+  expect(await run('events', 'tail', '--count', count)).toMatchObject({
+    code: EXIT.usage,
+    errors: expect.stringContaining('A whole number from 1 is needed.'),
+  });
+});
+
+test('rows as CSV tell what is false from what is missing', async () => {
+  const { run } = await commandLine();
+  const { out } = await run(
+    'query',
+    'SELECT true AS yes, false AS no, NULL AS nothing, [1] AS list',
+    '--format',
+    'csv',
+  );
+  expect(out).toBe('yes,no,nothing,list\ntrue,false,,[1]\n');
 });
 
 test('organizations and projects are listed, projects made, and their tokens replaced', async () => {
