@@ -4,13 +4,21 @@ import { type CSSVariablesResolver, createTheme } from '@mantine/core';
 /** The title of a dialog is not the header of the page, which a `header` would be. */
 const NO_LANDMARK = { defaultProps: { component: 'div' } };
 
+/** The name of the button that closes a dialog, which shows a cross. */
+const CLOSE = { defaultProps: { 'aria-label': 'Close' } };
+
 export const theme = createTheme({
   primaryColor: 'indigo',
   primaryShade: { light: 8, dark: 8 },
   defaultRadius: 'md',
   cursorType: 'pointer',
   respectReducedMotion: true,
-  components: { ModalHeader: NO_LANDMARK, DrawerHeader: NO_LANDMARK },
+  components: {
+    ModalHeader: NO_LANDMARK,
+    DrawerHeader: NO_LANDMARK,
+    ModalCloseButton: CLOSE,
+    DrawerCloseButton: CLOSE,
+  },
 });
 
 export const variables: CSSVariablesResolver = ({ colors }) => ({

@@ -25,13 +25,7 @@ interface ConflictNoticeProps {
 /** Both versions, where somebody else has changed something meanwhile. */
 export function ConflictNotice({ what, disputed, keep, replace }: ConflictNoticeProps) {
   return (
-    <Modal
-      opened
-      onClose={keep}
-      title="Somebody else has changed it"
-      size="lg"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Modal opened onClose={keep} title="Somebody else has changed it" size="lg">
       <Stack>
         <Alert color="orange" variant="outline">
           Your change was not written, because {what} has changed since you opened it.

@@ -59,13 +59,7 @@ export function FormDialog<Values extends object>({
       <ScopedButton scope={scope} variant="default" size="xs" {...button} onClick={begin}>
         {label}
       </ScopedButton>
-      <Modal
-        opened={isOpen}
-        onClose={close}
-        title={label}
-        size={dialogSize}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <Modal opened={isOpen} onClose={close} title={label} size={dialogSize}>
         <form
           onSubmit={(event) => {
             event.preventDefault();

@@ -19,7 +19,7 @@ export function Access(props: AccessProps) {
       <ScopedButton scope="access_control:read" variant="default" size="xs" onClick={open}>
         Access
       </ScopedButton>
-      <Modal opened={isOpen} onClose={close} title="Access" size="lg" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Modal opened={isOpen} onClose={close} title="Access" size="lg">
         <Suspense fallback={<Loading />}>
           <AccessRules {...props} />
         </Suspense>

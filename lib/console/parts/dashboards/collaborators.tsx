@@ -26,7 +26,7 @@ export function Collaborators({ project, value, write }: CollaboratorsProps) {
       <ScopedButton scope="dashboard:read" variant="default" size="xs" onClick={open}>
         Collaborators
       </ScopedButton>
-      <Modal opened={isOpen} onClose={close} title="Collaborators" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Modal opened={isOpen} onClose={close} title="Collaborators">
         <Editors project={project} value={value} write={write} />
       </Modal>
     </>

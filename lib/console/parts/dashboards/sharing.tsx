@@ -54,7 +54,7 @@ export function Sharing({ project, id }: SharingProps) {
       <ScopedButton scope="sharing_configuration:read" variant="default" size="xs" onClick={open}>
         Share
       </ScopedButton>
-      <Modal opened={isOpen} onClose={close} title="Share" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Modal opened={isOpen} onClose={close} title="Share">
         <Stack>
           <Problem error={error} />
           <Switch

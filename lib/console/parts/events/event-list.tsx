@@ -44,7 +44,6 @@ export function EventList({ project, filter, follow, empty }: EventListProps) {
         position="right"
         size="lg"
         title={opened?.event ?? ''}
-        closeButtonProps={{ 'aria-label': 'Close' }}
       >
         {opened !== null && <EventDetail project={project} event={opened} />}
       </Drawer>

@@ -26,7 +26,7 @@ export function RunDetail({ project, id, run: wanted, known, close }: RunDetailP
   const { data, error } = useRun(project, id, known === undefined || listed !== undefined ? undefined : wanted);
   const run = listed ?? data;
   return (
-    <Drawer opened onClose={close} position="right" size="lg" title="Run" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Drawer opened onClose={close} position="right" size="lg" title="Run">
       {run === undefined ? (
         error === null ? (
           <Loading />
