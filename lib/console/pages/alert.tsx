@@ -26,9 +26,8 @@ import { type Fact, Facts } from '../parts/facts.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { Page } from '../parts/page.tsx';
-import { Problem, tell } from '../parts/problem.tsx';
+import { AwaitedPage, Page } from '../parts/page.tsx';
+import { tell } from '../parts/problem.tsx';
 import { To } from '../parts/to.tsx';
 import { Trouble } from '../parts/trouble.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
@@ -36,11 +35,9 @@ import { useVersionedWrite } from '../parts/versioned-write.tsx';
 export default function AlertPage() {
   const project = useParam('project');
   const id = useParam('id');
-  const { data, error, refetch } = useAlert(project, id);
-  if (data !== undefined) return <AlertView project={project} seen={data} />;
-  return (
-    <Page title="Alert">{error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}</Page>
-  );
+  const asked = useAlert(project, id);
+  if (asked.data === undefined) return <AwaitedPage title="Alert" asked={asked} />;
+  return <AlertView project={project} seen={asked.data} />;
 }
 
 const SNOOZES = [

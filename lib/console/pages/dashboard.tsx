@@ -30,9 +30,8 @@ import { TileGrid } from '../parts/dashboards/tile-grid.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Label } from '../parts/label.tsx';
 import { Empty } from '../parts/listing.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { Page } from '../parts/page.tsx';
-import { Problem, tellProblem, tellUndoable } from '../parts/problem.tsx';
+import { AwaitedPage, Page } from '../parts/page.tsx';
+import { tellProblem, tellUndoable } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { ToButton } from '../parts/to.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
@@ -67,13 +66,9 @@ function disputedOf(change: Change, theirs: Board): readonly Disputed[] {
 export default function DashboardPage() {
   const project = useParam('project');
   const id = useParam('id');
-  const { data, error, refetch } = useDashboard(project, id);
-  if (data !== undefined) return <DashboardView project={project} id={id} data={data} />;
-  return (
-    <Page title="Dashboard">
-      {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
-    </Page>
-  );
+  const asked = useDashboard(project, id);
+  if (asked.data === undefined) return <AwaitedPage title="Dashboard" asked={asked} />;
+  return <DashboardView project={project} id={id} data={asked.data} />;
 }
 
 interface DashboardViewProps {

@@ -14,8 +14,8 @@ import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
 import { Loading } from '../parts/loading.tsx';
-import { Page } from '../parts/page.tsx';
-import { Problem, tell } from '../parts/problem.tsx';
+import { AwaitedPage, Page } from '../parts/page.tsx';
+import { tell } from '../parts/problem.tsx';
 
 export default function Export() {
   const project = useParam('project');
@@ -23,14 +23,9 @@ export default function Export() {
   const navigate = useNavigate();
   const [view, setView] = useView();
   const queries = useQueryClient();
-  const { data, error, isFetchedAfterMount, refetch } = useExport(project, id);
-  if (data === undefined) {
-    return (
-      <Page title="Export">
-        {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
-      </Page>
-    );
-  }
+  const asked = useExport(project, id);
+  const { data, isFetchedAfterMount } = asked;
+  if (data === undefined) return <AwaitedPage title="Export" asked={asked} />;
   const { value } = data;
   const path = { project_id: project, id };
   const remove = async (): Promise<void> => {

@@ -15,7 +15,7 @@ import { Builder } from '../parts/insights/builder.tsx';
 import { DeleteInsight } from '../parts/insights/delete-insight.tsx';
 import { LazyChart } from '../parts/insights/lazy-chart.tsx';
 import { Loading } from '../parts/loading.tsx';
-import { Page } from '../parts/page.tsx';
+import { AwaitedPage, Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { ToButton } from '../parts/to.tsx';
@@ -30,7 +30,7 @@ export default function InsightPage() {
   const id = useParam('id');
   const isNew = id === 'new';
   const queries = useQueryClient();
-  const { data, error, isFetchedAfterMount, refetch } = useInsight(project, isNew ? undefined : id);
+  const asked = useInsight(project, isNew ? undefined : id);
   const [isAnew, setAnew] = useState(0);
   const look = (theirs: Versioned<Insight>): void => {
     queries.setQueryData(insightKey(project, id), theirs);
@@ -38,11 +38,9 @@ export default function InsightPage() {
   };
   if (isNew) return <InsightEditor project={project} seen={undefined} look={look} />;
   // A form does not begin with what was read for another page: it may be true no longer.
-  if (data !== undefined && isFetchedAfterMount)
-    return <InsightEditor key={isAnew} project={project} seen={data} look={look} />;
-  return (
-    <Page title="Insight">{error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}</Page>
-  );
+  if (asked.data !== undefined && asked.isFetchedAfterMount)
+    return <InsightEditor key={isAnew} project={project} seen={asked.data} look={look} />;
+  return <AwaitedPage title="Insight" asked={asked} />;
 }
 
 interface InsightEditorProps {

@@ -8,23 +8,17 @@ import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { EventList } from '../parts/events/event-list.tsx';
 import { Properties } from '../parts/events/properties.tsx';
 import { Instant } from '../parts/instant.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { Page } from '../parts/page.tsx';
-import { Problem, tell } from '../parts/problem.tsx';
+import { AwaitedPage, Page } from '../parts/page.tsx';
+import { tell } from '../parts/problem.tsx';
 
 export default function PersonPage() {
   const project = useParam('project');
   const id = useParam('id');
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const { data: person, error, refetch } = usePerson(project, id);
-  if (person === undefined) {
-    return (
-      <Page title="Person">
-        {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
-      </Page>
-    );
-  }
+  const asked = usePerson(project, id);
+  const { data: person } = asked;
+  if (person === undefined) return <AwaitedPage title="Person" asked={asked} />;
   const remove = async (): Promise<void> => {
     const asked = api.DELETE('/api/projects/{project_id}/persons/{id}/', {
       params: { path: { project_id: project, id } },

@@ -23,29 +23,23 @@ import { disputedFields } from '../parts/conflict-notice.tsx';
 import { Copied } from '../parts/copied.tsx';
 import { useForm } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { Page } from '../parts/page.tsx';
+import { AwaitedPage, Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
 export default function Settings() {
   const id = useParam('project');
-  const { data: seen, error, refetch } = useProjectSettings(id);
-  const { data: organization, error: refusal } = useOrganizationSettings(seen?.value.organization);
-  if (seen === undefined) {
-    return (
-      <Page title="Settings">
-        {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
-      </Page>
-    );
-  }
+  const asked = useProjectSettings(id);
+  const { data: seen } = asked;
+  const { data: organization, error } = useOrganizationSettings(seen?.value.organization);
+  if (seen === undefined) return <AwaitedPage title="Settings" asked={asked} />;
   return (
     <Page title="Settings">
       <Stack maw={720}>
         <ProjectSettings seen={seen} />
         <TokenSettings project={seen.value} />
-        {organization === undefined ? <Problem error={refusal} /> : <OrganizationSettings seen={organization} />}
+        {organization === undefined ? <Problem error={error} /> : <OrganizationSettings seen={organization} />}
       </Stack>
     </Page>
   );

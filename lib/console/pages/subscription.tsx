@@ -22,9 +22,8 @@ import { disputedFields } from '../parts/conflict-notice.tsx';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { Page } from '../parts/page.tsx';
-import { Problem, tell } from '../parts/problem.tsx';
+import { AwaitedPage, Page } from '../parts/page.tsx';
+import { tell } from '../parts/problem.tsx';
 import { useSubject } from '../parts/subscriptions/subject.ts';
 import { SubscriptionFields } from '../parts/subscriptions/subscription-fields.tsx';
 import { SubscriptionState } from '../parts/subscriptions/subscription-state.tsx';
@@ -35,18 +34,14 @@ import { useVersionedWrite } from '../parts/versioned-write.tsx';
 export default function SubscriptionPage() {
   const project = useParam('project');
   const id = useParam('id');
-  const { data, error, refetch } = useQuery({
+  const asked = useQuery({
     queryKey: ['subscription', project, id],
     refetchInterval: polled<unknown>(() => true),
     queryFn: () => readSubscription(project, Number(id)),
   });
   const zone = useZone(project);
-  if (data !== undefined && zone !== undefined) return <SubscriptionView project={project} seen={data} zone={zone} />;
-  return (
-    <Page title="Subscription">
-      {error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}
-    </Page>
-  );
+  if (asked.data === undefined || zone === undefined) return <AwaitedPage title="Subscription" asked={asked} />;
+  return <SubscriptionView project={project} seen={asked.data} zone={zone} />;
 }
 
 /** Returns what it sends. */

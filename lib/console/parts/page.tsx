@@ -1,5 +1,7 @@
 import { Container, Group, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
+import { Loading } from './loading.tsx';
+import { Problem } from './problem.tsx';
 
 interface PageProps {
   readonly title: string;
@@ -23,5 +25,18 @@ export function Page({ title, actions, children }: PageProps) {
       </Group>
       {children}
     </Container>
+  );
+}
+
+interface AwaitedPageProps {
+  readonly title: string;
+  /** What the page needs, and is not there. */
+  readonly asked: { readonly error: Error | null; readonly refetch: () => unknown };
+}
+
+/** A page of which nothing is known yet: its content is on its way, or was refused. */
+export function AwaitedPage({ title, asked: { error, refetch } }: AwaitedPageProps) {
+  return (
+    <Page title={title}>{error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}</Page>
   );
 }
