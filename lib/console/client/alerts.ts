@@ -1,13 +1,11 @@
 /** Alerts of a project: what they watch, what they found. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { rowsOfPage } from './paged.ts';
 import { polled } from './polling.ts';
 
 export type Alert = Schemas['Alert'];
 export type AlertChange = Schemas['AlertsUpdateRequest'];
-
-/** How many alerts stand on a page. */
-export const ALERTS_PAGE = 25;
 
 /** They look by themselves, at once when they are made. */
 const live = polled<unknown>(() => true);
@@ -15,8 +13,7 @@ const live = polled<unknown>(() => true);
 /** Returns a page of alerts, of one insight or of all. */
 export function useAlerts(project: string, insight: number | undefined, page: number, search: string) {
   const query = {
-    limit: ALERTS_PAGE,
-    offset: (page - 1) * ALERTS_PAGE,
+    ...rowsOfPage(page),
     ...(insight === undefined ? {} : { insight }),
     ...(search === '' ? {} : { search }),
   };

@@ -1,12 +1,10 @@
 /** Dashboards of a project and their tiles. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { rowsOfPage } from './paged.ts';
 
 export type Dashboard = Schemas['DashboardDetail'];
 export type Tile = Schemas['Tile'];
-
-/** How many dashboards stand on a page. */
-export const DASHBOARDS_PAGE = 25;
 
 interface DashboardFilter {
   readonly search: string;
@@ -21,8 +19,7 @@ export const ALL_DASHBOARDS: DashboardFilter = { search: '', tag: undefined, pin
 
 export function useDashboards(project: string, page: number, { search, tag, pinned, deleted }: DashboardFilter) {
   const query = {
-    limit: DASHBOARDS_PAGE,
-    offset: (page - 1) * DASHBOARDS_PAGE,
+    ...rowsOfPage(page),
     ...(search === '' ? {} : { search }),
     ...(tag === undefined ? {} : { tags: [tag] }),
     ...(pinned ? { pinned: true } : {}),

@@ -2,15 +2,13 @@
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import { answered, api, cursorOf, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { INTERVALS_MS } from './intervals.ts';
-import { usePaged } from './paged.ts';
+import { rowsOfPage, usePaged } from './paged.ts';
 import { polled } from './polling.ts';
 
 export type BatchExport = Schemas['BatchExport'];
 export type Run = Schemas['BatchExportRunDetail'];
 export type Backfill = Schemas['BatchExportBackfill'];
 
-/** How many exports stand on a page. */
-export const EXPORTS_PAGE = 25;
 const RUNS_PAGE = 50;
 const LOG_PAGE = 200;
 const HOUR_MS = 3_600_000;
@@ -23,8 +21,7 @@ const live = polled<unknown>(() => true);
 
 export function useExports(project: string, page: number, search: string) {
   const query = {
-    limit: EXPORTS_PAGE,
-    offset: (page - 1) * EXPORTS_PAGE,
+    ...rowsOfPage(page),
     ...(search === '' ? {} : { search }),
   };
   return useQuery({

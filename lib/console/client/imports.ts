@@ -1,14 +1,12 @@
 /** Files that become events: how they are sent, read and imported. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { answered, api, type Schemas } from './api.ts';
+import { rowsOfPage } from './paged.ts';
 import { polled } from './polling.ts';
 
 export type Import = Schemas['Import'];
 export type Preview = Schemas['ImportPreview'];
 export type Reading = Schemas['ImportsStartRequest'];
-
-/** How many imports stand on a page. */
-export const IMPORTS_PAGE = 25;
 
 /** A file is sent in parts of so many bytes: each must come through within a minute. */
 const PART_BYTES = 2 * 1024 * 1024;
@@ -22,7 +20,7 @@ export const isOpen = ({ state }: Import): boolean =>
 export const importsKey = (project: string) => ['imports', project];
 
 export function useImports(project: string, page: number) {
-  const query = { limit: IMPORTS_PAGE, offset: (page - 1) * IMPORTS_PAGE };
+  const query = rowsOfPage(page);
   return useQuery({
     queryKey: [...importsKey(project), page],
     placeholderData: keepPreviousData,

@@ -2,12 +2,11 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { answerOf, whenAnswered } from './answers.ts';
 import { answered, api, type Schemas, type Versioned, versioned } from './api.ts';
+import { rowsOfPage } from './paged.ts';
 import type { SentFilter } from './property-filters.ts';
 import type { DateRange } from './ranges.ts';
 
 export type Insight = Schemas['Insight'];
-
-export const INSIGHTS_PAGE = 25;
 
 interface InsightFilter {
   /** A part of a name, description or tag; empty: any. */
@@ -18,8 +17,7 @@ interface InsightFilter {
 
 export function useInsights(project: string, page: number, { search, deleted }: InsightFilter) {
   const query = {
-    limit: INSIGHTS_PAGE,
-    offset: (page - 1) * INSIGHTS_PAGE,
+    ...rowsOfPage(page),
     ...(search === '' ? {} : { search }),
     ...(deleted ? { deleted } : {}),
   };

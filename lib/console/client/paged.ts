@@ -1,7 +1,13 @@
-/** Lists that go on by a cursor: their pages one after another, and the way to the next. */
+/** Lists of numbered pages, and those that go on by a cursor: their pages one after another, and the way to the next. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { cursorOf } from './api.ts';
 import { polled } from './polling.ts';
+
+/** How many rows stand on a numbered page. */
+export const PAGE_SIZE = 25;
+
+/** Returns which rows a numbered page has, the first one being 1. */
+export const rowsOfPage = (page: number) => ({ limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE });
 
 interface Page<Row> {
   readonly next: string | null;

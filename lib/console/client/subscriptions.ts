@@ -3,13 +3,12 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useProject } from './access.ts';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { instantOf, zonedOf } from './local-time.ts';
+import { rowsOfPage } from './paged.ts';
 import { polled } from './polling.ts';
 
 export type Subscription = Schemas['Subscription'];
 type SubscriptionChange = Schemas['SubscriptionsUpdateRequest'];
 
-/** How many subscriptions stand on a page. */
-export const SUBSCRIPTIONS_PAGE = 25;
 const DAY_MS = 86_400_000;
 
 /** What is sent: a dashboard or an insight. */
@@ -25,8 +24,7 @@ const live = polled<unknown>(() => true);
 export function useSubscriptions(project: string, subject: Subject, page: number, search: string) {
   const query = {
     ...subject,
-    limit: SUBSCRIPTIONS_PAGE,
-    offset: (page - 1) * SUBSCRIPTIONS_PAGE,
+    ...rowsOfPage(page),
     ...(search === '' ? {} : { search }),
   };
   return useQuery({

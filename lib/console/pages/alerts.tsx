@@ -1,11 +1,11 @@
 import { Group, Stack, Text } from '@mantine/core';
-import { ALERTS_PAGE, boundsText, useAlerts } from '../client/alerts.ts';
+import { boundsText, useAlerts } from '../client/alerts.ts';
 import { useInsight } from '../client/insights.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { AlertState, numberText } from '../parts/alerts/alert-state.tsx';
 import { NewAlert } from '../parts/alerts/new-alert.tsx';
 import { Instant } from '../parts/instant.tsx';
-import { Listing } from '../parts/listing.tsx';
+import { Listing, useNumbered } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { To } from '../parts/to.tsx';
@@ -13,12 +13,12 @@ import { To } from '../parts/to.tsx';
 /** Alerts: of all insights, or of the one that the address names. */
 export default function Alerts() {
   const project = useParam('project');
-  const [view, setView] = useView();
+  const [view] = useView();
   const page = Number(view['page'] ?? 1);
   const id = view['insight'];
   const insight = useInsight(project, id).data?.value;
   const search = view['search'] ?? '';
-  const { data, error, refetch } = useAlerts(project, id === undefined ? undefined : Number(id), page, search);
+  const alerts = useNumbered(useAlerts(project, id === undefined ? undefined : Number(id), page, search));
   const watched = insight?.name || insight?.derived_name || `insight ${id}`;
   return (
     <Page
@@ -35,11 +35,8 @@ export default function Alerts() {
         <SearchField description="A part of the name or of the insight’s" maw={420} />
         <Listing
           label="Alerts"
-          rows={data?.results}
+          {...alerts}
           rowKey={(one) => one.id}
-          error={data === undefined ? error : null}
-          retry={() => void refetch()}
-          pages={{ count: data?.count ?? 0, size: ALERTS_PAGE, at: page, go: (next) => setView({ page: next }) }}
           empty={
             <Text>
               {search !== ''

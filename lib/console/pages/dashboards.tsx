@@ -2,19 +2,13 @@ import { Button, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { answered, api } from '../client/api.ts';
-import {
-  DASHBOARDS_PAGE,
-  type Dashboard,
-  dashboardKey,
-  restoreDashboard,
-  useDashboards,
-} from '../client/dashboards.ts';
+import { type Dashboard, dashboardKey, restoreDashboard, useDashboards } from '../client/dashboards.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { DeletedSwitch, RestoreButton } from '../parts/deleted.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
-import { Listing } from '../parts/listing.tsx';
+import { Listing, useNumbered } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { To } from '../parts/to.tsx';
@@ -29,7 +23,7 @@ export default function Dashboards() {
     pinned: view['pinned'] === 'true',
     deleted: view['deleted'] === 'true',
   };
-  const { data, error, refetch } = useDashboards(project, page, filter);
+  const dashboards = useNumbered(useDashboards(project, page, filter));
   const isFiltered = filter.search !== '' || filter.tag !== undefined || filter.pinned || filter.deleted;
   return (
     <Page title="Dashboards" actions={<NewDashboard project={project} />}>
@@ -51,11 +45,8 @@ export default function Dashboards() {
         </Group>
         <Listing
           label="Dashboards"
-          rows={data?.results}
+          {...dashboards}
           rowKey={({ id }) => id}
-          error={data === undefined ? error : null}
-          retry={() => void refetch()}
-          pages={{ count: data?.count ?? 0, size: DASHBOARDS_PAGE, at: page, go: (next) => setView({ page: next }) }}
           empty={
             isFiltered ? (
               <Text>No dashboard is like that.</Text>

@@ -1,11 +1,11 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
-import { type BatchExport, EXPORTS_PAGE, type Run, useExports, useLag } from '../client/exports.ts';
+import { type BatchExport, type Run, useExports, useLag } from '../client/exports.ts';
 import { counted } from '../client/words.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
-import { Listing } from '../parts/listing.tsx';
+import { Listing, useNumbered } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { isFailed, StatusBadge } from '../parts/status.tsx';
@@ -16,10 +16,10 @@ const NARROW = '(max-width: 35.99em)';
 
 export default function Exports() {
   const project = useParam('project');
-  const [view, setView] = useView();
+  const [view] = useView();
   const page = Number(view['page'] ?? 1);
   const search = view['search'] ?? '';
-  const { data, error, refetch } = useExports(project, page, search);
+  const exports = useNumbered(useExports(project, page, search));
   const isNarrow = useMediaQuery(NARROW);
   const make = <ToButton to={`/projects/${project}/exports/new`}>New export</ToButton>;
   return (
@@ -28,11 +28,8 @@ export default function Exports() {
         <SearchField description="A part of the name or of the destination’s type" maw={420} />
         <Listing
           label="Exports"
-          rows={data?.results}
+          {...exports}
           rowKey={({ id }) => id}
-          error={data === undefined ? error : null}
-          retry={() => void refetch()}
-          pages={{ count: data?.count ?? 0, size: EXPORTS_PAGE, at: page, go: (next) => setView({ page: next }) }}
           empty={
             search !== '' ? (
               <Text>No export is like that.</Text>

@@ -1,20 +1,20 @@
 import { Group, Stack, Text } from '@mantine/core';
-import { INSIGHTS_PAGE, type Insight, setInsightDeleted, useInsights } from '../client/insights.ts';
+import { type Insight, setInsightDeleted, useInsights } from '../client/insights.ts';
 import { KINDS } from '../client/questions.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { DeletedSwitch, RestoreButton } from '../parts/deleted.tsx';
 import { Instant } from '../parts/instant.tsx';
-import { Listing } from '../parts/listing.tsx';
+import { Listing, useNumbered } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { To, ToButton } from '../parts/to.tsx';
 
 export default function Insights() {
   const project = useParam('project');
-  const [view, setView] = useView();
+  const [view] = useView();
   const page = Number(view['page'] ?? 1);
   const filter = { search: view['search'] ?? '', deleted: view['deleted'] === 'true' };
-  const { data, error, refetch } = useInsights(project, page, filter);
+  const insights = useNumbered(useInsights(project, page, filter));
   return (
     <Page title="Insights" actions={<ToButton to={`/projects/${project}/insights/new`}>New insight</ToButton>}>
       <Stack>
@@ -24,11 +24,8 @@ export default function Insights() {
         </Group>
         <Listing
           label="Insights"
-          rows={data?.results}
+          {...insights}
           rowKey={({ id }) => id}
-          error={data === undefined ? error : null}
-          retry={() => void refetch()}
-          pages={{ count: data?.count ?? 0, size: INSIGHTS_PAGE, at: page, go: (next) => setView({ page: next }) }}
           empty={
             filter.search === '' && !filter.deleted ? (
               <Text>No insights yet. “New insight” asks a question about events, and keeps it.</Text>

@@ -8,7 +8,7 @@ import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Copied } from '../parts/copied.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
-import { Listing } from '../parts/listing.tsx';
+import { asListed, Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 
 type Key = Schemas['PersonalApiKey'];
@@ -43,7 +43,7 @@ export default function Keys() {
   const queries = useQueryClient();
   const { data: own } = useOwnKey();
   const [shown, setShown] = useState<Key | null>(null);
-  const { data, error, refetch } = useQuery({
+  const keys = useQuery({
     queryKey: ['keys'],
     queryFn: () => answered(api.GET('/api/personal_api_keys/')),
   });
@@ -77,10 +77,8 @@ export default function Keys() {
         )}
         <Listing
           label="Keys"
-          rows={data}
+          {...asListed(keys)}
           rowKey={({ id }) => id}
-          error={data === undefined ? error : null}
-          retry={() => void refetch()}
           empty={<Text>No keys. Make one for each script or person, with the least that it needs.</Text>}
           columns={[
             {

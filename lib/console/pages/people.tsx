@@ -10,7 +10,7 @@ import { Copied, copyText } from '../parts/copied.tsx';
 import { useForm } from '../parts/form.ts';
 import { InOrganization } from '../parts/in-organization.tsx';
 import { Instant } from '../parts/instant.tsx';
-import { Listing } from '../parts/listing.tsx';
+import { asListed, Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { Problem, tell, tellProblem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
@@ -104,10 +104,8 @@ function Members({ organization, isAdmin }: OfOrganization & { readonly isAdmin:
       )}
       <Listing
         label="Members"
-        rows={data?.results.filter(isSought)}
+        {...asListed({ data: data?.results.filter(isSought), error, refetch })}
         rowKey={({ id }) => id}
-        error={data === undefined ? error : null}
-        retry={() => void refetch()}
         empty={<Text>Nobody is like that.</Text>}
         columns={[
           {
@@ -215,10 +213,8 @@ function Invites({ organization }: OfOrganization) {
   return (
     <Listing
       label="Invitations"
-      rows={data?.results}
+      {...asListed({ data: data?.results, error, refetch })}
       rowKey={({ id }) => id}
-      error={data === undefined ? error : null}
-      retry={() => void refetch()}
       empty={<Text>No invitation is open.</Text>}
       columns={[
         { name: 'Email', cell: ({ target_email }) => target_email },

@@ -2,18 +2,11 @@ import { Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { answered, api } from '../client/api.ts';
-import {
-  newSubscription,
-  SUBSCRIPTIONS_PAGE,
-  type Subject,
-  sentSubscription,
-  useSubscriptions,
-  useZone,
-} from '../client/subscriptions.ts';
+import { newSubscription, type Subject, sentSubscription, useSubscriptions, useZone } from '../client/subscriptions.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
-import { Listing } from '../parts/listing.tsx';
+import { Listing, useNumbered } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { useSubject } from '../parts/subscriptions/subject.ts';
@@ -30,14 +23,14 @@ function subjectOf({ dashboard, insight }: Readonly<Record<string, string | unde
 /** Subscriptions: all, or those of the dashboard or insight that the address names. */
 export default function Subscriptions() {
   const project = useParam('project');
-  const [view, setView] = useView();
+  const [view] = useView();
   const page = Number(view['page'] ?? 1);
   const search = view['search'] ?? '';
   const subject = subjectOf(view);
   const isAll = Object.keys(subject).length === 0;
   const known = useSubject(project, subject);
   const zone = useZone(project);
-  const { data, error, refetch } = useSubscriptions(project, subject, page, search);
+  const subscriptions = useNumbered(useSubscriptions(project, subject, page, search));
   return (
     <Page
       title={known === undefined ? 'Subscriptions' : `Subscriptions of ${known.name}`}
@@ -58,11 +51,8 @@ export default function Subscriptions() {
         <SearchField description="A part of the title or of the name of what is sent" maw={420} />
         <Listing
           label="Subscriptions"
-          rows={data?.results}
+          {...subscriptions}
           rowKey={({ id }) => id}
-          error={data === undefined ? error : null}
-          retry={() => void refetch()}
-          pages={{ count: data?.count ?? 0, size: SUBSCRIPTIONS_PAGE, at: page, go: (next) => setView({ page: next }) }}
           empty={
             <Text>
               {search !== ''

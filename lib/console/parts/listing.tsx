@@ -1,5 +1,7 @@
 import { Box, Button, Card, Center, Group, Pagination, Skeleton, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { PAGE_SIZE } from '../client/paged.ts';
+import { useView } from './address.ts';
 import { Problem } from './problem.tsx';
 
 interface Column<T> {
@@ -20,9 +22,36 @@ interface ListingProps<T> {
   /** What to do next, where there is nothing. */
   readonly empty: ReactNode;
   /** A list of numbered pages. */
-  readonly pages?: { readonly count: number; readonly size: number; readonly at: number; go(page: number): void };
+  readonly pages?: { readonly count: number; readonly at: number; go(page: number): void };
   /** A list that goes on. */
   readonly more?: { readonly hasMore: boolean; readonly isLoading: boolean; load(): void };
+}
+
+/** What is known of rows that are asked for at once. */
+interface Asked<Found> {
+  readonly data: Found | undefined;
+  readonly error: unknown;
+  readonly refetch: () => unknown;
+}
+
+/** Returns what a table takes of it: what was there stays where it is refused later. */
+export const asListed = <T,>({ data, error, refetch }: Asked<readonly T[]>) => ({
+  rows: data,
+  error: data === undefined ? error : null,
+  retry: () => void refetch(),
+});
+
+/** Returns what a table takes of the numbered page that the address names. */
+export function useNumbered<T>({
+  data,
+  error,
+  refetch,
+}: Asked<{ readonly count: number; readonly results: readonly T[] }>) {
+  const [{ page = 1 }, setView] = useView();
+  return {
+    ...asListed({ data: data?.results, error, refetch }),
+    pages: { count: data?.count ?? 0, at: Number(page), go: (next: number) => setView({ page: next }) },
+  };
 }
 
 const PLACEHOLDERS = ['a', 'b', 'c', 'd'];
@@ -41,7 +70,7 @@ export function Listing<T>({ label, rows, columns, rowKey, error, retry, empty, 
     );
   }
   if (rows.length === 0) return <Empty>{empty}</Empty>;
-  const total = pages === undefined ? 1 : Math.ceil(pages.count / pages.size);
+  const total = pages === undefined ? 1 : Math.ceil(pages.count / PAGE_SIZE);
   return (
     <Stack>
       <Card withBorder p={0}>

@@ -2,15 +2,7 @@ import { Group, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answered, api } from '../../client/api.ts';
-import {
-  cancelImport,
-  IMPORTS_PAGE,
-  type Import,
-  importsKey,
-  isOpen,
-  rejectedOf,
-  useImports,
-} from '../../client/imports.ts';
+import { cancelImport, type Import, importsKey, isOpen, rejectedOf, useImports } from '../../client/imports.ts';
 import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
 import { Instant } from '../instant.tsx';
@@ -40,7 +32,7 @@ export function Imports({ project }: { readonly project: string }) {
       retry={() => void refetch()}
       rowKey={({ id }) => id}
       empty={<Text>Nothing was imported here yet.</Text>}
-      {...(data === undefined ? {} : { pages: { count: data.count, size: IMPORTS_PAGE, at: page, go: setPage } })}
+      {...(data === undefined ? {} : { pages: { count: data.count, at: page, go: setPage } })}
       columns={[
         {
           name: 'File',
