@@ -1,7 +1,7 @@
 import { Button, Group, Radio, Stack } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { answered, api, type Schemas } from '../client/api.ts';
 import { configOf, DESTINATIONS, initialValues } from '../client/destinations.ts';
 import { useDestinationTests } from '../client/exports.ts';
@@ -57,14 +57,10 @@ export default function NewExport() {
     tell(`${made.name} delivers from now on.`);
     void navigate({ to: `/projects/${project}/exports/${made.id}` });
   };
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    void form.attempt(make);
-  };
 
   return (
     <Page title="New export">
-      <form onSubmit={submit}>
+      <form onSubmit={form.sends(make)}>
         <Stack maw={640}>
           <Radio.Group label="Where to" value={type} onChange={choose}>
             <Stack gap="xs" mt="xs">

@@ -1,6 +1,6 @@
 import { Button, Card, Group, Select, Stack, Table, Text, TextInput, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useMe } from '../client/access.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
 import { LEVELS, levelName, useInvites, useMembers, useOrganization } from '../client/organization.ts';
@@ -171,13 +171,9 @@ function NewInvite({ organization }: OfOrganization) {
     form.set({ target_email: '' });
     await queries.invalidateQueries({ queryKey: ['invites', organization] });
   };
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    void form.attempt(invite);
-  };
   return (
     <Card withBorder>
-      <form onSubmit={submit}>
+      <form onSubmit={form.sends(invite)}>
         <Group align="end">
           <TextInput label="Email" type="email" required {...form.text('target_email')} />
           <Select label="Level" data={LEVELS.map(({ value, label }) => ({ value, label }))} {...form.choice('level')} />

@@ -1,7 +1,7 @@
 import { Card, Group, Select, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ADDRESS, answered, api, type Versioned } from '../client/api.ts';
 import { changedOf } from '../client/json.ts';
 import {
@@ -54,12 +54,8 @@ interface NameFormProps {
 
 function NameForm({ label, scope, initial, save }: NameFormProps) {
   const form = useForm({ name: initial });
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    await form.attempt(() => save(form.values.name));
-  };
   return (
-    <form onSubmit={(event) => void submit(event)}>
+    <form onSubmit={form.sends(() => save(form.values.name))}>
       <Group align="end">
         <TextInput label={label} required {...form.text('name')} />
         <ScopedButton scope={scope} type="submit" variant="default" loading={form.isBusy}>
@@ -147,15 +143,14 @@ interface TimesProps {
 /** By which clock, and from which day, insights of the project count. */
 function Times({ project, save }: TimesProps) {
   const form = useForm(timesOf(project));
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
+  const saveChanged = (): Promise<unknown> => {
     const { week_start_day, ...zone } = changedOf(form.values, timesOf(project));
     const week = week_start_day === undefined ? {} : { week_start_day: WEEK_STARTS[week_start_day] };
-    await form.attempt(() => save({ ...zone, ...week }));
+    return save({ ...zone, ...week });
   };
   const zones = ZONES.includes(project.timezone) ? ZONES : [project.timezone, ...ZONES];
   return (
-    <form onSubmit={(event) => void submit(event)}>
+    <form onSubmit={form.sends(saveChanged)}>
       <Group align="end">
         <Select label="Time zone" searchable data={zones} {...form.choice('timezone')} />
         <Select label="Weeks begin on" data={WEEKS} {...form.choice('week_start_day')} />

@@ -1,5 +1,5 @@
 /** What somebody fills in and sends: the values of the fields, whether they are being sent, and what was wrong with them. */
-import { type ChangeEvent, useState } from 'react';
+import { type ChangeEvent, type FormEvent, useState } from 'react';
 import { faultOf } from './problem.tsx';
 
 /** Does what may be refused. */
@@ -46,6 +46,11 @@ export function useForm<Values extends object>(initial: Values) {
     ...submission,
     values,
     set,
+    /** Returns what a form takes that does this when it is sent. */
+    sends: (act: () => Promise<unknown>) => (event: FormEvent) => {
+      event.preventDefault();
+      void submission.attempt(act);
+    },
     /** Begins anew. */
     begin: (): void => {
       submission.forget();

@@ -1,6 +1,6 @@
 import { Alert, Button, Card, Group, Progress, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { answered, api, type Schemas } from '../../client/api.ts';
 import { type Backfill, useBackfills } from '../../client/exports.ts';
 import { counted } from '../../client/words.ts';
@@ -98,12 +98,9 @@ function NewBackfill({ project, id }: BackfillsProps) {
   const params = { path: { project_id: project, id } };
   const body = { start_at: instantOf(values.start_at), end_at: instantOf(values.end_at) };
 
-  const ask = (event: FormEvent): void => {
-    event.preventDefault();
-    void form.attempt(async () => {
-      const path = '/api/projects/{project_id}/batch_exports/{id}/backfill_estimate/';
-      setEstimated({ of: values, answer: await answered(api.POST(path, { params, body })) });
-    });
+  const ask = async (): Promise<void> => {
+    const path = '/api/projects/{project_id}/batch_exports/{id}/backfill_estimate/';
+    setEstimated({ of: values, answer: await answered(api.POST(path, { params, body })) });
   };
   const begin = (): void =>
     void form.attempt(async () => {
@@ -115,7 +112,7 @@ function NewBackfill({ project, id }: BackfillsProps) {
 
   return (
     <Card withBorder>
-      <form onSubmit={ask}>
+      <form onSubmit={form.sends(ask)}>
         <Title order={2} size="h4" mb="xs">
           Deliver the past
         </Title>

@@ -1,6 +1,6 @@
 import { Box, Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { answered, api, type Schemas, type Versioned } from '../../client/api.ts';
 import { changedConfig, DESTINATIONS, type DestinationForm, storedValues } from '../../client/destinations.ts';
 import { type BatchExport, exportKey, readExport, useDestinationTests, writeExport } from '../../client/exports.ts';
@@ -76,13 +76,9 @@ function Settings({ project, seen, destination, look }: SettingsProps) {
     disputed: disputedOf,
     attempt: form.attempt,
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    void form.attempt(() => send(change(), seen));
-  };
 
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={form.sends(() => send(change(), seen))}>
       <Stack maw={640}>
         {/* The form begins anew when it is written: what was typed meanwhile would be lost. */}
         <Box component="fieldset" disabled={underWay.length > 0} bd={0} m={0} p={0} miw={0}>
