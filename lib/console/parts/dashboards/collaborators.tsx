@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { answered, api, type Schemas } from '../../client/api.ts';
 import type { Dashboard } from '../../client/dashboards.ts';
 import { useMembers, useOrganizationId } from '../../client/organization.ts';
+import { useSubmission } from '../form.ts';
 import { Problem } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
 
@@ -36,7 +37,7 @@ export function Collaborators({ project, value, write }: CollaboratorsProps) {
 function Editors({ project, value, write }: CollaboratorsProps) {
   const queries = useQueryClient();
   const [member, setMember] = useState<string | null>(null);
-  const [problem, setProblem] = useState<unknown>(null);
+  const writing = useSubmission();
   const key = ['collaborators', project, value.id];
   const path = { project_id: project, id: value.id };
   const { data, error } = useQuery({
@@ -47,15 +48,11 @@ function Editors({ project, value, write }: CollaboratorsProps) {
   const others = (members.data?.results ?? []).filter(({ user }) =>
     data?.every(({ user_uuid: known }) => known !== user.uuid),
   );
-  const attempt = async (act: Promise<unknown>): Promise<void> => {
-    setProblem(null);
-    try {
+  const attempt = (act: Promise<unknown>): void =>
+    void writing.attempt(async () => {
       await act;
       await queries.invalidateQueries({ queryKey: key });
-    } catch (refused) {
-      setProblem(refused);
-    }
-  };
+    });
   const add = async (user_uuid: string): Promise<void> => {
     await answered(
       api.POST('/api/projects/{project_id}/dashboards/{id}/collaborators/', {
@@ -78,10 +75,10 @@ function Editors({ project, value, write }: CollaboratorsProps) {
         description="And who made the dashboard, admins and owners. All others see it."
         checked={value.restriction_level === COLLABORATORS}
         onChange={(event) =>
-          void attempt(write({ restriction_level: event.currentTarget.checked ? COLLABORATORS : EVERYONE }))
+          attempt(write({ restriction_level: event.currentTarget.checked ? COLLABORATORS : EVERYONE }))
         }
       />
-      <Problem error={error ?? members.error ?? problem} />
+      <Problem error={error ?? members.error ?? writing.error} />
       {data?.length === 0 && <Text size="sm">There are no collaborators.</Text>}
       <List listStyleType="none" aria-label="Collaborators">
         {data?.map(({ user, level }) => (
@@ -93,7 +90,7 @@ function Editors({ project, value, write }: CollaboratorsProps) {
               <ActionIcon
                 variant="default"
                 aria-label={`Remove ${user.email}`}
-                onClick={() => void attempt(remove(user.uuid))}
+                onClick={() => attempt(remove(user.uuid))}
               >
                 <CloseIcon size="1rem" />
               </ActionIcon>
@@ -112,7 +109,7 @@ function Editors({ project, value, write }: CollaboratorsProps) {
           scope="dashboard:write"
           variant="default"
           disabled={member === null}
-          onClick={() => member !== null && void attempt(add(member))}
+          onClick={() => member !== null && attempt(add(member))}
         >
           Add
         </ScopedButton>
