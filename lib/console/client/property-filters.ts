@@ -58,9 +58,13 @@ export type SentFilter =
     }
   | { readonly key: string; readonly type: 'hogql' };
 
+/** Returns a key that none of them has. */
+export const nextKey = (all: readonly { readonly key: number }[]): number =>
+  1 + Math.max(-1, ...all.map(({ key }) => key));
+
 /** Returns a filter that filters nothing yet, beside those that there are. */
 export const anotherFilter = (all: readonly Filter[]): Filter => ({
-  key: 1 + Math.max(-1, ...all.map(({ key }) => key)),
+  key: nextKey(all),
   type: 'event',
   property: '',
   operator: 'exact',

@@ -4,6 +4,7 @@ import {
   evenFilters,
   type Filter,
   filtersIn,
+  nextKey,
   PROPERTY_TYPES,
   type PropertyType,
   sentFilters,
@@ -107,8 +108,6 @@ export interface Question {
   readonly breakdowns: readonly Breakdown[];
   readonly hogql: string;
 }
-
-const nextKey = (all: readonly { readonly key: number }[]): number => 1 + Math.max(-1, ...all.map(({ key }) => key));
 
 /** Returns a breakdown by nothing yet, beside those that there are. */
 export const anotherBreakdown = (all: readonly Breakdown[]): Breakdown => ({

@@ -2,6 +2,7 @@ import { Button, Card, Code, Group, PasswordInput, Stack, Switch, Text, TextInpu
 import { useState } from 'react';
 import type { Versioned } from '../../client/api.ts';
 import { changedOf } from '../../client/json.ts';
+import { nextKey } from '../../client/property-filters.ts';
 import {
   type Choice,
   readSharing,
@@ -94,10 +95,7 @@ interface ChoicesProps {
 function Choices({ choices, change }: ChoicesProps) {
   const set = (key: number, some: Partial<Choice>): void =>
     change(choices.map((one) => (one.key === key ? { ...one, ...some } : one)));
-  const add = (): void => {
-    const key = 1 + Math.max(-1, ...choices.map((one) => one.key));
-    change([...choices, { key, name: '', filters: [], breakdown: '' }]);
-  };
+  const add = (): void => change([...choices, { key: nextKey(choices), name: '', filters: [], breakdown: '' }]);
   return (
     <Stack gap="xs" align="stretch" role="group" aria-label="Choices of readers">
       <Text size="sm">
