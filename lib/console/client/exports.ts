@@ -13,7 +13,8 @@ const RUNS_PAGE = 50;
 const LOG_PAGE = 200;
 const HOUR_MS = 3_600_000;
 
-const isOpen = ({ status }: { readonly status: Run['status'] }): boolean =>
+/** Is a run or a backfill still under way? */
+export const isOpen = ({ status }: { readonly status: Run['status'] }): boolean =>
   status === 'Starting' || status === 'Running';
 
 /** Asks again soon while something runs, else slowly: a schedule starts runs by itself. */

@@ -3,7 +3,7 @@ import { useProject } from '../client/access.ts';
 import { ADDRESS } from '../client/api.ts';
 import { ALL_DASHBOARDS, useDashboards } from '../client/dashboards.ts';
 import { useEvents } from '../client/events.ts';
-import { useExports } from '../client/exports.ts';
+import { isOpen, useExports } from '../client/exports.ts';
 import { useParam } from '../parts/address.ts';
 import { Copied } from '../parts/copied.tsx';
 import { EventList } from '../parts/events/event-list.tsx';
@@ -107,7 +107,7 @@ function FirstEvent({ token }: { readonly token: string }) {
 function FailedExports({ project }: { readonly project: string }) {
   const { data, error } = useExports(project, 1, '');
   const failed = (data?.results ?? []).flatMap(({ id, name, latest_runs: runs }) => {
-    const ended = runs.find(({ status }) => status !== 'Starting' && status !== 'Running');
+    const ended = runs.find((run) => !isOpen(run));
     return ended !== undefined && isFailed(ended.status) ? [{ id, name, status: ended.status }] : [];
   });
   return (

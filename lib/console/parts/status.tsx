@@ -24,8 +24,6 @@ export function StatusBadge({ status }: { readonly status: Status }) {
   return <Label color={COLORS[status]}>{statusName(status)}</Label>;
 }
 
-/** Is something still under way? */
-export const isOpen = (status: Status): boolean => status === 'Starting' || status === 'Running';
 /** Has something ended otherwise than it should? */
 export const isFailed = (status: Status): boolean =>
   status === 'Failed' || status === 'FailedRetryable' || status === 'Terminated' || status === 'TimedOut';

@@ -2,7 +2,7 @@ import { Alert, Button, Card, Group, Progress, Stack, Text, TextInput, Title } f
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answered, api, type Schemas } from '../../client/api.ts';
-import { type Backfill, useBackfills } from '../../client/exports.ts';
+import { type Backfill, isOpen, useBackfills } from '../../client/exports.ts';
 import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
 import { useForm } from '../form.ts';
@@ -10,7 +10,7 @@ import { Instant, localRange } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { Problem, tell } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
-import { isOpen, StatusBadge } from '../status.tsx';
+import { StatusBadge } from '../status.tsx';
 
 interface BackfillsProps {
   readonly project: string;
@@ -39,7 +39,7 @@ export function Backfills({ project, id }: BackfillsProps) {
           { name: 'Begun', cell: (one) => <Instant at={one.created_at} />, from: 'md' },
           {
             name: 'Action',
-            cell: (one) => (isOpen(one.status) ? <CancelBackfill project={project} one={one} /> : null),
+            cell: (one) => (isOpen(one) ? <CancelBackfill project={project} one={one} /> : null),
           },
         ]}
       />
@@ -55,7 +55,7 @@ function BackfillProgress({ one }: { readonly one: Backfill }) {
       <Progress value={progress * 100} aria-label="Progress" />
       <Text size="xs">
         {finished_runs} of {total_runs} intervals
-        {one.estimated_end_at !== null && isOpen(one.status) && (
+        {one.estimated_end_at !== null && isOpen(one) && (
           <>
             , ready <Instant at={one.estimated_end_at} size="xs" />
           </>

@@ -1,13 +1,13 @@
 import { Drawer, Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../../client/api.ts';
-import { type Run, useRun } from '../../client/exports.ts';
+import { isOpen, type Run, useRun } from '../../client/exports.ts';
 import { ActButton } from '../act-button.tsx';
 import { Facts } from '../facts.tsx';
 import { Instant, localRange } from '../instant.tsx';
 import { Loading } from '../loading.tsx';
 import { Problem, tell } from '../problem.tsx';
-import { isOpen, StatusBadge } from '../status.tsx';
+import { StatusBadge } from '../status.tsx';
 import { To } from '../to.tsx';
 
 interface RunDetailProps {
@@ -70,7 +70,7 @@ export const rowsOf = ({ records_completed, records_total_count }: Run): string 
 export function RunAction({ project, run }: { readonly project: string; readonly run: Run }) {
   const queries = useQueryClient();
   const params = { path: { project_id: project, id: run.batch_export, run_id: run.id } };
-  const [label, done, request] = isOpen(run.status)
+  const [label, done, request] = isOpen(run)
     ? ([
         'Cancel',
         'The run is cancelled.',
