@@ -47,11 +47,9 @@ export async function changeDashboard(
   patch: DashboardChanges,
   changer: Changer,
 ): Promise<StoredDashboard> {
-  let known: StoredDashboard | undefined = read;
-  return untilWritten(async () => {
+  return untilWritten(async (isAgain) => {
     const { project_id, id } = read.summary;
-    const stored = known ?? (await readDashboard(context.table, project_id, id)) ?? fail('not_found');
-    known = undefined;
+    const stored = isAgain ? ((await readDashboard(context.table, project_id, id)) ?? fail('not_found')) : read;
     checkChange(stored, patch, changer);
     return writeChange(context, stored, patch, changer);
   });
@@ -255,13 +253,11 @@ export async function moveTile(
 ): Promise<void> {
   const { membership: member } = tenant;
   const { project_id, id: from } = read.summary;
-  let known: StoredDashboard | undefined = read;
-  await untilWritten(async () => {
+  await untilWritten(async (isAgain) => {
     const [source = fail('not_found'), summaries] = await Promise.all([
-      known ?? readDashboard(table, project_id, from),
+      isAgain ? readDashboard(table, project_id, from) : read,
       readSummaries(table, project_id, [to]),
     ]);
-    known = undefined;
     const { summary } = source;
     const tile = source.tiles.find(({ id }) => id === tileId);
     const destination = summaries.get(to);

@@ -135,10 +135,8 @@ export async function changeInsight(
   patch: z.output<typeof InsightPatch>,
   ifMatch: readonly number[] | undefined,
 ): Promise<InsightWithTiles> {
-  let known: InsightWithTiles | undefined = read;
-  return untilWritten(async () => {
-    const stored = known ?? foundInsightToChange(await readInsight(table, project, read.item.id));
-    known = undefined;
+  return untilWritten(async (isAgain) => {
+    const stored = isAgain ? foundInsightToChange(await readInsight(table, project, read.item.id)) : read;
     const { item, tiles } = stored;
     if (item.deleted_at !== null && patch.deleted !== false) fail('not_found');
     if (ifMatch !== undefined && !ifMatch.includes(item.ver)) fail('precondition_failed');

@@ -138,11 +138,9 @@ export async function changeSharing(
     activityOps,
   }: { tenant: Tenant; change: SharingChange; ifMatch: readonly number[] | undefined; activityOps: ActivityOps },
 ): Promise<SharingItem> {
-  let known: SharingRead | undefined = read;
   const path = foundSummary(read[0], tenant);
-  return untilWritten(async () => {
-    const now = foundSharingToEdit(known ?? (await readSharing(table, path)), tenant);
-    known = undefined;
+  return untilWritten(async (isAgain) => {
+    const now = foundSharingToEdit(isAgain ? await readSharing(table, path) : read, tenant);
     const [summary, sharing] = now as [DashboardItem, SharingItem];
     if (ifMatch !== undefined && !ifMatch.includes(sharing.ver)) fail('precondition_failed');
     const changed = change(sharing);

@@ -303,10 +303,8 @@ async function untilChanged<T>(
   ifMatch: readonly number[] | undefined,
   change: (now: ExportAndPlan) => Promise<T>,
 ): Promise<T> {
-  let known: ExportAndPlan | undefined = read;
-  return untilWritten(async () => {
-    const now = known ?? (await exportWithPlan(table, read.item.id));
-    known = undefined;
+  return untilWritten(async (isAgain) => {
+    const now = isAgain ? await exportWithPlan(table, read.item.id) : read;
     if (now === undefined || now.item.deleted_at !== null) return fail('not_found');
     if (ifMatch !== undefined && !ifMatch.includes(now.item.ver)) fail('precondition_failed');
     return change(now);

@@ -195,10 +195,8 @@ export async function changeAlert(
   checkMayChange('alert', read.item, tenant.membership);
   const { project } = placeIn(tenant);
   const sent = await fieldsOf(context, tenant, read.item.id, patch, read.item.notify_host);
-  let known: AlertWithInsight | undefined = read;
-  return untilWritten(async () => {
-    const { item } = known ?? foundAlert(await readAlert(table, project.id, read.item.id));
-    known = undefined;
+  return untilWritten(async (isAgain) => {
+    const { item } = isAgain ? foundAlert(await readAlert(table, project.id, read.item.id)) : read;
     if (ifMatch !== undefined && !ifMatch.includes(item.ver)) fail('precondition_failed');
     const now = clock();
     const insight = await insightFor(context, tenant, patch.insight ?? item.insight_id, sent);

@@ -220,10 +220,8 @@ export async function changeSubscription(
   const sent = shown === read.target_value && read.notify_url !== null ? others : patch;
   checkTarget(context, read.target_type, sent);
   const target = await targetFields(context, tenant, read.id, { target_type: read.target_type, ...sent });
-  let known: SubscriptionItem | undefined = read;
-  return untilWritten(async () => {
-    const item = known ?? foundSubscriptionToChange(await readSubscription(table, project.id, read.id));
-    known = undefined;
+  return untilWritten(async (isAgain) => {
+    const item = isAgain ? foundSubscriptionToChange(await readSubscription(table, project.id, read.id)) : read;
     if (item.deleted && patch.deleted !== false) fail('not_found');
     if (ifMatch !== undefined && !ifMatch.includes(item.ver)) fail('precondition_failed');
     const schedule = scheduleOf({ ...fromJsonText(item.schedule), ...definedOf(patch) });

@@ -5,12 +5,13 @@ export const MAX_ATTEMPTS = 30;
 
 /**
  * Returns the result of `attempt`, which reads, and writes under conditions. When one of them is refused, somebody else
- * was first, and it is called again. Throws `Busy` when that happens too often.
+ * was first, and it is called again: what its caller has read before is true no longer. Throws `Busy` when that happens
+ * too often.
  */
-export async function untilWritten<T>(attempt: () => Promise<T>): Promise<T> {
+export async function untilWritten<T>(attempt: (isAgain: boolean) => Promise<T>): Promise<T> {
   for (let left = MAX_ATTEMPTS; left > 0; left--) {
     try {
-      return await attempt();
+      return await attempt(left < MAX_ATTEMPTS);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
     }
