@@ -246,7 +246,7 @@ const RANK_STEP = 2 ** 52;
 function furthestOf(shape: FunnelShape, more: Columns = {}): Syntax {
   const keys = [...keyOf(shape), ...Object.keys(more)];
   const kept = Object.fromEntries(keys.map((name) => [name, more[name] ?? field(name)]));
-  const same = Object.fromEntries(keys.map((name) => [name, field(name)]));
+  const same = fieldsOf(keys);
   const rank = call('minus', call('multiply', field('reached'), constant(RANK_STEP)), field('done'));
   const areApart = areRunsApart(shape);
   if (areApart && (shape.order === 'strict' || (shape.order === 'ordered' && Object.keys(more).length === 0)))
