@@ -1,6 +1,6 @@
 /** The port to who computes the answers of queries, and what does so in its own process. */
 import { failureOf } from '../../http/fields.ts';
-import { Failure } from '../../ports/errors.ts';
+import { Failure, invalid } from '../../ports/errors.ts';
 import type { Answer } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import { checkModifiers } from '../kinds/parts/modifiers.ts';
@@ -56,10 +56,10 @@ export async function computed(
   const answer = await kind.answer(read.data, world);
   const bytes = Buffer.byteLength(JSON.stringify(answer));
   if (bytes > MAX_BYTES)
-    throw new Failure('validation', {
-      attr: 'query',
-      detail: `The answer is larger than ${MAX_BYTES / 1_000_000} MB. Ask for less: a shorter time, fewer columns, or a limit.`,
-    });
+    invalid(
+      'query',
+      `The answer is larger than ${MAX_BYTES / 1_000_000} MB. Ask for less: a shorter time, fewer columns, or a limit.`,
+    );
   return { answer, looked: world.looked() };
 }
 

@@ -20,7 +20,7 @@ import { eventRows, type HotFile, hotColumn, hotPropertiesOf } from '../../lake/
 import { intactFiles } from '../../lake/intact.ts';
 import { LAKE_MODELS, type Model } from '../../lake/schema.ts';
 import { inWords } from '../../ports/disk-failures.ts';
-import { invalid, messageOf } from '../../ports/errors.ts';
+import { Failure, invalid, messageOf } from '../../ports/errors.ts';
 import type { FileStore } from '../../ports/files/files.ts';
 import { type LookingWorld, lookingWorlds, type Moment, type WorldFile, type WorldFiles } from './looking-world.ts';
 import { type NumberedPersons, RESOLVED_COLUMNS, resolvedEvents } from './resolved-events.ts';
@@ -293,10 +293,4 @@ function explained(thrown: unknown): unknown {
   return error;
 }
 
-function asFailure(detail: string): unknown {
-  try {
-    return invalid('query', detail);
-  } catch (failure) {
-    return failure;
-  }
-}
+const asFailure = (detail: string): Failure => new Failure('validation', { attr: 'query', detail });
