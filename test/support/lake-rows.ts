@@ -49,6 +49,22 @@ const PERSON = {
 };
 export type PersonRow = { readonly [Column in keyof typeof PERSON]: (typeof PERSON)[Column] };
 
+/** What a batch of an export of project 7 delivers of these files: all rows of the intervals, but for what is told. */
+export const planOf = (
+  { files, intervals }: Pick<FrozenPlan, 'files' | 'intervals'>,
+  { query, ...told }: Partial<Omit<FrozenPlan, 'query'>> & { readonly query?: Partial<FrozenPlan['query']> } = {},
+): FrozenPlan => ({
+  attempt: 't',
+  exportId: 'e',
+  organizationId: 'o',
+  teamId: 7,
+  model: 'events',
+  query: { includeEvents: null, excludeEvents: null, ...query },
+  files,
+  intervals,
+  ...told,
+});
+
 type Value = string | number | boolean | null;
 
 /**

@@ -17,9 +17,8 @@ import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
-import type { FrozenPlan } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
-import { writeRows } from '../../support/lake-rows.ts';
+import { planOf, writeRows } from '../../support/lake-rows.ts';
 import { onEnd } from '../../support/on-end.ts';
 import { parser } from '../../support/parser.ts';
 import { trinoGrammar } from '../../support/trino-grammar.ts';
@@ -43,16 +42,7 @@ beforeAll(async () => {
   const warehouse = duckdbWarehouse({ lake, threads: 1 });
   onEnd(() => void warehouse.close());
   given = async (select) => {
-    const plan: FrozenPlan = {
-      attempt: 't',
-      exportId: 'e',
-      organizationId: 'o',
-      teamId: 7,
-      model: 'events',
-      intervals: [INTERVAL],
-      files,
-      query: { includeEvents: null, excludeEvents: null, select },
-    };
+    const plan = planOf({ files, intervals: [INTERVAL] }, { query: { select } });
     const form = { format: 'JSONLines', columns: deliveredColumns(select, []) } as const;
     let line = '';
     for await (const piece of warehouse.read(plan, INTERVAL, form, AbortSignal.timeout(60_000)))

@@ -13,6 +13,7 @@ import type { Form } from '../../../lib/warehouse/warehouse.ts';
 import { onAnyFile } from '../../support/any-file.ts';
 import { formed } from '../../support/formed-rows.ts';
 import { fileIn, importContext, PROJECT, run } from '../../support/imports.ts';
+import { planOf } from '../../support/lake-rows.ts';
 
 // Each test starts databases; a loaded machine takes its time.
 jest.setTimeout(60_000);
@@ -30,16 +31,7 @@ async function exported(context: Context, model: Model, form: Form, projectId = 
     to: max_arrival,
   }));
   const interval = { start: 0, end: END };
-  const plan = {
-    attempt: 't',
-    exportId: 'e',
-    organizationId: 'o',
-    teamId: projectId,
-    model,
-    files,
-    intervals: [interval],
-    query: { includeEvents: null, excludeEvents: null },
-  };
+  const plan = planOf({ files, intervals: [interval] }, { teamId: projectId, model });
   const warehouse = duckdbWarehouse({ lake: context.lake, threads: 1 });
   const bytes = Buffer.concat(await formed(warehouse, plan, interval, form));
   await warehouse.close();

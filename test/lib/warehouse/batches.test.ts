@@ -8,7 +8,7 @@ import { batched } from '../../../lib/warehouse/batches.ts';
 import { type BatchWarehouse, duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import type { FrozenPlan, LineForm, RowQuery, Warehouse } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
-import { LINES, writeRows } from '../../support/lake-rows.ts';
+import { LINES, planOf, writeRows } from '../../support/lake-rows.ts';
 import { seeded } from '../../support/random.ts';
 
 const never = new AbortController().signal;
@@ -49,16 +49,7 @@ async function lakeOf(query: Partial<RowQuery> = {}) {
     read: (...args) => (calls.push('read'), warehouse.read(...args)),
     readAll: (...args) => (calls.push('readAll'), warehouse.readAll(...args)),
   };
-  const plan: FrozenPlan = {
-    attempt: 't',
-    exportId: 'e',
-    organizationId: 'o',
-    teamId: 7,
-    model: 'events',
-    query: { includeEvents: null, excludeEvents: null, ...query },
-    files,
-    intervals,
-  };
+  const plan = planOf({ files, intervals }, { query });
   return { warehouse, source, plan, calls };
 }
 

@@ -11,7 +11,7 @@ import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
 import type { Form, FrozenPlan, ParquetForm, RowQuery } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { formed } from '../../support/formed-rows.ts';
-import { LINES, type Row, writeRows } from '../../support/lake-rows.ts';
+import { LINES, planOf, type Row, writeRows } from '../../support/lake-rows.ts';
 
 const ALL: RowQuery = { includeEvents: null, excludeEvents: null };
 const never = new AbortController().signal;
@@ -35,16 +35,7 @@ async function over(
   const warehouse = duckdbWarehouse({ lake, tempDirectory: join(root, 'spill') });
   lakes.push(warehouse);
   const interval = { start: START, end: START + HOUR_MS };
-  const plan: FrozenPlan = {
-    attempt: 't',
-    exportId: 'e',
-    organizationId: 'o',
-    teamId: 7,
-    model: 'events',
-    query,
-    files: listed,
-    intervals: [interval],
-  };
+  const plan = planOf({ files: listed, intervals: [interval] }, { query });
   const text = async (within = interval): Promise<string> => {
     let all = '';
     for await (const piece of warehouse.read(plan, within, LINES, never)) all += piece.toString();

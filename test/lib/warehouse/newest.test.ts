@@ -4,9 +4,8 @@ import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts'
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { MINUTE_MS } from '../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
-import type { FrozenPlan } from '../../../lib/warehouse/warehouse.ts';
 import { temporaryFolder } from '../../support/context.ts';
-import { writePersons } from '../../support/lake-rows.ts';
+import { planOf, writePersons } from '../../support/lake-rows.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -39,9 +38,7 @@ test('of each distinct_id the newest row of the interval is read, in order, howe
       const expected = [...newest].toSorted(([a, x], [b, y]) => x - y || (a < b ? -1 : 1));
 
       const warehouse = duckdbWarehouse({ lake });
-      const query = { includeEvents: null, excludeEvents: null };
-      const about = { attempt: 't', exportId: 'e', organizationId: 'o', teamId: 7, model: 'persons' } as const;
-      const plan: FrozenPlan = { ...about, query, files, intervals: [interval] };
+      const plan = planOf({ files, intervals: [interval] }, { model: 'persons' });
       let text = '';
       for await (const piece of warehouse.read(plan, interval, FORM, never)) text += piece.toString();
       const read = text

@@ -7,11 +7,11 @@ import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { pooledWarehouse } from '../../../lib/warehouse/pooled.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
-import type { FrozenPlan, LineForm, ParquetForm } from '../../../lib/warehouse/warehouse.ts';
+import type { LineForm, ParquetForm } from '../../../lib/warehouse/warehouse.ts';
 import { type WorkerPool, workerPool } from '../../../lib/workers/pool.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { formed } from '../../support/formed-rows.ts';
-import { LINES, writeRows } from '../../support/lake-rows.ts';
+import { LINES, planOf, writeRows } from '../../support/lake-rows.ts';
 
 const never = new AbortController().signal;
 const START = Date.UTC(2026, 0, 1);
@@ -39,16 +39,7 @@ async function opened() {
     log: { warning: () => {} },
   });
   pools.push(pool);
-  const plan: FrozenPlan = {
-    attempt: 't',
-    exportId: 'e',
-    organizationId: 'o',
-    teamId: 7,
-    model: 'events',
-    query: { includeEvents: null, excludeEvents: null },
-    files,
-    intervals: [interval],
-  };
+  const plan = planOf({ files, intervals: [interval] });
   return { spill, plan, pool, pooled: pooledWarehouse(pool), direct: duckdbWarehouse({ lake }) };
 }
 

@@ -19,11 +19,10 @@ import { folderFiles } from '../../../../lib/ports/files/folder.ts';
 import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../../lib/warehouse/query-columns.ts';
-import type { FrozenPlan } from '../../../../lib/warehouse/warehouse.ts';
 import { startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { delivery } from '../../../support/delivery.ts';
-import { writeRows } from '../../../support/lake-rows.ts';
+import { planOf, writeRows } from '../../../support/lake-rows.ts';
 import { onEnd } from '../../../support/on-end.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { startReceiver } from '../../../support/receiver.ts';
@@ -111,9 +110,7 @@ async function withEvents(texts: readonly string[], work: (deliver: Deliver) => 
     return { uuid: uuidOf(n), properties: event.properties, person_properties: event.personProperties };
   });
   const files = await writeRows(lake, [rows]);
-  const query = { includeEvents: null, excludeEvents: null, select: SELECT };
-  const ids = { attempt: 't', exportId: 'e', organizationId: 'o', teamId: 7 };
-  const plan: FrozenPlan = { ...ids, model: 'events', query, files, intervals: [INTERVAL] };
+  const plan = planOf({ files, intervals: [INTERVAL] }, { query: { select: SELECT } });
   const warehouse = duckdbWarehouse({ lake, threads: 1 });
   try {
     await work(async (destination, config) => {

@@ -15,7 +15,7 @@ import type { FrozenPlan } from '../../../../lib/warehouse/warehouse.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { delivery, digest } from '../../../support/delivery.ts';
-import { writeRows } from '../../../support/lake-rows.ts';
+import { planOf, writeRows } from '../../../support/lake-rows.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const INTERVAL = { start: START, end: START + HOUR_MS };
@@ -60,16 +60,7 @@ afterAll(async () => {
 
 /** A delivery of the lake's rows. */
 function given(to: Destination, config: object, excludeEvents: string[] | null = null): Delivery {
-  const plan: FrozenPlan = {
-    attempt: 't',
-    exportId: 'e',
-    organizationId: 'o',
-    teamId: 7,
-    model: 'events',
-    query: { includeEvents: null, excludeEvents },
-    files: listed,
-    intervals: [INTERVAL],
-  };
+  const plan = planOf({ files: listed, intervals: [INTERVAL] }, { query: { excludeEvents } });
   const { signal } = new AbortController();
   return delivery(to, config as Delivery['config'], 0, {
     interval: INTERVAL,

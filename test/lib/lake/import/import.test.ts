@@ -12,7 +12,7 @@ import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { START } from '../../../support/context.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
-import { LINES } from '../../../support/lake-rows.ts';
+import { LINES, planOf } from '../../../support/lake-rows.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
 const MAY_17 = Date.UTC(2015, 4, 17);
@@ -21,17 +21,9 @@ const MAY_17 = Date.UTC(2015, 4, 17);
 async function exported(context: Context, projectId = PROJECT): Promise<string> {
   const warehouse = duckdbWarehouse({ lake: context.lake });
   const interval = { start: 0, end: START + 400 * DAY_MS };
-  const files = await filesBetween(context.table, projectId, 'events', interval.start, interval.end);
-  const plan = {
-    attempt: 't',
-    exportId: 'e',
-    organizationId: 'o',
-    teamId: projectId,
-    model: 'events' as const,
-    query: { includeEvents: null, excludeEvents: null },
-    files: files.map(({ path, min_arrival, max_arrival }) => ({ path, from: min_arrival, to: max_arrival })),
-    intervals: [interval],
-  };
+  const found = await filesBetween(context.table, projectId, 'events', interval.start, interval.end);
+  const files = found.map(({ path, min_arrival, max_arrival }) => ({ path, from: min_arrival, to: max_arrival }));
+  const plan = planOf({ files, intervals: [interval] }, { teamId: projectId });
   let text = '';
   for await (const piece of warehouse.read(plan, interval, LINES, new AbortController().signal))
     text += piece.toString();
