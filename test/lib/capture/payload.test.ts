@@ -79,6 +79,12 @@ describe('a request that is sent in another way has the same events', () => {
     );
   });
 
+  test('a form with as many other fields as there is room', () => {
+    const text = JSON.stringify(event());
+    // A parser whose time goes by the square of their number takes hours.
+    expect(read(`ip=1&data=${encodeURIComponent(text)}${'&a'.repeat(5_000_000)}&data=x`)).toEqual(read(text));
+  });
+
   test('in the query', () => {
     const text = JSON.stringify([event({ properties: { title: 'é>>>' } })]);
     for (const data of [text, base64(JSON.parse(text)), base64(JSON.parse(text)).replaceAll('+', ' ')])

@@ -64,6 +64,12 @@ test.each([
   expect(targetProperties(target)).toEqual({ $pathname: path });
 });
 
+test('the campaign is found among as many parameters as a line has room for', () => {
+  // A parser whose time goes by the square of their number takes minutes.
+  const found = targetProperties(`/?${'a&'.repeat(400_000)}utm_source=mail&${'utm_term&'.repeat(20_000)}`);
+  expect(found).toEqual({ $pathname: '/', utm_source: 'mail' });
+});
+
 test('a referrer that is no address has no domain', () => {
   expect(referringDomain('https://example.com:8080/a')).toBe('example.com:8080');
   for (const referrer of ['/a', 'example.com', 'about:blank', '']) expect(referringDomain(referrer)).toBeUndefined();
