@@ -44,7 +44,8 @@ const BEGINS_QUERY: ReadonlySet<string> = new Set(['', '(', 'ALL', 'DISTINCT', '
 function refuseUntold(word: string, isText: boolean, before: string, behind: string): void {
   if (before === 'NULLS' && word === 'FIRST') refuse('NULLS FIRST is not supported; what is missing comes last');
   if (before === 'COLLATE' && isText) refuse('COLLATE is not supported');
-  if (before === FILTERED && word === 'OVER') refuse('FILTER is not supported beside OVER; use a form with If, as sumIf()');
+  if (before === FILTERED && word === 'OVER')
+    refuse('FILTER is not supported beside OVER; use a form with If, as sumIf()');
   if (before === 'WITH' && !BEGINS_QUERY.has(behind) && /^(?:TOTALS|ROLLUP|CUBE)$/.test(word))
     refuse(`WITH ${word} is not supported`);
 }

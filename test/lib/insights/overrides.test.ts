@@ -23,7 +23,10 @@ test.each([
   [{ kind: 'RetentionQuery' }, { kind: 'RetentionQuery', filterTestAccounts: true }],
   [{ kind: 'PathsQuery' }, { kind: 'PathsQuery', filterTestAccounts: true }],
   [{ kind: 'EventsQuery' }, { kind: 'EventsQuery', filterTestAccounts: true }],
-  [{ kind: 'ActorsQuery', interval: 3 }, { kind: 'ActorsQuery', interval: 3 }],
+  [
+    { kind: 'ActorsQuery', interval: 3 },
+    { kind: 'ActorsQuery', interval: 3 },
+  ],
   [{ kind: 'HogQLQuery' }, { kind: 'HogQLQuery', filters: { filterTestAccounts: true } }],
 ])('%j, which is cut by no interval, keeps what it has', (query, asked) => {
   expect(overridden(query, { filters: { interval: 'week', filterTestAccounts: true } })).toEqual(asked);

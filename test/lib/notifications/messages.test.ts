@@ -111,7 +111,14 @@ test('a subscription is mailed to each address by itself; names in it are harmle
 test('rows and columns that a table leaves out are counted, also those that do not fit into Slack', () => {
   const columns = Array.from({ length: 8 }, (_, at) => `Column ${at}`);
   const rows = Array.from({ length: 10 }, (_, at) => columns.map(() => `${at}`.repeat(60)));
-  const shown = { name: 'Wide', link: null, summary: 'A table.', table: { columns, rows }, moreRows: 7, moreColumns: 1 };
+  const shown = {
+    name: 'Wide',
+    link: null,
+    summary: 'A table.',
+    table: { columns, rows },
+    moreRows: 7,
+    moreColumns: 1,
+  };
   const message: Message = {
     organization: 'o',
     project: 1,

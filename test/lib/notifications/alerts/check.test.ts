@@ -207,7 +207,10 @@ test("Slack's form shows names as they are: they make no links and call nobody",
 
 test('the form goes with the address, unless it was chosen', async () => {
   const { alert, call } = await alerting();
-  const { id } = await alert({ threshold: threshold({ upper: 1 }), notify_url: 'https://hooks.slack.com/services/T/B/x' });
+  const { id } = await alert({
+    threshold: threshold({ upper: 1 }),
+    notify_url: 'https://hooks.slack.com/services/T/B/x',
+  });
   const formAfter = async (fields: object) => (await call('PATCH', `/alerts/${String(id)}/`, fields))['notify_type'];
   const [plain, slack] = ['https://hooks.example.com/x', 'https://hooks.slack.com/services/T/B/y'];
   expect(await formAfter({ notify_url: plain })).toBe('webhook');
@@ -377,15 +380,19 @@ test('snoozed it does not look, until then or until that is taken back', async (
   expect(bodies()).toHaveLength(2);
 });
 
-test.each(['2026-01-01T12:00:00Z', '0h', '2026-02-30T10:00:00Z', '9999-12-31T23:59:59-14:00', '2026-01-31 (noon)', 'tomorrow'])(
-  'it is not snoozed until %s',
-  async (snoozed_until) => {
-    const { alert, service, inProject } = await alerting();
-    const { id } = await alert({ threshold: threshold({ lower: 1 }) });
-    const reply = await service.call('PATCH', `${inProject}/alerts/${String(id)}/`, { body: { snoozed_until } });
-    expect([reply.status, reply.body?.['attr']]).toEqual([400, 'snoozed_until']);
-  },
-);
+test.each([
+  '2026-01-01T12:00:00Z',
+  '0h',
+  '2026-02-30T10:00:00Z',
+  '9999-12-31T23:59:59-14:00',
+  '2026-01-31 (noon)',
+  'tomorrow',
+])('it is not snoozed until %s', async (snoozed_until) => {
+  const { alert, service, inProject } = await alerting();
+  const { id } = await alert({ threshold: threshold({ lower: 1 }) });
+  const reply = await service.call('PATCH', `${inProject}/alerts/${String(id)}/`, { body: { snoozed_until } });
+  expect([reply.status, reply.body?.['attr']]).toEqual([400, 'snoozed_until']);
+});
 
 test('a time without a zone until which it is snoozed is of UTC, wherever the service runs', async () => {
   const zone = process.env['TZ'];
