@@ -9,7 +9,9 @@ import {
   heldTime,
   INSTANT_TEXT,
   INTEGER_TEXT,
+  lengthText,
   microsecondsOf,
+  placeText,
   print,
   typeText,
   UNIX_TEXT,
@@ -31,7 +33,7 @@ const time = (instant: string): string => `make_timestamp(${instant})`;
 
 /** `body` over a value that it reads more than once; a column or a constant is just written twice. */
 const bound = (value: string, body: (name: string) => string): string =>
-  /^(?:[\w.]+|'[^']{0,40}')$/.test(value)
+  /^(?:[\w.]+|(?:BIGINT )?'[^']{0,40}')$/.test(value)
     ? body(value)
     : `list_extract(list_transform([${value}], lambda bound: ${body('bound')}), 1)`;
 
@@ -154,8 +156,8 @@ export const DUCKDB: Dialect = {
     trim: ([x], { side }) => `${{ both: 'trim', left: 'ltrim', right: 'rtrim' }[side]}(${x}, ' ')`,
     length: ([x]) => `length(${x})`,
     bytes: ([x]) => `strlen(${x})`,
-    substring: ([x, from, n]) => `TRY(substring(${x}, nullif(${from}, 0), greatest(${n}, 0)))`,
-    substring_from: ([x, from]) => `TRY(substring(${x}, nullif(${from}, 0)))`,
+    substring: ([x, from, n]) => `substring(${x}, ${bound(String(from), placeText)}, ${bound(String(n), lengthText)})`,
+    substring_from: ([x, from]) => `substring(${x}, ${bound(String(from), placeText)})`,
     replace: ([x, by], { text }) => `replace(${x}, ${literal(text)}, ${by})`,
     replace_pattern: ([x], { pattern, replacement }) =>
       `regexp_replace(${x}, ${literal(pattern)}, ${literal(replacementOf(replacement))}, 'g')`,

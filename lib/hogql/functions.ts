@@ -188,20 +188,10 @@ const replacing = (operator: 'replace_pattern' | 'replace_pattern_once', isLiter
     });
   });
 
-/** No text has as many characters; beyond it engines take no place, and no length. */
-const MOST_CHARACTERS = 2_147_483_647;
-
-/** A place or a length in a text. A constant that is beyond all texts is the greatest that engines take. */
-function placeIn(value: Expression, name: string): Expression {
-  const place = argument(value, 'integer', `${name}()`);
-  const at = 'constant' in place ? Number(place.constant) : 0;
-  return Math.abs(at) > MOST_CHARACTERS ? integerConstant(Math.sign(at) * MOST_CHARACTERS) : place;
-}
-
 /** `substring`, `left`, `right`: characters, counted from 1, from the end where negative. */
 const substring: Build = (of, name) => {
   const [text, ...places] = of;
-  const args = [argument(text as Expression, 'text', `${name}()`), ...places.map((one) => placeIn(one, name))];
+  const args = [argument(text as Expression, 'text', `${name}()`), ...allAs(places, 'integer', `${name}()`)];
   return operation(of.length === 2 ? 'substring_from' : 'substring', args);
 };
 

@@ -198,6 +198,20 @@ const WORDS = {
 
 export const INTEGER_TEXT = String.raw`^[+-]?[0-9]+\z`;
 export const FLOAT_TEXT = String.raw`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z`;
+/** No text has as many characters; beyond it engines take no place, and no length. */
+const MOST_CHARACTERS = 2_147_483_647;
+
+/** A place in a text that engines take; there is nothing at 0, and nothing beyond all texts. */
+export const placeText = (n: string): string =>
+  /^BIGINT '-?[1-9]\d{0,8}'$/.test(n)
+    ? n
+    : `CASE WHEN ${n} = 0 OR ${n} > ${MOST_CHARACTERS} THEN ${MOST_CHARACTERS} WHEN ${n} < -${MOST_CHARACTERS} THEN -${MOST_CHARACTERS} ELSE ${n} END`;
+/** The same for a length; one below 0 is none. */
+export const lengthText = (n: string): string =>
+  /^BIGINT '\d{1,9}'$/.test(n)
+    ? n
+    : `CASE WHEN ${n} < 0 THEN 0 WHEN ${n} > ${MOST_CHARACTERS} THEN ${MOST_CHARACTERS} ELSE ${n} END`;
+
 /** A number since 1970 in microseconds, by its size: of microseconds, milliseconds or seconds. */
 export const microsecondsOf = (number: string): string =>
   `CASE WHEN ${number} >= 1000000000000000 THEN ${number} WHEN ${number} >= 1000000000000 THEN ${number} * 1000 ELSE ${number} * 1000000 END`;

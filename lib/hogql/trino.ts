@@ -11,7 +11,9 @@ import {
   heldTime,
   INSTANT_TEXT,
   INTEGER_TEXT,
+  lengthText,
   microsecondsOf,
+  placeText,
   print,
   typeText,
   UNIX_TEXT,
@@ -38,7 +40,9 @@ const microseconds = (moment: string): string => `CAST(round(to_unixtime(${momen
 
 /** `body` over a value that it reads more than once; a short constant is just written twice. */
 const bound = (value: string, body: (name: string) => string): string =>
-  /^'[^']{0,40}'$/.test(value) ? body(value) : `element_at(transform(ARRAY[${value}], bound -> ${body('bound')}), 1)`;
+  /^(?:BIGINT )?'[^']{0,40}'$/.test(value)
+    ? body(value)
+    : `element_at(transform(ARRAY[${value}], bound -> ${body('bound')}), 1)`;
 
 const pathText = (path: Path): string =>
   trinoLiteral(
@@ -122,8 +126,8 @@ export const TRINO: Dialect = {
     trim: ([x], { side }) => `trim(${{ both: 'BOTH', left: 'LEADING', right: 'TRAILING' }[side]} ' ' FROM ${x})`,
     length: ([x]) => `length(${x})`,
     bytes: ([x]) => `length(to_utf8(${x}))`,
-    substring: ([x, from, n]) => `TRY(substr(${x}, nullif(${from}, 0), greatest(${n}, 0)))`,
-    substring_from: ([x, from]) => `TRY(substr(${x}, nullif(${from}, 0)))`,
+    substring: ([x, from, n]) => `substr(${x}, ${bound(String(from), placeText)}, ${bound(String(n), lengthText)})`,
+    substring_from: ([x, from]) => `substr(${x}, ${bound(String(from), placeText)})`,
     replace: ([x, by], { text }) => `replace(${x}, ${trinoLiteral(text)}, ${by})`,
     replace_pattern: ([x], { pattern, replacement }) =>
       `regexp_replace(${x}, ${trinoLiteral(pattern)}, ${trinoLiteral(replacementOf(replacement))})`,
