@@ -300,6 +300,7 @@ function built(syntax: Syntax, scope: Scope): Expression {
       return isTuple(value.type) ? partOf(value, node.index, '.') : elementOf(value, integerConstant(node.index), '.');
     }
     case 'Array': {
+      if (node.exprs.length === 0) refuse('A list of nothing, [], is not supported: its elements have no type');
       const elements = unified(node.exprs.map(of), 'A list');
       if (elements.some(({ type }) => isList(type))) refuse('Lists of lists are not supported');
       return operation('list', elements[0]?.type === 'json' ? allAs(elements, 'text', 'A list') : elements);

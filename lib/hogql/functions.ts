@@ -577,8 +577,8 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toMonday: startOf('monday'),
   toStartOfWeek: between(1, 3, (of, name) => {
     const mode = of[1] ?? integerConstant(clockOfQuery().weekStartDay);
-    const isMode = 'constant' in mode && mode.type === 'integer';
-    if (!isMode) refuse(`Argument 2 of ${name}() must be 0 (weeks from Sunday) or 1 (from Monday)`);
+    const isMode = 'constant' in mode && mode.type === 'integer' && /^[0-9]$/.test(String(mode.constant));
+    if (!isMode) refuse(`Argument 2 of ${name}() must be 0 (weeks from Sunday), 1 (from Monday) or another mode to 9`);
     return truncated(given(of, 0), Number(mode.constant) % 2 === 0 ? 'week' : 'monday', zoneAt(of, 2, name), name);
   }),
   ...each(['dateTrunc', 'date_trunc'], (name) =>
