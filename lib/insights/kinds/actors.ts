@@ -132,7 +132,7 @@ export function actorsOf(kinds: readonly Kind[]): Kind<ActorsQuery> {
       order:
         orders.length === 0
           ? usualOrder(columns, 'created_at')
-          : (await Promise.all(orders.map((order) => orderOf(EMAIL_FOR[order] ?? order, columns, world)))).flat(),
+          : (await Promise.all(orders.map((order) => orderOf(EMAIL_FOR.get(order) ?? order, columns, world)))).flat(),
       key: [id],
       limit: query.limit ?? DEFAULT_LIMIT,
       offset: query.offset ?? 0,
@@ -145,7 +145,7 @@ export function actorsOf(kinds: readonly Kind[]): Kind<ActorsQuery> {
 }
 
 /** Persons are ordered by their e-mail address. */
-const EMAIL_FOR: Readonly<Record<string, string>> = Object.fromEntries(
+const EMAIL_FOR: ReadonlyMap<string, string> = new Map(
   ['', ' ASC', ' DESC'].map((direction) => [`person${direction}`, `person.properties.email${direction}`]),
 );
 

@@ -306,7 +306,7 @@ function readGroup(sent: unknown, path: Path, depth: number, counts: Counts): Fi
     throw new Fault(path, 'Expected a list of filters, or {"type": "AND", "values": [...]}.');
   if (depth > MAX_DEPTH) throw new Fault(path, `Groups of filters are nested more than ${MAX_DEPTH} deep.`);
   const { type, values } = sent;
-  if (type !== 'AND' && type !== 'OR') throw new Fault([...path, 'type'], notAChoice(type, ['AND', 'OR']));
+  if (type !== 'AND' && type !== 'OR') throw new Fault([...path, 'type'], notAChoice(type ?? '', ['AND', 'OR']));
   return joined(type, readAll(values, [...path, 'values'], depth, counts));
 }
 

@@ -87,6 +87,7 @@ describe('an actors query', () => {
   it('orders and pages them', async () => {
     expect(await ids({ orderBy: ['created_at DESC'] })).toEqual([id(3), id(1), id(2)]);
     expect(await ids({ orderBy: ['person DESC'] })).toEqual([id(1), id(3), id(2)]);
+    await expect(ids({ orderBy: ['constructor'] })).rejects.toThrow('Unable to resolve field: constructor');
     const { results, hasMore } = await answered({ select: ['id'], limit: 1, offset: 1 });
     expect([results.flat(), hasMore]).toEqual([[id(2)], true]);
   });

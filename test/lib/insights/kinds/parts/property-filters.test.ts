@@ -31,6 +31,7 @@ describe('what is sent as properties', () => {
     ],
     ['a text', 'browser', null, /Expected a list of filters/],
     ['a list of texts', ['browser'], '0', /A filter is an object/],
+    ['a group that does not say how it joins', { values: [] }, 'type', /Choose one of: AND, OR/],
     ['a group that joins by another word', { type: 'XOR', values: [] }, 'type', /"XOR" is not a valid choice/],
     ['a value that is an object', [{ key: 'a', value: {} }], '0__value', /a text, a number or a boolean/],
     ['a range of one number', [{ key: 'a', value: [1], operator: 'between' }], '0__value', /two numbers/],
