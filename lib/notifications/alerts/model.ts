@@ -16,7 +16,6 @@ declare module '../../ports/table/keys.ts' {
 const CONDITIONS = ['absolute_value', 'relative_increase', 'relative_decrease'] as const;
 const THRESHOLDS = ['absolute', 'percentage'] as const;
 const CALCULATION_INTERVALS = ['hourly', 'daily', 'weekly', 'monthly'] as const;
-export type CalculationInterval = (typeof CALCULATION_INTERVALS)[number];
 const NOTIFY_TYPES = ['webhook', 'slack'] as const;
 
 /** What an alert found when it last looked. */
@@ -51,7 +50,7 @@ export interface AlertItem extends NotifierItem {
   readonly series_index: number;
   /** The interval that goes on is looked at, too. */
   readonly check_ongoing_interval: boolean;
-  readonly calculation_interval: CalculationInterval;
+  readonly calculation_interval: (typeof CALCULATION_INTERVALS)[number];
   readonly skip_weekend: boolean;
   readonly snoozed_until: number | null;
   /** Uuids of members. */

@@ -3,21 +3,28 @@ import { Temporal } from 'temporal-polyfill';
 import { datetime } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import { HOUR_MS } from '../../ports/units.ts';
-import type { CalculationInterval } from './model.ts';
+import type { AlertItem } from './model.ts';
 
 /** By the clocks of the project, as PostHog does: at night, when the interval before is whole. */
 const AT_HOUR = { daily: 1, weekly: 3, monthly: 4 } as const;
 
+/** What says when an alert looks. */
+type Times = Pick<AlertItem, 'calculation_interval' | 'skip_weekend' | 'next_check_at'>;
+
 /**
- * Returns when it looks next: an hour later, at one o'clock of the next day, at three of the next Monday, or at four of
- * the next month's first day, by the project's clocks; `skipsWeekend`: not on Saturday and Sunday.
+ * Returns when it looks next: whole hours after it was to look, however late it does, so that it looks at each; at one
+ * o'clock of the next day, at three of the next Monday, or at four of the next month's first day, by the project's
+ * clocks; `skip_weekend`: not on Saturday and Sunday.
  */
 export function nextCheck(
   now: number,
-  { calculation_interval, skip_weekend }: { calculation_interval: CalculationInterval; skip_weekend: boolean },
+  { calculation_interval, skip_weekend, next_check_at }: Times,
   timezone: string,
 ): number {
-  if (calculation_interval === 'hourly') return afterWeekend(now + HOUR_MS, skip_weekend, timezone);
+  if (calculation_interval === 'hourly') {
+    const hours = Math.floor((now - next_check_at) / HOUR_MS) + 1;
+    return afterWeekend(next_check_at + hours * HOUR_MS, skip_weekend, timezone);
+  }
   const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timezone).toPlainDate();
   const day = {
     daily: () => today.add({ days: 1 }),

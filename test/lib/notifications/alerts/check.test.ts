@@ -516,12 +516,31 @@ describe('an alert is refused', () => {
   });
 });
 
+test('by the hour it looks at each hour, however late each look is', async () => {
+  const { alert, pay, run, clock, insightOf, series } = await alerting();
+  const insight = await insightOf({ series, interval: 'hour' });
+  for (let hour = 0; hour < 4; hour++) await pay(NOON + hour * HOUR_MS, 1);
+  clock.set(NOON + HOUR_MS - 90_000);
+  await alert({ insight, threshold: threshold({ upper: 0 }), calculation_interval: 'hourly' });
+  while (clock() < NOON + 5 * HOUR_MS) {
+    await run();
+    clock.advance(MINUTE_MS + 13_000);
+  }
+  expect(bodies().map(({ data }) => (data as { breaches: string[] }).breaches)).toEqual(
+    [12, 13, 14, 15].map((hour) => [`'paid' of 1-Jan ${hour}:00 is 1, above 0.`]),
+  );
+});
+
 test('it looks by the clocks of the project, as PostHog does', () => {
   const next = (interval: 'hourly' | 'daily' | 'weekly' | 'monthly', at: string, skip_weekend = false) =>
     new Date(
-      nextCheck(Date.parse(at), { calculation_interval: interval, skip_weekend }, 'Europe/Berlin'),
+      nextCheck(
+        Date.parse(at),
+        { calculation_interval: interval, skip_weekend, next_check_at: Date.parse('2026-03-28T22:20:00Z') },
+        'Europe/Berlin',
+      ),
     ).toISOString();
-  expect(next('hourly', '2026-03-29T00:30:00Z')).toBe('2026-03-29T01:30:00.000Z');
+  expect(next('hourly', '2026-03-29T00:30:00Z')).toBe('2026-03-29T01:20:00.000Z');
   expect(next('daily', '2026-03-27T12:00:00Z')).toBe('2026-03-28T00:00:00.000Z');
   expect(next('daily', '2026-03-29T12:00:00Z')).toBe('2026-03-29T23:00:00.000Z');
   expect(next('weekly', '2026-03-25T12:00:00Z')).toBe('2026-03-30T01:00:00.000Z');
