@@ -155,7 +155,7 @@ function told(
   const state = breaches.length > 0 ? 'Firing' : 'Not firing';
   const set = {
     // A message that was not sent is still to be told of as an error.
-    ...(item.state === 'Errored' ? SUCCEEDED : {}),
+    ...(fromJsonText(item.checks)[0]?.state === 'Errored' ? SUCCEEDED : {}),
     state,
     last_value: value,
     told: toJsonText(known),

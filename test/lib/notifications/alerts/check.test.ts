@@ -531,6 +531,19 @@ test('by the hour it looks at each hour, however late each look is', async () =>
   );
 });
 
+test('what could not be answered before it was snoozed is forgotten when it is answered again', async () => {
+  const { alert, read, pay, run, call, insight, series, clock } = await alerting();
+  await pay(NOON, 1);
+  const { id } = await alert({ threshold: threshold({ upper: 10 }) });
+  await call('PATCH', `/insights/${insight}/`, { query: { kind: 'TrendsQuery', series: [] } });
+  await run();
+  await call('PATCH', `/alerts/${String(id)}/`, { snoozed_until: '1d' });
+  await call('PATCH', `/insights/${insight}/`, { query: { kind: 'TrendsQuery', series } });
+  clock.advance(DAY_MS);
+  await run();
+  expect(await read(id)).toMatchObject({ state: 'Not firing', latest_error: null });
+});
+
 test('it looks by the clocks of the project, as PostHog does', () => {
   const next = (interval: 'hourly' | 'daily' | 'weekly' | 'monthly', at: string, skip_weekend = false) =>
     new Date(
