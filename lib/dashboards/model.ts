@@ -343,8 +343,8 @@ const UNPLACED = 100;
 
 const positionOf = (value: unknown): number => (typeof value === 'number' ? value : UNPLACED);
 
-/** Sorts tiles by row and column of the layout for small screens, then in the order in which they were made. */
-function inLayoutOrder(tiles: readonly TileItem[]): { tile: TileItem; layouts: object }[] {
+/** Returns tiles by row and column of the layout for small screens, then in the order in which they were made. */
+export function inLayoutOrder(tiles: readonly TileItem[]): { tile: TileItem; layouts: object }[] {
   return tiles
     .map((tile) => {
       const layouts = parseJson(tile.layouts) as { sm?: { x?: unknown; y?: unknown } | null };

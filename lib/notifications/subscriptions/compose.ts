@@ -4,6 +4,7 @@ import type { Cell } from '../../charts/chart.ts';
 import { figure } from '../../charts/figure.ts';
 import { dashboardOverrides } from '../../dashboards/answers.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
+import { inLayoutOrder } from '../../dashboards/model.ts';
 import { chartOfAnswer } from '../../dashboards/public-page/drawn.ts';
 import { isPersonal } from '../../dashboards/public-page/results.ts';
 import { maySee } from '../../dashboards/rules.ts';
@@ -143,7 +144,8 @@ async function subjectOf(
     if (stored?.summary.deleted_at !== null) return 'deleted';
     if (membership === undefined || !maySee(stored.summary, membership)) return 'unseen';
     const chosen = new Set(fromJsonText(item.dashboard_export_insights));
-    const ids = insightsOf(stored.tiles).filter((id) => chosen.size === 0 || chosen.has(id));
+    const tiles = inLayoutOrder(stored.tiles).map(({ tile }) => tile);
+    const ids = insightsOf(tiles).filter((id) => chosen.size === 0 || chosen.has(id));
     const insights = await readInsights(table, project.id, ids);
     return {
       name: stored.summary.name,

@@ -146,6 +146,24 @@ test('what is longer than a message can hold is left out, and counted', async ()
   expect(text).toContain(`${20 - insights.length} more insights are on the dashboard.`);
 });
 
+test('insights come in the order of the dashboard, whatever was made first', async () => {
+  const { subscribe, call, run, clock, insightOf, weekly } = await subscribing();
+  const names = ['third', 'first', 'second'];
+  const insights = await Promise.all(names.map((name) => insightOf(weekly, name)));
+  const places = [
+    { x: 0, y: 9 },
+    { x: 0, y: 0 },
+    { x: 6, y: 0 },
+  ];
+  const tiles = insights.map((insight, at) => ({ insight, layouts: { sm: { ...places[at], w: 6, h: 5 } } }));
+  const { id } = await call('POST', '/dashboards/', { name: 'Ordered', tiles });
+  await subscribe({ dashboard: id });
+  clock.advance(DAY_MS);
+  await run();
+  const { data } = bodies()[0] as { data: { insights: { name: string }[] } };
+  expect(data.insights.map(({ name }) => name)).toEqual(['first', 'second', 'third']);
+});
+
 test("Slack's form shows the numbers as a table, and names as they are", async () => {
   const { subscribe, insightOf, weekly, pay, run, clock } = await subscribing();
   await pay(NOON, 12);
