@@ -21,6 +21,7 @@ function stepsOf(results: readonly unknown[]): Chart {
   const [first] = groups;
   if (first === undefined || groups.every(({ steps }) => (steps[0]?.count ?? 0) === 0)) return nothing(NO_DATA);
   const last = first.steps.at(-1);
+  const of = groups.length > 1 ? ` by ${counted(groups.length, 'value', 'values')}; of ${first.name},` : ';';
   return {
     picture: { type: 'funnel', groups: groups.slice(0, MAX_GROUPS) },
     table: {
@@ -43,7 +44,7 @@ function stepsOf(results: readonly unknown[]): Chart {
         ]),
       ),
     },
-    summary: `Funnel of ${counted(first.steps.length, 'step', 'steps')}; ${percent(last?.share ?? 0)}% reach the last one.`,
+    summary: `Funnel of ${counted(first.steps.length, 'step', 'steps')}${of} ${percent(last?.share ?? 0)}% reach the last one.`,
     note:
       groups.length <= MAX_GROUPS
         ? null

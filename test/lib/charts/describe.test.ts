@@ -217,8 +217,9 @@ describe('funnels', () => {
   });
 
   test('with a breakdown are one for each value', () => {
-    const { picture } = chart('a funnel with a breakdown');
+    const { picture, summary } = chart('a funnel with a breakdown');
     expect(picture.type === 'funnel' && picture.groups.map(({ name }) => name)).toEqual(['Chrome', 'No value']);
+    expect(summary).toBe('Funnel of 3 steps by 2 values; of Chrome, 24% reach the last one.');
   });
 
   test('over time are lines of percent', () => {
