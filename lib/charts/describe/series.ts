@@ -45,10 +45,8 @@ export function seriesChart({ form, pointName, points, series, format }: Numbers
 
 /** Gives each series a colour of its own, and that of the period before the one of its name. */
 function withColours(series: readonly Omit<Series, 'colour'>[]): Series[] {
-  const colours = new Map<string, number>();
   const previous = series.filter(({ isPrevious }) => isPrevious);
   const current = series.filter(({ isPrevious }) => !isPrevious);
-  for (const { name } of current) if (!colours.has(name)) colours.set(name, colours.size);
   let next = 0;
   return series.map((one) => {
     if (!one.isPrevious) return { ...one, colour: next++ };
