@@ -50,9 +50,8 @@ ${each(DASHES, (dash, at) => (at === 0 ? '' : `.chart .line.d${at} { stroke-dash
 .chart tbody th { font-weight: 400; }
 .chart .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .chart .ranking, .chart .funnel { width: 100%; }
-.chart .ranking { table-layout: fixed; }
 .chart .ranking col:first-child { width: 38%; }
-.chart .ranking col:last-child { width: 5.5rem; }
+.chart .ranking col:nth-child(2) { width: 62%; }
 .chart .funnel { overflow-wrap: normal; }
 .chart .funnel thead th.n { white-space: normal; vertical-align: bottom; }
 .chart .funnel td:nth-child(2) { width: 25%; }
@@ -83,7 +82,6 @@ ${each([1, 2, 3, 4, 5], (at) => `.chart .m${at} { fill: color-mix(in srgb, var(-
 @container (max-width: 30rem) {
   .chart .minor, .chart .flows { display: none; }
   .chart .funnel td:nth-child(2), .chart .funnel thead th:nth-child(2), .chart .funnel td:nth-child(6), .chart .funnel thead th:nth-child(6) { display: none; }
-  .chart .ranking col:last-child { width: 4.5rem; }
   .chart th, .chart td { padding-inline: .3rem; }
 }
 @media print { .chart .wide { max-height: none; overflow: visible; font-size: .7rem; } .chart details:not([open]) { display: none; }

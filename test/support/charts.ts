@@ -139,6 +139,17 @@ export const SAMPLES: readonly Sample[] = [
   trends('25 stacked bars', 'ActionsStackedBar', waves(25, 30)),
   trends('bars side by side', 'ActionsUnstackedBar', waves(3, 7)),
   trends('bars by value', 'ActionsBarValue', totals([...BROWSERS, [LONG, 80], [RTL, 60], ['Refunds', -400]])),
+  trends(
+    'bars of large amounts',
+    'ActionsBarValue',
+    totals([
+      [LONG, 1_234_567_890.12],
+      ['Others', 12],
+    ]),
+    {
+      aggregationAxisPrefix: 'US$ ',
+    },
+  ),
   trends('a pie', 'ActionsPie', totals(BROWSERS)),
   trends('a pie of many', 'ActionsPie', totals(Array.from({ length: 40 }, (_, at) => [`Page ${at}`, 400 - at * 9]))),
   trends('a number', 'BoldNumber', totals([['$pageview', 1_234_567]])),
