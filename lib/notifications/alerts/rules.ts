@@ -122,7 +122,9 @@ function change(value: number, { condition, threshold }: Watch): string {
   return Number.isFinite(value) ? `${word} of ${written(value, threshold.type)}` : `${word} from nothing`;
 }
 
-const plain = (value: number): string => String(Math.round(value * 100) / 100);
+/** Returns a number in few digits, but so many that a small one is told from its bound. */
+const plain = (value: number): string =>
+  String(Number(Math.abs(value) < 1_000 ? value.toPrecision(5) : value.toFixed(2)));
 
 const written = (value: number, type: Threshold['type']): string =>
   type === 'absolute' ? plain(value) : `${plain(value * 100)}%`;

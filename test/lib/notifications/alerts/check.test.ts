@@ -1,6 +1,7 @@
 /** When an alert fires, what it tells, to whom and how often: over the API, the jobs and the steps. */
 import { createHmac } from 'node:crypto';
 import { LEVELS } from '../../../../lib/http/levels.ts';
+import { evaluated } from '../../../../lib/notifications/alerts/rules.ts';
 import { nextCheck } from '../../../../lib/notifications/alerts/times.ts';
 import { ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
@@ -121,6 +122,27 @@ test.each([
   await alert({ condition: { type }, threshold: threshold(bounds, kind) });
   await run();
   expect(bodies().map(({ text }) => text)).toEqual(sentence === undefined ? [] : [`Alert: Payments\n${sentence}`]);
+});
+
+test.each([
+  [0.0042, 0.003, 'is 0.0042, above 0.003.'],
+  [1.0004, 1, 'is 1.0004, above 1.'],
+  [33.333333, 12.5, 'is 33.333, above 12.5.'],
+  [1_234_567.891, 1_000, 'is 1234567.89, above 1000.'],
+])('a number as small as %d is told from its bound %d', (number, upper, end) => {
+  const [days, labels] = [
+    ['d0', 'd1', 'd2'],
+    ['0', '1', '2'],
+  ];
+  const { breaches } = evaluated([{ name: 'Ratio', key: '', data: [0, number, 0], days, labels }], {
+    threshold: { type: 'absolute', lower: null, upper },
+    condition: 'absolute_value',
+    series_index: 0,
+    check_ongoing_interval: false,
+    isTotal: false,
+    hasBreakdown: false,
+  });
+  expect(breaches.map(({ sentence }) => sentence)).toEqual([`'Ratio' of 1 ${end}`]);
 });
 
 test('something after nothing has no share, and is above any', async () => {
