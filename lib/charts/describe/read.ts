@@ -46,13 +46,16 @@ export function breakdownName(value: unknown): string | null {
     .join(' · ');
 }
 
-/** Returns the query that a node of a page wraps, with what the node says of its display. */
+/** Nodes that say how an answer is shown, and wrap what is asked. A query may have a `source` of its own. */
+export const WRAPPERS: ReadonlySet<string> = new Set(['InsightVizNode', 'DataTableNode', 'DataVisualizationNode']);
+
+/** Returns the query that nodes of a page wrap, with what they say of its display. */
 export function sourceOf(query: unknown): Json {
   const node = object(query);
-  if (node['source'] === undefined) return node;
+  if (!WRAPPERS.has(text(node['kind']) ?? '')) return node;
   const { display, chartSettings } = node;
   return {
-    ...object(node['source']),
+    ...sourceOf(node['source']),
     ...(display === undefined ? {} : { display }),
     ...(chartSettings === undefined ? {} : { chartSettings }),
   };

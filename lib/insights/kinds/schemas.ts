@@ -1,9 +1,9 @@
 /** A query by its kind, as the document of the API tells it. */
 import * as z from 'zod';
+import { WRAPPERS } from '../../charts/describe/read.ts';
 import { KINDS } from './kinds.ts';
 import { BreakdownFilter } from './parts/breakdown.ts';
 import { METADATA, operatorNames } from './parts/property-filters.ts';
-import { WRAPPERS } from './source.ts';
 
 const asked = KINDS.map(({ name, schema }): z.ZodType => (schema as z.ZodType).meta({ id: name }));
 

@@ -1,9 +1,7 @@
 /** A query as it is sent, and what it may be wrapped in. It knows no kind, so that whoever reads it carries none. */
+import { WRAPPERS } from '../../charts/describe/read.ts';
 import { invalid } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
-
-/** Nodes that say how an answer is shown; they are answered as their `source`. */
-export const WRAPPERS: ReadonlySet<string> = new Set(['InsightVizNode', 'DataTableNode', 'DataVisualizationNode']);
 
 const MAX_WRAPPERS = 4;
 

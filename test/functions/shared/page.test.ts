@@ -396,10 +396,20 @@ describe('results', () => {
     expect(text).not.toContain('Last refreshed');
   });
 
-  test.each(['EventsQuery', 'ActorsQuery'])('of %s name persons, and are neither shown nor computed', async (kind) => {
-    const world = await shown((query) => (query.kind === kind ? [['ada@example.org']] : RESULTS));
+  test.each<[kind: string, query: object]>([
+    ['EventsQuery', { kind: 'DataTableNode', source: { kind: 'EventsQuery', select: ['person'] } }],
+    ['ActorsQuery', { kind: 'DataTableNode', source: { kind: 'ActorsQuery', select: ['person'] } }],
+    ['ActorsQuery', { kind: 'ActorsQuery', source: { kind: 'InsightActorsQuery', source: QUERY } }],
+    [
+      'EventsQuery',
+      {
+        kind: 'InsightVizNode',
+        source: { kind: 'DataTableNode', source: { kind: 'EventsQuery', select: ['person'] } },
+      },
+    ],
+  ])('of %s name persons, and are neither shown nor computed: %j', async (kind, query) => {
+    const world = await shown((asked) => (asked.kind === kind ? [['ada@example.org']] : RESULTS));
     const insights = `/api/projects/${world.service.project.id}/insights/`;
-    const query = { kind: 'DataTableNode', source: { kind, select: ['person'] } };
     const { body } = await world.service.call('POST', insights, { body: { name: 'People', query } });
     await world.service.call('PATCH', world.path, { body: { tiles: [{ insight: body?.['id'] }] } });
     const [page, data] = [
