@@ -211,8 +211,9 @@ async function shownInsight(
     const told = await answers.ask(asked, 'blocking', { callerLeft: signal, isBackground: true });
     const chart = chartOfAnswer({ project: project.id, query: insight.query, told });
     const { summary, table, picture } = chart;
-    // Of days the latest are news; of anything else the first are the greatest.
-    const rows = table.columns[0] === 'Date' ? table.rows.slice(-MAX_ROWS) : table.rows.slice(0, MAX_ROWS);
+    // Of days the latest are news; of anything else the first are the greatest, or as HogQL orders them.
+    const isByDays = table.columns[0] === 'Date' && asked.query.kind !== 'HogQLQuery';
+    const rows = isByDays ? table.rows.slice(-MAX_ROWS) : table.rows.slice(0, MAX_ROWS);
     const shorter = (cell: Cell): Cell => (typeof cell === 'string' ? shortened(cell, MAX_CELL_LENGTH) : cell);
     return {
       ...head,

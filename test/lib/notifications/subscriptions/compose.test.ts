@@ -146,6 +146,20 @@ test('what is longer than a message can hold is left out, and counted', async ()
   expect(text).toContain(`${20 - insights.length} more insights are on the dashboard.`);
 });
 
+test('of rows of HogQL the first are sent, whatever their columns are called', async () => {
+  const { subscribe, call, run, clock, pay } = await subscribing();
+  for (let day = 0; day < 12; day++) await pay(NOON - day * DAY_MS, 1);
+  const sql = 'SELECT toDate(timestamp) AS Date, count() AS paid FROM events GROUP BY Date ORDER BY Date DESC';
+  const { id } = await call('POST', '/insights/', { query: { kind: 'HogQLQuery', query: sql } });
+  await subscribe({ insight: id });
+  clock.advance(DAY_MS);
+  await run();
+  const { data } = bodies()[0] as { data: { insights: { rows: string[][] }[] } };
+  expect(data.insights[0]?.rows.map(([date]) => date)).toEqual(
+    Array.from({ length: 10 }, (_, day) => new Date(NOON - day * DAY_MS).toISOString().slice(0, 10)),
+  );
+});
+
 test('insights come in the order of the dashboard, whatever was made first', async () => {
   const { subscribe, call, run, clock, insightOf, weekly } = await subscribing();
   const names = ['third', 'first', 'second'];
