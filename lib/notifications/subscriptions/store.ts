@@ -332,6 +332,9 @@ function scheduleOf(sent: { readonly [name in keyof Schedule]?: Schedule[name] |
   if (bysetpos !== null && (frequency !== 'monthly' || days.length === 0)) {
     invalid('bysetpos', 'It chooses among the `byweekday` of a month: choose monthly and days, or leave it out.');
   }
+  if (until_date !== null && until_date < start_date) {
+    invalid('until_date', 'It is before start_date: nothing would be sent.');
+  }
   return { frequency, interval, byweekday: [...new Set(days)], bysetpos, count, start_date, until_date };
 }
 

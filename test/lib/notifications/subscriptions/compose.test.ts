@@ -502,6 +502,11 @@ describe('a subscription is refused', () => {
       expect.stringContaining('choose monthly'),
     ],
     [
+      { insight: 1, until_date: '2025-12-31T07:00:00Z' },
+      'until_date',
+      'It is before start_date: nothing would be sent.',
+    ],
+    [
       { insight: 1, dashboard_export_insights: [1] },
       'dashboard_export_insights',
       'Only of a dashboard can insights be chosen.',
