@@ -694,9 +694,8 @@ class EmbeddedEngine implements Engine {
       try {
         await work();
       } catch (error) {
-        if (!isClosing(error)) {
-          this.#log.error('the engine failed', { error });
-        }
+        // A branch that stops, as its execution has ended or the service is closing, has not failed.
+        if (!(error instanceof Halt)) this.#log.error('the engine failed', { error });
       }
     })();
     this.#background.add(done);

@@ -671,6 +671,7 @@ describe('stopping', () => {
     await engine.start('kid', 'k', {});
     await run();
     expect([await engine.status('kid', 'k'), it.ended.length, await it.unfinished()]).toEqual(['ABORTED', 1, []]);
+    expect(it.lines.filter(({ level }) => level === 'ERROR')).toEqual([]);
   });
 
   test('one that stands in line for a place leaves the line', async () => {
