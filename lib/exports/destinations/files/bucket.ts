@@ -98,10 +98,13 @@ const wrongRegion: Advice = (config, error) => {
   return `Bucket '${config.bucket_name}' is not in region '${config.region}'. ${advice}`;
 };
 
+/** S3 says so, and its SDK by itself of a name with a slash. */
+const BAD_NAME = 'InvalidBucketName';
+
 /** What to do about errors that only a person can mend, by S3's name of the error or Node's code. */
 const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
   ['NoSuchBucket', (config) => `There is no ${bucketLabel(config)}. Create it, or correct bucket_name.`],
-  ['InvalidBucketName', (config) => `'${config.bucket_name}' is no valid name of a bucket. Correct bucket_name.`],
+  [BAD_NAME, (config) => `'${config.bucket_name}' is no valid name of a bucket. Correct bucket_name.`],
   ['AccessDenied', denied],
   ['InvalidAccessKeyId', badKey],
   ['ExpiredToken', badKey],
@@ -131,11 +134,12 @@ const BAD_CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/;
 /** Errors of S3 that pass, though their status says that the request was wrong. */
 const PASSING = /^(RequestTimeout|RequestTimeTooSkewed|OperationAborted|BadDigest|IncompleteBody|NoSuchUpload)$/;
 
-/** Returns `Permanent` or `Transient`: what went wrong, where, what to do. What did not come from S3 stays as it is. */
+/** Returns `Permanent` or `Transient`: what went wrong, where, what to do. What came neither from S3 nor from its SDK stays. */
 export function explain(error: unknown, config: BucketConfig): unknown {
   const { name = '', code = '', $metadata } = cluesOf(error);
-  if (error instanceof Permanent || error instanceof Transient || $metadata === undefined) return error;
-  const { httpStatusCode: status } = $metadata;
+  if (error instanceof Permanent || error instanceof Transient) return error;
+  if ($metadata === undefined && name !== BAD_NAME) return error;
+  const status = $metadata?.httpStatusCode;
   const place = bucketLabel(config);
   const permanent = (text: string): Permanent => new Permanent(text, { cause: error });
 

@@ -603,6 +603,12 @@ describe('a failure', () => {
       });
     };
 
+  test('names a bucket that can have no such name', async () => {
+    const error = await failure({ bucket_name: 'exports/2026' });
+    expect(error).toBeInstanceOf(Permanent);
+    expect(error.message).toBe("'exports/2026' is no valid name of a bucket. Correct bucket_name.");
+  });
+
   test('names a bucket that does not exist', async () => {
     const error = await failure({ bucket_name: 'nobody-has-it' });
     expect(error).toBeInstanceOf(Permanent);
