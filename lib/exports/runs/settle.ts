@@ -84,6 +84,8 @@ async function cleared(
   stopped: AbortSignal,
 ): Promise<boolean> {
   if (!isOpen(run) && run.status !== 'Cancelled') return false;
+  // Its rows were not counted yet, and nothing is prepared before. A destination that is down would be waited for.
+  if (run.records_total_count === null) return false;
   try {
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(LAST_COMMIT_TIMEOUT_MS)]);
     const sending = await openSending(context, item, input, n, run, signal, findDestination);

@@ -53,3 +53,15 @@ describe.each(ENDINGS)('an execution that ended so: %j', (how, status, reason) =
     expect(write).not.toHaveBeenCalled();
   });
 });
+
+test('the destination is not asked about runs that had not begun: it may be why they had not', async () => {
+  const { context, id, begin, arrive, runs, findDestination, remembered } = await hourlyExport();
+  await arrive(AT_13, 'a');
+  context.clock.set(AT_13 + HOUR_MS + 60_000);
+  await begin();
+  const input = { export: id, trigger: 'schedule' };
+  const ended = { machine: 'export-run', execution: 'execution', input, status: 'TIMED_OUT', error: null } as const;
+  await executionEnded(context, ended, findDestination);
+  expect(await runs()).toMatchObject([{ status: 'TimedOut' }]);
+  expect(remembered.calls).toEqual([]);
+});
