@@ -1,6 +1,6 @@
 /** Rows of a Parquet file as events, in constant memory. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { type DatabaseLimits, openDatabase, parquet } from '../../duckdb/database.ts';
+import { type DatabaseLimits, identifier, openDatabase, parquet } from '../../duckdb/database.ts';
 import { messageOf } from '../../ports/errors.ts';
 import { isObject } from '../../ports/raw-number.ts';
 import { parseAsWritten } from './exact-json.ts';
@@ -37,7 +37,12 @@ export function parquetRows(path: string, mapping: TableMapping, limits: Databas
     total = Math.max(1, Number(count));
     // A name that a column has too would mean the column, and not the row.
     const row = 't'.repeat(1 + Math.max(0, ...header.map(({ length }) => length)));
-    const texts = await connection.stream(`SELECT to_json(${row})::VARCHAR FROM ${parquet([path])} ${row}`);
+    const finites = header.flatMap((name, n) =>
+      FLOATS.has(String(answer.columnTypes()[n])) ? [finite(identifier(name))] : [],
+    );
+    const columns = finites.length === 0 ? '*' : `* REPLACE (${finites.join(', ')})`;
+    const found = `(SELECT ${columns} FROM ${parquet([path])})`;
+    const texts = await connection.stream(`SELECT to_json(${row})::VARCHAR FROM ${found} ${row}`);
     for await (const chunk of texts) {
       const [column = []] = chunk.getColumns() as [string[]?];
       yield column.map((text, n) => recordOf({ number: rows + n + 1, text, encoding: 'utf8' }, header, reader));
@@ -63,6 +68,12 @@ export function parquetRows(path: string, mapping: TableMapping, limits: Databas
   };
 }
 
+/** DuckDB's types of numbers that JSON may have no words for. */
+const FLOATS: ReadonlySet<string> = new Set(['FLOAT', 'DOUBLE']);
+
+/** SQL of a column in which what is no number is nothing, as in what SDKs send. */
+const finite = (column: string): string => `CASE WHEN isfinite(${column}) THEN ${column} END AS ${column}`;
+
 /** What a source gives; where it fails, it ends, and its failure is told. What the reader throws is not. */
 async function* failing<T>(source: AsyncGenerator<T>, tell: (error: unknown) => void): AsyncGenerator<T> {
   try {
@@ -84,7 +95,7 @@ function recordOf(line: Line, header: readonly string[], read: RowReader): Sourc
     const row = parseAsWritten(line.text);
     if (isObject(row)) return { line, ...read(header.map((name) => row[name])) };
   } catch {
-    // Numbers that JSON has no words for.
+    // Numbers within lists and structures that JSON has no words for.
   }
   return { line, content: 'the row cannot be written as JSON', identity: '' };
 }

@@ -158,6 +158,20 @@ describe('Parquet', () => {
     expect(await rowsOf(context, 'events')).toMatchObject([{ properties: { n: 3 } }]);
   });
 
+  test('has nothing where a number is none, as what an SDK sends so', async () => {
+    const context = await importContext();
+    const file = await parquetIn(
+      context,
+      'a.parquet',
+      `SELECT 'paid' AS event, 'ada' AS distinct_id, TIMESTAMPTZ '2026-01-01T00:00:00.000001Z' AS timestamp, 1 AS n,
+        unnest(['NaN', '-Infinity', '1.5'])::DOUBLE AS "a ""number", unnest(['Infinity', 'NaN', '2'])::FLOAT AS other`,
+    );
+    expect(await run(context, file)).toMatchObject({ added: 3, files: [{ format: 'parquet', bad: 0 }] });
+    expect((await rowsOf(context, 'events')).map(({ properties }) => properties)).toEqual(
+      expect.arrayContaining([{ n: 1 }, { n: 1, 'a "number': 1.5, other: 2 }]),
+    );
+  });
+
   test('names its bad rows, and copies them as JSON lines', async () => {
     const context = await importContext();
     const file = await parquetIn(
