@@ -7,6 +7,7 @@ import {
   Outlet,
 } from '@tanstack/react-router';
 import { PAGES } from './pages.ts';
+import { Failed } from './parts/failed.tsx';
 import { NotFound } from './parts/not-found.tsx';
 import { Shell } from './parts/shell.tsx';
 import { SignedIn } from './parts/signed-in.tsx';
@@ -45,4 +46,5 @@ export const router = createRouter({
   history: createHashHistory(),
   routeTree: root.addChildren([invitation, signedIn.addChildren([start, inProject.addChildren(pages)])]),
   defaultPreload: 'intent',
+  defaultErrorComponent: Failed,
 });

@@ -89,6 +89,23 @@ describeConsole('the console', ({ service, open, at, api }) => {
     await expectSeen(page.getByRole('heading', { name: 'Which project?' }));
   });
 
+  test('keeps its menu where a file of a page is not loaded, and loads it again', async () => {
+    const { page, requests } = await open(at('/home'));
+    await page.waitForLoadState('networkidle');
+    const loaded = new Set(requests);
+    await page.route('**/console/*.js', (asked) =>
+      loaded.has(asked.request().url()) ? asked.continue() : asked.abort(),
+    );
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'This page cannot be shown' }));
+    await page.getByRole('link', { name: 'Home' }).click();
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Default project' }));
+    await page.unroute('**/console/*.js');
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await button(page, 'Load it again').click();
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Keys' }));
+  });
+
   test('shows what strangers have named as text, whatever they say', async () => {
     const { page, complaints } = await open(at('/events'));
     await service().send({
