@@ -54,5 +54,6 @@ export function takeKeyOfLink(): void {
   const address = new URL(location.href);
   address.hash = rest === '' ? '/' : rest;
   history.replaceState(null, '', address);
-  signIn(decodeURIComponent(key), false);
+  // A fragment is ASCII, as a key is: one that was mangled is refused as any that is not known.
+  signIn(key, false);
 }

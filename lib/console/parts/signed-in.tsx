@@ -22,6 +22,15 @@ export function SignedIn({ children }: { readonly children: ReactNode }) {
   );
 }
 
+/** Returns whether the service knows a key: the key itself is asked, before it is kept anywhere. */
+async function isTaken(key: string): Promise<boolean> {
+  // What no header can hold is no key, and would not be sent.
+  if (!/^[!-~]*$/.test(key)) return false;
+  const headers = { Authorization: `Bearer ${key}` };
+  const { status } = await fetch(`${ADDRESS}/api/personal_api_keys/@current/`, { headers });
+  return status !== 401;
+}
+
 /** The form that signs in. */
 export function SignIn({ title }: { readonly title: ReactNode }) {
   const queries = useQueryClient();
@@ -36,11 +45,7 @@ export function SignIn({ title }: { readonly title: ReactNode }) {
     setFault(null);
     const value = key.trim();
     try {
-      // The key itself is asked, before it is kept anywhere.
-      const { status } = await fetch(`${ADDRESS}/api/personal_api_keys/@current/`, {
-        headers: { Authorization: `Bearer ${value}` },
-      });
-      if (status === 401) setFault('The service does not know this key, or it has expired or was revoked.');
+      if (!(await isTaken(value))) setFault('The service does not know this key, or it has expired or was revoked.');
       else {
         queries.clear();
         signIn(value, remember);

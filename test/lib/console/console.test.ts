@@ -51,6 +51,14 @@ describeConsole('the console', ({ service, open, at, api }) => {
     }
   });
 
+  test.each(['%zz', 'phx_%E2%80%9Cquoted%E2%80%9D'])('refuses %s as a key in a link, and in the form', async (key) => {
+    const { page } = await open(at('/home'), { key });
+    await expectSeen(page.getByRole('heading', { name: 'Sign in' }));
+    await page.getByRole('textbox', { name: 'Personal API key' }).fill('“phx_quoted”');
+    await button(page, 'Sign in').click();
+    await expectSeen(page.getByText('The service does not know this key'));
+  });
+
   test('keeps who has signed in, whatever is answered late to the key of before', async () => {
     const { page } = await open(at('/home'), { key: 'phx_unknown' });
     await page.evaluate(() => sessionStorage.setItem('workspace-key', 'phx_unknown'));
