@@ -14,7 +14,7 @@ export function Label({ color = 'gray', children }: LabelProps) {
       tt="none"
       fw={500}
       styles={{
-        root: { maxWidth: 'none', flexShrink: 0 },
+        root: { maxWidth: '100%', height: 'auto', flexShrink: 0, whiteSpace: 'normal', overflowWrap: 'break-word' },
         label: { color: 'var(--mantine-color-text)', overflow: 'visible' },
       }}
     >

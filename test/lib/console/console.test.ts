@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
-import type { Page, Request } from 'playwright-core';
+import type { Locator, Page, Request } from 'playwright-core';
 import { builtConsole } from '../../../infra/local/console.ts';
 import { CONSOLE_FOLDER } from '../../../lib/api/console/folder.ts';
 import { button, describeConsole, expectGone, expectSeen, HOSTILE, heldBack, row } from '../../support/console.ts';
@@ -141,6 +141,27 @@ describeConsole('the console', ({ service, open, at, api }) => {
     expect(await page.title()).not.toBe('taken');
     expect(await page.locator('img, script:not([src])').count()).toBe(0);
     expect(complaints).toEqual([]);
+  });
+
+  test('breaks long names where there is no room for them', async () => {
+    const long = (letter: string): string => letter.repeat(90);
+    await service().send({ event: 'named at length', distinct_id: long('x') });
+    const tiles = [{ text: { body: `# ${long('y')}` } }];
+    const { body } = await service().call('POST', api('/dashboards/'), { name: 'Long', tags: [long('z')], tiles });
+    const { page } = await open(at(`/dashboards/${String(body['id'])}`), { viewport: { width: 360, height: 900 } });
+    /** Whether something has to be moved sideways to be read. */
+    const isWide = (shown: Locator): Promise<boolean> =>
+      shown.evaluate((element) => {
+        const { scrollWidth, clientWidth } = element as unknown as Record<'scrollWidth' | 'clientWidth', number>;
+        return scrollWidth > clientWidth;
+      });
+    await expectSeen(page.getByText(long('z')));
+    expect(await isWide(page.locator('html'))).toBe(false);
+    expect(await isWide(page.getByRole('group', { name: 'Content' }))).toBe(false);
+    await page.goto(`${service().address}/#${at('/events')}`);
+    await button(page, 'named at length').click();
+    await expectSeen(page.getByRole('dialog').getByText(long('x')));
+    expect(await isWide(page.getByRole('dialog'))).toBe(false);
   });
 
   test('goes its main paths with the keyboard alone', async () => {
