@@ -112,7 +112,7 @@ function Members({ organization, isAdmin }: OfOrganization & { readonly isAdmin:
             name: 'Name',
             cell: ({ user }) => (
               <Text size="sm">
-                {user.first_name} {user.last_name}
+                {`${user.first_name} ${user.last_name}`.trim() || user.email}
                 {user.uuid === me?.uuid && ' (you)'}
               </Text>
             ),

@@ -39,6 +39,10 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     await expectSeen(page.getByText('You accept as bea@example.com.'));
     await button(page, 'Accept').click();
     await expectSeen(page.getByRole('heading', { name: 'Default project' }));
+    // Who has no name is told by their address, also where there is no room for a column of them.
+    await page.setViewportSize({ width: 360, height: 900 });
+    await page.goto(`${service().address}/#${at('/people')}`);
+    await expectSeen(page.getByRole('cell', { name: 'bea@example.com (you)' }));
     await page.goto(link);
     await expectSeen(page.getByRole('alert').filter({ hasText: 'There is no such invitation' }));
     // Its id tells when one was made.
