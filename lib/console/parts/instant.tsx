@@ -5,7 +5,7 @@ import { fromNow } from '../client/local-time.ts';
 const WORDS_MS = 28 * 86_400_000;
 
 const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
-const clock = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const clock = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' });
 
 /** Returns an instant as people say it: `3 minutes ago`, `17 May 2015`. */
 function said(at: string): string {
@@ -16,12 +16,24 @@ function said(at: string): string {
 /** Returns the day by the clock of the reader. */
 export const localDate = (at: string): string => date.format(new Date(at));
 
-const span = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+const span = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZoneName: 'short',
+});
 
-/** Returns a time from an instant to another by the clock of the reader: `17 May 2015, 10:00 – 11:00`. */
-export const localRange = (from: string, to: string): string => span.formatRange(new Date(from), new Date(to));
+/** Returns a time from an instant to another by the clock of the reader, which it names: `17 May 2015, 10:00–11:00 UTC`. */
+export function localRange(from: string, to: string): string {
+  const [start, end] = [new Date(from), new Date(to)];
+  // The clocks change in between: one zone for both ends would be wrong about one of them.
+  if (start.getTimezoneOffset() !== end.getTimezoneOffset()) return `${span.format(start)} – ${span.format(end)}`;
+  return span.formatRange(start, end);
+}
 
-/** Returns the instant by the clock of the reader. */
+/** Returns the instant by the clock of the reader, which it names: `17 May 2015, 10:00:00 UTC`. */
 export const localTime = (at: string): string => clock.format(new Date(at));
 
 interface InstantProps extends TextProps {

@@ -313,4 +313,23 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(page.getByRole('log').getByText('INFO'));
     expect(complaints).toEqual([]);
   });
+
+  test('says by whose clock times are, also of the hour that comes twice', async () => {
+    const { id } = await made('/batch_exports/', {
+      name: 'Hours of a night',
+      interval: 'hour',
+      destination: { type: 'Folder', config: { path: temporaryFolder() } },
+    });
+    const range = { start_at: '2025-10-26T00:00:00Z', end_at: '2025-10-26T02:00:00Z' };
+    await made(`/batch_exports/${String(id)}/backfill/`, range);
+    const { page } = await open(at(`/exports/${String(id)}`), { timezoneId: 'Europe/Berlin' });
+    for (const hour of ['26 Oct 2025, 02:00 CEST – 26 Oct 2025, 02:00 CET', '26 Oct 2025, 02:00–03:00 CET'])
+      await expect(seenAfterReloads(page, row(page, 'Runs', hour))).resolves.toBe(true);
+    await page.getByRole('tab', { name: 'Logs' }).click();
+    await expectSeen(page.getByRole('log').getByText(/:\d\d CES?T$/));
+    await page.getByRole('tab', { name: 'Backfills' }).click();
+    await expectSeen(row(page, 'Backfills', '26 Oct 2025, 02:00 CEST – 26 Oct 2025, 03:00 CET'));
+    await expectSeen(page.getByLabel('From (Europe/Berlin)'));
+    await expectSeen(page.getByLabel('To (Europe/Berlin)'));
+  });
 });

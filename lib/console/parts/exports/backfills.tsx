@@ -95,6 +95,7 @@ function NewBackfill({ project, id }: BackfillsProps) {
   const [estimated, setEstimated] = useState<{ of: object; answer: Schemas['BackfillEstimate'] } | null>(null);
   const { values, isBusy } = form;
   const estimate = estimated?.of === values ? estimated.answer : null;
+  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   const params = { path: { project_id: project, id } };
   const body = { start_at: instantOf(values.start_at), end_at: instantOf(values.end_at) };
 
@@ -117,8 +118,8 @@ function NewBackfill({ project, id }: BackfillsProps) {
           Deliver the past
         </Title>
         <Group align="end">
-          <TextInput type="datetime-local" label="From" required {...form.text('start_at')} />
-          <TextInput type="datetime-local" label="To" required {...form.text('end_at')} />
+          <TextInput type="datetime-local" label={`From (${zone})`} required {...form.text('start_at')} />
+          <TextInput type="datetime-local" label={`To (${zone})`} required {...form.text('end_at')} />
           <Button type="submit" variant="default" loading={isBusy}>
             Estimate
           </Button>
