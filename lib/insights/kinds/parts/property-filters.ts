@@ -359,6 +359,8 @@ function readValues(sent: unknown, operator: Operator, path: Path): readonly Sca
   const values = [sent].flat().map((value): Scalar => {
     const number = numberText(value);
     if (typeof value === 'string' || typeof value === 'boolean') return value;
+    if (number !== undefined && !Number.isFinite(Number(number)))
+      throw new Fault(path, `The number ${number.slice(0, 100)} is too large.`);
     if (number !== undefined) return Number(number);
     throw new Fault(path, 'The value of a filter is a text, a number or a boolean, or a list of them.');
   });

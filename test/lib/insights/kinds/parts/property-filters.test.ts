@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { constant } from '../../../../../lib/hogql/write.ts';
 import { failureOf } from '../../../../../lib/http/fields.ts';
+import { parseJson } from '../../../../../lib/http/json.ts';
 import type { World } from '../../../../../lib/insights/kinds/kind.ts';
 import { propertyCondition, propertyFilters } from '../../../../../lib/insights/kinds/parts/property-filters.ts';
 import { QUERY_KINDS } from '../../../../../lib/insights/kinds/schemas.ts';
@@ -34,6 +35,12 @@ describe('what is sent as properties', () => {
     ['a group that does not say how it joins', { values: [] }, 'type', /Choose one of: AND, OR/],
     ['a group that joins by another word', { type: 'XOR', values: [] }, 'type', /"XOR" is not a valid choice/],
     ['a value that is an object', [{ key: 'a', value: {} }], '0__value', /a text, a number or a boolean/],
+    [
+      'a number above all',
+      parseJson('[{ "key": "a", "value": [1, -1e400] }]'),
+      '0__value',
+      /number -1e400 is too large/,
+    ],
     ['a range of one number', [{ key: 'a', value: [1], operator: 'between' }], '0__value', /two numbers/],
     [
       'a range that goes down',
