@@ -1,6 +1,7 @@
 import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
 import { fail } from '../../../ports/errors.ts';
 import { DAY_MS } from '../../../ports/units.ts';
+import type { MembershipItem } from '../model.ts';
 import type { Caller } from '../tenant.ts';
 import type { InviteItem } from './model.ts';
 
@@ -23,6 +24,10 @@ export function isPast(id: string, now: number): boolean {
 /** Returns the levels of members who may give this one. */
 export const giversOf = (level: MembershipLevel): MembershipLevel[] =>
   Object.values(LEVELS).filter((held) => held >= level);
+
+/** Returns whether somebody with this membership, if they have one, may give the level. */
+export const mayGive = (membership: Pick<MembershipItem, 'level'> | undefined, level: MembershipLevel): boolean =>
+  membership !== undefined && giversOf(level).includes(membership.level);
 
 /** Throws a 404 for whoever was not invited, as if there were none, a 403 for a key limited to other organizations. */
 export function refuseOthers(

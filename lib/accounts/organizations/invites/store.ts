@@ -13,7 +13,7 @@ import type { MembershipItem } from '../model.ts';
 import { addMember, findMembership, findOrganization, isAlive } from '../store.ts';
 import type { Tenant } from '../tenant.ts';
 import type { InviteInput, InviteItem } from './model.ts';
-import { giversOf, isPast, OPEN_MS } from './rules.ts';
+import { giversOf, isPast, mayGive, OPEN_MS } from './rules.ts';
 
 /** Stands for the uuid of a user who is not there, so that a membership is looked for all the same. */
 const NOBODY = 'nobody';
@@ -83,8 +83,7 @@ export async function readInvitePreview({ table, clock }: Pick<Context, 'table' 
     table.get(keys.user(created_by)),
     findMembership(table, created_by, organization_id),
   ]);
-  const isVoid = membership === undefined || !giversOf(level).includes(membership.level);
-  if (organization === undefined || inviter === undefined || isVoid) fail('not_found');
+  if (organization === undefined || inviter === undefined || !mayGive(membership, level)) fail('not_found');
   return { invite, organization, inviter };
 }
 
@@ -119,11 +118,12 @@ export async function acceptInvite(
   activityOps: ActivityOps = systemActivityOps(context, invite.organization_id),
 ): Promise<MembershipItem> {
   const { id, organization_id, level, created_by } = invite;
-  const [organization, others] = await Promise.all([
+  const [organization, inviter, others] = await Promise.all([
     findOrganization(context.table, organization_id),
+    findMembership(context.table, created_by, organization_id),
     othersLike(context.table, invite),
   ]);
-  if (organization === undefined) fail('not_found');
+  if (organization === undefined || !mayGive(inviter, level)) fail('not_found');
   const also: Op[] = [
     { remove: keys.invitation(id), if: { is: { id } } },
     ...others.map((one): Op => ({ remove: keys.invitation(one.id) })),
