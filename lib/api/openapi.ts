@@ -273,6 +273,10 @@ function success(row: Route, hasVersion: boolean, schemas: Map<string, JsonObjec
 const headersNamed = (names: readonly string[]): JsonObject =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
+/** Returns whether what is there can stand in the way of the operation: it changes the table, or the file of an import. */
+const isOfState = (row: Route): boolean =>
+  row.method !== 'GET' && !isRefused(row) && (row.table === undefined || row.needs?.includes('imports') === true);
+
 /** Returns the failures that an operation can have, by status. */
 function failures(row: Route, path: string, versioned: ReadonlySet<string>): JsonObject {
   const kinds: FailureKind[] = ['throttled', 'server_error', 'unavailable'];
@@ -282,8 +286,8 @@ function failures(row: Route, path: string, versioned: ReadonlySet<string>): Jso
   if (row.query !== undefined || row.paging?.kind === 'cursor') kinds.push('validation');
   if (row.body !== undefined) kinds.push('validation', 'request_too_large', 'unsupported_media_type');
   if (row.maxBytes !== undefined) kinds.push('request_too_large');
-  if (row.idempotent === true) kinds.push('conflict');
-  if (versioned.has(path) && row.method !== 'GET' && !isRefused(row)) kinds.push('conflict', 'precondition_failed');
+  if (isOfState(row)) kinds.push('validation', 'conflict');
+  if (versioned.has(path) && row.method !== 'GET' && !isRefused(row)) kinds.push('precondition_failed');
   const statuses = [...new Set(kinds.map((kind) => FAILURES[kind].status))].toSorted((a, b) => a - b);
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
 }

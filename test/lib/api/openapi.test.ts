@@ -239,6 +239,7 @@ describe('a row', () => {
     [collection, 'post', [201, 400, 401, 403, 404, 409, 413, 415, 429, 500, 503]],
     [object, 'get', [200, 304, 401, 404, 429, 500, 503]],
     [object, 'patch', [200, 400, 401, 403, 404, 409, 412, 413, 415, 429, 500, 503]],
+    [object, 'delete', [204, 400, 401, 403, 404, 409, 412, 429, 500, 503]],
     ['/api/open/', 'get', [200, 429, 500, 503]],
   ])('%s %s lists the failures that it can have', (path, method, statuses) => {
     expect(Object.keys(at('paths', path, method, 'responses') as object).map(Number)).toEqual(statuses);
