@@ -31,6 +31,14 @@ export interface WorldPerson {
   readonly is_deleted?: boolean;
 }
 
+/** What a test asks a kind of query, and of which world. */
+export interface Asked {
+  readonly events: readonly WorldEvent[];
+  readonly persons?: readonly WorldPerson[];
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly moment?: Partial<Moment>;
+}
+
 const ms = (instant: string | number): number => (typeof instant === 'number' ? instant : Date.parse(instant));
 
 /** The DuckDB of a file's worlds, each of which has a folder in its lake, as one reads all projects of a lake. */

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { lifecycle } from '../../../../lib/insights/kinds/lifecycle.ts';
 import { compareText } from '../../../../lib/ports/table/semantics.ts';
 import { histories, intervalOf, intervalsBack, personOf, stateOf } from '../../../support/insight-history.ts';
-import { insightWorld, type WorldEvent, type WorldPerson } from '../../../support/insight-world.ts';
+import { type Asked, insightWorld, type WorldEvent } from '../../../support/insight-world.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
 interface Result {
@@ -13,13 +13,6 @@ interface Result {
   readonly labels: readonly string[];
   readonly count: number;
   readonly action: Readonly<Record<string, unknown>>;
-}
-
-interface Asked {
-  readonly events: readonly WorldEvent[];
-  readonly persons?: readonly WorldPerson[];
-  readonly query: Readonly<Record<string, unknown>>;
-  readonly moment?: Parameters<typeof insightWorld>[1];
 }
 
 const readQuery = (query: Asked['query']) =>

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { retention } from '../../../../lib/insights/kinds/retention.ts';
 import { type History, histories, intervalOf, intervalsBack, personOf } from '../../../support/insight-history.ts';
-import { insightWorld, type WorldEvent, type WorldPerson } from '../../../support/insight-world.ts';
+import { type Asked, insightWorld, type WorldEvent } from '../../../support/insight-world.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
 const UUID = '01900000-0000-7000-8000-000000000001';
@@ -11,13 +11,6 @@ interface Row {
   readonly date: string;
   readonly values: readonly { readonly count: number; readonly label: string; readonly aggregation_value?: number }[];
   readonly breakdown_value?: string;
-}
-
-interface Asked {
-  readonly events: readonly WorldEvent[];
-  readonly persons?: readonly WorldPerson[];
-  readonly query: Readonly<Record<string, unknown>>;
-  readonly moment?: Parameters<typeof insightWorld>[1];
 }
 
 async function rowsOf({ events, persons = [], query, moment = {} }: Asked): Promise<readonly Row[]> {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { stickiness } from '../../../../lib/insights/kinds/stickiness.ts';
 import { compareText } from '../../../../lib/ports/table/semantics.ts';
 import { histories, intervalOf, intervalsBack, personOf } from '../../../support/insight-history.ts';
-import { insightWorld, type WorldEvent, type WorldPerson } from '../../../support/insight-world.ts';
+import { type Asked, insightWorld, type WorldEvent } from '../../../support/insight-world.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
 const UUID = '01900000-0000-7000-8000-000000000001';
@@ -16,13 +16,6 @@ interface Result {
   readonly action: Readonly<Record<string, unknown>>;
   readonly compare?: boolean;
   readonly compare_label?: string;
-}
-
-interface Asked {
-  readonly events: readonly WorldEvent[];
-  readonly persons?: readonly WorldPerson[];
-  readonly query: Readonly<Record<string, unknown>>;
-  readonly moment?: Parameters<typeof insightWorld>[1];
 }
 
 const readQuery = (query: Asked['query']) =>
