@@ -17,12 +17,13 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { Delivery, Reach } from '../../../../lib/exports/destinations/destination.ts';
 import { folder } from '../../../../lib/exports/destinations/folder.ts';
-import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
+import { Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { atOnce, delivery, digest, EXPORT, formedLines, lines, OTHER_EXPORT, send } from '../../../support/delivery.ts';
 import { failFileCalls } from '../../../support/file-calls.ts';
+import { toldOf } from '../../../support/refusals.ts';
 
 const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
 const ANYWHERE = { privateAddresses: true, folderRoots: null };
@@ -548,15 +549,8 @@ describe('the allowed folders', () => {
 });
 
 describe('a config', () => {
-  const refusal = (config: object, reach: Reach = ANYWHERE) => {
-    try {
-      folder.check(delivery(folder, { path: '/srv/exports', ...config }, 0).config, 'events', reach);
-      return undefined;
-    } catch (error) {
-      if (error instanceof Failure) return [error.status, error.body.attr, error.message];
-      throw error;
-    }
-  };
+  const refusal = (config: object, reach: Reach = ANYWHERE) =>
+    toldOf(() => folder.check(delivery(folder, { path: '/srv/exports', ...config }, 0).config, 'events', reach));
 
   test.each([
     ['a relative path', { path: 'exports' }, 'absolute'],

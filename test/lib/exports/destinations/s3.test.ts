@@ -8,13 +8,14 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { Delivery, Prepared, Receipt } from '../../../../lib/exports/destinations/destination.ts';
 import { s3 } from '../../../../lib/exports/destinations/s3.ts';
-import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
+import { Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { atOnce, delivery, digest, EXPORT, lines, OTHER_EXPORT, send } from '../../../support/delivery.ts';
 import { startHttpProxy, startKillingHttpProxy } from '../../../support/http-proxy.ts';
+import { toldOf } from '../../../support/refusals.ts';
 
 const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
 const KEY = `events/${NAME}`;
@@ -731,14 +732,9 @@ describe('a failure', () => {
 
 describe('a config', () => {
   const refusal = (config: object, privateAddresses = false) => {
-    try {
-      const whole = { ...bucket.config, endpoint_url: null, ...config };
-      s3.check(delivery(s3, whole, 0).config, 'events', { privateAddresses, folderRoots: undefined });
-      return undefined;
-    } catch (error) {
-      if (error instanceof Failure) return [error.status, error.body.attr, error.message];
-      throw error;
-    }
+    const whole = { ...bucket.config, endpoint_url: null, ...config };
+    const reach = { privateAddresses, folderRoots: undefined };
+    return toldOf(() => s3.check(delivery(s3, whole, 0).config, 'events', reach));
   };
 
   test.each([

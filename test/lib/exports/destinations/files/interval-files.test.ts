@@ -2,23 +2,16 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { checkFileConfig, type FileConfig } from '../../../../../lib/exports/destinations/files/config.ts';
 import { intervalFiles } from '../../../../../lib/exports/destinations/files/interval-files.ts';
-import { Failure } from '../../../../../lib/ports/errors.ts';
 import { packed, packingOf } from '../../../../../lib/warehouse/packing.ts';
 import { atOnce, lines } from '../../../../support/delivery.ts';
 import { propertyRuns } from '../../../../support/property-runs.ts';
+import { toldOf } from '../../../../support/refusals.ts';
 
 const plain = { prefix: '', file_format: 'JSONLines', compression: null, max_file_size_mb: null };
 
 describe('a file config', () => {
-  const refusal = (changes: Partial<typeof plain> | { compression: string } | { max_file_size_mb: number }) => {
-    try {
-      checkFileConfig({ ...plain, ...changes });
-      return undefined;
-    } catch (error) {
-      if (error instanceof Failure) return [error.status, error.body.attr, error.message];
-      throw error;
-    }
-  };
+  const refusal = (changes: Partial<typeof plain> | { compression: string } | { max_file_size_mb: number }) =>
+    toldOf(() => checkFileConfig({ ...plain, ...changes }));
 
   test.each([
     [
