@@ -18,7 +18,6 @@ interface PagedOptions<Row> {
   readonly key: readonly unknown[];
   /** Reads a page; the first one without a cursor. */
   readonly read: (cursor: { readonly cursor?: string }) => Promise<Page<Row>>;
-  readonly enabled?: boolean;
   /** Whether to ask again, by what is there; default: never. Who reads on in older pages is not interrupted. */
   readonly isLive?: (rows: readonly Row[]) => boolean;
 }
@@ -32,10 +31,9 @@ interface Paged<Row> {
   readonly more: { readonly hasMore: boolean; readonly isLoading: boolean; load(): void };
 }
 
-export function usePaged<Row>({ key, read, enabled = true, isLive = () => false }: PagedOptions<Row>): Paged<Row> {
+export function usePaged<Row>({ key, read, isLive = () => false }: PagedOptions<Row>): Paged<Row> {
   const query = useInfiniteQuery({
     queryKey: key,
-    enabled,
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam }) => read(pageParam === undefined ? {} : { cursor: pageParam }),
     getNextPageParam: (last) => cursorOf(last.next),
