@@ -1,13 +1,7 @@
 /** What the API keeps as it was sent, and so may be of any shape. */
+import { object } from '../../charts/describe/read.ts';
 
-export type Json = Readonly<Record<string, unknown>>;
-
-/** Returns an object; an empty one for what is none. */
-export const object = (value: unknown): Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
-
-/** Returns a list of objects; an empty one for what is none. */
-export const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.map(object) : []);
+export { type Json, object, objects as list } from '../../charts/describe/read.ts';
 
 /** Returns a text; `otherwise` for what is none. */
 export const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
