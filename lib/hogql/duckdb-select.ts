@@ -1,7 +1,7 @@
 /** A whole SELECT as SQL of DuckDB. */
 import { DUCKDB } from './duckdb.ts';
 import type { WholeQuery, Window } from './expression.ts';
-import { both, filtered, MOST_SQUARED, moment, type PrintedWindow, plain, present } from './print-aggregates.ts';
+import { ALIKE, both, filtered, MOST_SQUARED, type PrintedWindow, plain, present } from './print-aggregates.ts';
 import { printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
 
 const momentOver =
@@ -29,26 +29,18 @@ const WINDOWS: Readonly<Partial<Record<Window['window'], PrintedWindow>>> = {
 const SELECT: SelectDialect = {
   dialect: DUCKDB,
   aggregates: {
-    count: ([x], filter) => filtered(`count(${x ?? '*'})`, filter),
+    ...ALIKE,
     count_distinct: (of, filter) =>
       of.length === 1
         ? filtered(`count(DISTINCT ${of[0]})`, filter)
         : filtered(`count(DISTINCT (${of.join(', ')}))`, both(filter, present(of))),
     sum: ([x], filter) => `TRY_CAST(${filtered(`sum(${x})`, filter)} AS BIGINT)`,
-    sum_float: plain('sum'),
     // Of integers it adds 128 bits, and divides once.
     avg: plain('avg'),
-    avg_float: plain('avg'),
-    min: plain('min'),
-    max: plain('max'),
     any: plain('any_value'),
     arg_min: plain('arg_min'),
     arg_max: plain('arg_max'),
     quantile: ([x], filter, { at }) => filtered(`quantile_cont(${x}, ${at})`, filter),
-    stddev_pop: moment('stddev_pop'),
-    stddev_samp: moment('stddev_samp'),
-    var_pop: moment('var_pop'),
-    var_samp: moment('var_samp'),
     list: ([x], filter) => `coalesce(${filtered(`list(${x})`, both(filter, present([String(x)])))}, [])`,
     list_distinct: ([x], filter) =>
       `coalesce(${filtered(`list(DISTINCT ${x})`, both(filter, present([String(x)])))}, [])`,

@@ -1,6 +1,6 @@
 /** What aggregates and windows of both dialects are written with. */
 import type { Window } from './expression.ts';
-import type { PrintedAggregate } from './print-select.ts';
+import type { PrintedAggregate, SelectDialect } from './print-select.ts';
 
 /** A printed window, its arguments and its frame being SQL. */
 export type PrintedWindow = (of: readonly string[], over: string, window: Pick<Window, 'at'>) => string;
@@ -25,7 +25,20 @@ export const plain =
     filtered(`${name}(${of.join(', ')})`, filter);
 
 /** Returns an aggregate of squares, of those numbers that have them. */
-export const moment =
+const moment =
   (name: string): PrintedAggregate =>
   ([x], filter) =>
     filtered(`${name}(${x})`, both(filter, `abs(${x}) < ${MOST_SQUARED}`));
+
+/** Aggregates that both dialects write alike. */
+export const ALIKE = {
+  count: ([x], filter) => filtered(`count(${x ?? '*'})`, filter),
+  sum_float: plain('sum'),
+  avg_float: plain('avg'),
+  min: plain('min'),
+  max: plain('max'),
+  stddev_pop: moment('stddev_pop'),
+  stddev_samp: moment('stddev_samp'),
+  var_pop: moment('var_pop'),
+  var_samp: moment('var_samp'),
+} satisfies Partial<SelectDialect['aggregates']>;

@@ -283,7 +283,6 @@ export function alike({ slash, startOf, unitsSince1970, addMonths }: Spelling) {
     text_of_integer: ([x]) => `CAST(${x} AS VARCHAR)`,
     text_of_boolean: ([x]) => `CAST(${x} AS VARCHAR)`,
 
-    concat: (of) => `(${of.join(' || ')})`,
     lower: (of) => call('lower', of),
     upper: (of) => call('upper', of),
     position: (of) => call('strpos', of),

@@ -9,7 +9,7 @@ import {
   type WholeQuery,
   type Window,
 } from './expression.ts';
-import { both, filtered, MOST_SQUARED, moment, type PrintedWindow, plain, present } from './print-aggregates.ts';
+import { ALIKE, both, filtered, MOST_SQUARED, type PrintedWindow, plain, present } from './print-aggregates.ts';
 import { type PrintedAggregate, printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
 import { TRINO } from './trino.ts';
 
@@ -33,27 +33,19 @@ function quantileOf(values: string, at: number): string {
 const SELECT: SelectDialect = {
   dialect: TRINO,
   aggregates: {
-    count: ([x], filter) => filtered(`count(${x ?? '*'})`, filter),
+    ...ALIKE,
     count_distinct: (of, filter) =>
       of.length === 1
         ? filtered(`count(DISTINCT ${of[0]})`, filter)
         : filtered(`count(DISTINCT ROW(${of.join(', ')}))`, both(filter, present(of))),
     sum: ([x], filter) => `TRY_CAST(${filtered(`sum(${wide(x)})`, filter)} AS bigint)`,
-    sum_float: plain('sum'),
     // Its own adds doubles, of integers too.
     avg: ([x], filter) => `CAST(${filtered(`sum(${wide(x)})`, filter)} AS double) / ${filtered(`count(${x})`, filter)}`,
-    avg_float: plain('avg'),
-    min: plain('min'),
-    max: plain('max'),
     any: plain('arbitrary'),
     arg_min: by('min_by'),
     arg_max: by('max_by'),
     quantile: ([x], filter, { at = 0.5 }) =>
       quantileOf(`array_sort(${filtered(`array_agg(${x})`, both(filter, present([String(x)])))})`, at),
-    stddev_pop: moment('stddev_pop'),
-    stddev_samp: moment('stddev_samp'),
-    var_pop: moment('var_pop'),
-    var_samp: moment('var_samp'),
     list: ([x], filter) => `coalesce(${filtered(`array_agg(${x})`, both(filter, present([String(x)])))}, ARRAY[])`,
     list_distinct: ([x], filter) =>
       `coalesce(${filtered(`array_agg(DISTINCT ${x})`, both(filter, present([String(x)])))}, ARRAY[])`,
