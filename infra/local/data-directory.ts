@@ -138,22 +138,15 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
       silenceMs,
     });
   const [waited, background] = [answering(WAITED_MS), answering(BACKGROUND_MS)];
-  const removals = pool({
-    program: join(import.meta.dirname, 'land-worker.ts'),
-    options: { home: folder },
-    what: 'Deleting the person',
-    turns: REMOVAL_TURNS,
-    memory: REMOVAL_MEMORY_MB,
-    silenceMs: READING_MS,
-  });
-  const compactions = pool({
-    program: join(import.meta.dirname, 'land-worker.ts'),
-    options: { home: folder },
-    what: 'Joining files',
-    turns: COMPACTION_TURNS,
-    memory: REMOVAL_MEMORY_MB,
-    silenceMs: COMPACTION_SILENCE_MS,
-  });
+  const landWorkers = (own: Pick<PoolOptions, 'what' | 'turns' | 'silenceMs'>) =>
+    pool({
+      program: join(import.meta.dirname, 'land-worker.ts'),
+      options: { home: folder },
+      memory: REMOVAL_MEMORY_MB,
+      ...own,
+    });
+  const removals = landWorkers({ what: 'Deleting the person', turns: REMOVAL_TURNS, silenceMs: READING_MS });
+  const compactions = landWorkers({ what: 'Joining files', turns: COMPACTION_TURNS, silenceMs: COMPACTION_SILENCE_MS });
   const previews = pool({
     program: join(import.meta.dirname, 'import-worker.ts'),
     options: { home: folder },
