@@ -15,6 +15,7 @@ import { checkWebhook, webhookFields } from '../../exports/notices/webhook.ts';
 import { Answer } from '../../http/answer.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
+import { definedOf } from '../../ports/defined.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
@@ -232,10 +233,8 @@ export async function changeSubscription(
     const { dashboard_export_insights: chosen, title, enabled, deleted } = patch;
     const set = {
       ...target,
-      ...(chosen === undefined ? {} : { dashboard_export_insights: toJsonText(chosen) }),
-      ...(title === undefined ? {} : { title }),
+      ...definedOf({ dashboard_export_insights: chosen && toJsonText(chosen), title, deleted }),
       ...enabledFields(enabled),
-      ...(deleted === undefined ? {} : { deleted }),
       ...(isOther ? { schedule: toJsonText(schedule) } : {}),
       // What is due is sent yet; the time after it is one of the new ones.
       ...((isOther && !isDue) || isBack
@@ -259,9 +258,6 @@ export async function changeSubscription(
 
 const dueOf = ({ enabled, deleted, next_delivery_date }: SubscriptionItem): number | null =>
   enabled && !deleted ? next_delivery_date : null;
-
-const definedOf = <T extends object>(sent: T): Partial<T> =>
-  Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as Partial<T>;
 
 const about = ({ id, title, project_id: project }: SubscriptionItem) =>
   ({ scope: 'Subscription', id, name: title, project }) as const;
