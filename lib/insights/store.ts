@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import type { Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields } from '../accounts/activity/rules.ts';
 import { tagTexts } from '../http/tags.ts';
+import { definedOf } from '../ports/defined.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import type { Op, Table, Value } from '../ports/table/table.ts';
@@ -144,13 +145,9 @@ export function insightChange(
   const moved =
     deleted === undefined ? {} : deletionSet(deleted ? deletedInsight(item, now, null) : restoredInsight(item));
   const set = {
-    ...(name === undefined ? {} : { name }),
-    ...(derived_name === undefined ? {} : { derived_name }),
-    ...(description === undefined ? {} : { description }),
-    ...(query === undefined ? {} : { query: query === null ? null : JSON.stringify(query) }),
-    ...(filters === undefined ? {} : { filters: JSON.stringify(filters) }),
-    ...(tags === undefined ? {} : { tags: tagTexts(tags) }),
-    ...(favorited === undefined ? {} : { favorited }),
+    ...definedOf({ name, derived_name, description, favorited }),
+    ...definedOf({ query: query && JSON.stringify(query), filters: filters && JSON.stringify(filters) }),
+    ...definedOf({ tags: tags && tagTexts(tags) }),
     ...moved,
     last_modified_at: now,
     last_modified_by: by,
