@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import { base62 } from '../../../http/tokens.ts';
 import { jobOps } from '../../../jobs/job.ts';
 import type { Context } from '../../../ports/context.ts';
+import { definedOf } from '../../../ports/defined.ts';
 import { fail } from '../../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../../ports/table/json-text.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
@@ -23,12 +24,8 @@ type NamedFields = ProjectFields & Pick<ProjectItem, 'name'>;
 /** Returns the fields that a body sends, as they are stored. */
 export function projectFields(sent: z.output<typeof ProjectInput>): ProjectFields {
   const { name, timezone, week_start_day, test_account_filters } = sent;
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(timezone === undefined ? {} : { timezone }),
-    ...(week_start_day === undefined ? {} : { week_start_day }),
-    ...(test_account_filters === undefined ? {} : { test_account_filters: toJsonText(test_account_filters) }),
-  };
+  const filters = test_account_filters && toJsonText(test_account_filters);
+  return definedOf({ name, timezone, week_start_day, test_account_filters: filters });
 }
 
 /** The fields whose changes the activity log shows. */
