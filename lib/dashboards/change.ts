@@ -7,6 +7,7 @@ import { tagTexts } from '../http/tags.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { deletedInsight, deletionOp, readInsights, restoredInsight } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
+import { definedOf } from '../ports/defined.ts';
 import { fail } from '../ports/errors.ts';
 import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
 import { keys } from '../ports/table/keys.ts';
@@ -152,11 +153,8 @@ function roomFor(group: readonly Op[]): { notAbove?: Record<string, number> } {
 function summaryChange(summary: DashboardItem, patch: DashboardChanges, now: number): Readonly<Record<string, Value>> {
   const { name, description, pinned, tags, restriction_level, deleted } = patch;
   const set = {
-    ...(name === undefined ? {} : { name: name ?? '' }),
-    ...(description === undefined ? {} : { description }),
-    ...(pinned === undefined ? {} : { pinned }),
-    ...(tags === undefined ? {} : { tags: tagTexts(tags) }),
-    ...(restriction_level === undefined ? {} : { restriction_level }),
+    ...definedOf({ name: name === null ? '' : name, description, pinned, restriction_level }),
+    ...definedOf({ tags: tags && tagTexts(tags) }),
     ...(deleted === undefined ? {} : { deleted_at: deleted ? now : null }),
   };
   const isPlaced = 'name' in set || 'pinned' in set || 'deleted_at' in set;
@@ -165,12 +163,7 @@ function summaryChange(summary: DashboardItem, patch: DashboardChanges, now: num
 
 /** Returns what a PATCH sets of the detail. */
 function detailChange({ filters, variables, delete_insights }: DashboardChanges): Readonly<Record<string, Value>> {
-  const [filterText, variableText] = [filtersText(filters), objectText(variables)];
-  return {
-    ...(filterText === undefined ? {} : { filters: filterText }),
-    ...(variableText === undefined ? {} : { variables: variableText }),
-    ...(delete_insights === undefined ? {} : { delete_insights }),
-  };
+  return definedOf({ filters: filtersText(filters), variables: objectText(variables), delete_insights });
 }
 
 /** Returns the ops of a PATCH of `tiles`, the tiles that are there then, and the changes for the activity log. */

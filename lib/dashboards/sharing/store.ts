@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { ActivityOps, ActivityVerb, Change } from '../../accounts/activity/model.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { Context } from '../../ports/context.ts';
+import { definedOf } from '../../ports/defined.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
@@ -80,13 +81,9 @@ export function patchOf(
   }
   const newPassword = password_required === false ? null : password;
   return (sharing) => {
-    const sent: SharingSet = {
-      ...(enabled === undefined ? {} : { enabled }),
-      ...(newPassword === undefined ? {} : { password: newPassword }),
-      ...(expires_at === undefined ? {} : { expires_at: expires_at === null ? null : expires_at }),
-      ...(allow_date_range === undefined ? {} : { allow_date_range }),
-      ...(filter_choices === undefined ? {} : { filter_choices: toJsonText<FilterChoice[]>(filter_choices) }),
-    };
+    const choices = filter_choices && toJsonText<FilterChoice[]>(filter_choices);
+    const said = { enabled, password: newPassword, expires_at, allow_date_range, filter_choices: choices };
+    const sent: SharingSet = definedOf(said);
     if (password_required === true && typeof { ...sharing, ...sent }.password !== 'string') {
       invalid('password_required', 'There is no password yet. Send it as `password`.');
     }
