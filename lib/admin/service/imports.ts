@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import type * as z from 'zod';
 import { type Import, OPEN_STATES, type ReadingInput, type Upload } from '../../imports/model.ts';
 import { localFile } from '../../lake/import/import.ts';
+import { definedOf } from '../../ports/defined.ts';
 import type { Outcome } from '../commands.ts';
 import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
 import { counted } from '../import-report.ts';
@@ -72,13 +73,8 @@ async function sent(asked: Asked<ChosenOfFiles>, { name, path: local, size }: Lo
 }
 
 /** How files are read, as the service takes it. */
-const readingOf = ({ format, column, value, arrived, pageViews }: ChosenOfFiles): z.input<typeof ReadingInput> => ({
-  ...(format === undefined ? {} : { format }),
-  ...(column === undefined ? {} : { columns: column }),
-  ...(value === undefined ? {} : { values: value }),
-  ...(arrived === undefined ? {} : { arrived }),
-  ...(pageViews === undefined ? {} : { page_views: pageViews }),
-});
+const readingOf = ({ format, column, value, arrived, pageViews }: ChosenOfFiles): z.input<typeof ReadingInput> =>
+  definedOf({ format, columns: column, values: value, arrived, page_views: pageViews });
 
 /** Sends files one after the other; those that are elsewhere are kept here for as long. Empty ones are only named. */
 async function send(asked: Asked<ChosenOfFiles>): Promise<Outcome> {
