@@ -31,7 +31,10 @@ function columnsOf(query: object, { columns }: Answered, width: number): readonl
 }
 
 /** Returns the name of a column: what stands after `--` in it, as PostHog's clients write names. */
-const columnName = (column: string): string => /--\s*(.+)$/.exec(column)?.[1] ?? column;
+function columnName(column: string): string {
+  const at = column.indexOf('--');
+  return (at < 0 ? '' : column.slice(at + 2).trim()) || column;
+}
 
 function cellOf(value: unknown): Cell {
   if (value === null || value === undefined) return null;

@@ -19,7 +19,8 @@ function decimalOf(text: string): string | undefined {
   const [found, sign = '', whole = '', fraction = '', power = '0'] = DECIMAL.exec(text) ?? [];
   if (found === undefined) return undefined;
   const digits = `${whole}${fraction}`.replace(/^0+/, '');
-  const kept = digits.replace(/0+$/, '');
+  // From the end: where zeros stand is looked for once, however many there are.
+  const [kept = ''] = /^.*[1-9]/.exec(digits) ?? [];
   return kept === '' ? `${sign}0` : `${sign}${kept}e${Number(power) - fraction.length + digits.length - kept.length}`;
 }
 

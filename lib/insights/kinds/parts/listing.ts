@@ -96,12 +96,13 @@ function withoutAlias(syntax: Syntax): Syntax {
   return syntax.node === 'Alias' && 'expr' in syntax ? withoutAlias(syntax.expr) : syntax;
 }
 
-const DIRECTION = /\s+(ASC|DESC)\s*$/i;
+const DIRECTION = /\s(ASC|DESC)$/i;
 
 /** Returns the order that a text such as `timestamp DESC` asks for; a column is found by its name. */
 export async function orderOf(text: string, columns: readonly ListedColumn[], world: World): Promise<readonly Order[]> {
-  const isDown = DIRECTION.exec(text)?.[1]?.toUpperCase() === 'DESC';
-  const name = text.replace(DIRECTION, '').trim();
+  const order = text.trim();
+  const isDown = DIRECTION.exec(order)?.[1]?.toUpperCase() === 'DESC';
+  const name = order.replace(DIRECTION, '').trim();
   const column = columns.find((one) => one.name === name);
   const parts = column === undefined ? [await world.expression(name)] : column.parts.slice(0, 1);
   return parts.map((part) => ({ by: withoutAlias(part), isDown }));

@@ -172,6 +172,13 @@ describe('an events query', () => {
     ]);
   });
 
+  it('finds the direction of an order behind as many spaces as a body has room for', async () => {
+    // A pattern that begins anew at each space takes hours.
+    const orderBy = [`timestamp${' '.repeat(500_000)}DESC  `, `event${' '.repeat(400_000)}`];
+    const { results } = await answered({ query: { after: 'all', select: ['event', 'timestamp'], orderBy } });
+    expect(results.map(([event]) => event)).toEqual(['$autocapture', 'view', 'view', 'old']);
+  });
+
   it('gives its rows in pages that do not overlap', async () => {
     const select = ['event', 'uuid'];
     const pages = await Promise.all(

@@ -94,6 +94,12 @@ describe('properties', () => {
     expect(read(with_({ properties: numbers })).properties).toBe(numbers);
   });
 
+  test('may have a number of as many digits as a line has room for', () => {
+    // Where each zero is looked at as often as there are zeros behind it, this takes minutes.
+    const number = `{"a":1${'0'.repeat(900_000)}1}`;
+    expect(read(JSON.stringify(WHOLE).replace('{"plan":"free"}', number)).properties).toBe(number);
+  });
+
   test('have their numbers as JavaScript writes them, where no digit is lost', () => {
     const numbers =
       '{"a":1.0,"b":1e3,"c":[2.50,-1.0E-2,1e21],"d":12345678901234567890.0,"e":10000000000000000000.0,"f":1e-7}';
