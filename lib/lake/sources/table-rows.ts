@@ -73,7 +73,8 @@ export function rowReader(
   { columns = {}, values = {} }: TableMapping,
   valueOf: CellValue,
 ): RowReader | string {
-  const missing = Object.values(columns).filter((name) => !header.includes(name));
+  const known = new Set(header);
+  const missing = Object.values(columns).filter((name) => !known.has(name));
   const has = `its columns are ${header.join(', ')}`;
   if (missing.length > 0) return `it has no column ${missing.join(', ')}; ${has}`;
   const targets = targetsOf(header, columns, values);
@@ -103,7 +104,9 @@ export function doubledColumn(header: readonly string[], { columns = {}, values 
   const read = targetsOf(header, columns, values).map(({ column }) =>
     column === undefined ? undefined : header[column],
   );
-  return read.find((name) => name !== undefined && header.indexOf(name) !== header.lastIndexOf(name));
+  const lastOf = new Map(header.map((name, at) => [name, at]));
+  const doubled = new Set(header.filter((name, at) => lastOf.get(name) !== at));
+  return read.find((name) => name !== undefined && doubled.has(name));
 }
 
 /** In an order that does not depend on that of the columns. */
@@ -120,7 +123,8 @@ function targetsOf(
     const field = FIELDS.has(name) ? name : isWhole ? undefined : `${PROPERTY}${name}`;
     if (field !== undefined) found.set(field, { field, column });
   }
-  for (const [field, name] of Object.entries(columns)) found.set(field, { field, column: header.indexOf(name) });
+  const columnOf = new Map(header.map((name, column) => [name, column]));
+  for (const [field, name] of Object.entries(columns)) found.set(field, { field, column: columnOf.get(name) });
   for (const [field, text] of Object.entries(values))
     found.set(field, { field, column: undefined, value: textCell(text, FIELDS.get(field) ?? 'number') });
   return [...found.values()].toSorted((a, b) => (a.field < b.field ? -1 : 1));
