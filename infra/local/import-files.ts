@@ -19,13 +19,13 @@ interface Places {
  * `s3://bucket/prefix`. Throws when a folder or a prefix has none.
  */
 export async function importFiles(words: readonly string[], places: Places): Promise<ImportFile[]> {
-  const found: ImportFile[] = [];
+  const found: ImportFile[][] = [];
   for (const word of words) {
     const files = await filesOf(word, places);
     if (files.length === 0) throw new Error(`There is no file in ${word}.`);
-    found.push(...files);
+    found.push(files);
   }
-  return found;
+  return found.flat();
 }
 
 async function filesOf(word: string, { resolve, input, environment }: Places): Promise<ImportFile[]> {

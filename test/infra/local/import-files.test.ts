@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -76,6 +79,24 @@ describe('a bucket', () => {
       await expect(importFiles([`s3://${bucket.name}/none`], places())).rejects.toThrow('There is no file in s3://');
     } finally {
       await bucket.close();
+    }
+  });
+
+  test('may have more objects than a call has arguments', async () => {
+    const objects = '<Contents><Key>a</Key></Contents>'.repeat(130_000);
+    const server = createServer((_, response) => response.end(`<ListBucketResult>${objects}</ListBucketResult>`));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    Object.assign(process.env, {
+      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'AKIATEST',
+      AWS_SECRET_ACCESS_KEY: 'secret-of-the-test',
+    });
+    try {
+      expect((await importFiles(['s3://many'], places())).length).toBe(130_000);
+    } finally {
+      server.closeAllConnections();
+      server.close();
     }
   });
 });
