@@ -10,6 +10,7 @@ import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
 import type { Destination } from '../../lib/exports/destinations/destination.ts';
 import { destinationOf } from '../../lib/exports/destinations/index.ts';
+import { readLines } from '../../lib/exports/records/logs.ts';
 import type { BackfillItem, BatchExportItem, RunItem } from '../../lib/exports/records/model.ts';
 import { changeBatchExport, createBatchExport } from '../../lib/exports/resource/store.ts';
 import type { DestinationOf } from '../../lib/exports/runs/delivery.ts';
@@ -265,6 +266,11 @@ export async function exportWorld({
     async runs(exportId: string): Promise<RunItem[]> {
       const found = await listAll(table, ranges.runsByCreation(exportId));
       return found.toSorted((a, b) => a.data_interval_start - b.data_interval_start || a.created_at - b.created_at);
+    },
+    /** What the log of an export says, oldest first. */
+    async messages(exportId: string): Promise<string[]> {
+      const all = { after: 0, before: Date.UTC(2100, 0), levels: [], search: '', limit: 1000, offset: 0 };
+      return (await readLines(table, exportId, all)).lines.map(({ message }) => message).toReversed();
     },
     async plan(exportId: string): Promise<Plan> {
       return planOf((await table.get(keys.plan(exportId))) as PlanItem);

@@ -2,7 +2,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { readLines } from '../../lib/exports/records/logs.ts';
 import type { BackfillItem, RunItem } from '../../lib/exports/records/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { destroyBatchExport } from '../../lib/exports/resource/store.ts';
@@ -36,10 +35,7 @@ async function hourly(options: Partial<ExportWorldOptions> = {}) {
   const item = await world.createExport(process.context, tenant);
   const backfill = async (id: string) => (await world.table.get(keys.backfill(item.id, id))) as BackfillItem;
   const statuses = async () => (await world.runs(item.id)).map(({ status }) => status);
-  const messages = async (): Promise<string[]> => {
-    const query = { after: 0, before: Date.UTC(2100, 0), levels: [], search: '', limit: 1000, offset: 0 };
-    return (await readLines(world.table, item.id, query)).lines.map(({ message }) => message).toReversed();
-  };
+  const messages = () => world.messages(item.id);
   return { world, tenant, project: tenant.project.id, ...process, id: item.id, item, backfill, statuses, messages };
 }
 

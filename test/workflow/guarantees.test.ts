@@ -1,7 +1,6 @@
 /** What each destination promises, held by whole exports to real servers: killed on the way, run again, in trouble. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { readLines } from '../../lib/exports/records/logs.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import {
   type DestinationServer,
@@ -32,10 +31,7 @@ async function hourly(options: Partial<ExportWorldOptions> = {}) {
   const item = await world.createExport(process.context, tenant);
   const arrive = (...instants: number[]) => world.arrive(tenant.project.id, instants);
   const statuses = async () => (await world.runs(item.id)).map(({ status }) => status);
-  const messages = async (): Promise<string[]> => {
-    const query = { after: 0, before: Date.UTC(2100, 0), levels: [], search: '', limit: 1000, offset: 0 };
-    return (await readLines(world.table, item.id, query)).lines.map(({ message }) => message).toReversed();
-  };
+  const messages = () => world.messages(item.id);
   return { world, arrive, item, statuses, messages, ...process };
 }
 

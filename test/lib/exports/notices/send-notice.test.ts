@@ -2,7 +2,6 @@
 import { createHmac } from 'node:crypto';
 import { noticeOps } from '../../../../lib/exports/notices/notice.ts';
 import { sendNotice } from '../../../../lib/exports/notices/send-notice.ts';
-import { readLines } from '../../../../lib/exports/records/logs.ts';
 import { startBackfill } from '../../../../lib/exports/resource/backfills.ts';
 import { destroyBatchExport } from '../../../../lib/exports/resource/store.ts';
 import { traceOf } from '../../../../lib/http/trace.ts';
@@ -39,10 +38,7 @@ async function failing(fields: object = {}) {
     await engine.close();
     await world.close();
   };
-  const messages = async () => {
-    const all = { after: 0, before: NOW * 2, levels: [], search: '', limit: 500, offset: 0 };
-    return (await readLines(world.table, id, all)).lines.map(({ message }) => message).toReversed();
-  };
+  const messages = () => world.messages(id);
   /** Lets an event arrive and its hour pass. */
   const hour = async (n: number) => {
     await world.arrive(tenant.project.id, [NOW + n * HOUR_MS]);
