@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { checkMapping } from '../lake/sources/table-rows.ts';
+import { definedOf } from '../ports/defined.ts';
 import { invalid } from '../ports/errors.ts';
 import type { ReadingInput, ReadingOptions } from './model.ts';
 
@@ -11,12 +12,7 @@ export function readingOptions(body: z.output<typeof ReadingInput>): ReadingOpti
   const { format, arrived, page_views: pageViews } = body;
   const mapping = { columns: texts('columns', body.columns), values: texts('values', body.values) };
   checkMapping(mapping);
-  return {
-    mapping,
-    ...(format === undefined ? {} : { format }),
-    ...(arrived === undefined ? {} : { arrived }),
-    ...(pageViews === undefined ? {} : { pageViews }),
-  };
+  return { mapping, ...definedOf({ format, arrived, pageViews }) };
 }
 
 function texts(attr: string, object: Readonly<Record<string, unknown>> = {}): Record<string, string> {
