@@ -1,5 +1,5 @@
 /**
- * The arrival rule: which clock an imported event gets. `inserted_at` is the one clock that data intervals select by,
+ * The arrival rule: which clock an imported event gets. `inserted_us` is the one clock that data intervals select by,
  * so a row that is put into a project with running exports must not land in an interval that has been exported, unless
  * it is history that no schedule was ever meant to take.
  */

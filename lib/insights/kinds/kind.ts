@@ -13,7 +13,7 @@ export interface Kind<Query = unknown> {
   readonly name: string;
   /** What a query of the kind may say. What is sent and not supported is refused by its name. */
   readonly schema: z.ZodType<Query>;
-  /** Asks the world what it has to, and returns what the query answers. Throws `ApiError` (400) for what makes no sense. */
+  /** Asks the world what it has to, and returns what the query answers. Throws a `Failure` (400) for what makes no sense. */
   answer(query: Query, world: World): Promise<Answer>;
   /**
    * Returns what selects the persons behind a number of the answer. Its rows have `actor_id`, each once, and may have
@@ -55,9 +55,9 @@ export interface World {
   readonly weekStartDay: 0 | 1;
   /** The property filters of the project that a query adds by `filterTestAccounts`. */
   readonly testAccountFilters: readonly unknown[];
-  /** Reads an expression of HogQL that a caller wrote. Throws `ApiError` (400) that names what is in the way. */
+  /** Reads an expression of HogQL that a caller wrote. Throws a `Failure` (400) that names what is in the way. */
   expression(hogql: string): Promise<Syntax>;
-  /** Returns the rows of a query. Throws `ApiError` (400) that names what is in the way. */
+  /** Returns the rows of a query. Throws a `Failure` (400) that names what is in the way. */
   rows(question: Question): Promise<Rows>;
 }
 

@@ -77,7 +77,7 @@ export const propertyFilters = () =>
     .register(z.globalRegistry, QUERY_FILTERS);
 
 /**
- * Returns the condition that events pass. It is true or false, or null where it is false. Throws `ApiError` (400) for an
+ * Returns the condition that events pass. It is true or false, or null where it is false. Throws a `Failure` (400) for an
  * expression that cannot be read, and for filters of the project's test accounts that are not supported.
  */
 export async function propertyCondition(
