@@ -21,14 +21,15 @@ export function authorizerCache(
   authorizer: Authorizer,
   clock: () => number,
 ): (identity: string, event: () => APIGatewayRequestAuthorizerEvent) => Authorized | Promise<Authorized> {
-  const kept = new Map<string, { until: number; answer: Authorized }>();
+  const kept = new Map<string, { at: number; answer: Authorized }>();
   return (identity, event) => {
     const known = kept.get(identity);
-    if (known !== undefined && known.until > clock()) return known.answer;
+    // One of a later time was kept before the clock was set back.
+    if (known !== undefined && known.at <= clock() && clock() < known.at + AUTHORIZER_TTL_MS) return known.answer;
     return authorizer(event()).then((result) => {
       const answer = { permits: permission(result.policyDocument), context: textContext(result) };
       kept.delete(identity);
-      kept.set(identity, { until: clock() + AUTHORIZER_TTL_MS, answer });
+      kept.set(identity, { at: clock(), answer });
       for (const oldest of kept.keys()) {
         if (kept.size <= MAX_KEPT) break;
         kept.delete(oldest);

@@ -36,6 +36,14 @@ test.each(['Allow', 'Deny'] as const)('an answer that says %s is kept for a minu
   expect(asked.times).toBe(2);
 });
 
+test('an answer is not kept for longer when the clock is set back', async () => {
+  const { clock, asked, ask } = counting(() => answer([statement('Allow', 'arn/*')]));
+  await ask();
+  clock.set(clock() - AUTHORIZER_TTL_MS);
+  await ask();
+  expect(asked.times).toBe(2);
+});
+
 test('others are asked for by themselves', async () => {
   const { asked, ask } = counting(() => answer([statement('Allow', 'arn/*')]));
   await ask('one');
