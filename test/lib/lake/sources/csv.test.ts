@@ -66,6 +66,12 @@ test('a column that stands twice keeps the file out, unless nothing is read of i
   expect(read(unread).map(said)).toEqual([[2, 'paid', 'ada', {}]]);
 });
 
+test('of a hundred thousand columns it is told soon that one stands twice', () => {
+  const names = Array.from({ length: 100_000 }, (_, n) => `c${n}`).join(',');
+  // To look through all of them for each takes minutes.
+  expect(() => read(`event,distinct_id,timestamp,${names},c99999`)).toThrow('it has several columns c99999');
+}, 60_000);
+
 test.each([
   ['a,b,c', {}, 'no column says what distinct_id, event, timestamp is; its columns are a, b, c'],
   ['event,distinct_id', {}, 'no column says what timestamp is'],
