@@ -38,6 +38,8 @@ async function ofRuns<Read>(key: string, make: () => Promise<Read>): Promise<Rea
   } catch {
     const made = await make();
     const unfinished = `${path}.${process.pid}`;
+    // A run of other sources, which was begun meanwhile, has removed it.
+    mkdirSync(folder, { recursive: true });
     writeFileSync(unfinished, JSON.stringify(made));
     renameSync(unfinished, path);
     return made;
@@ -48,7 +50,7 @@ async function ofRuns<Read>(key: string, make: () => Promise<Read>): Promise<Rea
 function cacheFolder(): string {
   const name = contentHash(['lib/hogql']);
   const own = join(CACHE, name);
-  mkdirSync(own, { recursive: true });
+  mkdirSync(CACHE, { recursive: true });
   for (const other of readdirSync(CACHE))
     if (other !== name) rmSync(join(CACHE, other), { recursive: true, force: true });
   return own;
