@@ -138,7 +138,10 @@ function changeOf(
   at: number,
   { by, now }: { by: string; now: number },
 ): TileSet {
-  const body = tile.text === null ? undefined : text?.body;
+  const body = text?.body;
+  if (tile.text === null && body !== undefined) {
+    invalid(`tiles__${at}__text`, 'The tile shows an insight, and has no text. Make another one for it.');
+  }
   return {
     ...(body === undefined ? {} : { text: tileText(body, at), last_modified_at: now, last_modified_by: by }),
     ...(layouts === undefined ? {} : { layouts: JSON.stringify(layouts ?? {}) }),

@@ -196,6 +196,17 @@ describe('tiles', () => {
     expect(await found(made.id)).toEqual(made);
   });
 
+  test('of an insight take no text, which would be nowhere', async () => {
+    const { dashboard, call, insight } = await dashboards();
+    const made = await dashboard({ tiles: [{ insight: await insight() }] });
+    const change = { id: made.tiles[0]?.id, color: 'red', text: null };
+    const tiles = [{ ...change, text: { body: 'Hello' } }];
+    expect(told(await call('PATCH', `/dashboards/${made.id}/`, { tiles }))).toEqual(
+      bad('The tile shows an insight, and has no text. Make another one for it.', 'tiles__0__text'),
+    );
+    expect((await call('PATCH', `/dashboards/${made.id}/`, { tiles: [change] })).status).toBe(200);
+  });
+
   test('of another dashboard are not reached', async () => {
     const { dashboard, call } = await dashboards();
     const other = await dashboard({ tiles: [{ text: { body: 'theirs' } }] });
