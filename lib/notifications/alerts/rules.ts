@@ -48,7 +48,8 @@ export class NoNumber extends Error {
 
 /**
  * Returns what an alert finds in results: of a breakdown in each, else in the one that it names. It looks at the last
- * whole interval, or at the one that goes on; a change is from the interval before. Throws `NoNumber`.
+ * whole interval; or, for an upper bound, at the one that goes on, which may yet reach a lower one. A change is from the
+ * interval before. Throws `NoNumber`.
  */
 export function evaluated(results: readonly TrendsResult[], watch: Watch): Evaluated {
   const chosen = results[watch.series_index];
@@ -56,11 +57,23 @@ export function evaluated(results: readonly TrendsResult[], watch: Watch): Evalu
     throw new NoNumber(`The insight has no series ${watch.series_index}. Choose another series_index.`);
   }
   const looked = watch.hasBreakdown ? results : [chosen as TrendsResult];
-  const found = looked.map((result) => ({ result, number: numberOf(result, watch) }));
-  const breaches = found.flatMap(({ result, number }) => breachOf(result, number, watch) ?? []);
+  const found = looked.flatMap((result) =>
+    looksOf(watch).map((look) => ({ result, number: numberOf(result, look), look })),
+  );
+  const breaches = found.flatMap(({ result, number, look }) => breachOf(result, number, look) ?? []);
   const [first] = breaches;
   const only = watch.hasBreakdown ? null : (found[0]?.number.value ?? null);
   return { value: first === undefined ? finite(only) : first.value, breaches };
+}
+
+/** Returns the looks at a result: each at one interval, with the bounds that it is held against. */
+function looksOf(watch: Watch): readonly Watch[] {
+  const { threshold, check_ongoing_interval, isTotal } = watch;
+  if (!check_ongoing_interval || isTotal || threshold.lower === null) return [watch];
+  return [
+    { ...watch, threshold: { ...threshold, lower: null } },
+    { ...watch, threshold: { ...threshold, upper: null }, check_ongoing_interval: false },
+  ];
 }
 
 interface Looked {

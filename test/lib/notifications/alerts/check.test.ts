@@ -176,6 +176,21 @@ test('each value of a breakdown is looked at, one number of all the range as it 
   ]);
 });
 
+test('the interval that goes on is never too low: a lower bound is held against the last whole one', async () => {
+  const { alert, pay, run, clock } = await alerting();
+  await pay(NOON - DAY_MS, 12);
+  const config = { type: 'TrendsAlertConfig', check_ongoing_interval: true };
+  await alert({ threshold: threshold({ lower: 10, upper: 20 }), config });
+  await run();
+  expect(bodies()).toEqual([]);
+  clock.advance(DAY_MS);
+  await pay(clock(), 21);
+  await run();
+  expect(bodies().map(({ data }) => (data as { breaches: string[] }).breaches)).toEqual([
+    ["'paid' of 2-Jan-2026 is 21, above 20.", "'paid' of 1-Jan-2026 is 0, below 10."],
+  ]);
+});
+
 test('values of a formula, long ones and those of two series alike are told each by itself, in words', async () => {
   const { alert, pay, run, insightOf, series, clock } = await alerting();
   const long = 'x'.repeat(250);
