@@ -175,6 +175,9 @@ const NOT_FROM_PAGES: ReadonlySet<FailureKind> = new Set([
   'unsupported_media_type',
 ]);
 
+/** Links to what could be chosen once are kept. */
+const isOfChoice = ({ body: { attr } }: Failure): boolean => attr === 'date_from' || attr === 'filter';
+
 /** The words of failures that ask for a password. */
 export const PASSWORD_NEEDED = 'This page needs a password.';
 export const PASSWORD_WRONG = 'That is not the password of this page.';
@@ -184,17 +187,23 @@ export const PASSWORD_WRONG = 'That is not the password of this page.';
  * what was sent is not what a page or its form sends.
  */
 export const failurePageAt = (failure: Failure, path: string): TextAnswer | undefined =>
-  isDataAddress(path) || NOT_FROM_PAGES.has(failure.kind)
+  isDataAddress(path) || (NOT_FROM_PAGES.has(failure.kind) && !isOfChoice(failure))
     ? undefined
     : failurePage(failure, path.split('/').at(-2) === 'embedded');
 
 /** Returns the page of a failure. A link that opens nothing always shows the same page, for whatever reason. */
-function failurePage({ kind, message, body }: Failure, isFramable: boolean): TextAnswer {
+function failurePage(failure: Failure, isFramable: boolean): TextAnswer {
+  const { kind, message, body } = failure;
   if (body.detail === PASSWORD_NEEDED || body.detail === PASSWORD_WRONG) return passwordPage(body.detail, isFramable);
   const [title, text] =
     kind === 'not_found'
       ? ['Not found', 'This link does not open a dashboard. Whoever gave it to you may have another one.']
-      : ['Something is wrong', message];
+      : isOfChoice(failure)
+        ? [
+            'Not here',
+            html`These dates or this filter cannot be chosen here. <a href="?">Open the page without them</a>`,
+          ]
+        : ['Something is wrong', message];
   return htmlPage({
     cacheControl: NO_COPY,
     headers: NO_ROBOTS,
