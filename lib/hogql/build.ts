@@ -302,15 +302,8 @@ function asUuid(value: Expression): Expression {
   return text !== undefined && UUID.test(text) ? textConstant(text.toLowerCase()) : value;
 }
 
-/** Whether a value is a whole number that a float would round. */
-const isLarge = (value: Expression): boolean =>
-  'constant' in value && value.type === 'integer' && !Number.isSafeInteger(Number(value.constant));
-
-/**
- * Values in a type in which they can be compared: text beside a number, a boolean or a time is read as one. `isOrdered`:
- * it matters which is less, and not only which are equal.
- */
-export function comparable(of: readonly Expression[], what: string, isOrdered = false): Expression[] {
+/** Values in a type in which they can be compared: text beside a number, a boolean or a time is read as one. */
+export function comparable(of: readonly Expression[], what: string): Expression[] {
   const values = of.some(isUuid) ? of.map(asUuid) : of;
   const common = commonType(values);
   if (common !== undefined) return values.map((one) => converted(one, common === 'json' ? 'text' : common, what));
@@ -318,7 +311,7 @@ export function comparable(of: readonly Expression[], what: string, isOrdered = 
   const other = commonType(others);
   if (other === undefined || isList(other) || isTuple(other))
     refuse(`${what} compares ${listed(values)}; convert them to one type`);
-  // A text may hold any number, but equals a large one only digit by digit.
-  const type = other === 'integer' && (isOrdered || !others.some(isLarge)) ? 'float' : other;
+  // A text may hold any number.
+  const type = other === 'integer' ? 'float' : other;
   return values.map((one) => converted(one.type === 'json' ? converted(one, 'text', what) : one, type, what));
 }

@@ -125,7 +125,7 @@ export const lessOrEqual = (of: readonly Expression[], name: string): Expression
 const turned = ([a, b]: readonly Expression[]): Expression[] => [b, a] as Expression[];
 
 export function ordered(of: readonly Expression[], name: string): Expression[] {
-  const values = comparable(of, name, true);
+  const values = comparable(of, name);
   if (values.some(({ type }) => isList(type))) refuse(`${name} cannot compare lists`);
   return values.some(({ type }) => isTuple(type)) ? refuse(`${name} cannot compare tuples`) : values;
 }

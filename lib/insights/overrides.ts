@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { BadJson, parseJson } from '../http/json.ts';
 import { invalid } from '../ports/errors.ts';
-import { isObject, rawNumbersAsTexts } from '../ports/raw-number.ts';
+import { isObject } from '../ports/raw-number.ts';
 import type { SentQuery } from './kinds/source.ts';
 
 /** Filters that replace or join those of a query. */
@@ -46,12 +46,11 @@ function inText<S extends z.ZodType>(schema: S, attr: string, text: string | und
 
 /**
  * Returns the query as it is asked: the date range replaced, the properties added, the breakdown, the interval and whether
- * test accounts go replaced, the values of its variables set. It is plain JSON, in which a number that JavaScript would
- * round or lose is its text.
+ * test accounts go replaced, the values of its variables set.
  */
 export function overridden(query: SentQuery, { filters, variables }: Overrides): SentQuery {
   const changed = isObject(filters) ? filtered(query, filters) : query;
-  return rawNumbersAsTexts(isObject(variables) ? withVariables(changed, variables) : changed) as SentQuery;
+  return isObject(variables) ? withVariables(changed, variables) : changed;
 }
 
 /** The kinds that an interval cuts. */

@@ -35,14 +35,6 @@ export function numberText(value: unknown): string | undefined {
   return isRawNumber(value) ? value.rawJSON : undefined;
 }
 
-/** Returns a JSON value with the text of each `RawNumber` in its place: what is made of plain JSON would round or lose it. */
-export function rawNumbersAsTexts(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(rawNumbersAsTexts);
-  if (isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, rawNumbersAsTexts(one)]));
-  return isRawNumber(value) ? value.rawJSON : value;
-}
-
 /** Returns whether a JSON value is an object: neither null, a list nor a `RawNumber`. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);

@@ -1,5 +1,4 @@
 import { learnedProperties } from '../../../lib/lake/learned-properties.ts';
-import { rawNumber } from '../../../lib/ports/raw-number.ts';
 import { SECOND_MS } from '../../../lib/ports/units.ts';
 import { START, testContext } from '../../support/context.ts';
 import { importRecords } from '../../support/imports.ts';
@@ -111,18 +110,6 @@ test('values, variables and their overrides take the place of placeholders', asy
   };
   expect((await ask({ query })).body).toMatchObject({ results: [[2]] });
   expect((await ask({ query, variables_override: { v1: { value: 1 } } })).body).toMatchObject({ results: [[1]] });
-});
-
-test('numbers that JavaScript would round or lose are as they were sent', async () => {
-  const { ask } = await world();
-  const among = "SELECT {x} = '9007199254740993', {x} = '9007199254740992'";
-  const values = { x: rawNumber('9007199254740993') };
-  expect((await ask({ query: { kind: 'HogQLQuery', query: among, values } })).body).toMatchObject({
-    results: [[true, false]],
-  });
-  const properties = [{ key: 'n', value: [1, rawNumber('1e400')] }];
-  const events = { kind: 'EventsQuery', select: ['properties.n'], after: 'all', properties };
-  expect((await ask({ query: events })).body).toMatchObject({ results: [['1']] });
 });
 
 test('{filters} stands for a date range and properties, which a dashboard may set', async () => {
