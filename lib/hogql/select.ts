@@ -83,6 +83,7 @@ export function checkedSelect(syntax: Syntax, language: Language): CheckedSelect
       weight: 0,
       visits: { now: 0, all: 0, most: MAX_VISITS },
       named: [],
+      among: new Map(),
       ids: new Map(),
       idOf: new WeakMap(),
       names: new WeakMap(),
@@ -102,6 +103,8 @@ interface Whole {
   weight: number;
   readonly visits: Scope['visits'];
   readonly named: { readonly name: string; readonly query: Query }[];
+  /** Queries after IN, and what they are called. */
+  readonly among: Map<Syntax, Checked & { readonly as: string }>;
   /** Expressions that are alike have one number. */
   readonly ids: Map<string, number>;
   readonly idOf: WeakMap<Expression, number>;
@@ -711,11 +714,12 @@ function rowCount(query: Query): 'one' | 'at most one' | 'many' {
   return isThere && (group !== undefined || where === undefined) ? 'one' : 'at most one';
 }
 
-/** `x IN (SELECT ...)` */
+/** `x IN (SELECT ...)`. Its query is the same one each time, so that what is grouped by it is known again. */
 function amongQuery(value: Expression, syntax: Syntax, { named, whole }: Making): Expression {
-  whole.sources += 1;
-  const { query, columns } = checkedQuery(syntax, named, whole);
-  const as = relationName(whole);
+  const asked = whole.among.get(syntax) ?? { ...checkedQuery(syntax, named, whole), as: relationName(whole) };
+  if (!whole.among.has(syntax)) whole.sources += 1;
+  whole.among.set(syntax, asked);
+  const { query, columns, as } = asked;
   const inner = columns.map((one, n) => columnOf(one.expression, as, `c${n}`));
   const [only, ...rest] = inner;
   const parts = isTuple(value.type) ? partsOf(value) : [value];

@@ -214,6 +214,20 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
     ],
     ['SELECT avg(c) FROM (SELECT person_id, count() AS c FROM events GROUP BY person_id)', [[2]]],
     [
+      "SELECT person_id IN (SELECT person_id FROM events WHERE event = 'buy') AS b, if(b, 'yes', 'no'), count() FROM events GROUP BY b ORDER BY b",
+      [
+        [false, 'no', 1],
+        [true, 'yes', 5],
+      ],
+    ],
+    [
+      "SELECT (person_id, event) IN (SELECT person_id, 'view' FROM events), count() FROM events GROUP BY 1 ORDER BY 1",
+      [
+        [false, 2],
+        [true, 4],
+      ],
+    ],
+    [
       'WITH firsts AS (SELECT person_id, min(timestamp) AS t FROM events GROUP BY person_id) SELECT count() FROM events e JOIN firsts f ON e.person_id = f.person_id AND e.timestamp > f.t',
       [[3]],
     ],
