@@ -104,7 +104,7 @@ async function answer(query: EventsQuery, world: World): Promise<Answer> {
   const before = query.before || undefined;
   const to = before === undefined ? world.now + AHEAD_MS : instantOf(before, world, 'before');
   const from = after === 'all' ? undefined : instantOf(after, world, 'after');
-  const names = [query.event ?? [], query.events ?? []].flat();
+  const names = [query.event ?? '', ...(query.events ?? [])].filter((name) => name !== '');
   const orders = query.orderBy ?? [];
   const listing: Listing = {
     columns,

@@ -125,6 +125,8 @@ describe('an events query', () => {
         Number(String(uuid).slice(-2)),
       );
     expect(await uuids({ event: 'view' })).toEqual([2, 3]);
+    expect(await uuids({ event: '', events: ['view', ''] })).toEqual([2, 3]);
+    expect(await uuids({ event: '' })).toEqual(await uuids({}));
     expect(await uuids({ events: ['old', '$autocapture'] })).toEqual([1, 4]);
     expect(await uuids({ properties: [{ key: 'plan', value: 'pro' }] })).toEqual([2]);
     expect(await uuids({ fixedProperties: [{ key: 'plan', value: 'free' }] })).toEqual([3]);
