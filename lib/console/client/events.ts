@@ -33,6 +33,8 @@ export function useEvents(project: string, filter: EventFilter, follow: boolean)
   return usePaged({
     key: ['events', project, query],
     isLive: () => follow,
+    // The very first event is sent with an eye on the page; what passes a filter may be a long search.
+    isAwaited: Object.keys(query).length === 1,
     read: (cursor) =>
       answered(
         api.GET('/api/projects/{project_id}/events/', {

@@ -20,6 +20,8 @@ interface PagedOptions<Row> {
   readonly read: (cursor: { readonly cursor?: string }) => Promise<Page<Row>>;
   /** Whether to ask again, by what is there; default: never. Who reads on in older pages is not interrupted. */
   readonly isLive?: (rows: readonly Row[]) => boolean;
+  /** Whether somebody waits for the first row. */
+  readonly isAwaited?: boolean;
 }
 
 /** What is known of a list, as a table takes it. */
@@ -31,7 +33,7 @@ interface Paged<Row> {
   readonly more: { readonly hasMore: boolean; readonly isLoading: boolean; load(): void };
 }
 
-export function usePaged<Row>({ key, read, isLive = () => false }: PagedOptions<Row>): Paged<Row> {
+export function usePaged<Row>({ key, read, isLive = () => false, isAwaited = false }: PagedOptions<Row>): Paged<Row> {
   const query = useInfiniteQuery({
     queryKey: key,
     initialPageParam: undefined as string | undefined,
@@ -39,6 +41,7 @@ export function usePaged<Row>({ key, read, isLive = () => false }: PagedOptions<
     getNextPageParam: (last) => cursorOf(last.next),
     refetchInterval: polled<{ pages: Page<Row>[] }>(
       (data) => (data?.pages.length ?? 1) === 1 && isLive(data?.pages[0]?.results ?? []),
+      (data) => isAwaited && data?.pages[0]?.results.length === 0,
     ),
   });
   const rows = query.data?.pages.flatMap(({ results }) => results);

@@ -3,6 +3,8 @@
 const FIRST_MS = 1_000;
 const GROWTH = 1.5;
 const LONGEST_MS = 30_000;
+/** Nobody waits for longer before what they have just sent. */
+const AWAITED_MS = 3_000;
 
 interface Asked {
   readonly state: { readonly data: unknown; readonly dataUpdateCount: number };
@@ -13,10 +15,11 @@ const changed = new WeakMap<object, { readonly data: unknown; readonly answers: 
 
 /**
  * Returns the option of a query that asks again while `isLive`. It begins at a second, waits half as long again after
- * each answer that says nothing new, and at most half a minute. A tab that nobody sees does not ask.
+ * each answer that says nothing new, and at most half a minute, or while somebody waits for what `isAwaited` three
+ * seconds. A tab that nobody sees does not ask.
  */
 export const polled =
-  <Data>(isLive: (data: Data | undefined) => boolean) =>
+  <Data>(isLive: (data: Data | undefined) => boolean, isAwaited: (data: Data | undefined) => boolean = () => false) =>
   (query: Asked): number | false => {
     const { data, dataUpdateCount: answers } = query.state;
     if (!isLive(data as Data | undefined)) return false;
@@ -25,5 +28,6 @@ export const polled =
       changed.set(query, { data, answers });
       return FIRST_MS;
     }
-    return Math.min(LONGEST_MS, FIRST_MS * GROWTH ** (answers - last.answers));
+    const longest = isAwaited(data as Data | undefined) ? AWAITED_MS : LONGEST_MS;
+    return Math.min(longest, FIRST_MS * GROWTH ** (answers - last.answers));
   };
