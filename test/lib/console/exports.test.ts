@@ -314,6 +314,23 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     expect(complaints).toEqual([]);
   });
 
+  test('says why there are no runs', async () => {
+    const { id } = await made('/batch_exports/', {
+      name: 'Not yet',
+      interval: 'day',
+      paused: true,
+      destination: { type: 'Folder', config: { path: temporaryFolder() } },
+    });
+    const { page } = await open(at(`/exports/${String(id)}`));
+    await expectSeen(page.getByText('No runs. The export is paused'));
+    await button(page, 'Unpause').click();
+    await button(page, 'Go on').click();
+    await expectSeen(page.getByText('No runs. The next one starts soon after the current interval has ended'));
+    await page.getByRole('combobox', { name: 'State' }).click();
+    await page.getByRole('option', { name: 'Failed', exact: true }).click();
+    await expectSeen(page.getByText('No run is like that.'));
+  });
+
   test('says by whose clock times are, also of the hour that comes twice', async () => {
     const { id } = await made('/batch_exports/', {
       name: 'Hours of a night',

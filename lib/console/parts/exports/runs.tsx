@@ -32,6 +32,11 @@ const SINCE = [
   { value: '-10y', label: 'ever' },
 ];
 
+const noRuns = ({ paused }: BatchExport): string =>
+  paused
+    ? 'No runs. The export is paused: “Unpause” lets it go on; a backfill delivers the past.'
+    : 'No runs. The next one starts soon after the current interval has ended; a backfill delivers the past.';
+
 /** The runs of an export: how each interval went. */
 export function Runs({ project, one }: RunsProps) {
   const { id } = one;
@@ -64,11 +69,7 @@ export function Runs({ project, one }: RunsProps) {
         label="Runs"
         {...runs}
         rowKey={({ id: run }) => run}
-        empty={
-          <Text>
-            No runs. The next one starts soon after the current interval has ended; a backfill delivers the past.
-          </Text>
-        }
+        empty={<Text>{status === undefined ? noRuns(one) : 'No run is like that.'}</Text>}
         columns={[
           {
             name: 'Interval',
