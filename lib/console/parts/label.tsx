@@ -14,8 +14,8 @@ export function Label({ color = 'gray', children }: LabelProps) {
       tt="none"
       fw={500}
       styles={{
-        root: { maxWidth: '100%', height: 'auto', flexShrink: 0, whiteSpace: 'normal', overflowWrap: 'break-word' },
-        label: { color: 'var(--mantine-color-text)', overflow: 'visible' },
+        root: { maxWidth: '100%', height: 'auto', flexShrink: 0 },
+        label: { color: 'var(--mantine-color-text)', minWidth: 0, overflow: 'visible', whiteSpace: 'normal' },
       }}
     >
       {children}

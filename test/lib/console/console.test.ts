@@ -156,6 +156,7 @@ describeConsole('the console', ({ service, open, at, api }) => {
         return scrollWidth > clientWidth;
       });
     await expectSeen(page.getByText(long('z')));
+    expect(await isWide(page.getByText(long('z')).locator('..'))).toBe(false);
     expect(await isWide(page.locator('html'))).toBe(false);
     expect(await isWide(page.getByRole('group', { name: 'Content' }))).toBe(false);
     await page.goto(`${service().address}/#${at('/events')}`);
