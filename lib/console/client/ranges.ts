@@ -28,6 +28,14 @@ export const daysOf = ({ date_from: from, date_to: to }: DateRange) => ({
   to: isDay(to) ? to : '',
 });
 
+const DAY_MS = 86_400_000;
+
+/** Returns the day before a range, as queries take it; undefined: it has no beginning. */
+export function lastDayBefore({ date_from: from }: DateRange): string | undefined {
+  if (from === null || from === 'all') return undefined;
+  return isDay(from) ? new Date(Date.parse(from) - DAY_MS).toISOString().slice(0, 10) : from;
+}
+
 /** Returns a range as people say it; what is no day stays as it is. */
 export function rangeText({ date_from: from, date_to: to }: DateRange): string {
   const known = BOARD_RANGES.find(({ value }) => value === from);

@@ -13,9 +13,9 @@ interface RangeOfferProps {
   readonly isSaid?: boolean;
 }
 
-/** Offers the days that have events, where those that are shown have none; where there is no event, how one is sent. */
+/** Offers days that have events, where those that are shown have none; where there is no event, how one is sent. */
 export function RangeOffer({ project, shown, choose, isSaid = false }: RangeOfferProps) {
-  const { data } = useQuery(dataRange(project));
+  const { data } = useQuery(dataRange(project, shown));
   if (data === undefined) return null;
   const isShown = data !== null && data.date_from === shown?.date_from && data.date_to === shown.date_to;
   return (

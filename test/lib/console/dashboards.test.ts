@@ -172,6 +172,13 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     // An answer is shown for a minute before it is asked for again.
     await page.reload();
     await expectSeen(number.getByText('2', { exact: true }));
+    await service().send({ api_key: project['api_token'], event: 'other', distinct_id: 'bob' });
+    await page.goto(`${service().address}/#${there}/events`);
+    await expectSeen(row(page, 'Events', 'other'));
+    await page.goto(`${service().address}/#${there}/dashboards/${String(board['id'])}?from=-7d`);
+    // The days of today's event have none that the dashboard counts.
+    await button(page, 'Show 17 May 2015').click();
+    await expectSeen(number.getByText('2', { exact: true }));
     await button(page, 'Filters').click();
     const filters = page.getByRole('dialog', { name: 'Filters' });
     await button(filters, 'Add a filter').click();
