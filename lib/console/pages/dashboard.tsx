@@ -9,6 +9,7 @@ import {
   dashboardKey,
   readDashboard,
   restoreDashboard,
+  type Tile,
   useDashboard,
   writeDashboard,
 } from '../client/dashboards.ts';
@@ -107,6 +108,14 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
     attempt({
       tiles: value.tiles.map((tile) => ({ id: tile.id, layouts: { ...tile.layouts, sm: places.get(tile.id) } })),
     });
+  const remove = async (tile: Tile, name: string): Promise<void> => {
+    if (!(await write({ tiles: [{ id: tile.id, deleted: true }] }))) return;
+    const { layouts, color, show_description, insight, text } = tile;
+    const shows = text === null ? { insight: insight?.id } : { text: { body: text.body } };
+    tellUndoable(`${name} is off the dashboard.`, () =>
+      write({ tiles: [{ layouts, color, show_description, ...shows }] }),
+    );
+  };
   const leave = (deleted: Board): void => {
     tellUndoable(`${deleted.name || 'The dashboard'} is deleted.`, async () => {
       await restoreDashboard(project, deleted.id);
@@ -168,7 +177,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
             tiles={value.tiles}
             isEditing={isEditing}
             place={place}
-            remove={(tile) => attempt({ tiles: [{ id: tile, deleted: true }] })}
+            remove={(tile, name) => void remove(tile, name).catch(tellProblem)}
             actions={(tile) => (
               <>
                 {tile.text !== null && (

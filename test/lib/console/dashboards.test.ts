@@ -286,6 +286,19 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(await boardAt(other)).toMatchObject({ name: 'Other', pinned: true });
   });
 
+  test('brings a tile back that was removed by mistake, where it was', async () => {
+    const layouts = { sm: { x: 3, y: 0, w: 6, h: 4 } };
+    const path = await made({ tiles: [{ text: { body: 'Kept' }, layouts, color: 'blue' }] });
+    const { page, complaints } = await open(at(path));
+    await button(page, 'Edit layout').click();
+    await button(page, 'Remove Kept').click();
+    await expectGone(tile(page, 'Kept'));
+    await button(page, 'Undo').click();
+    await expectSeen(tile(page, 'Kept'));
+    expect(await boardAt(path)).toMatchObject({ tiles: [{ text: { body: 'Kept' }, layouts, color: 'blue' }] });
+    expect(complaints).toEqual([]);
+  });
+
   test('shows one after the other what was changed while somebody else was faster', async () => {
     const path = await made({ name: 'Both', tiles: [{ text: { body: 'Moved' } }] });
     const { page } = await open(at(path));

@@ -20,7 +20,7 @@ interface TileGridProps {
   readonly tiles: readonly Tile[];
   readonly isEditing: boolean;
   readonly place: (places: ReadonlyMap<number, Place>) => void;
-  readonly remove: (id: number) => void;
+  readonly remove: (tile: Tile, name: string) => void;
   /** What else can be done with a tile while it is edited. */
   readonly actions: (tile: Tile) => ReactNode;
 }
@@ -125,7 +125,7 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
                     />
                   </>
                 )}
-                <ActionIcon variant="default" aria-label={`Remove ${name}`} onClick={() => remove(tile.id)}>
+                <ActionIcon variant="default" aria-label={`Remove ${name}`} onClick={() => remove(tile, name)}>
                   <CloseIcon size="1rem" />
                 </ActionIcon>
               </Group>
