@@ -1,5 +1,6 @@
 import { Box, Code, Select, Stack, Text } from '@mantine/core';
 import { answered, api, type Schemas } from '../client/api.ts';
+import { levelName } from '../client/organization.ts';
 import { usePaged } from '../client/paged.ts';
 import { useView } from '../parts/address.ts';
 import { InOrganization } from '../parts/in-organization.tsx';
@@ -90,7 +91,7 @@ function What({ entry }: { readonly entry: Entry }) {
       </Text>
       {detail.changes.filter(saysSomething).map(({ field, before, after }) => (
         <Text key={field} size="xs">
-          {field}: {before !== null && <Code>{short(before)}</Code>} is now <Code>{short(after)}</Code>
+          {field}: {before !== null && <Code>{short(before, field)}</Code>} is now <Code>{short(after, field)}</Code>
         </Text>
       ))}
       <Text size="xs" c="dimmed" hiddenFrom="sm">
@@ -106,7 +107,8 @@ const saysSomething = ({ before, after }: Entry['detail']['changes'][number]): b
 
 const LONGEST = 120;
 
-function short(value: unknown): string {
+function short(value: unknown, field: string): string {
+  if (field === 'level' && typeof value === 'number') return levelName(value);
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }

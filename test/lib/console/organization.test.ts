@@ -135,8 +135,13 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     await button(page, 'Change the token').click();
     await button(page.getByRole('dialog'), 'Change the token').click();
     await expectSeen(page.getByText('The project has another token.'));
+    const { body: members } = await service().call('GET', '/api/organizations/@current/members/');
+    const { results } = members as unknown as { results: { user: { uuid: string; email: string } }[] };
+    const uuid = results.find(({ user }) => user.email === 'member@example.com')?.user.uuid;
+    await service().call('PATCH', `/api/organizations/@current/members/${uuid}/`, { level: 8 });
     await page.getByRole('link', { name: 'Activity log' }).click();
     await expectSeen(row(page, 'Activity', /updated project Shop/));
+    await expectSeen(row(page, 'Activity', 'level: Member is now Admin'));
     await page.getByRole('link', { name: 'Settings' }).click();
     await button(page, 'New project').click();
     await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Short-lived');
