@@ -13,5 +13,5 @@ export const handler = endpoint(openShared, {
       from: address,
       password: body.password,
     }),
-  failurePage: (failure, { path }) => failurePageAt(failure, path),
+  failurePage: failurePageAt,
 });

@@ -6,5 +6,5 @@ import { sharedAnswer } from '../../lib/dashboards/public-page/view.ts';
 export const handler = endpoint(retrieveShared, {
   run: ({ params, query, paging, header, address }, context) =>
     sharedAnswer(context, { url: paging.url, sent: params.token, query, cookie: header('cookie'), from: address }),
-  failurePage: (failure, { path }) => failurePageAt(failure, path),
+  failurePage: failurePageAt,
 });

@@ -1,7 +1,9 @@
 /** The public page of a shared dashboard. It needs no script, loads nothing, and names nobody. */
+import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type * as z from 'zod';
 import { CHART_STYLE } from '../../charts/style.ts';
 import type { TextAnswer } from '../../http/answer.ts';
+import { headerOf } from '../../http/header.ts';
 import { htmlPage } from '../../http/html-page.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { html, type Markup, trusted } from '../../http/markup.ts';
@@ -183,13 +185,18 @@ export const PASSWORD_NEEDED = 'This page needs a password.';
 export const PASSWORD_WRONG = 'That is not the password of this page.';
 
 /**
- * Returns the page of a failure at a path; undefined: it is told as data, for something else than a page was asked for, or
- * what was sent is not what a page or its form sends.
+ * Returns the page of a failure of a request; undefined: it is told as data, for something else than a page was asked for,
+ * or what was sent is not what a page or its form sends, or a browser of a link that somebody has kept.
  */
-export const failurePageAt = (failure: Failure, path: string): TextAnswer | undefined =>
-  isDataAddress(path) || (NOT_FROM_PAGES.has(failure.kind) && !isOfChoice(failure))
+export function failurePageAt(
+  failure: Failure,
+  { path, headers }: Pick<APIGatewayProxyEvent, 'path' | 'headers'>,
+): TextAnswer | undefined {
+  const isKeptLink = isOfChoice(failure) && headerOf(headers, 'accept')?.includes('text/html') === true;
+  return isDataAddress(path) || (NOT_FROM_PAGES.has(failure.kind) && !isKeptLink)
     ? undefined
     : failurePage(failure, path.split('/').at(-2) === 'embedded');
+}
 
 /** Returns the page of a failure. A link that opens nothing always shows the same page, for whatever reason. */
 function failurePage(failure: Failure, isFramable: boolean): TextAnswer {
