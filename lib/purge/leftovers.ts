@@ -23,6 +23,7 @@ import { dueOps, type NotifierKind } from '../notifications/notifier.ts';
 import type { Context } from '../ports/context.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { idsIn, isSameKind, keys, ranges } from '../ports/table/keys.ts';
+import { pagesOf } from '../ports/table/list-all.ts';
 import { type Item, type Key, type Op, type Range, Refused, type Table } from '../ports/table/table.ts';
 import { HOUR_MS } from '../ports/units.ts';
 
@@ -64,7 +65,7 @@ export async function* removeLeftovers(context: Context, deleted: DeletedTenant)
     return;
   }
   const projects: number[] = [];
-  for await (const items of pagesOf(table, ranges.projectsOf(organization))) {
+  for await (const items of presentIn(table, ranges.projectsOf(organization))) {
     projects.push(...items.map(({ id }) => id));
     // Before what they hold: as long as SDKs can send, each walk finds something new.
     for (const token of items.flatMap(tokensOf)) yield* removeRoot(table, keys.projectToken(token));
@@ -78,14 +79,11 @@ export async function* removeLeftovers(context: Context, deleted: DeletedTenant)
 }
 
 /** Yields the items of a range page by page, as they are: an index may still show what is gone. */
-async function* pagesOf<T extends Item>(table: Table, range: Range<T>): AsyncGenerator<T[], void> {
-  let after: string | undefined;
-  do {
-    const page = await table.list(range, { limit: PAGE_SIZE, ...(after === undefined ? {} : { after }) });
-    const items = range.index === undefined ? page.items : await table.many<readonly Key<T>[]>(page.items);
+async function* presentIn<T extends Item>(table: Table, range: Range<T>): AsyncGenerator<T[], void> {
+  for await (const found of pagesOf(table, range, PAGE_SIZE)) {
+    const items = range.index === undefined ? found : await table.many<readonly Key<T>[]>(found);
     yield items.filter((item) => item !== undefined);
-    after = page.cursor;
-  } while (after !== undefined);
+  }
 }
 
 async function remove(table: Table, found: readonly Key[], also: readonly Op[] = []): Promise<void> {
@@ -94,7 +92,7 @@ async function remove(table: Table, found: readonly Key[], also: readonly Op[] =
 
 /** Removes whatever a range holds, but for the item by which the rest is found. */
 async function* removeRange(table: Table, range: Range, but?: Key): Removals {
-  for await (const items of pagesOf(table, range)) {
+  for await (const items of presentIn(table, range)) {
     const found = items.filter(({ pk, sk }) => pk !== but?.pk || sk !== but.sk);
     if (found.length === 0) continue;
     await remove(table, found);
@@ -113,7 +111,7 @@ async function* removeExports(context: Context, { organization, project }: Delet
   const { table } = context;
   // What is stopped here comes after what was stopped before: its runs have until the next walk to end.
   for (const range of [ranges.deletedExportsOf(organization), ranges.exportsOf(organization)]) {
-    for await (const items of pagesOf(table, range)) {
+    for await (const items of presentIn(table, range)) {
       for (const item of items) {
         if ((project ?? item.team_id) === item.team_id) yield* removeExport(context, item);
       }
@@ -156,7 +154,7 @@ async function isStillRunning(context: Context, item: BatchExportItem): Promise<
 
 async function* removeBelowExport(context: Context, { id }: BatchExportItem): Removals {
   const { table, runFiles } = context;
-  for await (const items of pagesOf(table, ranges.ofExport(id))) {
+  for await (const items of presentIn(table, ranges.ofExport(id))) {
     const found = items.filter(({ sk }) => sk !== keys.batchExport(id).sk);
     if (found.length === 0) continue;
     const runs = found.filter(isSameKind(keys.run(id, '')));
@@ -190,7 +188,7 @@ async function* removeProject(context: Context, id: number, isSettled: boolean):
 async function* removeProjectContent(context: Context, id: number): Removals {
   const { table, lake, imports } = context;
   for (const range of [ranges.dashboardsOf(id), ranges.insightsOf(id), ranges.deletedOf(id)]) {
-    for await (const items of pagesOf(table, range)) {
+    for await (const items of presentIn(table, range)) {
       for (const item of items) {
         yield* isSameKind(keys.dashboard(id, 0))(item) ? removeDashboard(table, item) : removeRoot(table, item);
       }
@@ -213,7 +211,7 @@ async function* removeNotifiers<T extends Item & Parameters<typeof dueOps>[1]>(
   range: Range<T>,
   kind: NotifierKind,
 ): Removals {
-  for await (const items of pagesOf(table, range)) {
+  for await (const items of presentIn(table, range)) {
     await remove(
       table,
       items,
@@ -251,7 +249,7 @@ async function* removeDashboard(table: Table, summary: Item): Removals {
  * organization may still have a key that names it, so it looks at everybody's: three round trips for a hundred users.
  */
 async function* removeFromKeys(context: Context, gone: DeletedPlaces): Removals {
-  for await (const users of pagesOf(context.table, ranges.allUsers())) {
+  for await (const users of presentIn(context.table, ranges.allUsers())) {
     for (const key of await keysOfUsers(context.table, users)) {
       if (await removeLimits(context, key, gone)) yield;
     }

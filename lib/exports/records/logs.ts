@@ -7,8 +7,8 @@ import { shortened } from '../../ports/cut.ts';
 import type { Level } from '../../ports/log.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
-import { listAll } from '../../ports/table/list-all.ts';
-import type { Item, Op, Table } from '../../ports/table/table.ts';
+import { pagesOf } from '../../ports/table/list-all.ts';
+import type { Item, Op, Range, Table } from '../../ports/table/table.ts';
 import { DAY_MS, MINUTE_MS } from '../../ports/units.ts';
 
 declare module '../../ports/table/keys.ts' {
@@ -76,8 +76,9 @@ const MAX_ITEM_BYTES = 100_000;
 const MAX_ITEM_SPAN_MS = 15 * MINUTE_MS;
 /** The characters of a message; a longer one is cut. */
 const MAX_MESSAGE_LENGTH = 4_000;
-/** The number of parts of the time asked for that are read beside one another. */
+/** The number of parts of the time asked for that are read beside one another, and of items that are read at once. */
 const SEGMENTS = 8;
+const PAGE_SIZE = 100;
 
 /**
  * Returns the ops that write a step's lines: none for no lines, one where they fit into an item (96 lines of this
@@ -137,10 +138,34 @@ export async function readLines(
     (instanceId === undefined || line.instance === instanceId) &&
     isSought(line.message);
   const parts = segments(Math.max(0, after - MAX_ITEM_SPAN_MS), before);
-  const items = await Promise.all(parts.map(({ from, to }) => listAll(table, ranges.logLines(exportId, from, to))));
-  const lines = items.flat().flatMap(linesOf).filter(matches).toReversed();
-  lines.sort((a, b) => b.at - a.at);
-  return { count: lines.length, lines: lines.slice(offset, offset + limit) };
+  const found = await Promise.all(
+    parts.map(({ from, to }) => newestIn(table, ranges.logLines(exportId, from, to), matches, offset + limit)),
+  );
+  const lines = newestFirst(found.toReversed().flatMap((part) => part.lines));
+  return { count: found.reduce((sum, part) => sum + part.count, 0), lines: lines.slice(offset, offset + limit) };
+}
+
+/** Of lines of one instant those that were written last come first. */
+const newestFirst = (lines: readonly LogLine[]): LogLine[] => lines.toSorted((a, b) => b.at - a.at);
+
+/**
+ * Counts the lines of a range that match, and returns the newest, `most` of them. A backfill writes some hundred thousand,
+ * of which no more than a page of items is held.
+ */
+async function newestIn(
+  table: Table,
+  range: Range<LogItem>,
+  matches: (line: LogLine) => boolean,
+  most: number,
+): Promise<{ count: number; lines: readonly LogLine[] }> {
+  let count = 0;
+  let lines: readonly LogLine[] = [];
+  for await (const items of pagesOf(table, range, PAGE_SIZE)) {
+    const found = items.flatMap(linesOf).filter(matches);
+    count += found.length;
+    lines = newestFirst([...found.toReversed(), ...lines]).slice(0, most);
+  }
+  return { count, lines };
 }
 
 /** Returns whether a text holds a pattern; what lies between two % is found at its first place, without going back. */

@@ -29,6 +29,23 @@ test('lines come newest first, with the true count of all that match', async () 
   expect(lines.map(({ at }) => at)).toEqual([37, 36, 35, 34, 33].map((n) => AT + n * HOUR_MS));
 });
 
+test('while very many lines are read others have their turn, again and again', async () => {
+  const context = testContext();
+  for (let n = 0; n < 2_000; n++) await writeLines(context, 'e', `h${n}`, 'send', [line(AT + n)]);
+  let turns = 0;
+  let isRead = false;
+  const take = (): void => {
+    if (isRead) return;
+    turns += 1;
+    setImmediate(take);
+  };
+  take();
+  const { count, lines } = await readLines(context.table, 'e', { ...everything, limit: 2 });
+  isRead = true;
+  expect([count, ...lines.map(({ at }) => at - AT)]).toEqual([2_000, 1_999, 1_998]);
+  expect(turns).toBeGreaterThan(15);
+});
+
 test('lines are chosen by time (exclusive), level, words in any case, and what they are about', async () => {
   const context = testContext();
   await writeLines(context, 'e', 'h', 'send', [
