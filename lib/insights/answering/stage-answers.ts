@@ -92,7 +92,10 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
   const { cached, compute, isFresh } = computations(context, answerer, cache);
   const runs = storedRuns(context);
 
-  /** Has a query answered behind, under the run that `begin` notes. Throws when there is no place for it. */
+  /**
+   * Has a query answered behind, under the run that `begin` notes. Throws when there is no place for it, or nobody who
+   * begins; then the run has ended.
+   */
   const order = async (asked: AskedQuery, begin: () => Promise<QueryRun>): Promise<QueryRun> => {
     const { project } = asked;
     const alone = { project: project.id, queries: [ordered(asked)] };
@@ -104,7 +107,10 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
     });
     try {
       const run = await begin();
-      await start({ ...alone, run: { id: run.id, turn } });
+      await start({ ...alone, run: { id: run.id, turn } }).catch(async (error: unknown) => {
+        await runs.end(project.id, run.id, interrupted());
+        throw error;
+      });
       return run;
     } catch (error) {
       await background.giveBack(turn);
@@ -262,11 +268,13 @@ function runOf(project: number, item: QueryRunItem, now: number): QueryRun {
     dashboard,
     endedAt: isLost ? startedAt + LONGEST_RUN_MS : item.ended_at,
     failure: isLost
-      ? new Failure('unavailable', { detail: 'The query was interrupted. Ask it again.' })
+      ? interrupted()
       : told && new Failure(told.kind, { detail: told.detail, code: told.code, attr: told.attr }),
     kept: null,
   };
 }
+
+const interrupted = (): Failure => new Failure('unavailable', { detail: 'The query was interrupted. Ask it again.' });
 
 const failureOf = (error: unknown): Failure => (error instanceof Failure ? error : new Failure('server_error'));
 

@@ -2,6 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOfCopies } from '../../../../lib/insights/answering/copied-world.ts';
 import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
+import { Transient } from '../../../../lib/ports/errors.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
 import { QueryFailed } from '../../../../lib/ports/queries/athena.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
@@ -280,6 +281,17 @@ describe('a run that nobody waits for', () => {
       body: { detail: 'The query was interrupted. Ask it again.' },
     });
     expect((await hogql(COUNT, { refresh: 'async', client_query_id: 'lost' })).status).toBe(202);
+  });
+
+  test('has ended when the function cannot be started, and its name is free', async () => {
+    const { hogql, service, path, orders } = await stage();
+    const ask = () => hogql(COUNT, { refresh: 'async', client_query_id: 'mine' });
+    jest.spyOn(orders, 'push').mockImplementationOnce(() => {
+      throw new Transient('Too many requests.');
+    });
+    expect((await ask()).status).toBe(503);
+    expect((await service.call('GET', `${path}mine/`)).status).toBe(503);
+    expect((await ask()).status).toBe(202);
   });
 
   test('is refused when the organization has as many as it may, and free again when one has ended', async () => {
