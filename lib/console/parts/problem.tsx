@@ -3,8 +3,10 @@ import type { NotificationData } from '@mantine/notifications';
 import { Refusal } from '../client/api.ts';
 
 /** Returns what went wrong in a sentence. */
-const sentenceOf = (error: unknown): string =>
-  error instanceof Refusal ? error.message : 'The service cannot be reached. What you did may not have happened.';
+function sentenceOf(error: unknown): string {
+  if (!(error instanceof Refusal)) return 'The service cannot be reached. What you did may not have happened.';
+  return error.message === 'Not found.' ? 'It is not there, was deleted, or is not for you to see.' : error.message;
+}
 
 /** Returns what is wrong with a field, for the field; nested names end in the field's. */
 export function faultOf(error: unknown, field: string): string | undefined {

@@ -336,6 +336,10 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await expectSeen(page.getByText('Stays is deleted.'));
     await expectSeen(page.getByRole('heading', { name: 'Dashboards' }));
     expect(await boardAt(path)).toMatchObject({ detail: 'Not found.' });
+    // A link that somebody has kept.
+    await page.goto(`${service().address}/#${at(path)}`);
+    await page.reload();
+    await expectSeen(page.getByRole('alert').filter({ hasText: 'It is not there, was deleted, or is not for you' }));
   });
 
   test('changes the text of a tile, and shows both texts where somebody else was faster', async () => {
