@@ -10,7 +10,7 @@ import type { Adder, Lease, Publishing } from '../lease.ts';
 import { openPersonStates } from '../persons/states.ts';
 import { publish } from '../publish.ts';
 import type { Model } from '../schema.ts';
-import { forgottenRows } from './forgotten.ts';
+import { allForgotten } from './forgotten.ts';
 import { LONGEST_ROW, type Overlapping, type StagedRow, type Staging, stagedLine } from './staging.ts';
 import type { UuidLists } from './uuid-lists.ts';
 
@@ -131,7 +131,7 @@ export class BatchWriter {
     const { context, staging, arrived } = this.#options;
     const before = await this.#options.before();
     const [forgotten, learned] = await Promise.all([
-      forgottenRows(context.table, lease.projectId),
+      allForgotten(context.table, lease.projectId),
       learnedProperties(context.table, lease.projectId),
     ]);
     const batch = await staging.load(file, this.#overlapping(before), forgotten);

@@ -5,7 +5,8 @@
 import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { literal, parquet } from '../../duckdb/database.ts';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { parquet } from '../../duckdb/database.ts';
 import type { DatabaseJob } from '../../duckdb/pool.ts';
 import { idsIn, keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
@@ -39,13 +40,25 @@ export const forgottenOf = (distinctId: string, at: number): Forgotten => ({
   at,
 });
 
-/** SQL of the rows of what was forgotten, over `distinct_id` and `timestamp_us`; undefined: nothing was. */
-export async function forgottenRows(table: Table, projectId: number): Promise<string | undefined> {
-  const items = await listAll(table, ranges.forgotten(projectId));
-  if (items.length === 0) return undefined;
-  const cases = items.map(({ sha256, at }) => `WHEN ${literal(sha256)} THEN timestamp_us <= ${at * 1000}`);
-  return `(CASE sha256(distinct_id) ${cases.join(' ')} ELSE false END)`;
+/** Returns all that is forgotten of a project. */
+export const allForgotten = (table: Table, projectId: number): Promise<readonly Forgotten[]> =>
+  listAll(table, ranges.forgotten(projectId));
+
+/** Puts them into a table `forgotten`: `sha256`, and `at_us`, microseconds since 1970. They may be many: rows are joined to it. */
+export async function makeForgottenTable(connection: DuckDBConnection, forgotten: readonly Forgotten[]): Promise<void> {
+  await connection.run('CREATE OR REPLACE TABLE forgotten (sha256 VARCHAR, at_us BIGINT)');
+  const appender = await connection.createAppender('forgotten');
+  for (const { sha256, at } of forgotten) {
+    appender.appendVarchar(sha256);
+    appender.appendBigInt(BigInt(at) * 1000n);
+    appender.endRow();
+  }
+  appender.closeSync();
 }
+
+/** SQL of whether a row is forgotten that happened at this time, in microseconds since 1970, beside `forgotten`. */
+export const isForgotten = (time: string): string =>
+  `EXISTS (SELECT 1 FROM forgotten WHERE forgotten.sha256 = sha256(distinct_id) AND ${time} <= at_us)`;
 
 /** Has nothing of them taken from now on, whoever adds to the project. */
 export async function markForgotten(context: Publishing, lease: Lease, forgotten: readonly Forgotten[]): Promise<void> {
@@ -76,8 +89,7 @@ export async function forgetEvents(
   { place = null, until = Number.POSITIVE_INFINITY }: EventsOptions = {},
 ): Promise<string | null> {
   // What has arrived since is of the persons that they have become.
-  const isTheirs = `EXISTS (SELECT 1 FROM forgotten
-    WHERE forgotten.sha256 = sha256(distinct_id) AND least(timestamp_us, inserted_us) <= at_us)`;
+  const isTheirs = isForgotten('least(timestamp_us, inserted_us)');
   const rewriting = { model: 'events', of: isTheirs, columns: '*', where: `NOT ${isTheirs}`, place, until } as const;
   return rewritten(context, projectId, forgotten, rewriting);
 }
@@ -97,7 +109,7 @@ export async function forgetProperties(context: Writing, lease: Lease, forgotten
   await context.lake.remove(personStates(projectId));
 }
 
-/** In SQL there is a table `forgotten`: `sha256`, and `at_us`, microseconds since 1970. */
+/** Its SQL stands beside the table `forgotten`. */
 interface Rewriting {
   readonly model: Model;
   /** SQL of the rows for which a file is written anew. */
@@ -118,9 +130,7 @@ async function rewritten(
   rewriting: Rewriting,
 ): Promise<string | null> {
   return context.databases.use(async (job) => {
-    await job.connection.run('CREATE TABLE forgotten (sha256 VARCHAR, at_us BIGINT)');
-    const values = forgotten.map(({ sha256, at }) => `(${literal(sha256)}, ${at * 1000})`);
-    await job.connection.run(`INSERT INTO forgotten VALUES ${values.join(', ')}`);
+    await makeForgottenTable(job.connection, forgotten);
     return walked(context, projectId, rewriting, job);
   });
 }

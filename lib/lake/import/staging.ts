@@ -15,6 +15,7 @@ import { DERIVED, derivePersons } from '../persons/derive.ts';
 import type { PersonStates } from '../persons/states.ts';
 import type { WrittenFile } from '../publish.ts';
 import type { SourceEvent } from '../sources/event.ts';
+import { type Forgotten, isForgotten, makeForgottenTable } from './forgotten.ts';
 
 /** A row's place: which file of the import, and whether its uuid is its own (else it is made of its record). */
 export interface StagedRow extends SourceEvent {
@@ -97,8 +98,8 @@ interface Overlap {
 export type Overlapping = (min: number, max: number, connection: DuckDBConnection) => Promise<Overlap>;
 
 export interface Staging {
-  /** Takes a staging file in and drops what is known. `forgotten`: SQL of rows that somebody asked to be forgotten. */
-  load(file: string, lake: Overlapping, forgotten?: string): Promise<StagedBatch>;
+  /** Takes a staging file in and drops what is known, and what is `forgotten`. */
+  load(file: string, lake: Overlapping, forgotten: readonly Forgotten[]): Promise<StagedBatch>;
   /**
    * Writes the batch as Parquet: a file of events, and one of what becomes of persons, for each day of arrival.
    * `refused`: changes of persons that are not made.
@@ -136,16 +137,8 @@ export async function openStaging(
       await connection.run(`INSERT INTO staged SELECT * REPLACE (
           ${['event', 'distinct_id', 'elements_chain'].map(unescaped).join(', ')}) FROM ${stagingFile(file)}`);
       await numberEqualLines(connection);
-      const dropped =
-        forgotten === undefined
-          ? []
-          : await numbers(connection, `DELETE FROM staged WHERE event IS NOT NULL AND ${forgotten}`);
-      // A state of a person is no event; what deletes one stays.
-      if (forgotten !== undefined)
-        await connection.run(
-          `DELETE FROM staged WHERE event IS NULL AND json_exists(person, '$.state') AND ${forgotten}`,
-        );
-      const known = (await dropKnown(connection, lake, same)) + (dropped[0] ?? 0);
+      const dropped = await dropForgotten(connection, forgotten);
+      const known = (await dropKnown(connection, lake, same)) + dropped;
       const [rows = 0, personChanges = 0] = await numbers(connection, 'SELECT count(*), count(person) FROM staged');
       return { rows, known, personChanges };
     },
@@ -190,6 +183,17 @@ async function numberEqualLines(connection: DuckDBConnection): Promise<void> {
   await connection.run(`INSERT INTO seen SELECT file, uuid::UUID FROM staged WHERE file = ${last} AND NOT own`);
   await connection.run(`UPDATE staged SET uuid = ${NTH_UUID} FROM numbered
       WHERE staged.row = numbered.row AND numbered.n > 1`);
+}
+
+/** Returns how many events it drops. */
+async function dropForgotten(connection: DuckDBConnection, forgotten: readonly Forgotten[]): Promise<number> {
+  if (forgotten.length === 0) return 0;
+  await makeForgottenTable(connection, forgotten);
+  const isTheirs = isForgotten('timestamp_us');
+  const [events = 0] = await numbers(connection, `DELETE FROM staged WHERE event IS NOT NULL AND ${isTheirs}`);
+  // A state of a person is no event; what deletes one stays.
+  await connection.run(`DELETE FROM staged WHERE event IS NULL AND json_exists(person, '$.state') AND ${isTheirs}`);
+  return events;
 }
 
 async function dropKnown(connection: DuckDBConnection, lake: Overlapping, same: SameEvents): Promise<number> {

@@ -4,9 +4,12 @@ import { land } from '../../../../lib/capture/land.ts';
 import { allFiles } from '../../../../lib/lake/catalog.ts';
 import { compact } from '../../../../lib/lake/compact.ts';
 import { deletePerson } from '../../../../lib/lake/import/delete-person.ts';
+import { forgottenOf } from '../../../../lib/lake/import/forgotten.ts';
 import { RETIRED_MS, removeRetired } from '../../../../lib/lake/replace.ts';
 import { MODELS } from '../../../../lib/lake/schema.ts';
 import { folderInbox } from '../../../../lib/ports/inbox/folder.ts';
+import { keys } from '../../../../lib/ports/table/keys.ts';
+import type { Op } from '../../../../lib/ports/table/table.ts';
 import { DAY_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { inLake } from '../../../support/capture.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
@@ -160,4 +163,27 @@ test('what is joined meanwhile is looked at again', async () => {
   await deletePerson({ ...context, lake }, ADA);
   expect(await inLake(context, PROJECT, 'distinct_id')).toEqual(['bob', 'bob']);
   expect((await lakeOf(context)).theirs).toEqual(['theirs {}']);
+});
+
+test('beside very many who are forgotten all others are taken, and what they did later', async () => {
+  const context = await importContext();
+  const now = context.clock();
+  const marks = Array.from({ length: 10_000 }, (_, n): Op => {
+    const { sha256, at } = forgottenOf(`gone-${n}`, now - DAY_MS);
+    return { put: { ...keys.forgotten(PROJECT, sha256), sha256, at } };
+  });
+  await context.table.write(marks, { apart: true });
+  const event = (distinct_id: string, ago: number) => ({
+    event: 'seen',
+    distinct_id,
+    timestamp: new Date(now - ago).toISOString(),
+  });
+  const others = Array.from({ length: 5_000 }, (_, n) => event(`other-${n}`, 2 * DAY_MS));
+  const theirs = [event('gone-7', 2 * DAY_MS), event('gone-9999', DAY_MS), event('gone-7', DAY_MS - 1)];
+  // Where each row is held against each of them, this takes a minute.
+  const imported = await run(context, fileIn(context, 'all.jsonl', linesOf([...others, ...theirs])));
+  expect(imported).toMatchObject({ known: 2 });
+  const kept = await inLake(context, PROJECT, 'distinct_id');
+  expect(kept).toHaveLength(5_001);
+  expect(kept).toContain('gone-7');
 });
