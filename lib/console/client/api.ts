@@ -37,8 +37,13 @@ function credentials(): string | null {
   return key === null ? null : `Bearer ${key}`;
 }
 
+const NOT_FOUND: Schemas['Error'] = { type: 'invalid_request', code: 'not_found', detail: 'Not found.', attr: null };
+
 api.use({
-  onRequest: ({ request }) => {
+  onRequest: ({ request, params }) => {
+    // In an address dots stand for what is around: to delete a person called `..` would be to delete the project.
+    if (Object.values(params.path ?? {}).some((name) => name === '.' || name === '..'))
+      return Response.json(NOT_FOUND, { status: 404 });
     const own = credentials();
     if (own !== null) request.headers.set('Authorization', own);
     return request;
