@@ -53,21 +53,17 @@ describeConsole('events in the console', ({ service, open, at }) => {
     expect(complaints).toEqual([]);
   });
 
-  test.each(['persons', 'exports', 'dashboards', 'insights'])(
-    'takes dots for nobody of the %s: their page is not the project’s',
-    async (list) => {
-      const asked: string[] = [];
-      for (const dots of ['..', '%2e%2e', '.']) {
-        const { page } = await open(at('/events'));
-        await expectSeen(page.getByRole('heading', { name: 'Events' }));
-        page.on('request', (request) => void asked.push(new URL(request.url()).pathname));
-        await page.goto(`${service().address}/#${at(`/${list}/${dots}`)}`);
-        await expectSeen(page.getByRole('alert').filter({ hasText: 'It is not there' }).first());
-        await page.close();
-      }
-      expect(asked.filter((path) => path.endsWith(`/${service().project}/`))).toEqual([]);
-    },
-  );
+  test('takes dots for nobody: their page is not the project’s, which it could delete', async () => {
+    const { page } = await open(at('/events'));
+    await expectSeen(page.getByRole('heading', { name: 'Events' }));
+    const asked: string[] = [];
+    page.on('request', (request) => void asked.push(new URL(request.url()).pathname));
+    for (const dots of ['persons/..', 'exports/%2e%2e', 'persons/.']) {
+      await page.goto(`${service().address}/#${at(`/${dots}`)}`);
+      await expectSeen(page.getByRole('alert').filter({ hasText: 'It is not there' }).first());
+    }
+    expect(asked.filter((path) => path.endsWith(`/${service().project}/`))).toEqual([]);
+  });
 
   test('says in its fields what the list is asked for, also after “back” and by the menu', async () => {
     const { page } = await open(at('/persons?search=ada'));
