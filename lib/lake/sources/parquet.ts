@@ -28,6 +28,7 @@ export function parquetRows(path: string, mapping: TableMapping, limits: Databas
   async function* read(connection: DuckDBConnection): AsyncGenerator<readonly SourceRecord[]> {
     const answer = await connection.runAndReadAll(`SELECT * FROM ${parquet([path])} LIMIT 0`);
     const header = answer.columnNames();
+    const types = answer.columnTypes().map(String);
     const reader = rowReader(header, mapping, typedCell);
     if (typeof reader === 'string') {
       problem = reader;
@@ -37,9 +38,7 @@ export function parquetRows(path: string, mapping: TableMapping, limits: Databas
     total = Math.max(1, Number(count));
     // A name that a column has too would mean the column, and not the row.
     const row = 't'.repeat(1 + Math.max(0, ...header.map(({ length }) => length)));
-    const finites = header.flatMap((name, n) =>
-      FLOATS.has(String(answer.columnTypes()[n])) ? [finite(identifier(name))] : [],
-    );
+    const finites = header.filter((_, n) => FLOATS.has(types[n] ?? '')).map((name) => finite(identifier(name)));
     const columns = finites.length === 0 ? '*' : `* REPLACE (${finites.join(', ')})`;
     const found = `(SELECT ${columns} FROM ${parquet([path])})`;
     const texts = await connection.stream(`SELECT to_json(${row})::VARCHAR FROM ${found} ${row}`);
