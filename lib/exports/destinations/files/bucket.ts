@@ -98,13 +98,10 @@ const wrongRegion: Advice = (config, error) => {
   return `Bucket '${config.bucket_name}' is not in region '${config.region}'. ${advice}`;
 };
 
-/** S3 says so, and its SDK by itself of a name with a slash. */
-const BAD_NAME = 'InvalidBucketName';
-
 /** What to do about errors that only a person can mend, by S3's name of the error or Node's code. */
 const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
   ['NoSuchBucket', (config) => `There is no ${bucketLabel(config)}. Create it, or correct bucket_name.`],
-  [BAD_NAME, (config) => `'${config.bucket_name}' is no valid name of a bucket. Correct bucket_name.`],
+  ['InvalidBucketName', (config) => `'${config.bucket_name}' is no valid name of a bucket. Correct bucket_name.`],
   ['AccessDenied', denied],
   ['InvalidAccessKeyId', badKey],
   ['ExpiredToken', badKey],
@@ -138,7 +135,8 @@ const PASSING = /^(RequestTimeout|RequestTimeTooSkewed|OperationAborted|BadDiges
 export function explain(error: unknown, config: BucketConfig): unknown {
   const { name = '', code = '', $metadata } = cluesOf(error);
   if (error instanceof Permanent || error instanceof Transient) return error;
-  if ($metadata === undefined && name !== BAD_NAME) return error;
+  // Of the name of a bucket with a slash S3 is not asked: its SDK says so in the words of S3.
+  if ($metadata === undefined && !MENDABLE.has(name)) return error;
   const status = $metadata?.httpStatusCode;
   const place = bucketLabel(config);
   const permanent = (text: string): Permanent => new Permanent(text, { cause: error });
