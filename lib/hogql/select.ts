@@ -716,9 +716,12 @@ function rowCount(query: Query): 'one' | 'at most one' | 'many' {
 
 /** `x IN (SELECT ...)`. Its query is the same one each time, so that what is grouped by it is known again. */
 function amongQuery(value: Expression, syntax: Syntax, { named, whole }: Making): Expression {
-  const asked = whole.among.get(syntax) ?? { ...checkedQuery(syntax, named, whole), as: relationName(whole) };
-  if (!whole.among.has(syntax)) whole.sources += 1;
-  whole.among.set(syntax, asked);
+  let asked = whole.among.get(syntax);
+  if (asked === undefined) {
+    whole.sources += 1;
+    asked = { ...checkedQuery(syntax, named, whole), as: relationName(whole) };
+    whole.among.set(syntax, asked);
+  }
   const { query, columns, as } = asked;
   const inner = columns.map((one, n) => columnOf(one.expression, as, `c${n}`));
   const [only, ...rest] = inner;
