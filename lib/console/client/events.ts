@@ -23,18 +23,18 @@ const propertyFilter = (key: string, value: string): string =>
 /** Returns the newest events, page by page; while `follow`, new ones come by themselves. */
 export function useEvents(project: string, filter: EventFilter, follow: boolean) {
   const { event, distinctId, personId, property = '', value = '' } = filter;
-  const query = {
-    limit: PAGE,
+  const filters = {
     ...(event === undefined ? {} : { event }),
     ...(distinctId === undefined ? {} : { distinct_id: distinctId }),
     ...(personId === undefined ? {} : { person_id: personId }),
     ...(property === '' || value === '' ? {} : { properties: propertyFilter(property, value) }),
   };
+  const query = { limit: PAGE, ...filters };
   return usePaged({
     key: ['events', project, query],
     isLive: () => follow,
     // The very first event is sent with an eye on the page; what passes a filter may be a long search.
-    isAwaited: Object.keys(query).length === 1,
+    isAwaited: Object.keys(filters).length === 0,
     read: (cursor) =>
       answered(
         api.GET('/api/projects/{project_id}/events/', {

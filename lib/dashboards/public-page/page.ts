@@ -26,8 +26,8 @@ interface PageView {
   readonly query: Query;
   /** By the numbers of insights. */
   readonly results: ReadonlyMap<number, ShownResult>;
-  /** Why insights have no numbers, and never will, by their numbers. */
-  readonly unanswered: ReadonlyMap<number, string>;
+  /** Why insights have no numbers, and never will, by their numbers; undefined: they may have some. */
+  readonly unanswered: ReadonlyMap<number, string | undefined>;
   /** The days that have events, where those that were asked for have none. */
   readonly otherRange: DataRange | undefined;
   readonly mayChooseRange: boolean;

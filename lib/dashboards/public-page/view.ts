@@ -65,12 +65,7 @@ export async function sharedAnswer(
     path,
     query: request.query,
     results,
-    unanswered: new Map(
-      [...insights.values()].flatMap((insight) => {
-        const reason = unansweredReason(insight);
-        return reason === undefined ? [] : [[insight.id, reason] as const];
-      }),
-    ),
+    unanswered: new Map([...insights.values()].map((insight) => [insight.id, unansweredReason(insight)])),
     otherRange: await otherRange(context, project, results),
     mayChooseRange: stored.sharing.allow_date_range === true,
     choices: choicesOf(stored.sharing).map(({ name }) => name),
