@@ -14,6 +14,20 @@ interface Page<Row> {
   readonly results: readonly Row[];
 }
 
+/** What is known of what is asked for. */
+export interface Asked<Found> {
+  readonly data: Found | undefined;
+  readonly error: unknown;
+  readonly refetch: () => unknown;
+}
+
+/** Returns what a table takes of it: what was there stays where it is refused later. */
+export const asListed = <T>({ data, error, refetch }: Asked<readonly T[]>) => ({
+  rows: data,
+  error: data === undefined ? error : null,
+  retry: () => void refetch(),
+});
+
 interface PagedOptions<Row> {
   readonly key: readonly unknown[];
   /** Reads a page; the first one without a cursor. */
@@ -46,9 +60,7 @@ export function usePaged<Row>({ key, read, isLive = () => false, isAwaited = fal
   });
   const rows = query.data?.pages.flatMap(({ results }) => results);
   return {
-    rows,
-    error: rows === undefined ? query.error : null,
-    retry: () => void query.refetch(),
+    ...asListed({ data: rows, error: query.error, refetch: query.refetch }),
     more: {
       hasMore: query.hasNextPage,
       isLoading: query.isFetchingNextPage,

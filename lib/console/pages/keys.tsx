@@ -3,12 +3,13 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useOwnKey } from '../client/access.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
+import { asListed } from '../client/paged.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Copied } from '../parts/copied.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
-import { asListed, Listing } from '../parts/listing.tsx';
+import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 
 type Key = Schemas['PersonalApiKey'];

@@ -52,7 +52,8 @@ export function FormDialog<Values extends object>({
     open();
   };
   const send = async (): Promise<void> => {
-    if (await form.attempt(() => submit(values))) close();
+    await submit(values);
+    close();
   };
   return (
     <>
@@ -60,12 +61,7 @@ export function FormDialog<Values extends object>({
         {label}
       </ScopedButton>
       <Modal opened={isOpen} onClose={close} title={label} size={dialogSize}>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void send();
-          }}
-        >
+        <form onSubmit={form.sends(send)}>
           <Stack>
             {children(form)}
             <Problem error={error} fields={fields} />

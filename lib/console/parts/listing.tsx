@@ -1,6 +1,6 @@
 import { Box, Button, Card, Center, Group, Pagination, Skeleton, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { PAGE_SIZE } from '../client/paged.ts';
+import { type Asked, asListed, PAGE_SIZE } from '../client/paged.ts';
 import { useView } from './address.ts';
 import { Problem } from './problem.tsx';
 
@@ -26,20 +26,6 @@ interface ListingProps<T> {
   /** A list that goes on. */
   readonly more?: { readonly hasMore: boolean; readonly isLoading: boolean; load(): void };
 }
-
-/** What is known of rows that are asked for at once. */
-interface Asked<Found> {
-  readonly data: Found | undefined;
-  readonly error: unknown;
-  readonly refetch: () => unknown;
-}
-
-/** Returns what a table takes of it: what was there stays where it is refused later. */
-export const asListed = <T,>({ data, error, refetch }: Asked<readonly T[]>) => ({
-  rows: data,
-  error: data === undefined ? error : null,
-  retry: () => void refetch(),
-});
 
 /** Returns what a table takes of the numbered page that the address names. */
 export function useNumbered<T>({
