@@ -29,7 +29,12 @@ interface ServiceStackProps {
 /** What can be rebuilt at any time: API, functions, state machines, the tick, and what watches them. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, { stage: own, options, data, folder }: ServiceStackProps) {
-    super(scope, id, { description: `Workspaces (${own.name}): what can be rebuilt`, tags: tagsOf(own) });
+    super(scope, id, {
+      description: `Workspaces (${own.name}): what can be rebuilt`,
+      tags: tagsOf(own),
+      // CloudFormation counts blanks in the 1 MB that a template may have, and here they would be a third of it.
+      suppressTemplateIndentation: true,
+    });
     const { mailFrom = null, domain } = options;
     const publicUrl = domain === undefined ? own.settings.publicUrl : `https://${domain.name}`;
     const stage: Stage = { ...own, settings: { ...own.settings, mailFrom, publicUrl } };

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { App, type Stack } from 'aws-cdk-lib';
@@ -38,7 +38,8 @@ function synthesized(name: string, stages: object = {}) {
   app.synth();
   const resources = (stack: Stack): Resources => Template.fromStack(stack).toJSON()['Resources'];
   const tags = [data, service].map((stack) => stack.tags.tagValues());
-  return { data: resources(data), service: resources(service), tags };
+  const sizes = [data, service].map(({ templateFile }) => statSync(join(app.outdir, templateFile)).size);
+  return { data: resources(data), service: resources(service), tags, sizes };
 }
 
 /** What a deployment may say of a stage of its own. */
@@ -995,6 +996,11 @@ test('a stage stays well below 500 resources in a stack, the most that CloudForm
   for (const resources of [dev.data, dev.service, prod.data, prod.service]) {
     expect(Object.keys(resources).length).toBeLessThan(450);
   }
+});
+
+// https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html
+test('a template stays well below 1 MB as it is uploaded, the most that CloudFormation takes: its blanks count', () => {
+  for (const size of [...dev.sizes, ...prod.sizes]) expect(size).toBeLessThan(800_000);
 });
 
 test.each([undefined, 'live', 'constructor'])(
