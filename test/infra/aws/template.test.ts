@@ -231,6 +231,8 @@ describe('the API of a stage', () => {
         ThrottlingRateLimit: 50,
         ThrottlingBurstLimit: 100,
         DataTraceEnabled: false,
+        // Numbers of each method would be paid for, and nothing reads them.
+        MetricsEnabled: false,
       },
     ]);
     const { DestinationArn, Format } = stage['AccessLogSetting'] as { DestinationArn: unknown; Format: string };
