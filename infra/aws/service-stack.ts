@@ -67,7 +67,7 @@ export class ServiceStack extends Stack {
 
     const machines = machineArns(this, stage);
     const eventBus = this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' });
-    const { arn: inboxStream } = new CaptureStream(this, 'Inbox', { stage, data });
+    const stream = new CaptureStream(this, 'Inbox', { stage, data });
     const functions = new Functions(this, 'Functions', {
       stage,
       data,
@@ -75,7 +75,7 @@ export class ServiceStack extends Stack {
       queryWorkGroup,
       eventBus,
       machines,
-      inboxStream,
+      inboxStream: stream.arn,
       mailIdentities: mailFrom === null ? [] : this.identitiesOf(mailFrom),
       concurrency: concurrencyOf(options, stage),
       folder,
@@ -105,6 +105,7 @@ export class ServiceStack extends Stack {
       stage,
       apiName: api.name,
       tableName: data.tableName,
+      streamName: stream.name,
       machines: workflows.machines,
       unsettled: workflows.unsettled,
       functions: [tick, functionNamed('steps/execution-ended'), queryRunner],

@@ -38,7 +38,7 @@ const QUARTER = Duration.minutes(15);
 /** The rules, by the heading in docs/operations.md. */
 const rules = (
   stage: Stage,
-  { own, api, machines, functions, sender, lakeWorkers, table, everyFunction, unsettled }: Measured,
+  { own, api, machines, functions, sender, lakeWorkers, table, everyFunction, unsettled, streamDelay }: Measured,
 ): Record<string, Rule> => ({
   'Jobs are waiting': {
     says: 'The oldest due job has waited for five minutes, or the tick does not run.',
@@ -89,6 +89,12 @@ const rules = (
     metric: own('InboxBytes', 'Minimum', FIVE_MINUTES),
     threshold: 1e9,
     periods: 3,
+  },
+  // https://docs.aws.amazon.com/firehose/latest/dev/firehose-cloudwatch-metrics-best-practices.html names metric and bound.
+  'The stream does not deliver': {
+    says: 'Acknowledged events have been in the delivery stream for a quarter of an hour; it keeps them for a day and no longer.',
+    metric: streamDelay,
+    threshold: 900,
   },
   'Events are refused': {
     says: 'Ten thousand events in five minutes were refused: an SDK is set up wrongly, or somebody sends rubbish.',

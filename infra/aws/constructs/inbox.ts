@@ -18,6 +18,7 @@ interface CaptureStreamProps {
 /** The delivery stream by which requests of SDKs come into the bucket of the inbox. */
 export class CaptureStream extends Construct {
   readonly arn: string;
+  readonly name: string;
 
   constructor(scope: Construct, id: string, { stage, data }: CaptureStreamProps) {
     super(scope, id);
@@ -35,9 +36,9 @@ export class CaptureStream extends Construct {
       ],
       'Objects of a bucket have no names beforehand.',
     );
-    const name = `workspaces-${stage.name}-inbox`;
+    this.name = `workspaces-${stage.name}-inbox`;
     const stream = new CfnDeliveryStream(this, 'Stream', {
-      deliveryStreamName: name,
+      deliveryStreamName: this.name,
       deliveryStreamType: 'DirectPut',
       deliveryStreamEncryptionConfigurationInput: { keyType: 'AWS_OWNED_CMK' },
       extendedS3DestinationConfiguration: {
@@ -50,6 +51,6 @@ export class CaptureStream extends Construct {
       },
     });
     stream.node.addDependency(role);
-    this.arn = Stack.of(this).formatArn({ service: 'firehose', resource: 'deliverystream', resourceName: name });
+    this.arn = Stack.of(this).formatArn({ service: 'firehose', resource: 'deliverystream', resourceName: this.name });
   }
 }

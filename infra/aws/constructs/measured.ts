@@ -31,6 +31,8 @@ export interface Measured {
   /** Those that read the lake for others. */
   readonly lakeWorkers: readonly IFunction[];
   readonly unsettled: IQueue;
+  /** How old the oldest request is, in seconds, that the delivery stream of the inbox has not written yet. */
+  readonly streamDelay: IMetric;
 }
 
 const FIVE_MINUTES = Duration.minutes(5);
@@ -39,6 +41,7 @@ interface Watched extends Pick<Measured, 'machines' | 'functions' | 'sender' | '
   readonly stage: Stage;
   readonly apiName: string;
   readonly tableName: string;
+  readonly streamName: string;
 }
 
 const metric =
@@ -47,13 +50,15 @@ const metric =
     new Metric({ namespace, metricName, statistic, period, dimensionsMap });
 
 /** The numbers of a stage, by their names in CloudWatch. */
-export function measured({ stage, apiName, tableName, ...rest }: Watched): Measured {
+export function measured({ stage, apiName, tableName, streamName, ...rest }: Watched): Measured {
   const own = metric(NAMESPACE, { [DIMENSION]: stage.name });
   const api = metric('AWS/ApiGateway', { ApiName: apiName, Stage: stage.name });
   const table = metric('AWS/DynamoDB', { TableName: tableName });
   const account = metric('AWS/Lambda', {});
+  const stream = metric('AWS/Firehose', { DeliveryStreamName: streamName });
   return {
     ...rest,
+    streamDelay: stream('DeliveryToS3.DataFreshness', 'Maximum', FIVE_MINUTES),
     own: (name, statistic, period = FIVE_MINUTES) => own(name, statistic, period),
     api: (name, statistic, period = FIVE_MINUTES) => api(name, statistic, period),
     table: (name, period = FIVE_MINUTES) => table(name, 'Sum', period),

@@ -845,6 +845,36 @@ describe('watching a stage', () => {
     for (const expression of expressions) expect(expression).toMatch(/^SUM\(\[[^+]+\]\)$/);
   });
 
+  // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-limits.html
+  test('no alarm reads more than ten numbers, the most that CloudWatch takes', () => {
+    for (const { heading, properties } of alarms(dev.service)) {
+      const read = ((properties['Metrics'] ?? []) as object[]).filter((one) => 'MetricStat' in one);
+      expect({ heading, isTaken: read.length <= 10 }).toEqual({ heading, isTaken: true });
+    }
+  });
+
+  test('docs/deploy.md counts the alarms, and the numbers that they read, for which one pays', () => {
+    const numbers = alarms(dev.service).map(({ properties }) =>
+      ((properties['Metrics'] ?? [{ MetricStat: properties }]) as object[]).filter((one) => 'MetricStat' in one),
+    );
+    const page = readFileSync(join(ROOT, 'docs', 'deploy.md'), 'utf8');
+    expect(page).toContain(`| ${numbers.length} alarms over ${numbers.flat().length} metrics x 0.10; `);
+  });
+
+  test('an alarm tells of acknowledged events that the delivery stream does not deliver, long before it drops them', () => {
+    const [[, stream] = []] = ofType(dev.service, 'AWS::KinesisFirehose::DeliveryStream');
+    const watching = alarms(dev.service).filter(({ properties }) => properties['Namespace'] === 'AWS/Firehose');
+    expect(watching.map(({ properties }) => properties)).toMatchObject([
+      {
+        MetricName: 'DeliveryToS3.DataFreshness',
+        Dimensions: [{ Name: 'DeliveryStreamName', Value: stream?.Properties['DeliveryStreamName'] }],
+        Statistic: 'Maximum',
+        Threshold: 900,
+        EvaluationPeriods: 1,
+      },
+    ]);
+  });
+
   test('each stage has a budget, of its own costs', () => {
     expect(ofType(prod.service, 'AWS::Budgets::Budget').map(([, { Properties }]) => Properties)).toMatchObject([
       { Budget: { BudgetLimit: { Amount: 500, Unit: 'USD' }, CostFilters: { TagKeyValue: ['user:stage$prod'] } } },
