@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ConvertWorkerOptions } from '../../lib/warehouse/convert-worker.ts';
 import { pooledConverter } from '../../lib/warehouse/converter.ts';
-import { runFiles, warehouse, workers } from './runtime.ts';
+import { STEPS } from '../../lib/workflow/steps.ts';
+import { ofMemory, runFiles, warehouse, workers } from './runtime.ts';
 
+const { memory: DECLARED } = STEPS['send-interval'];
 /** Of the 4 GB that the function has: DuckDB's, and those of the process in which it runs. */
-const DATABASE_MEMORY = '2GB';
-const WORKER_MEMORY_MB = 3_000;
+const DATABASE_MEMORY_MB = ofMemory(2_000, DECLARED);
+const WORKER_MEMORY_MB = ofMemory(3_000, DECLARED);
 /** The function itself has 15 minutes. */
 const SILENCE_MS = 14 * 60 * 1000;
 
@@ -22,7 +24,7 @@ export const converter = () =>
       folder: FOLDER,
       pool: workers({
         program: fileURLToPath(new URL('./convert-worker.js', import.meta.url)),
-        options: { memoryLimit: DATABASE_MEMORY, place: FOLDER } satisfies ConvertWorkerOptions,
+        options: { memoryLimit: `${DATABASE_MEMORY_MB}MB`, place: FOLDER } satisfies ConvertWorkerOptions,
         what: 'Forming its rows',
         memoryMb: WORKER_MEMORY_MB,
         silenceMs: SILENCE_MS,

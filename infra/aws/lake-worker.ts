@@ -8,12 +8,14 @@ import { lakeCopies } from '../../lib/lake/copies.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { READING_MS } from '../../lib/warehouse/reader.ts';
 import type { RowWorkerOptions } from '../../lib/warehouse/row-worker.ts';
-import { lake, workers } from './runtime.ts';
+import { lake, ofMemory, workers } from './runtime.ts';
 
-/** Of the 4 GB that the function has: DuckDB's, and those of the process in which it runs. */
-const ANSWER_MEMORY = { database: '1800MB', workerMb: 2_800 };
+/** What functions.ts declares the function with, in MB. */
+const DECLARED = 4_096;
+/** Of them: DuckDB's, and those of the process in which it runs. */
+const ANSWER_MEMORY = { databaseMb: ofMemory(1_800, DECLARED), workerMb: ofMemory(2_800, DECLARED) };
 /** Beside a worker of answers that waits, of which at most 60 percent of its memory are left. */
-const READ_MEMORY = { database: '500MB', workerMb: 900 };
+const READ_MEMORY = { databaseMb: ofMemory(500, DECLARED), workerMb: ofMemory(900, DECLARED) };
 /** Of the 10 GB of disk; the rest is what DuckDB spills. */
 const COPIES_BYTES = 6e9;
 
@@ -34,7 +36,7 @@ export const lakeWorker = ({ clock, log, settings }: Pick<Context, 'clock' | 'lo
       options: {
         lake: FOLDER,
         parsed: join(tmpdir(), 'parsed'),
-        memoryLimit: ANSWER_MEMORY.database,
+        memoryLimit: `${ANSWER_MEMORY.databaseMb}MB`,
       } satisfies AnswerWorkerOptions,
       what: 'Answering the query',
       memoryMb: ANSWER_MEMORY.workerMb,
@@ -42,7 +44,7 @@ export const lakeWorker = ({ clock, log, settings }: Pick<Context, 'clock' | 'lo
     }),
     rows: workers({
       program: program('row-worker'),
-      options: { lake: FOLDER, memoryLimit: READ_MEMORY.database } satisfies RowWorkerOptions,
+      options: { lake: FOLDER, memoryLimit: `${READ_MEMORY.databaseMb}MB` } satisfies RowWorkerOptions,
       what: 'Reading',
       memoryMb: READ_MEMORY.workerMb,
       silenceMs: READING_MS,

@@ -94,6 +94,12 @@ const QUERY_SILENCE_MS = 10 * SECOND_MS;
 /** Of the 512 MB that its functions have. */
 const QUERY_MEMORY_MB = 250;
 
+/** Returns these MB, which suit a function of `declared` MB, or as much less as this one has less: a stage may give less. */
+export const ofMemory = (mb: number, declared: number): number => {
+  const given = Number(process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] ?? declared);
+  return Math.floor(mb * Math.min(1, given / declared));
+};
+
 /** A worker process of a function, which does one thing at a time and is frozen with it between calls. */
 export const workers = ({
   memoryMb,

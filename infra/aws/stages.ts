@@ -33,12 +33,17 @@ export interface Stage {
   readonly logLevel: Level;
   /** What a month may cost, in USD; at 80 percent of it, and when it looks to be passed, somebody is told. */
   readonly monthlyBudget: number;
+  /** The most memory that a function is given, in MB; one that is declared with more makes do with it. */
+  readonly mostMemory: number;
   /** A web firewall stands before the API: $5 and $1 for each of its 4 rules a month, and $0.60 a million requests. */
   readonly hasFirewall: boolean;
   /** What is set apart of the functions that the account may run at once; cdk.json may say otherwise. Null: nothing. */
   readonly concurrency: Concurrency | null;
   readonly settings: Settings;
 }
+
+/** The most that Lambda gives a function. */
+const LAMBDA_MEMORY = 10_240;
 
 const STAGES: readonly Stage[] = [
   {
@@ -48,6 +53,9 @@ const STAGES: readonly Stage[] = [
     logRetention: RetentionDays.TWO_WEEKS,
     logLevel: 'DEBUG',
     monthlyBudget: 20,
+    // New accounts have a reduced quota of memory (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html):
+    // 3,008, says Lambda itself, in https://github.com/awslabs/genai-bedrock-agent-chatbot/issues/4 for example.
+    mostMemory: 3_008,
     hasFirewall: false,
     // A new account may run 10 functions at once.
     concurrency: null,
@@ -60,6 +68,7 @@ const STAGES: readonly Stage[] = [
     logRetention: RetentionDays.ONE_MONTH,
     logLevel: 'INFO',
     monthlyBudget: 50,
+    mostMemory: LAMBDA_MEMORY,
     hasFirewall: false,
     concurrency: { authorizer: 20, capture: 20, senders: 50, queries: 10, tests: 5 },
     settings: CLOUD_SETTINGS,
@@ -72,6 +81,7 @@ const STAGES: readonly Stage[] = [
     logRetention: RetentionDays.THREE_MONTHS,
     logLevel: 'INFO',
     monthlyBudget: 500,
+    mostMemory: LAMBDA_MEMORY,
     hasFirewall: true,
     // Some 700 of the 1,000 that a Region gives an account.
     concurrency: { authorizer: 80, capture: 100, senders: 400, queries: 50, tests: 10 },

@@ -91,7 +91,7 @@ export class Functions extends Construct {
         architecture: isNative(spec) ? Architecture.X86_64 : Architecture.ARM_64,
         code: Code.fromAsset(folder(spec.name)),
         handler: 'index.handler',
-        memorySize: spec.memory,
+        memorySize: Math.min(spec.memory, stage.mostMemory),
         timeout: Duration.seconds(spec.timeout),
         ...(isNative(spec) ? { ephemeralStorageSize: Size.gibibytes(10) } : {}),
         ...(reserved === undefined ? {} : { reservedConcurrentExecutions: reserved }),

@@ -1,5 +1,5 @@
 import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
-import { contextOf, endedInput, imports, pictures } from '../../../infra/aws/runtime.ts';
+import { contextOf, endedInput, imports, ofMemory, pictures } from '../../../infra/aws/runtime.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 
@@ -56,6 +56,21 @@ describe('what EventBridge says of an execution that did not succeed', () => {
   test('of a machine that is not ours is an error', () => {
     expect(() => endedInput(event(arn('somebody-elses')))).toThrow("somebody-elses is none of the service's machines");
   });
+});
+
+test('a worker process has less where the function has less, and what was measured where nothing tells', () => {
+  const before = process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'];
+  const given = (memory: string) => {
+    process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] = memory;
+    return ofMemory(2_800, 4_096);
+  };
+  try {
+    expect([given('4096'), given('3008'), given('10240')]).toEqual([2_800, 2_056, 2_800]);
+    delete process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'];
+    expect(ofMemory(2_800, 4_096)).toBe(2_800);
+  } finally {
+    if (before !== undefined) process.env['AWS_LAMBDA_FUNCTION_MEMORY_SIZE'] = before;
+  }
 });
 
 describe('the context of a function', () => {

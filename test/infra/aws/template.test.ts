@@ -386,6 +386,13 @@ describe('the functions of a stage', () => {
     expect(apart(dev.service)).toEqual({});
   });
 
+  test('have no more memory in dev than a new account may give one, and elsewhere all that they are declared with', () => {
+    const memories = (resources: Resources) =>
+      ofType(resources, 'AWS::Lambda::Function').map(([, { Properties }]) => Properties['MemorySize']);
+    expect(memories(prod.service)).toEqual(FUNCTIONS.map(({ memory }) => memory));
+    expect(memories(dev.service)).toEqual(FUNCTIONS.map(({ memory }) => Math.min(memory, 3_008)));
+  });
+
   test('have just the variables that their ports read', () => {
     for (const { name, needs } of FUNCTIONS) {
       const { Variables } = functionNamed(name).Properties['Environment'] as { Variables: Record<string, unknown> };
