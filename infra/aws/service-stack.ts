@@ -76,7 +76,7 @@ export class ServiceStack extends Stack {
       eventBus,
       machines,
       inboxStream: stream.arn,
-      mailIdentities: mailFrom === null ? [] : this.identitiesOf(mailFrom),
+      mailResources: mailFrom === null ? [] : this.mailResourcesOf(mailFrom),
       concurrency: concurrencyOf(options, stage),
       folder,
     });
@@ -123,10 +123,15 @@ export class ServiceStack extends Stack {
       });
     }
   }
-  /** Returns the ARNs under which SES may know a sender: by its address, and by the domain of that. */
-  private identitiesOf(sender: string): string[] {
-    return [sender, sender.slice(sender.lastIndexOf('@') + 1)].map((resourceName) =>
-      this.formatArn({ service: 'ses', resource: 'identity', resourceName }),
+  /**
+   * Returns the ARNs that whoever sends mail must be allowed: those under which SES may know the sender, by its address and
+   * by the domain of that, and the configuration set that it may have by default, as SES's own first steps set it up
+   * (https://github.com/medplum/medplum/pull/10102).
+   */
+  private mailResourcesOf(sender: string): string[] {
+    const identities = [sender, sender.slice(sender.lastIndexOf('@') + 1)].map((name) => ['identity', name] as const);
+    return [...identities, ['configuration-set', '*'] as const].map(([resource, resourceName]) =>
+      this.formatArn({ service: 'ses', resource, resourceName }),
     );
   }
 }

@@ -32,8 +32,8 @@ interface FunctionsProps {
   readonly eventBus: string;
   /** ARN of the delivery stream of the inbox. */
   readonly inboxStream: string;
-  /** ARNs of what SES knows as the sender of mail; none: no mail is sent. */
-  readonly mailIdentities: readonly string[];
+  /** ARNs of what sends mail in SES; none: no mail is sent. */
+  readonly mailResources: readonly string[];
   /** ARNs of the state machines, by name. */
   readonly machines: Readonly<Record<MachineName, string>>;
   readonly concurrency: Concurrency | null;
@@ -205,7 +205,7 @@ const answers = (workGroup: string) => ({
 });
 
 const WILDCARDS =
-  'Log streams, indexes of the table, objects of a bucket, executions of a machine and X-Ray have no names beforehand.';
+  'Log streams, indexes of the table, objects of a bucket, executions of a machine, configuration sets and X-Ray have no names beforehand.';
 
 function known<T>(map: Map<string, T>, key: string, make: () => T): T {
   const found = map.get(key) ?? make();
@@ -261,7 +261,7 @@ function statementsOf(
   need: StepNeed,
   spec: LambdaSpec,
   partition: string,
-  { data, machines, eventBus, inboxStream, mailIdentities }: FunctionsProps,
+  { data, machines, eventBus, inboxStream, mailResources }: FunctionsProps,
 ): PolicyStatement[] {
   const kind = kindOf(spec);
   const { uses = {} } = spec;
@@ -304,7 +304,7 @@ function statementsOf(
     imports: [],
     pictures: [],
     events: [allow(['events:PutEvents'], [eventBus])],
-    mail: mailIdentities.length === 0 ? [] : [allow(['ses:SendEmail'], mailIdentities)],
+    mail: mailResources.length === 0 ? [] : [allow(['ses:SendEmail'], mailResources)],
     warehouse: [],
     lakeWorker: [],
     queryRunner: [],

@@ -566,12 +566,13 @@ describe('the functions of a stage', () => {
     ]);
   });
 
-  test('send mail only where messages are sent, from the sender of the stage alone', () => {
+  test('send mail only where messages are sent, from the sender of the stage alone, by whichever configuration set it has', () => {
     const mailing = ofType(prod.service, 'AWS::IAM::Policy').flatMap(([, { Properties }]) => {
       const { Statement } = Properties['PolicyDocument'] as { Statement: Statement[] };
       return rightsOf('', Statement).filter((right) => right.startsWith('ses:'));
     });
     expect(mailing.map((right) => right.replace(/ses:<AWS::Region>:<AWS::AccountId>:/, ''))).toEqual([
+      'ses:SendEmail arn:<AWS::Partition>:configuration-set/*',
       'ses:SendEmail arn:<AWS::Partition>:identity/analytics@mail.example.com',
       'ses:SendEmail arn:<AWS::Partition>:identity/mail.example.com',
     ]);
