@@ -47,7 +47,12 @@ export interface LandingReport {
   }[];
   readonly projects: readonly ProjectLanding[];
   /** Projects that could not land for another reason, which wait too. */
-  readonly failures: readonly { readonly projectId: number; readonly reason: string }[];
+  readonly failures: readonly {
+    readonly projectId: number;
+    readonly reason: string;
+    /** From the arrival of its oldest request to now, in milliseconds. */
+    readonly delayMs: number;
+  }[];
 }
 
 interface LandingOptions {
@@ -90,13 +95,14 @@ export async function land(
   }
   const projects: ProjectLanding[] = [];
   const waiting = new Set<number>();
-  const failures: { projectId: number; reason: string }[] = [];
+  const failures: LandingReport['failures'][number][] = [];
   for (const [projectId, requests] of byProject) {
     try {
       projects.push(await landProject(context, projectId, requests, options));
     } catch (error) {
       waiting.add(projectId);
-      if (!(error instanceof ImportUnderWay)) failures.push({ projectId, reason: messageOf(error) });
+      if (!(error instanceof ImportUnderWay))
+        failures.push({ projectId, reason: messageOf(error), delayMs: delayOf(context, requests) });
     }
   }
   return {
@@ -125,13 +131,12 @@ async function landProject(
   const refused: Partial<Record<EventRefusal, number>> = {};
   const refuse = (reason: EventRefusal): void => void (refused[reason] = (refused[reason] ?? 0) + 1);
   let late = 0;
-  const oldest = requests.reduce((least, { receivedAt }) => Math.min(least, receivedAt), Number.POSITIVE_INFINITY);
   const landing = (counts: { landed: number; known: number }): ProjectLanding => ({
     projectId,
     ...counts,
     late,
     refused,
-    delayMs: Math.max(0, context.clock() - oldest),
+    delayMs: delayOf(context, requests),
   });
   const work = async (lease: Lease): Promise<ProjectLanding> => {
     const before = () => filesSince(context.table, projectId, 'events', context.clock() - ATTEMPTS_MS);
@@ -159,6 +164,12 @@ async function landProject(
     if (error instanceof ProjectGone) return landing({ landed: 0, known: 0 });
     throw error;
   }
+}
+
+/** Returns the time from the arrival of the oldest request to now, in milliseconds. */
+function delayOf({ clock }: Pick<Landing, 'clock'>, requests: readonly CapturedRequest[]): number {
+  const oldest = requests.reduce((least, { receivedAt }) => Math.min(least, receivedAt), Number.POSITIVE_INFINITY);
+  return Math.max(0, clock() - oldest);
 }
 
 /** The events of a request that was found readable when it was accepted. */

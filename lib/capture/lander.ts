@@ -68,8 +68,10 @@ export class Lander {
       log.error('captured events are damaged', { segment: name, bytes: damaged });
       await inbox.setAside(name);
     }
-    for (const { projectId, reason } of report.failures)
+    for (const { projectId, reason, delayMs } of report.failures) {
       log.error('captured events could not land', { project: projectId, reason });
+      metrics.record({ LandingDelay: delayMs / SECOND_MS });
+    }
     for (const { projectId, landed, known, late, refused, delayMs } of report.projects) {
       log.info('captured events landed', { project: projectId, landed, known, refused, delay_ms: delayMs });
       metrics.record({ EventsLanded: landed, EventsKnown: known, LandingDelay: delayMs / SECOND_MS });

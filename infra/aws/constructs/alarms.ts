@@ -80,7 +80,7 @@ const rules = (
     threshold: 1,
   },
   'Events land late': {
-    says: 'Events that SDKs sent came into the lake more than ten minutes after they were acknowledged.',
+    says: 'Events that SDKs sent came into the lake more than ten minutes after they were acknowledged, or still cannot.',
     metric: own('LandingDelay', 'Maximum', FIVE_MINUTES),
     threshold: 600,
   },

@@ -21,7 +21,7 @@ export const METRICS = {
   EventsKnown: 'Count',
   /** What waits in the inbox when a landing begins. */
   InboxBytes: 'Bytes',
-  /** From the arrival of the oldest captured event of a landing to its being in the lake. */
+  /** From the arrival of the oldest captured event of a landing to its being in the lake; of one that fails, to now. */
   LandingDelay: 'Seconds',
   /** The wait of the oldest due job, as each tick finds it; 0 when none is due. */
   OldestDueJob: 'Seconds',

@@ -8,7 +8,7 @@ import { underLease } from '../../../lib/lake/lease.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import type { CapturedRequest, Inbox } from '../../../lib/ports/inbox/inbox.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../lib/ports/units.ts';
 import { WorkerLost } from '../../../lib/workers/pool.ts';
 import { inLake } from '../../support/capture.ts';
 import { START } from '../../support/context.ts';
@@ -182,7 +182,7 @@ test('a project that an import holds waits, and no other with it', async () => {
   expect(await inbox.segments()).toEqual([]);
 });
 
-test('a project that cannot land for another reason waits too, and the log of the service says why', async () => {
+test('a project that cannot land for another reason waits too: the log says why, and the delay that it is there', async () => {
   const { context, inbox, send } = await world();
   await send([{ event: 'held' }]);
   await send([{ event: 'free' }], { projectId: OTHER });
@@ -194,10 +194,15 @@ test('a project that cannot land for another reason waits too, and the log of th
       await take(file, path);
     },
   };
-  expect(await landerOf({ ...context, lake }, inbox).pass()).toBe(1);
+  context.clock.advance(HOUR_MS);
+  const measures: object[] = [];
+  const metrics = { record: (numbers: object) => void measures.push(numbers) };
+  expect(await landerOf({ ...context, lake, metrics }, inbox).pass()).toBe(1);
   expect(context.lines.filter(({ level }) => level === 'ERROR')).toMatchObject([
     { message: 'captured events could not land', fields: { project: PROJECT, reason: 'no way in' } },
   ]);
+  // Whoever watches how late events land sees it too, though nothing of the project lands.
+  expect(measures.filter((one) => !('EventsLanded' in one))).toEqual([{ LandingDelay: HOUR_MS / SECOND_MS }]);
   expect(await landerOf(context, inbox).pass()).toBe(1);
   expect(await inbox.segments()).toEqual([]);
 });
