@@ -119,6 +119,14 @@ export class Api extends Construct {
         accessLogFormat: AccessLogFormat.custom(JSON.stringify(ACCESS_LOG)),
       },
     });
+    // API Gateway writes what goes wrong to a group of this name, which it would make by itself, to be kept for good.
+    // https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-logging.html
+    const executionLog = new LogGroup(this, 'ExecutionLog', {
+      logGroupName: `API-Gateway-Execution-Logs_${api.restApiId}/${stage.name}`,
+      retention: stage.logRetention,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    api.deploymentStage.node.addDependency(executionLog);
     for (const found of called.values()) {
       found.addPermission('Api', {
         principal: new ServicePrincipal('apigateway.amazonaws.com'),

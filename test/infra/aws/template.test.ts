@@ -20,6 +20,7 @@ import { ROOT } from '../../support/source.ts';
 interface Resource {
   readonly Type: string;
   readonly Properties: Record<string, unknown>;
+  readonly DependsOn?: readonly string[];
   readonly DeletionPolicy?: string;
   readonly UpdateReplacePolicy?: string;
 }
@@ -219,6 +220,19 @@ describe('the API of a stage', () => {
         from: expect.stringMatching(/^<WorkflowsEnded\w+\.Arn>$/),
       },
     ]);
+  });
+
+  test('keeps what API Gateway logs by itself as long as all else, and not for good, which is what it does unasked', () => {
+    const [[, stage] = []] = ofType(dev.service, 'AWS::ApiGateway::Stage');
+    const named = ofType(dev.service, 'AWS::Logs::LogGroup').filter(
+      ([, { Properties }]) => 'LogGroupName' in Properties,
+    );
+    const [[api] = ['']] = ofType(dev.service, 'AWS::ApiGateway::RestApi');
+    expect(named.map(([, { Properties }]) => flat(Properties['LogGroupName']))).toEqual([
+      `API-Gateway-Execution-Logs_<${api}>/dev`,
+    ]);
+    // Before the stage is there, which would make it.
+    expect(stage?.DependsOn).toContain(named[0]?.[0]);
   });
 
   test('is throttled, traced and logged, without what may be secret', () => {
