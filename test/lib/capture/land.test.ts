@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { type LandingSegment, land } from '../../../lib/capture/land.ts';
 import { Lander } from '../../../lib/capture/lander.ts';
+import { allFiles } from '../../../lib/lake/catalog.ts';
 import { underLease } from '../../../lib/lake/lease.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import type { CapturedRequest, Inbox } from '../../../lib/ports/inbox/inbox.ts';
@@ -205,6 +206,22 @@ test('a project that cannot land for another reason waits too: the log says why,
   expect(measures.filter((one) => !('EventsLanded' in one))).toEqual([{ LandingDelay: HOUR_MS / SECOND_MS }]);
   expect(await landerOf(context, inbox).pass()).toBe(1);
   expect(await inbox.segments()).toEqual([]);
+});
+
+test('files of the lake that a restored table does not know are imported, and add nothing where it knows them', async () => {
+  const { context, lander, send } = await world();
+  await send([{ event: 'a', properties: { $browser: 'Firefox', n: 1 } }, { event: 'b' }]);
+  await lander.pass();
+  const [file] = await allFiles(context.table, PROJECT, 'events');
+  const path = join(context.folder, 'of-the-lake.parquet');
+  await context.lake.save(file?.path ?? '', path);
+  const restored = await importContext();
+  // As docs/operations.md says it, "Back to an earlier state".
+  const mapping = { columns: { timestamp: 'timestamp_us' } };
+  expect(await run(restored, path, { mapping })).toMatchObject({ added: 2, known: 0 });
+  for (const column of ['uuid', 'event', 'timestamp_us', 'properties'])
+    expect(await inLake(restored, PROJECT, column)).toEqual(await inLake(context, PROJECT, column));
+  expect(await run(context, path, { mapping })).toMatchObject({ added: 0, known: 2 });
 });
 
 test('events of a project that was deleted meanwhile are dropped', async () => {
