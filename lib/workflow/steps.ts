@@ -101,10 +101,10 @@ export const STEPS = {
   },
   // It waits at most 50 s for a webhook.
   'send-notice': { timeout: 60, memory: 512, needs: ['vault', 'outbound', 'events'] },
-  // It waits for its turn and for an answer.
-  'check-alert': { timeout: 300, memory: 512, needs: ['answers'] },
+  // It waits for an answer, at most 5 minutes with its turn, and is told then that the query takes too long.
+  'check-alert': { timeout: 360, memory: 512, needs: ['answers'] },
   // As many answers as a dashboard has insights; what was answered is kept, so a repetition goes on from there.
-  'compose-subscription': { timeout: 300, memory: 512, needs: ['answers', 'pictures'] },
+  'compose-subscription': { timeout: 900, memory: 512, needs: ['answers', 'pictures'] },
   // It waits at most 50 s for a webhook, or for a mail server, after half a minute at most for pictures.
   'send-message': { timeout: 90, memory: 512, needs: ['vault', 'outbound', 'mail', 'pictures'] },
   'execution-ended': SETTLES,

@@ -2,10 +2,12 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import aslValidator from 'asl-validator';
+import { BACKGROUND_MS } from '../../lib/insights/answering/pooled-answerer.ts';
+import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { MACHINES } from '../../lib/workflow/definitions/index.ts';
 import type { Skipped } from '../../lib/workflow/messages.ts';
 import { readDefinition, type Task as TaskState } from '../../lib/workflow/states-language.ts';
-import { STEPS } from '../../lib/workflow/steps.ts';
+import { STEPS, type StepRow } from '../../lib/workflow/steps.ts';
 import type { ExecutionStatus, Json, MachineName } from '../../lib/workflow/workflow.ts';
 import { named, type Task, world } from '../support/engine-world.ts';
 
@@ -49,6 +51,16 @@ test('every step has its function, and is called by a machine, or at the end of 
   const called = Object.keys(STEPS).filter((step) => JSON.stringify(MACHINES).includes(`\${${step}}`));
   expect([...called, 'execution-ended'].toSorted()).toEqual(Object.keys(STEPS).toSorted());
   expect(files.toSorted()).toEqual(Object.keys(STEPS).toSorted());
+});
+
+test('a step that waits for an answer outlives the longest one, and so hears that the query takes too long', () => {
+  const waiting = Object.entries<StepRow>(STEPS).filter(([, { needs }]) => needs.includes('answers'));
+  expect(waiting.map(([name]) => name)).toEqual(['check-alert', 'compose-subscription']);
+  for (const [name, { timeout }] of waiting) {
+    // What it does before and after, and the start of its function.
+    const isEnough = timeout * SECOND_MS >= BACKGROUND_MS + MINUTE_MS;
+    expect({ name, isEnough }).toEqual({ name, isEnough: true });
+  }
 });
 
 /** Runs one execution over the tasks to its end. */
