@@ -10,7 +10,7 @@ import type { Adder, Lease, Publishing } from '../lease.ts';
 import { openPersonStates } from '../persons/states.ts';
 import { publish } from '../publish.ts';
 import type { Model } from '../schema.ts';
-import { allForgotten } from './forgotten.ts';
+import { forgottenAmong } from './forgotten.ts';
 import { LONGEST_ROW, type Overlapping, type StagedRow, type Staging, stagedLine } from './staging.ts';
 import type { UuidLists } from './uuid-lists.ts';
 
@@ -130,11 +130,10 @@ export class BatchWriter {
   async #publish(lease: Lease, file: string): Promise<void> {
     const { context, staging, arrived } = this.#options;
     const before = await this.#options.before();
-    const [forgotten, learned] = await Promise.all([
-      allForgotten(context.table, lease.projectId),
-      learnedProperties(context.table, lease.projectId),
-    ]);
-    const batch = await staging.load(file, this.#overlapping(before), forgotten);
+    const learned = await learnedProperties(context.table, lease.projectId);
+    const batch = await staging.load(file, this.#overlapping(before), (hashes) =>
+      forgottenAmong(context.table, lease.projectId, hashes),
+    );
     await rm(file);
     this.#known += batch.known;
     if (batch.rows === 0) return;

@@ -40,9 +40,27 @@ export const forgottenOf = (distinctId: string, at: number): Forgotten => ({
   at,
 });
 
-/** Returns all that is forgotten of a project. */
-export const allForgotten = (table: Table, projectId: number): Promise<readonly Forgotten[]> =>
-  listAll(table, ranges.forgotten(projectId));
+/** So many that are forgotten are read at once, and so many hashes are asked for one by one at most. */
+const FEW = 1_000;
+const MANY = 20_000;
+
+/**
+ * Returns what is forgotten of a project, at least where it has one of these hashes. A project may forget many more than
+ * it hears of at a time: then only these are read.
+ */
+export async function forgottenAmong(
+  table: Table,
+  projectId: number,
+  hashes: () => Promise<readonly string[]>,
+): Promise<readonly Forgotten[]> {
+  const range = ranges.forgotten(projectId);
+  const { items, cursor } = await table.list(range, { limit: FEW });
+  if (cursor === undefined) return items;
+  const sought = await hashes();
+  if (sought.length > MANY) return listAll(table, range);
+  const found = await table.many(sought.map((sha256) => keys.forgotten(projectId, sha256)));
+  return found.filter((one) => one !== undefined);
+}
 
 /** Puts them into a table `forgotten`: `sha256`, and `at_us`, microseconds since 1970. They may be many: rows are joined to it. */
 export async function makeForgottenTable(connection: DuckDBConnection, forgotten: readonly Forgotten[]): Promise<void> {

@@ -97,9 +97,12 @@ interface Overlap {
 /** Finds files that may hold staged events, of which all have timestamps in a range (milliseconds, inclusive). */
 export type Overlapping = (min: number, max: number, connection: DuckDBConnection) => Promise<Overlap>;
 
+/** Finds what is forgotten, at least of those whose hashes are staged. */
+type ForgottenAmong = (hashes: () => Promise<readonly string[]>) => Promise<readonly Forgotten[]>;
+
 export interface Staging {
-  /** Takes a staging file in and drops what is known, and what is `forgotten`. */
-  load(file: string, lake: Overlapping, forgotten: readonly Forgotten[]): Promise<StagedBatch>;
+  /** Takes a staging file in and drops what is known, and what is forgotten. */
+  load(file: string, lake: Overlapping, forgottenAmong: ForgottenAmong): Promise<StagedBatch>;
   /**
    * Writes the batch as Parquet: a file of events, and one of what becomes of persons, for each day of arrival.
    * `refused`: changes of persons that are not made.
@@ -131,13 +134,13 @@ export async function openStaging(
   await connection.run('CREATE TABLE seen (file INTEGER, first UUID)');
 
   return {
-    load: async (file, lake, forgotten) => {
+    load: async (file, lake, forgottenAmong) => {
       // Not emptied but made anew: of rows that are removed DuckDB keeps the long texts.
       await connection.run(`CREATE OR REPLACE TABLE staged (${columns.join(', ')})`);
       await connection.run(`INSERT INTO staged SELECT * REPLACE (
           ${['event', 'distinct_id', 'elements_chain'].map(unescaped).join(', ')}) FROM ${stagingFile(file)}`);
       await numberEqualLines(connection);
-      const dropped = await dropForgotten(connection, forgotten);
+      const dropped = await dropForgotten(connection, forgottenAmong);
       const known = (await dropKnown(connection, lake, same)) + dropped;
       const [rows = 0, personChanges = 0] = await numbers(connection, 'SELECT count(*), count(person) FROM staged');
       return { rows, known, personChanges };
@@ -186,7 +189,11 @@ async function numberEqualLines(connection: DuckDBConnection): Promise<void> {
 }
 
 /** Returns how many events it drops. */
-async function dropForgotten(connection: DuckDBConnection, forgotten: readonly Forgotten[]): Promise<number> {
+async function dropForgotten(connection: DuckDBConnection, forgottenAmong: ForgottenAmong): Promise<number> {
+  const forgotten = await forgottenAmong(async () => {
+    const hashes = await connection.runAndReadAll('SELECT DISTINCT sha256(distinct_id) FROM staged');
+    return hashes.getRows().map(([sha256]) => String(sha256));
+  });
   if (forgotten.length === 0) return 0;
   await makeForgottenTable(connection, forgotten);
   const isTheirs = isForgotten('timestamp_us');
