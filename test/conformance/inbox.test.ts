@@ -199,6 +199,29 @@ describe('an inbox in a folder', () => {
     expect(await idsIn(await openInbox(folder))).toEqual(['a', 'b']);
   });
 
+  test('keeps all that was set aside, also what was before a restart', async () => {
+    const folder = temporaryFolder();
+    for (const id of ['a', 'b']) {
+      const inbox = await openInbox(folder);
+      await inbox.append(request(id));
+      for (const { name } of await inbox.segments()) await inbox.setAside(name);
+      await inbox.close();
+    }
+    expect(readdirSync(join(folder, 'damaged'))).toHaveLength(2);
+  });
+
+  test('looks once at each segment that waits', async () => {
+    const inbox = await openInbox(temporaryFolder());
+    await inbox.append(request('a'));
+    const before = await inbox.segments();
+    await inbox.append(request('b'));
+    const calls: string[] = [];
+    const { stop } = await watchFileCalls((name) => void calls.push(name));
+    expect(await inbox.segments()).toEqual([before[0], expect.objectContaining({ bytes: before[0]?.bytes })]);
+    stop();
+    expect(calls.filter((name) => name === 'stat')).toHaveLength(1);
+  });
+
   test('brings requests that wait together to the disk together', async () => {
     const inbox = await openInbox(temporaryFolder());
     let calls = 0;

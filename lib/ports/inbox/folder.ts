@@ -34,8 +34,10 @@ interface OpenSegment {
 export async function folderInbox(folder: string): Promise<Inbox> {
   await mkdir(folder, { recursive: true });
   await syncPath(folder);
-  const names = (await readdir(folder)).filter((name) => SEGMENT.test(name));
-  return new FolderInbox(folder, Math.max(0, ...names.map((name) => Number.parseInt(name, 10))));
+  // Those that were set aside keep their numbers, too: another one of such a name would take their place.
+  const aside = await readdir(join(folder, DAMAGED)).catch(() => []);
+  const names = [...(await readdir(folder)), ...aside].filter((name) => SEGMENT.test(name));
+  return new FolderInbox(folder, Number.parseInt(names.toSorted(compareText).at(-1) ?? '0', 10));
 }
 
 /** Returns what is damaged in the inbox of a folder, by the path below it; others may use it meanwhile. */
@@ -68,6 +70,8 @@ class FolderInbox implements Inbox {
   #waiting: Waiting[] = [];
   /** What is appended to; undefined: the next write begins a segment. */
   #open: OpenSegment | undefined;
+  /** The bytes of the segments that were listed last, which have ended: very many may wait. */
+  #listed: ReadonlyMap<string, number> = new Map();
   /** Writes, and what ends a segment, one after the other. Never rejects. */
   #turn: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -99,10 +103,12 @@ class FolderInbox implements Inbox {
     );
     const names = (await turn).filter((name) => SEGMENT.test(name));
     const found = names.toSorted(compareText).map(async (name): Promise<Segment[]> => {
-      const about = await stat(join(this.#folder, name)).catch(() => undefined);
-      return about === undefined ? [] : [{ name, bytes: about.size }];
+      const bytes = this.#listed.get(name) ?? (await stat(join(this.#folder, name)).catch(() => undefined))?.size;
+      return bytes === undefined ? [] : [{ name, bytes }];
     });
-    return (await Promise.all(found)).flat();
+    const segments = (await Promise.all(found)).flat();
+    this.#listed = new Map(segments.map(({ name, bytes }) => [name, bytes]));
+    return segments;
   }
 
   read(segment: string): ReturnType<Inbox['read']> {
