@@ -109,6 +109,7 @@ export const allFiles = (table: Table, projectId: number, model: Model): Promise
 export function rowsWithin(files: readonly LakeFile[], from: number, to: number): number {
   let rows = 0;
   for (const file of files) {
+    if (file.max_arrival < from || file.min_arrival >= to) continue;
     const midnight = Math.floor(file.min_arrival / DAY_MS) * DAY_MS;
     const isWithin = file.min_arrival >= from && file.max_arrival < to;
     const isWhole = (hour: number): boolean =>

@@ -18,6 +18,7 @@ export function amountIn(files: readonly LakeFile[], range: ArrivalRange) {
 }
 
 function rowsIn(file: LakeFile, { from, to }: ArrivalRange): number {
+  if (file.max_arrival < from || file.min_arrival >= to) return 0;
   const midnight = alignDown(file.min_arrival, 'day');
   let found = 0;
   for (const [hour, rows] of fromJsonText(file.hours).entries()) {

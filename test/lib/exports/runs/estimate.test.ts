@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { amountIn, laterArrivals, scanOf } from '../../../../lib/exports/runs/estimate.ts';
 import { BATCH_SIZE } from '../../../../lib/exports/runs/plan.ts';
-import { isTouched, type LakeFile } from '../../../../lib/lake/catalog.ts';
+import { isTouched, type LakeFile, rowsWithin } from '../../../../lib/lake/catalog.ts';
 import { FREQUENCIES, intervalsBetween, LENGTH } from '../../../../lib/lake/intervals.ts';
 import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
 import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
@@ -52,6 +52,25 @@ test('ranges that follow one another hold together what the whole holds', () => 
       expect(Math.abs(a.bytes + b.bytes - whole.bytes)).toBeLessThanOrEqual(2);
     }),
   );
+});
+
+test('files that are apart from a range are not looked into', () => {
+  const apart = (from: number): LakeFile => ({
+    path: 'file.parquet',
+    rows: 1,
+    bytes: 1,
+    min_arrival: from,
+    max_arrival: from + HOUR_MS,
+    min_timestamp: from,
+    max_timestamp: from + HOUR_MS,
+    // A batch asks about each of its intervals: to read this of every file each time takes seconds.
+    get hours(): never {
+      throw new Error('looked into');
+    },
+  });
+  const all = [apart(0), apart(3 * DAY_MS)];
+  expect(amountIn(all, { from: DAY_MS, to: 2 * DAY_MS })).toEqual({ rows: 0, bytes: 0 });
+  expect(rowsWithin(all, DAY_MS, 2 * DAY_MS)).toBe(0);
 });
 
 test('a range around everything holds every row and every byte', () => {
