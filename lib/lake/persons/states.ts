@@ -1,7 +1,8 @@
 /**
  * Where the states of a project's persons are, for the next import: a snapshot of all of them in buckets, and the
- * change rows since. The snapshot only saves reading; it is made again when the changes exceed a tenth of it. Whoever
- * holds the project's lease may use it, and nobody else.
+ * change rows since. The snapshot only saves reading; it is made again when the changes exceed a tenth of it. Until then
+ * many files of changes become one, so that what is written grows with the changes, not with the persons that there are.
+ * Whoever holds the project's lease may use it, and nobody else.
  */
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -40,11 +41,15 @@ interface Snapshot {
   readonly rows: number;
   /** Each bucket's file, by its number. */
   readonly buckets: Readonly<Record<string, Bucket>>;
+  /** The newest of the changes that were published since, up to then (milliseconds), in one file. */
+  readonly recent: (Bucket & { readonly at: number }) | null;
 }
 
 /** The snapshot as stored. */
-interface PersonsStateItem extends Item, Omit<Snapshot, 'buckets'> {
+interface PersonsStateItem extends Item, Omit<Snapshot, 'buckets' | 'recent'> {
   readonly buckets: JsonText<Snapshot['buckets']>;
+  /** Absent: there is none. */
+  readonly recent?: JsonText<Snapshot['recent']>;
 }
 
 type Bucket = Stored & Pick<LakeFile, 'rows'>;
@@ -66,19 +71,20 @@ export async function openPersonStates(
   const { projectId } = lease;
   let snapshot = snapshotOf(await table.get(keys.personsState(projectId)));
   let changes: LakeFile[] = [];
-  let newest = snapshot.at;
+  const heldUpTo = (): number => snapshot.recent?.at ?? snapshot.at;
+  let newest = heldUpTo();
 
   const add = (files: readonly LakeFile[]): void => {
-    const later = files.filter((file) => publishedAt(file) > snapshot.at);
+    const later = files.filter((file) => publishedAt(file) > heldUpTo());
     changes = [...changes, ...later];
     newest = Math.max(newest, ...later.map(publishedAt));
   };
   add(await allFiles(table, projectId, 'persons'));
 
-  const isTime = (): boolean => {
-    const rows = changes.reduce((sum, file) => sum + file.rows, 0);
-    return (rows > FEW.rows && rows > snapshot.rows * TENTH) || changes.length > FEW.files;
-  };
+  const changed = (): readonly Bucket[] => [...(snapshot.recent === null ? [] : [snapshot.recent]), ...changes];
+  const changedRows = (): number => changed().reduce((sum, file) => sum + file.rows, 0);
+  const areMany = (): boolean => changedRows() > snapshot.rows * TENTH;
+  const isTime = (): boolean => (changedRows() > FEW.rows && areMany()) || changes.length > FEW.files;
 
   const local = (files: readonly Stored[]): Promise<string[]> => intactCopies(lake, isIntact, files, folder);
 
@@ -89,16 +95,29 @@ export async function openPersonStates(
     const connection = await database.connect();
     const numbers = async (sql: string): Promise<number[]> =>
       (await connection.runAndReadAll(sql)).getRows().map(([value]) => Number(value));
+    const put = async (name: string, rowsOf: string, mean: number): Promise<Bucket> => {
+      lease.signal.throwIfAborted();
+      const path = `${personStates(projectId)}at=${newest}/${name}.parquet`;
+      const file = join(scratch, 'states.parquet');
+      await connection.run(`COPY (${rowsOf} ORDER BY distinct_id) TO ${literal(file)} (${fileForm(mean)})`);
+      const [rows = 0] = await numbers(`SELECT count(*) FROM ${parquet([file])}`);
+      const { size: bytes } = await stat(file);
+      const sha256 = await digestOf(file);
+      await lake.take(file, path);
+      return { path, rows, bytes, sha256 };
+    };
     try {
       await mkdir(scratch, { recursive: true });
       await connection.run(`CREATE OR REPLACE TABLE person_renewed AS
-        SELECT *, ${BUCKET} AS bucket FROM ${parquet(await local(changes))}
+        SELECT *, ${BUCKET} AS bucket FROM ${parquet(await local(changed()))}
         QUALIFY ${NEWEST} ORDER BY bucket, distinct_id`);
       const [mean = 0] = await numbers(`SELECT ${meanBytes('persons')} FROM person_renewed`);
+      if (!areMany())
+        return {
+          ...snapshot,
+          recent: { at: newest, ...(await put('recent', `SELECT ${columns} FROM person_renewed`, mean)) },
+        };
       for (const bucket of await numbers('SELECT DISTINCT bucket FROM person_renewed ORDER BY ALL')) {
-        lease.signal.throwIfAborted();
-        const path = `${personStates(projectId)}at=${newest}/bucket=${String(bucket).padStart(2, '0')}/0.parquet`;
-        const file = join(scratch, `bucket-${bucket}.parquet`);
         const sources = [
           `SELECT ${columns} FROM person_renewed WHERE bucket = ${bucket}`,
           ...(await local([buckets[bucket] ?? []].flat())).map(
@@ -106,13 +125,8 @@ export async function openPersonStates(
               WHERE distinct_id NOT IN (SELECT distinct_id FROM person_renewed WHERE bucket = ${bucket})`,
           ),
         ];
-        const all = sources.join(' UNION ALL ');
-        await connection.run(`COPY (${all} ORDER BY distinct_id) TO ${literal(file)} (${fileForm(mean)})`);
-        const [rows = 0] = await numbers(`SELECT count(*) FROM ${parquet([file])}`);
-        const { size: bytes } = await stat(file);
-        const sha256 = await digestOf(file);
-        await lake.take(file, path);
-        buckets[bucket] = { path, rows, bytes, sha256 };
+        const name = `bucket=${String(bucket).padStart(2, '0')}/0`;
+        buckets[bucket] = await put(name, sources.join(' UNION ALL '), mean);
       }
     } finally {
       await connection.run('DROP TABLE IF EXISTS person_renewed');
@@ -120,16 +134,16 @@ export async function openPersonStates(
       await rm(scratch, { recursive: true, force: true });
     }
     const rows = Object.values(buckets).reduce((sum, bucket) => sum + bucket.rows, 0);
-    return { at: newest, rows, buckets };
+    return { at: newest, rows, buckets, recent: null };
   };
 
   /** Removes what no snapshot names: of the one before, and of any that was not finished. */
   const sweep = async (): Promise<void> => {
-    const named = new Set(Object.values(snapshot.buckets).map(({ path }) => path));
+    const named = new Set(filesOf(snapshot).map(({ path }) => path));
     for await (const { path } of lake.list(personStates(projectId))) {
       const at = Number(/\/at=(\d+)\//.exec(path)?.[1]);
       // What is later than this snapshot is of a later holder of the lease.
-      if (at <= snapshot.at && !named.has(path)) await lake.remove(path);
+      if (at <= heldUpTo() && !named.has(path)) await lake.remove(path);
     }
   };
 
@@ -137,13 +151,14 @@ export async function openPersonStates(
     newest: () => newest,
     files: (numbers) => {
       const buckets = Object.entries(snapshot.buckets).filter(([n]) => numbers?.includes(Number(n)) ?? true);
-      return local([...buckets.map(([, bucket]) => bucket), ...changes]);
+      return local([...buckets.map(([, bucket]) => bucket), ...changed()]);
     },
     add: (files) => add(files.filter(({ model }) => model === 'persons')),
     renew: async (database) => {
       if (!isTime()) return;
       const made = await write(database);
-      const item = { ...keys.personsState(projectId), ...made, buckets: toJsonText(made.buckets) };
+      const texts = { buckets: toJsonText(made.buckets), recent: toJsonText(made.recent) };
+      const item = { ...keys.personsState(projectId), ...made, ...texts };
       await writeUnderLease(context, lease, [{ put: item }]);
       snapshot = made;
       changes = [];
@@ -154,10 +169,20 @@ export async function openPersonStates(
 
 /** Returns the files of a project's snapshot, as the table names them now. */
 export async function snapshotFiles(table: Table, projectId: number): Promise<Stored[]> {
-  return Object.values(snapshotOf(await table.get(keys.personsState(projectId))).buckets);
+  return filesOf(snapshotOf(await table.get(keys.personsState(projectId))));
 }
+
+const filesOf = ({ buckets, recent }: Snapshot): Stored[] => [
+  ...Object.values(buckets),
+  ...(recent === null ? [] : [recent]),
+];
 
 const snapshotOf = (item: PersonsStateItem | undefined): Snapshot =>
   item === undefined
-    ? { at: -1, rows: 0, buckets: {} }
-    : { at: item.at, rows: item.rows, buckets: fromJsonText(item.buckets) };
+    ? { at: -1, rows: 0, buckets: {}, recent: null }
+    : {
+        at: item.at,
+        rows: item.rows,
+        buckets: fromJsonText(item.buckets),
+        recent: item.recent === undefined ? null : fromJsonText(item.recent),
+      };

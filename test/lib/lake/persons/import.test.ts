@@ -194,6 +194,24 @@ describe('the snapshot', () => {
     expect(await pathsIn(context)).toEqual(namedIn(state));
   });
 
+  test('stays as it is while few of many change, in however many files', async () => {
+    const context = await importContext();
+    const many = Array.from({ length: 60 }, (_, n) => year(0).map((line) => line.replaceAll('user-', `user-${n}-`)));
+    await importLines(context, many.flat());
+    const { rows, ...before } = (await context.table.get(keys.personsState(PROJECT))) as Item;
+    expect(rows).toBe(420);
+    const few = (from: number) => Array.from({ length: 40 }, (_, day) => set(from + day, { few: day }, 'user-3-3'));
+    for (const from of [40, 80]) await importLines(context, few(from));
+    const state = await context.table.get(keys.personsState(PROJECT));
+    expect(namedIn(state)).toEqual(namedIn(before as Item));
+    const recent = JSON.parse(String(state?.['recent'])) as { readonly path: string };
+    expect(recent).toMatchObject({ rows: 1 });
+    expect(await pathsIn(context)).toEqual([...namedIn(state), recent.path].toSorted(compareText));
+    expect(await statesIn(context)).toMatchObject({
+      'user-3-3': [expect.anything(), expect.stringContaining('"few":39'), false],
+    });
+  });
+
   test('may be cut off by a death at any of its steps', async () => {
     const whole = await importContext();
     const file = fileIn(whole, 'events.jsonl', year(0).join('\n'));
