@@ -15,6 +15,9 @@ export interface NeededBackfill extends ArrivalRange {
   readonly name: string;
 }
 
+/** So many ranges are told at most, of all exports together, as long as each has one: they are kept with the import. */
+const MOST_RANGES = 200;
+
 interface ProjectPlace {
   readonly id: number;
   readonly organization_id: string;
@@ -32,8 +35,8 @@ export async function hasLiveExports(table: Table, project: ProjectPlace): Promi
 
 /**
  * Returns the exports of the project, each with those of these hours that its schedule has behind it: rows that came into
- * them since are delivered by a backfill only. To be read after the rows were committed: what an export plans from then
- * on sees them.
+ * them since are delivered by a backfill only. Where they are very many, those that lie nearest are told as one. To be
+ * read after the rows were committed: what an export plans from then on sees them.
  */
 export async function neededBackfills(
   table: Table,
@@ -48,8 +51,20 @@ export async function neededBackfills(
     if (item === undefined) return [];
     const { next, active } = planOf(item);
     const end = Math.max(next, ...active.map(({ to }) => to));
-    return hours[model]
-      .filter(({ from }) => from < end)
-      .map(({ from, to }) => ({ export: id, name, from, to: Math.min(to, end) }));
+    const passed = hours[model].filter(({ from }) => from < end);
+    const most = Math.max(1, Math.floor(MOST_RANGES / exports.length));
+    return joined(passed, most).map(({ from, to }) => ({ export: id, name, from, to: Math.min(to, end) }));
   });
+}
+
+/** Returns ranges that come in order, so many at most: cut where they lie furthest apart. */
+function joined(ranges: readonly ArrivalRange[], most: number): readonly ArrivalRange[] {
+  if (ranges.length <= most) return ranges;
+  const gaps = ranges.slice(1).map(({ from }, n) => ({ before: n + 1, length: from - (ranges[n]?.to ?? 0) }));
+  const cuts = gaps.toSorted((a, b) => b.length - a.length).slice(0, most - 1);
+  const firsts = [0, ...cuts.map(({ before }) => before).toSorted((a, b) => a - b)];
+  return firsts.map((first, n) => ({
+    from: ranges[first]?.from ?? 0,
+    to: ranges[(firsts[n + 1] ?? ranges.length) - 1]?.to ?? 0,
+  }));
 }

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { wireInstant } from '../../../lib/http/instant.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import type { Imports } from '../../../lib/imports/imports.ts';
 import { type ImportTask, runImport } from '../../../lib/imports/run.ts';
@@ -9,9 +10,10 @@ import { ImportRunner } from '../../../lib/imports/runner.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import { ImportUnderWay } from '../../../lib/lake/lease.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
-import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { removeLeftovers } from '../../../lib/purge/leftovers.ts';
 import { temporaryFolder, testContext } from '../../support/context.ts';
+import { byProject, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
 
 const MIB = 1024 * 1024;
@@ -341,6 +343,41 @@ describe('an import that is under way', () => {
     context.clock.advance(MINUTE_MS);
     await pass();
     expect(await read(id)).toMatchObject({ state: 'failed', error: expect.stringContaining('made a mistake') });
+  });
+
+  test('ends, and tells what to backfill, though its events lie in very many hours apart', async () => {
+    const { service, context, call, upload, read, runner } = await world();
+    const exported = await newExport(service, { interval: 'hour' }, byProject(service));
+    const id = await upload('events.jsonl', line(1));
+    await call('POST', `${id}/start/`, {});
+    // Four years in which every other hour has events, but for one week.
+    const week = 7 * 24;
+    const hours = Array.from({ length: 2 * 365 * 24 }, (_, n) => {
+      const from = context.clock() - (2 * n + (n < 1_000 ? 1 : week)) * HOUR_MS;
+      return { from: from - HOUR_MS, to: from };
+    }).toReversed();
+    const sparse = runner(async () => ({
+      files: [],
+      events: hours.length,
+      added: hours.length,
+      known: 0,
+      bad: 0,
+      persons: { read: 0, rows: 0, refused: 0 },
+      rejected: [],
+      rejectedBytes: 0,
+      arrival: null,
+      hours: { events: hours, persons: [] },
+    }));
+    await sparse.pass();
+    await sparse.idle();
+    const ended = await read(id);
+    expect(ended).toMatchObject({ state: 'completed', error: null });
+    const ranges = ended['backfills'] as { export: string; start: string; end: string }[];
+    expect(ranges).toHaveLength(200);
+    expect(ranges[0]).toMatchObject({ export: exported, start: wireInstant(hours[0]?.from ?? 0) });
+    expect(ranges.at(-1)?.end).toBe(wireInstant(hours.at(-1)?.to ?? 0));
+    // The week is in none of them.
+    expect(ranges.map(({ start }) => start)).toContain(wireInstant(context.clock() - 2_000 * HOUR_MS));
   });
 
   test('may be started again when it has failed, for a day', async () => {
