@@ -12,6 +12,8 @@ export interface ImportTask {
   readonly id: string;
   readonly bytes: number;
   readonly options: ReadingOptions;
+  /** It was begun before: some of it may be in the lake. */
+  readonly isAgain: boolean;
 }
 
 export interface ImportResult extends ImportReport {
@@ -44,6 +46,7 @@ export async function runImport(
     );
     const report = await importEvents(context, {
       ...options,
+      isAgain: task.isAgain,
       projectId,
       files: [path],
       rejectedFolder: join(folder, 'rejected'),

@@ -128,7 +128,7 @@ export class ImportRunner {
 
   async #run(item: ImportItem, stop: AbortController): Promise<void> {
     const { table, run, log } = this.#options;
-    const { project_id, id, bytes, organization_id } = item;
+    const { project_id, id, bytes, organization_id, started_at } = item;
     const options: ReadingOptions = item.options === null ? { mapping: {} } : fromJsonText(item.options);
     const about: RunAbout = {
       organization: organization_id,
@@ -140,7 +140,7 @@ export class ImportRunner {
       },
     };
     try {
-      const result = await run({ project_id, id, bytes, options }, about);
+      const result = await run({ project_id, id, bytes, options, isAgain: started_at !== null }, about);
       const project = { id: project_id, organization_id };
       const backfills = await neededBackfills(table, project, result.hours);
       await this.#end(item, 'completed', { ...resultFields(result), backfills: toJsonText(backfills) });

@@ -14,18 +14,20 @@ interface AddingOptions {
   readonly same?: SameEvents;
   /** Tell which of those files may hold what. Default: each is looked into. */
   readonly lists?: UuidLists | undefined;
+  /** What is known may be of an earlier attempt. */
+  readonly isAgain?: boolean;
 }
 
 /** Returns what `work` does with a writer of batches and the writer's folder, which is gone then. */
 export async function adding<T>(
   context: Writing,
   adder: Adder,
-  { before, arrived, same, lists }: AddingOptions,
+  { before, arrived, same, lists, isAgain }: AddingOptions,
   work: (batches: BatchWriter, folder: string) => Promise<T>,
 ): Promise<T> {
   return context.databases.use(async (job) => {
     const { folder } = job;
-    const staging = await openStaging(job, adder.projectId, same);
+    const staging = await openStaging(job, adder.projectId, same, isAgain);
     const batches = new BatchWriter({ context, adder, staging, before, arrived, lists, folder });
     try {
       return await work(batches, folder);

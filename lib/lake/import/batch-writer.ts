@@ -11,7 +11,7 @@ import { openPersonStates } from '../persons/states.ts';
 import { publish } from '../publish.ts';
 import type { Model } from '../schema.ts';
 import { forgottenAmong } from './forgotten.ts';
-import { LONGEST_ROW, type Overlapping, type StagedRow, type Staging, stagedLine } from './staging.ts';
+import { type KnownHour, LONGEST_ROW, type Overlapping, type StagedRow, type Staging, stagedLine } from './staging.ts';
 import type { UuidLists } from './uuid-lists.ts';
 
 /** A batch: this many rows, or bytes while it is staged, or milliseconds of reading, or what its rows weigh. */
@@ -53,6 +53,7 @@ export class BatchWriter {
   readonly #copies: string;
   readonly #published: PublishedFile[] = [];
   #known = 0;
+  readonly #knownHours: KnownHour[] = [];
   #refused = 0;
   #underWay: Promise<void> = Promise.resolve();
   /** Rows of the batch that is filled, which are not on disk yet. */
@@ -89,10 +90,12 @@ export class BatchWriter {
   }
 
   /** Sees all batches through. `known`: events that the lake had, `refused`: changes of persons that were not made. */
-  async end(): Promise<{ published: readonly PublishedFile[]; known: number; refused: number }> {
+  async end() {
     await this.#cut();
     await this.#underWay;
-    return { published: this.#published, known: this.#known, refused: this.#refused };
+    const published: readonly PublishedFile[] = this.#published;
+    const knownHours: readonly KnownHour[] = this.#knownHours;
+    return { published, known: this.#known, knownHours, refused: this.#refused };
   }
 
   /** Waits for a batch that is on its way, and starts none. Never throws. */
@@ -136,6 +139,7 @@ export class BatchWriter {
     );
     await rm(file);
     this.#known += batch.known;
+    this.#knownHours.push(...batch.knownHours);
     if (batch.rows === 0) return;
     const persons =
       batch.personChanges === 0 ? undefined : await openPersonStates(context, lease, this.#copies, isIntact);

@@ -29,6 +29,7 @@ import { adding } from './adding.ts';
 import { type BatchWriter, ofModel } from './batch-writer.ts';
 import { type Bookmark, bookmarkOf, type FileRead, keepBookmark, type RestartPlace } from './bookmark.ts';
 import { type Rejected, type RejectedLine, rejectedLines } from './rejected.ts';
+import type { KnownHour } from './staging.ts';
 
 /** A file that is brought to this machine when it is its turn, and removed when it was read. */
 export interface FetchedFile {
@@ -54,6 +55,8 @@ export interface ImportOptions extends Pick<LinesOptions, 'onlyEnded'> {
   readonly pageViews?: PageViews | undefined;
   /** Default: `then` for history, `now` for all else. */
   readonly arrived?: 'now' | 'then';
+  /** An attempt before this one may have added some of it: `hours` has the hours of what is known, too. */
+  readonly isAgain?: boolean;
   /** Records that are bad are copied to a file in here, which is made when there is one. */
   readonly rejectedFolder: string;
   readonly onProgress?: (progress: ImportProgress) => void;
@@ -137,8 +140,8 @@ export async function importEvents(context: Writing, options: ImportOptions): Pr
   const sizes = await sizesOf(options.files);
   const work = async (adder: Adder): Promise<ImportReport> => {
     const before = () => allFiles(context.table, projectId, 'events');
-    const { arrived = 'auto' } = options;
-    return adding(context, adder, { before, arrived }, async (batches, folder) => {
+    const { arrived = 'auto', isAgain = false } = options;
+    return adding(context, adder, { before, arrived, isAgain }, async (batches, folder) => {
       const files: FileReport[] = [];
       const rejected: RejectedLine[] = [];
       const reads: FileRead[] = [];
@@ -167,7 +170,7 @@ export async function importEvents(context: Writing, options: ImportOptions): Pr
         if (name !== path) await rm(path, { force: true });
         else if (read !== undefined) reads.push(read);
       }
-      const { published, known, refused } = await batches.end();
+      const { published, known, knownHours, refused } = await batches.end();
       for (const read of reads) await keepBookmark(context, projectId, read);
       const rowsOf = (model: Model): number => ofModel(published, model).reduce((rows, file) => rows + file.rows, 0);
       return {
@@ -179,7 +182,13 @@ export async function importEvents(context: Writing, options: ImportOptions): Pr
         bad: sum(files, 'bad'),
         rejected,
         arrival: arrivalOf(ofModel(published, 'events')),
-        hours: { events: hoursOf(ofModel(published, 'events')), persons: hoursOf(ofModel(published, 'persons')) },
+        hours: {
+          events: hoursOf(ofModel(published, 'events'), knownHours),
+          persons: hoursOf(
+            ofModel(published, 'persons'),
+            knownHours.filter(({ ofPersons }) => ofPersons),
+          ),
+        },
       };
     });
   };
@@ -334,14 +343,14 @@ function arrivalOf(files: readonly LakeFile[]): ArrivalRange | null {
   };
 }
 
-/** The hours that hold rows of these files, neighbours joined. */
-function hoursOf(files: readonly LakeFile[]): ArrivalRange[] {
+/** These hours, and those that hold rows of these files, neighbours joined. */
+function hoursOf(files: readonly LakeFile[], known: readonly KnownHour[]): ArrivalRange[] {
   const starts = files.flatMap((file) => {
     const midnight = Math.floor(file.min_arrival / (24 * HOUR_MS)) * 24 * HOUR_MS;
     return fromJsonText(file.hours).flatMap((rows, hour) => (rows > 0 ? [midnight + hour * HOUR_MS] : []));
   });
   const found: { from: number; to: number }[] = [];
-  for (const from of [...new Set(starts)].toSorted((a, b) => a - b)) {
+  for (const from of [...new Set([...starts, ...known.map(({ hour }) => hour * HOUR_MS)])].toSorted((a, b) => a - b)) {
     const last = found.at(-1);
     if (last?.to === from) last.to = from + HOUR_MS;
     else found.push({ from, to: from + HOUR_MS });

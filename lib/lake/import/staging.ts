@@ -65,11 +65,20 @@ const unescaped = (column: string): string =>
 const NTH_UUID = `regexp_replace(sha256(concat(first, ' ', n)),
   '^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$', '\\1-\\2-8\\3-a\\4-\\5')`;
 
+/** An hour, counted from 1970, in which events arrived that are known. */
+export interface KnownHour {
+  readonly hour: number;
+  /** Whether one of them changes a person. */
+  readonly ofPersons: boolean;
+}
+
 /** What is in the staging table, after known rows were dropped. */
 interface StagedBatch {
   readonly rows: number;
   /** How many events were dropped: they are in the lake, or were in this batch before. */
   readonly known: number;
+  /** In which hours those that are in the lake arrived, if that is asked for. */
+  readonly knownHours: readonly KnownHour[];
   /** How many of the rows change a person. */
   readonly personChanges: number;
 }
@@ -123,11 +132,15 @@ export interface SameEvents {
 /** Of imports: what is imported carries the timestamp that was stored. */
 const SAME_RECORDS: SameEvents = { columns: ['uuid', 'timestamp_us'], withinMs: 0 };
 
-/** Staging for one import into one project, as long as its job lasts. `same`: by default as imports tell events apart. */
+/**
+ * Staging for one import into one project, as long as its job lasts. `same`: by default as imports tell events apart.
+ * `isAgain`: what is known may be of an earlier attempt, so it tells when that arrived.
+ */
 export async function openStaging(
   { database, connection, folder }: DatabaseJob,
   projectId: number,
   same: SameEvents = SAME_RECORDS,
+  isAgain = false,
 ): Promise<Staging> {
   const columns = Object.entries(STAGED).map(([name, type]) => `${name} ${type}`);
   // What earlier batches held of the file that goes on in the next one: a row for each line.
@@ -141,9 +154,9 @@ export async function openStaging(
           ${['event', 'distinct_id', 'elements_chain'].map(unescaped).join(', ')}) FROM ${stagingFile(file)}`);
       await numberEqualLines(connection);
       const dropped = await dropForgotten(connection, forgottenAmong);
-      const known = (await dropKnown(connection, lake, same)) + dropped;
+      const { known, knownHours } = await dropKnown(connection, lake, same, isAgain);
       const [rows = 0, personChanges = 0] = await numbers(connection, 'SELECT count(*), count(person) FROM staged');
-      return { rows, known, personChanges };
+      return { rows, known: known + dropped, knownHours, personChanges };
     },
 
     write: async ({ at, historyEnd, folder: target, lake, persons, learned, signal }) => {
@@ -203,12 +216,17 @@ async function dropForgotten(connection: DuckDBConnection, forgottenAmong: Forgo
   return events;
 }
 
-async function dropKnown(connection: DuckDBConnection, lake: Overlapping, same: SameEvents): Promise<number> {
+async function dropKnown(
+  connection: DuckDBConnection,
+  lake: Overlapping,
+  same: SameEvents,
+  isAgain: boolean,
+): Promise<Pick<StagedBatch, 'known' | 'knownHours'>> {
   const [min, max] = await numbers(
     connection,
     'SELECT min(timestamp_us), max(timestamp_us) FROM staged WHERE event IS NOT NULL',
   );
-  if (min === undefined || max === undefined) return 0;
+  if (min === undefined || max === undefined) return { known: 0, knownHours: [] };
   const [again] = await numbers(
     connection,
     `DELETE FROM staged WHERE row IN (
@@ -218,15 +236,21 @@ async function dropKnown(connection: DuckDBConnection, lake: Overlapping, same: 
   const [from, to] = [Math.floor(min / 1000) - same.withinMs, Math.floor(max / 1000) + same.withinMs];
   const { paths, rows } = await lake(from, to, connection);
   const within = same.withinMs * 1000;
-  if (paths.length === 0) return again ?? 0;
-  const [there] = await numbers(
-    connection,
-    `DELETE FROM staged WHERE row IN (
-      SELECT s.row FROM ${rows} s JOIN ${parquet(paths)} f USING (${same.columns.join(', ')})
+  if (paths.length === 0) return { known: again ?? 0, knownHours: [] };
+  const both = `${rows} s JOIN ${parquet(paths)} f USING (${same.columns.join(', ')})
       WHERE f.timestamp_us BETWEEN ${min - within} AND ${max + within}
-        AND abs(f.timestamp_us - s.timestamp_us) <= ${within})`,
-  );
-  return (again ?? 0) + (there ?? 0);
+        AND abs(f.timestamp_us - s.timestamp_us) <= ${within}`;
+  const hours = isAgain
+    ? await connection.runAndReadAll(
+        `SELECT f.inserted_us // 3600000000, bool_or(s.person IS NOT NULL) FROM ${both} GROUP BY ALL`,
+      )
+    : undefined;
+  const knownHours = (hours?.getRows() ?? []).map(([hour, ofPersons]) => ({
+    hour: Number(hour),
+    ofPersons: ofPersons === true,
+  }));
+  const [there] = await numbers(connection, `DELETE FROM staged WHERE row IN (SELECT s.row FROM ${both})`);
+  return { known: (again ?? 0) + (there ?? 0), knownHours };
 }
 
 /** The first row's numbers; without those that are null. For DELETE, how many rows it removed. */

@@ -269,8 +269,10 @@ describe('an import by request', () => {
 
 describe('an import that is under way', () => {
   test('is gone on with by the next service, and adds nothing twice', async () => {
-    const { context, files, call, upload, read, pass, runner, rows } = await world();
-    const id = await upload('events.jsonl', `${line(1)}${line(2)}`);
+    const { context, service, files, call, upload, read, pass, runner, rows } = await world();
+    const exported = await newExport(service, { interval: 'hour' }, byProject(service));
+    const old = { timestamp: '2025-05-17T10:05:00Z' };
+    const id = await upload('events.jsonl', `${line(1, old)}${line(2, old)}`);
     await call('POST', `${id}/start/`, {});
     // It dies when all is in the lake, before anybody has noted it.
     const imported = Promise.withResolvers<void>();
@@ -283,8 +285,19 @@ describe('an import that is under way', () => {
     await imported.promise;
     expect(await read(id)).toMatchObject({ state: 'running', attempts: 1 });
     await pass();
-    expect(await read(id)).toMatchObject({ state: 'completed', attempts: 2, added: 0, known: 2 });
+    expect(await read(id)).toMatchObject({
+      state: 'completed',
+      attempts: 2,
+      added: 0,
+      known: 2,
+      backfills: [{ export: exported, start: '2025-05-17T10:00:00Z', end: '2025-05-17T11:00:00Z' }],
+    });
     expect(await rows()).toBe(2);
+    // Whoever sends the file once more has added nothing.
+    const again = await upload('events.jsonl', `${line(1, old)}${line(2, old)}`);
+    await call('POST', `${again}/start/`, {});
+    await pass();
+    expect(await read(again)).toMatchObject({ state: 'completed', known: 2, backfills: [] });
   });
 
   test('is stopped by a cancel, and what was uploaded goes', async () => {
