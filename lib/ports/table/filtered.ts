@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { positionOf, toCursor } from './cursor.ts';
 import type { Entry, Item, Key, Listed, Page, Range, Table } from './table.ts';
 
@@ -14,6 +15,7 @@ export interface WholeLists<T extends Item> {
 /**
  * Returns lists of whole items, of the index of keys too, that hold only those for which `isAsked` is true. A list
  * reads on until it has enough of them, or has looked at `most`: then it is short, and its cursor goes on from there.
+ * Between two pages others have their turn.
  */
 export function filtered<T extends Item>(
   table: Table,
@@ -36,7 +38,7 @@ export function filtered<T extends Item>(
         left -= listed.items.length;
         size = PAGE_SIZE;
         after = listed.cursor;
-      } while (items.length < limit && after !== undefined && left > 0);
+      } while (items.length < limit && after !== undefined && left > 0 && (await turn(true)));
       const last = items[limit - 1];
       const hasMore = last !== undefined && (items.length > limit || after !== undefined);
       const cursor = hasMore ? toCursor(range, positionOf(range, last)) : items.length < limit ? after : undefined;
