@@ -5,7 +5,7 @@ import type { Context } from '../../ports/context.ts';
 import { isObject } from '../../ports/raw-number.ts';
 import { Recent } from '../../ports/recent.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
-import { listAll } from '../../ports/table/list-all.ts';
+import { pagesOf } from '../../ports/table/list-all.ts';
 import type { Item, Op } from '../../ports/table/table.ts';
 import { DAY_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Answer } from '../kinds/kind.ts';
@@ -74,6 +74,8 @@ const KEPT_MS = 7 * DAY_MS;
 /** A project has about so many in the table; after so many more the oldest go. */
 const MAX_STORED = 1_000;
 const SWEEP_EVERY = 100;
+/** So many are read at once then: each may have `storedCharacters`, of which only its place and time are held. */
+const SWEPT_AT_ONCE = 50;
 
 export interface AnswerCache {
   /** Returns the answers of these keys, in their order. One read, of those that are not in memory. */
@@ -92,8 +94,10 @@ export function answerCache(
 
   /** Removes the oldest answers of a project beyond those that it may have. */
   const sweep = async (project: number): Promise<void> => {
-    const items = await listAll(table, ranges.answersOf(project));
-    const old = items.toSorted((a, b) => b.at - a.at).slice(MAX_STORED);
+    const places: Pick<AnswerItem, 'pk' | 'sk' | 'at'>[] = [];
+    for await (const items of pagesOf(table, ranges.answersOf(project), SWEPT_AT_ONCE))
+      places.push(...items.map(({ pk, sk, at }) => ({ pk, sk, at })));
+    const old = places.toSorted((a, b) => b.at - a.at).slice(MAX_STORED);
     if (old.length > 0)
       await table.write(
         old.map(({ pk, sk }): Op => ({ remove: { pk, sk } })),
