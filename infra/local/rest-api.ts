@@ -8,19 +8,21 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult, APIGatewayRequestAuth
 import findMyWay from 'find-my-way';
 import { type GatewayResponse, type GatewayResponseType, gatewayResponse } from '../../lib/http/gateway-responses.ts';
 import { headerOf } from '../../lib/http/header.ts';
+import { networkOf } from '../../lib/http/network.ts';
 import { loggedPath } from '../../lib/http/route.ts';
 import { traceOf } from '../../lib/http/trace.ts';
 import { Failure, type FailureKind, messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
+import { type BodyLimits, bodyRoom, type HeldBody } from './body-room.ts';
 import type { Probes } from './probes.ts';
 import { readBody } from './request-body.ts';
 import type { SdkEndpoint } from './sdk-endpoint.ts';
 import { addressOf } from './sender-address.ts';
 import { type RateLimit, tokenBucket } from './token-bucket.ts';
 
-/** API Gateway's own limits, which decide before a function's do. */
+/** API Gateway's own limits, which decide before a function's do, and those of one process that serves all. */
 export interface GatewayLimits {
   /** Time for a function to answer: 29 s. */
   readonly timeoutMs: number;
@@ -30,13 +32,26 @@ export interface GatewayLimits {
   readonly headerBytes: number;
   /** Longest ARN of a method, which holds the path: 1,600 bytes. */
   readonly arnBytes: number;
+  /** Bodies of requests with a key, by its user. */
+  readonly bodies: BodyLimits;
+  /** Bodies of requests that need none, by address: a password at most. */
+  readonly publicBodies: BodyLimits;
+  /** A connection on which no byte moves for so long is closed: an answer that nobody takes would stay in memory. */
+  readonly idleMs: number;
 }
+
+const MEGABYTE = 1024 * 1024;
+/** As much as a function takes of a body that it reads. */
+const PUBLIC_BODY_BYTES = MEGABYTE;
 
 const LIMITS: GatewayLimits = {
   timeoutMs: 29 * SECOND_MS,
-  payloadBytes: 10 * 1024 * 1024,
+  payloadBytes: 10 * MEGABYTE,
   headerBytes: 10_240,
   arnBytes: 1_600,
+  bodies: { each: 60 * MEGABYTE, all: 120 * MEGABYTE, spare: 40 * MEGABYTE },
+  publicBodies: { each: 2 * PUBLIC_BODY_BYTES, all: 20 * PUBLIC_BODY_BYTES, spare: 0 },
+  idleMs: 2 * MINUTE_MS,
 };
 
 /** What is served: as a stage of a REST API has it. */
@@ -118,6 +133,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   const limits = { ...LIMITS, ...options.limits };
   const isLetThrough = rateLimit === null ? () => true : tokenBucket(rateLimit);
   const authorized = authorizerCache(api.authorizer, options.clock);
+  const [room, publicRoom] = [bodyRoom(limits.bodies), bodyRoom(limits.publicBodies)];
   const prefix = api.prefixed ? `/${api.stage}` : '';
   const gatewayAnswer = (type: GatewayResponseType, about?: Readonly<Record<string, string>>): Responded => ({
     result: answered(api.responses[type], about),
@@ -147,10 +163,11 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
 
     const { template, params } = found;
     const query = target.slice(whole.length + 1);
-    const parts = { requestId, method, path, prefix, template, params, query, sourceIp: addressOf(request, proxies) };
+    const sourceIp = addressOf(request, proxies);
+    const parts = { requestId, method, path, prefix, template, params, query, sourceIp };
     const event = proxyEvent(request, api, parts);
-    const { isPublic, call, function: name } = api.methodOf(method, template);
-    if (!isPublic) {
+    const called = api.methodOf(method, template);
+    if (!called.isPublic) {
       const header = headerOf(event.headers, 'authorization');
       if (header === undefined || header === '') return gatewayAnswer('UNAUTHORIZED');
       try {
@@ -166,9 +183,27 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
       }
     }
 
+    const { authorizer: caller } = event.requestContext;
+    const held = called.isPublic ? publicRoom(networkOf(sourceIp)) : room(caller?.['principalId']);
+    try {
+      return await answerOf(called, request, event, held, callerLeft);
+    } finally {
+      held.giveBack();
+    }
+  }
+
+  /** Reads the body of a request into its event, and calls the function. */
+  async function answerOf(
+    { isPublic, call, function: name }: Method,
+    request: IncomingMessage,
+    event: APIGatewayProxyEvent,
+    held: HeldBody,
+    callerLeft: AbortController,
+  ): Promise<Responded> {
     if (hasBody(request)) {
-      const body = await readBody(request, limits.payloadBytes);
-      if (body === undefined) return gatewayAnswer('REQUEST_TOO_LARGE');
+      const most = isPublic ? Math.min(PUBLIC_BODY_BYTES, limits.payloadBytes) : limits.payloadBytes;
+      const body = await readBody(request, most, held.take);
+      if (body === undefined) return held.isFull() ? NO_ROOM : gatewayAnswer('REQUEST_TOO_LARGE');
       if (body.length > 0) {
         event.isBase64Encoded = api.isBinary || !isUtf8(body);
         event.body = body.toString(event.isBase64Encoded ? 'base64' : 'utf8');
@@ -182,7 +217,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
       return gatewayAnswer('INTEGRATION_TIMEOUT');
     } catch (error) {
       if (error instanceof PayloadTooLarge) return gatewayAnswer('REQUEST_TOO_LARGE');
-      log.error('a function failed', { function: name, request_id: requestId, error });
+      log.error('a function failed', { function: name, request_id: event.requestContext.requestId, error });
       return gatewayAnswer('INTEGRATION_FAILURE');
     }
   }
@@ -245,6 +280,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     void serve(request, response);
   };
   server
+    .setTimeout(limits.idleMs)
     .on('request', listener)
     .on('checkExpectation', listener)
     .on('clientError', (error, socket) => refuseUnreadable(error, socket as Socket, log));
@@ -438,10 +474,12 @@ function answered(
   return { statusCode: status, headers: { ...headers, 'Content-Type': 'application/json' }, body };
 }
 
-const failure = (kind: FailureKind, detail?: string): Responded => ({
-  result: answered(gatewayResponse(kind, detail === undefined ? {} : { detail })),
+const failure = (kind: FailureKind, detail?: string, headers?: Record<string, string>): Responded => ({
+  result: answered(gatewayResponse(kind, { ...(detail && { detail }), ...(headers && { headers }) })),
   isLogged: false,
 });
+
+const NO_ROOM = failure('unavailable', 'Too many large requests are coming in.', { 'Retry-After': '5' });
 
 function send(response: ServerResponse, result: APIGatewayProxyResult, requestId: string): void {
   response.statusCode = result.statusCode;

@@ -9,6 +9,7 @@ import {
   tooManyAnswer,
 } from '../../lib/capture/answers.ts';
 import { networkOf } from '../../lib/http/network.ts';
+import { type BodyLimits, bodyRoom } from './body-room.ts';
 import { drain, readBody } from './request-body.ts';
 import { addressOf } from './sender-address.ts';
 import { type RateLimit, tokenBuckets } from './token-bucket.ts';
@@ -27,8 +28,8 @@ export interface SdkLimits {
   readonly ofAddress: RateLimit | null;
   /** Of one project: events. Null: any number. */
   readonly ofProject: RateLimit | null;
-  /** Bytes of bodies that are held at a time: of one address, and of all. */
-  readonly bodies: { readonly each: number; readonly all: number };
+  /** Of one address, and of all. */
+  readonly bodies: BodyLimits;
 }
 
 const MEGABYTE = 1024 * 1024;
@@ -39,12 +40,12 @@ const MAX_BODY_BYTES = 20 * MEGABYTE;
 /**
  * An address may send a tenth of what the gateway lets through of all. A project may send half of the 20,000 events a
  * second that two cores are to land, for a minute at once: more only makes the inbox grow. Bodies: three of the largest of
- * one address, six in all.
+ * one address, six in all, and two more beside them.
  */
 export const SDK_LIMITS: SdkLimits = {
   ofAddress: { rate: 1_000, burst: 2_000 },
   ofProject: { rate: 10_000, burst: 600_000 },
-  bodies: { each: 3 * MAX_BODY_BYTES, all: 6 * MAX_BODY_BYTES },
+  bodies: { each: 3 * MAX_BODY_BYTES, all: 6 * MAX_BODY_BYTES, spare: 2 * MAX_BODY_BYTES },
 };
 
 export interface SdkEndpointOptions {
@@ -93,37 +94,5 @@ export function sdkEndpoint({ context, limits, proxies }: SdkEndpointOptions): S
         held.giveBack();
       }
     },
-  };
-}
-
-interface HeldBody {
-  /** Returns whether there is room for so many bytes more, and takes it then. */
-  readonly take: (bytes: number) => boolean;
-  readonly isFull: () => boolean;
-  readonly giveBack: () => void;
-}
-
-/** The memory for bodies of requests. */
-function bodyRoom({ each, all }: SdkLimits['bodies']): (owner: string) => HeldBody {
-  const owners = new Map<string, number>();
-  let sum = 0;
-  return (owner) => {
-    let [held, isFull] = [0, false];
-    const change = (bytes: number): void => {
-      const owned = (owners.get(owner) ?? 0) + bytes;
-      if (owned === 0) owners.delete(owner);
-      else owners.set(owner, owned);
-      held += bytes;
-      sum += bytes;
-    };
-    return {
-      take: (bytes) => {
-        isFull ||= sum + bytes > all || (owners.get(owner) ?? 0) + bytes > each;
-        if (!isFull) change(bytes);
-        return !isFull;
-      },
-      isFull: () => isFull,
-      giveBack: () => change(-held),
-    };
   };
 }

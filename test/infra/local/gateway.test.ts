@@ -1,6 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { startGateway } from '../../../infra/local/gateway.ts';
 import { probesOf } from '../../../infra/local/probes.ts';
@@ -310,6 +311,49 @@ describe('bodies', () => {
     expect(await send(`{"name":"${'x'.repeat(2_000)}"}`)).toMatchObject({ status: 413 });
   });
 
+  test('of strangers have a room of their own: who fills it keeps out bodies of strangers, and nothing else', async () => {
+    const publicBodies = { each: 1_000, all: 1_000, spare: 0 };
+    const service = await testService(testContext(), { limits: { publicBodies } });
+    const { hostname, port } = new URL(service.address);
+    const slow = connect(Number(port), hostname);
+    slow.write(`${get('/', ['Content-Length: 1000'])}${'x'.repeat(900)}`);
+    // Whose answer comes after these bytes.
+    expect((await service.call('POST', '/api/organizations/', { body: { name: 'x'.repeat(60) } })).status).toBe(201);
+    const stranger = () => raw(service.address, `${get('/', ['Content-Length: 200'])}${'x'.repeat(200)}`);
+    const refused = await stranger();
+    expect(refused).toMatchObject({ status: 503, head: expect.stringContaining('Retry-After: 5') });
+    expect(JSON.parse(refused.body)).toEqual({
+      type: 'server_error',
+      code: 'service_unavailable',
+      detail: 'Too many large requests are coming in.',
+      attr: null,
+    });
+    expect((await service.call('GET', '/', { key: null })).status).toBe(200);
+    slow.resume().write('x'.repeat(100));
+    await once(slow, 'close');
+    expect((await stranger()).status).toBe(200);
+  });
+
+  test('of strangers have 1 MiB at most, of callers as much as the gateway takes', async () => {
+    const service = await testService(testContext());
+    const body = 'x'.repeat(1024 * 1024 + 1);
+    const reply = await service.call('POST', `/shared/${'x'.repeat(30)}`, { key: null, body });
+    expect(reply).toMatchObject({ status: 413, body: { code: 'request_too_large' } });
+  });
+
+  test('of a caller who fills their room are refused, and not those of another', async () => {
+    const bodies = { each: 1_000, all: 10_000, spare: 0 };
+    const service = await testService(testContext(), { limits: { bodies } });
+    const large = { body: { name: 'Large', more: 'x'.repeat(1_000) } };
+    expect(await service.call('POST', '/api/organizations/', large)).toMatchObject({ status: 503 });
+    const other = await service.newKey(await service.newUser(), { scopes: ['*'] });
+    const small = { body: { name: 'Small' }, key: other };
+    expect(await service.call('POST', '/api/organizations/', small)).toMatchObject({ status: 201 });
+    expect(await service.call('POST', '/api/organizations/', { body: { name: 'Small' } })).toMatchObject({
+      status: 201,
+    });
+  });
+
   test('that are not UTF-8 are refused as what they are', async () => {
     const service = await testService(testContext());
     const reply = await fetch(`${service.address}/api/organizations/`, {
@@ -385,6 +429,21 @@ describe('answers', () => {
     }
     expect(ports.size).toBe(1);
     agent.destroy();
+  });
+
+  test('that nobody takes end with their connection', async () => {
+    const service = await testService(testContext(), { limits: { idleMs: 50 } });
+    const { hostname, port } = new URL(service.address);
+    const accepted = Promise.withResolvers<Socket>();
+    const accept = (message: unknown): void => accepted.resolve((message as { socket: Socket }).socket);
+    subscribe('net.server.socket', accept);
+    const socket = connect(Number(port), hostname).pause();
+    // More than a system takes in for somebody who does not read.
+    socket.write('GET /api/schema/ HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(40));
+    const [hadError] = await once(await accepted.promise, 'close');
+    expect(hadError).toBe(false);
+    unsubscribe('net.server.socket', accept);
+    socket.destroy();
   });
 
   test('to HEAD have no body', async () => {
