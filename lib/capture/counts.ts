@@ -140,8 +140,10 @@ export class CaptureCounts {
   /** Tells the table if it was not told lately. Never throws. */
   async tellNowAndThen(): Promise<void> {
     const { clock, log } = this.#context;
-    if (clock() - this.#toldAt < TOLD_MS) return;
-    this.#toldAt = clock();
+    const now = clock();
+    // One of a later time was told before the clock was set back.
+    if (this.#toldAt <= now && now < this.#toldAt + TOLD_MS) return;
+    this.#toldAt = now;
     await this.tell().catch((error: unknown) => log.warning('counts were not told', { error }));
   }
 

@@ -18,17 +18,19 @@ export function projectTokens(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { believedMs }: { readonly believedMs: number },
 ): ProjectTokens {
-  const kept = new Map<string, { readonly until: number; readonly project: Promise<number | null> }>();
+  const kept = new Map<string, { readonly at: number; readonly project: Promise<number | null> }>();
   const look = async (token: string): Promise<number | null> =>
     (await table.get(keys.projectToken(token)))?.project_id ?? null;
   return {
     projectOf: (token) => {
       if (believedMs === 0) return look(token);
       const found = kept.get(token);
-      if (found !== undefined && found.until > clock()) return found.project;
+      const now = clock();
+      // One of a later time was kept before the clock was set back.
+      if (found !== undefined && found.at <= now && now < found.at + believedMs) return found.project;
       if (kept.size >= MAX_KEPT) kept.clear();
       const project = look(token);
-      kept.set(token, { until: clock() + believedMs, project });
+      kept.set(token, { at: now, project });
       // A failure is not an answer.
       project.catch(() => kept.delete(token));
       return project;
