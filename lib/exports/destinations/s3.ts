@@ -108,6 +108,9 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
     for (const key of ['aws_access_key_id', 'aws_secret_access_key'] as const) {
       if (!/^[\x21-\x7e]+$/.test(config[key])) refuseConfig(`${key} holds characters that no key has.`);
     }
+    if (config.endpoint_url && config.bucket_name.startsWith('arn:')) {
+      refuseConfig('bucket_name must be the name of the bucket, not an ARN, where there is an endpoint_url.');
+    }
     if (config.endpoint_url) checkUrl(config.endpoint_url, reach);
     if (longestNames(config).some((name) => Buffer.byteLength(name) > MAX_KEY_BYTES)) {
       refuseConfig(`prefix is too long: an object's whole name may have ${MAX_KEY_BYTES} bytes.`);

@@ -746,6 +746,11 @@ describe('a config', () => {
     ],
     ['an unknown format', { file_format: 'CSV' }, 'File format CSV is not supported'],
     ['unknown encryption', { encryption: 'rot13' }, "encryption must be one of ['AES256', 'aws:kms']"],
+    [
+      'an ARN at another server',
+      { bucket_name: 'arn:aws:s3:eu-central-1:123456789012:accesspoint/a', endpoint_url: 'https://s3.example.org' },
+      'bucket_name must be the name of the bucket, not an ARN, where there is an endpoint_url.',
+    ],
     ['a key of KMS alone', { kms_key_id: 'k' }, "kms_key_id is for encryption 'aws:kms' only."],
     ['a key of KMS for S3', { encryption: 'AES256', kms_key_id: 'k' }, "kms_key_id is for encryption 'aws:kms' only."],
     ['a region that would change the host', { region: 'example.com/#' }, 'region must be the name of a region'],
