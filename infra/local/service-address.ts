@@ -16,7 +16,13 @@ export async function serviceAddress(url: string | undefined, environment: NodeJ
   const { WORKSPACE_KEY: key } = environment;
   const { folder, host, port, settings } = choicesOf(environment);
   const own = settings.publicUrl ?? `http://${host}:${port}`;
-  if (key !== undefined && key.trim() !== '') return { url: url ?? own, key: key.trim() };
+  if (key !== undefined && key.trim() !== '') {
+    if (!/^[!-~]+$/.test(key.trim()))
+      throw new ServiceError(
+        'WORKSPACE_KEY is not a personal API key (phx_...): it holds a blank, or a letter that no key has.',
+      );
+    return { url: url ?? own, key: key.trim() };
+  }
   if (url !== undefined) throw new ServiceError(KEY_NEEDED);
   const first = await readFile(join(folder, 'first-key'), 'utf8').catch(() => '');
   if (first.trim() === '') throw new ServiceError(KEY_NEEDED);
