@@ -6,8 +6,8 @@ import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(rollPersonalApiKey, {
   read: ({ params, caller }, context) => readUserKeys(context, caller, params.id),
-  async run({ read, caller: { memberships }, activityOps }, context) {
-    const { item, value } = await rollKey(context, read, { activityOps, memberships });
+  async run({ read, ifMatch, caller: { memberships }, activityOps }, context) {
+    const { item, value } = await rollKey(context, read, { activityOps, memberships }, ifMatch);
     return new Answer(personalApiKeyObject(item, value), { version: item.ver });
   },
 });

@@ -292,13 +292,18 @@ export async function changeKey(
   }
 }
 
-/** Gives a key another value. The old one is void from now on; the gateway may remember it for a minute. */
+/**
+ * Gives a key another value. The old one is void from now on; the gateway may remember it for a minute. Throws a 412 when
+ * its version is none of `ifMatch`.
+ */
 export async function rollKey(
   { table, random, clock }: Pick<Context, 'table' | 'random' | 'clock'>,
   { user, maker, item }: UserKeys,
   activity: KeyActivity,
+  ifMatch?: readonly number[],
 ): Promise<{ item: PersonalApiKeyItem; value: string }> {
   refuseStronger(maker, item);
+  if (ifMatch !== undefined && !ifMatch.includes(item.ver)) fail('precondition_failed');
   const { value, ...stored } = newValue(random);
   const { pk, sk, id, ver } = item;
   const rolled = { ...item, ...stored, last_used_at: null, last_rolled_at: clock(), ver: ver + 1 };

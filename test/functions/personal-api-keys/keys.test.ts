@@ -287,6 +287,19 @@ test('a key that is rolled has another value and is else what it was; it may rol
   expect(await list(service)).toHaveLength(2);
 });
 
+test('a key that has changed since the version of If-Match is not rolled', async () => {
+  const { context, service } = await world();
+  const made = await create(service, {});
+  const headers = { 'If-Match': String(made.headers.get('etag')) };
+  await service.call('PATCH', one(made), { body: { label: 'New' } });
+  expect(await service.call('POST', one(made, 'roll/'), { headers })).toMatchObject({
+    status: 412,
+    body: { code: 'precondition_failed' },
+  });
+  expect(await findKey(context.table, String(made.body?.['value']))).toBeDefined();
+  expect((await service.call('POST', one(made, 'roll/'), { headers: { 'If-Match': '"2"' } })).status).toBe(200);
+});
+
 test('each costs two round trips to know who asks, and one to write', async () => {
   const context = testContext();
   const table = countRoundTrips(context.table);
