@@ -125,6 +125,10 @@ function versionedPaths(rows: readonly Route[]): ReadonlySet<string> {
   return new Set(rows.filter(({ method }) => method === 'PATCH').flatMap(({ paths }) => paths));
 }
 
+/** Returns whether the operation may be asked for on one version of the object alone. */
+const takesIfMatch = (row: Route, path: string, versioned: ReadonlySet<string>): boolean =>
+  row.conditional === true || (row.method !== 'GET' && versioned.has(path) && !isRefused(row));
+
 /** Returns whether the operation answers one object with a version. */
 function answersVersion({ method, status }: Route, path: string, versioned: ReadonlySet<string>): boolean {
   if (status === 201) return [...versioned].some((other) => other.slice(0, other.lastIndexOf('/')) === path);
@@ -158,7 +162,8 @@ function operation(row: Route, path: string, { schemas, versioned }: Shared): Js
       ...pathParameters(row, path, schemas),
       ...queryParameters(row, schemas),
       ...(row.idempotent === true ? [IDEMPOTENCY_KEY] : []),
-      ...(versioned.has(path) && !isRefused(row) ? [row.method === 'GET' ? IF_NONE_MATCH : IF_MATCH] : []),
+      ...(row.method === 'GET' && versioned.has(path) ? [IF_NONE_MATCH] : []),
+      ...(takesIfMatch(row, path, versioned) ? [IF_MATCH] : []),
     ],
     ...(row.body === undefined ? {} : { requestBody: requestBody(row, row.body, schemas) }),
     ...(row.maxBytes === undefined ? {} : { requestBody: BYTES }),
@@ -287,7 +292,7 @@ function failures(row: Route, path: string, versioned: ReadonlySet<string>): Jso
   if (row.body !== undefined) kinds.push('validation', 'request_too_large', 'unsupported_media_type');
   if (row.maxBytes !== undefined) kinds.push('request_too_large');
   if (isOfState(row)) kinds.push('validation', 'conflict');
-  if (versioned.has(path) && row.method !== 'GET' && !isRefused(row)) kinds.push('precondition_failed');
+  if (takesIfMatch(row, path, versioned)) kinds.push('precondition_failed');
   const statuses = [...new Set(kinds.map((kind) => FAILURES[kind].status))].toSorted((a, b) => a - b);
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }]));
 }

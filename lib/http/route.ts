@@ -83,6 +83,8 @@ export interface Route<
   readonly example?: Readonly<Record<string, unknown>>;
   /** Whether the operation takes an Idempotency-Key: a POST that creates or starts something. */
   readonly idempotent?: boolean;
+  /** Whether a POST takes If-Match; what has the path of a PATCH always does. */
+  readonly conditional?: boolean;
   /** Lists say how they are paged. */
   readonly paging?: PagingRule;
   readonly needs?: readonly Need[];

@@ -41,6 +41,7 @@ export const refreshSharing = route({
   method: 'POST',
   paths: ['/api/projects/{project_id}/dashboards/{id}/sharing/refresh'],
   scope: 'sharing_configuration:write',
+  conditional: true,
   summary: 'Make a new link',
   description: 'For those who may edit the dashboard. The old link is dead at once; whether it is shared stays.',
 });

@@ -156,6 +156,7 @@ export const pauseBatchExport = route({
   handler: 'batch-exports/pause',
   method: 'POST',
   paths: below('/{id}/pause'),
+  conditional: true,
   summary: 'Pause a batch export',
   description:
     'The schedule starts no runs from now on; what runs goes on, and backfills may be started. Pausing a paused ' +
@@ -169,6 +170,7 @@ export const unpauseBatchExport = route({
   handler: 'batch-exports/unpause',
   method: 'POST',
   paths: below('/{id}/unpause'),
+  conditional: true,
   summary: 'Unpause a batch export',
   description:
     'The schedule goes on with the interval that now is in. Intervals that ended while the export was paused are left ' +

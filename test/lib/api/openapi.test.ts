@@ -70,6 +70,16 @@ const destroy = route({
   params,
   status: 204,
 });
+const seal = route({
+  ...shared,
+  handler: 'widgets/seal',
+  method: 'POST',
+  paths: [`${one[0]}/seal`],
+  scope: 'dashboard:write',
+  params,
+  status: 200,
+  conditional: true,
+});
 const open = route({
   ...shared,
   handler: 'open',
@@ -92,7 +102,7 @@ const show = route({
   status: 200,
 });
 
-const widgets = openApi([list, create, retrieve, update, destroy, open, show]);
+const widgets = openApi([list, create, retrieve, update, destroy, seal, open, show]);
 
 /** The named member of the document, or of a part of it. */
 function at(...names: (string | number)[]): unknown {
@@ -203,6 +213,7 @@ describe('a row', () => {
     expect(parameters(object, 'get', 'header')).toEqual(['If-None-Match']);
     expect(parameters(object, 'patch', 'header')).toEqual(['If-Match']);
     expect(parameters(object, 'delete', 'header')).toEqual(['If-Match']);
+    expect(parameters(`${object}seal/`, 'post', 'header')).toEqual(['If-Match']);
     expect(parameters(collection, 'get', 'header')).toEqual([]);
   });
 
@@ -240,6 +251,7 @@ describe('a row', () => {
     [object, 'get', [200, 304, 401, 404, 429, 500, 503]],
     [object, 'patch', [200, 400, 401, 403, 404, 409, 412, 413, 415, 429, 500, 503]],
     [object, 'delete', [204, 400, 401, 403, 404, 409, 412, 429, 500, 503]],
+    [`${object}seal/`, 'post', [200, 400, 401, 403, 404, 409, 412, 429, 500, 503]],
     ['/api/open/', 'get', [200, 429, 500, 503]],
   ])('%s %s lists the failures that it can have', (path, method, statuses) => {
     expect(Object.keys(at('paths', path, method, 'responses') as object).map(Number)).toEqual(statuses);
