@@ -39,9 +39,19 @@ export function checkedConfig(
   }
   const parsed = known.safeParse(merged);
   if (!parsed.success) refuseIssue(parsed.error.issues[0] as z.core.$ZodIssue, merged);
+  checkEventLists(parsed.data, about);
   destination.check(parsed.data, about.model, reach);
   if (stored !== undefined) checkSecretsSentAgain(destination, stored, parsed.data, sent);
   return parsed.data;
+}
+
+/** Throws a `Failure` for names of events where none are delivered: all persons would be, as if nothing was chosen. */
+function checkEventLists(config: Config, { model }: Pick<BatchExportItem, 'model'>): void {
+  for (const name of Object.keys(EVENT_LISTS)) {
+    const names = config[name];
+    if (model !== 'events' && Array.isArray(names) && names.length > 0)
+      invalid('destination', `'${name}' is only supported for 'events' not '${model}' model`);
+  }
 }
 
 interface ConfigSchema {

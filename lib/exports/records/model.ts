@@ -193,7 +193,7 @@ const DestinationInput = z.object({
   config: freeObject().describe(
     'How to get there: the keys depend on the type. A PATCH lays what it sends over what is stored, so that keys ' +
       'and secrets that it omits stay. Secrets are never returned. Every type takes include_events and ' +
-      'exclude_events, lists of event names.',
+      'exclude_events, lists of event names, for the model events.',
   ),
 });
 

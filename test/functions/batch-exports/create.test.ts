@@ -347,6 +347,15 @@ describe('a bad body is refused', () => {
       { ...INPUT, destination: RECEIVER, model: 'persons' },
       { attr: null, detail: 'HTTP batch exports only support the events model' },
     ],
+    [
+      'names of events for persons',
+      {
+        ...INPUT,
+        model: 'persons',
+        destination: { ...FOLDER, config: { ...FOLDER.config, include_events: ['paid'] } },
+      },
+      { attr: 'destination', detail: "'include_events' is only supported for 'events' not 'persons' model" },
+    ],
     ['filters', { ...INPUT, filters: [{ key: 'a' }] }, { attr: 'filters' }],
     ['a bad flag', { ...INPUT, paused: 'maybe' }, { attr: 'paused', detail: 'Must be a valid boolean.' }],
     ['a bad time', { ...INPUT, start_at: 'yesterday' }, { attr: 'start_at' }],
