@@ -50,6 +50,9 @@ const changed =
     return { object: found, text: `${word} ${plain(found.name)} (${found.id})` };
   };
 
+/** A list of runs is of the last seven days unless it is told since when. */
+const EVER = '1970-01-01';
+
 interface LogsOptions {
   readonly run?: string;
   readonly level?: string;
@@ -149,7 +152,7 @@ export const EXPORT_COMMANDS: readonly ServiceCommand[] = [
     run: async (asked: Asked<{ limit: number; status?: string }>) => {
       const { limit, status } = asked.options;
       const path = `${exportPath(asked)}/runs/`;
-      const found = await asked.client.list<Run>(path, limit, { status });
+      const found = await asked.client.list<Run>(path, limit, { status, after: EVER });
       const rows = found.map((run) => [
         run.id,
         run.status,

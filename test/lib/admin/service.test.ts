@@ -8,7 +8,7 @@ import type { Imports } from '../../../lib/imports/imports.ts';
 import { runImport } from '../../../lib/imports/run.ts';
 import { ImportRunner } from '../../../lib/imports/runner.ts';
 import { importEvents } from '../../../lib/lake/import/import.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
+import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { exportWorld } from '../../support/export-world.ts';
 import { testService } from '../../support/service.ts';
 
@@ -159,6 +159,16 @@ describe('a backfill', () => {
     const { out: retried } = await run('runs', 'retry', id, delivered.id);
     const newest = (await json('backfill', 'list', id))[0].id;
     expect(retried).toBe(`Run ${delivered.id} is tried again, by backfill ${newest}\n`);
+  });
+
+  test('has runs that are listed however long ago they were', async () => {
+    const { run, created, runMachines } = await commandLine();
+    const id = await created();
+    await run('exports', 'pause', id);
+    await run('backfill', 'start', id, '--from', '2026-01-07T10:00:00Z', '--until', '2026-01-07T11:00:00Z');
+    await runMachines(NOW);
+    await runMachines(NOW + 8 * DAY_MS);
+    expect((await run('runs', 'list', id)).out).toContain('Completed  2026-01-07T10:00:00Z');
   });
 
   test('that does not end well is a failure of the command', async () => {
