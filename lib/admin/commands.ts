@@ -27,6 +27,8 @@ import { type Progress, silentProgress } from './progress.ts';
 export interface Outcome {
   readonly object: unknown;
   readonly text: string;
+  /** What the text lacks of the object, in a sentence: it is said beside it, since a program may read the text. */
+  readonly lack?: string;
   /** The command has found what must be mended: the exit code says so. */
   readonly failed?: boolean;
 }

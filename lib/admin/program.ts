@@ -15,7 +15,6 @@ interface Surroundings extends ServiceSurroundings {
     stage: string | undefined,
     options: { readonly isNew: boolean },
   ): Promise<commands.AdminContext & { close(): void }>;
-  readonly complain: (text: string) => void;
   /** Shows how far a long command is; silent where nobody watches. */
   readonly progress: () => Progress;
   /** Of the data directory; absent where there is none. */

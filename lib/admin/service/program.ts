@@ -11,6 +11,8 @@ export interface ServiceSurroundings {
   /** Returns where the service is, and the key of whoever asks: of the address given, or else of the data directory. */
   address(url: string | undefined): Promise<ServiceAddress>;
   readonly print: (text: string) => void;
+  /** Says what belongs to no answer. */
+  readonly complain: (text: string) => void;
   readonly progress: () => Progress;
   /** What Ctrl-C aborts, with an `Interrupted`, from the call until `end`. */
   readonly interruption: (reason: Error) => { readonly signal: AbortSignal; readonly end: () => void };
@@ -58,7 +60,7 @@ function addCommand(
   surroundings: ServiceSurroundings,
   ended: (outcome: Outcome) => void,
 ): void {
-  const { print } = surroundings;
+  const { print, complain } = surroundings;
   const made = group
     .command(spec)
     .description(description)
@@ -86,6 +88,7 @@ function addCommand(
       });
       if (outcome === undefined) return;
       print(`${own.json === true ? JSON.stringify(outcome.object) : outcome.text}\n`);
+      if (outcome.lack !== undefined && own.json !== true) complain(`${outcome.lack}\n`);
       ended(outcome);
     } finally {
       end();

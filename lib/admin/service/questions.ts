@@ -20,6 +20,8 @@ interface QueryOptions {
   readonly format: 'table' | 'csv' | 'json';
 }
 
+const MORE_ROWS = 'There are more rows: a LIMIT in the query, by default 100, says how many are printed.';
+
 const eventLine = ({ timestamp, event, distinct_id, properties }: Event): string =>
   plain(`${timestamp}  ${event}  ${distinct_id}  ${JSON.stringify(properties)}`);
 
@@ -65,21 +67,24 @@ export const QUESTION_COMMANDS: readonly ServiceCommand[] = [
       "Answer a query, such as 'SELECT event, count() FROM events GROUP BY event'; - reads it from standard input",
     options: (command) =>
       command.addOption(
-        new Option('--format <format>', 'how rows are printed').choices(['table', 'csv', 'json']).default('table'),
+        new Option('--format <format>', 'how rows are printed')
+          .choices(['table', 'csv', 'json'])
+          .default('table')
+          .conflicts('json'),
       ),
     run: async ({ client, of, words, options, read }: Asked<QueryOptions>) => {
       const hogql = words[0] === '-' ? await read('-') : words[0];
       const answer = await client.send<Answer>('POST', of('/query/'), { query: { kind: 'HogQLQuery', query: hogql } });
       const { columns, results } = answer;
       const text = {
-        table: () => table(columns, results, 'No rows.') + (answer.hasMore === true ? '\n(There are more rows.)' : ''),
+        table: () => table(columns, results, 'No rows.'),
         csv: () =>
           stringify([columns, ...results], {
             cast: { boolean: String, object: (value) => JSON.stringify(value) },
           }).trimEnd(),
         json: () => JSON.stringify(results.map((row) => Object.fromEntries(columns.map((name, n) => [name, row[n]])))),
       }[options.format];
-      return { object: answer, text: text() };
+      return { object: answer, text: text(), ...(answer.hasMore === true ? { lack: MORE_ROWS } : {}) };
     },
   },
 ];

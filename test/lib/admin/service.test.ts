@@ -250,6 +250,24 @@ test('rows as CSV tell what is false from what is missing', async () => {
   expect(out).toBe('yes,no,nothing,list\ntrue,false,,[1]\n');
 });
 
+test.each(['table', 'csv', 'json'])('rows that are not all of them are said to be so: %s', async (format) => {
+  const { run, arrive } = await commandLine();
+  await arrive(101);
+  const query = 'SELECT event FROM events';
+  const { code, out, errors } = await run('query', query, '--format', format);
+  expect([code, out.match(/\be\d+/g)?.length]).toEqual([EXIT.ok, 100]);
+  expect(errors).toBe('There are more rows: a LIMIT in the query, by default 100, says how many are printed.\n');
+  expect((await run('query', `${query} LIMIT 101`, '--format', format)).errors).toBe('');
+});
+
+test('rows are printed in one way: the answer as JSON has no other format', async () => {
+  const { run } = await commandLine();
+  expect(await run('query', 'SELECT 1', '--json', '--format', 'csv')).toMatchObject({
+    code: EXIT.usage,
+    errors: expect.stringContaining("option '--format <format>' cannot be used with option '--json'"),
+  });
+});
+
 test('organizations and projects are listed, projects made, and their tokens replaced', async () => {
   const { run, json, organization, project } = await commandLine();
   expect((await run('organization', 'list')).out).toContain(`${organization.id}  Acme\n`);
