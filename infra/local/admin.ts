@@ -9,7 +9,7 @@ import { logTo, shortLines } from '../../lib/ports/log.ts';
 import { backUp, restore } from './backup.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { findDataDirectory } from './data-version.ts';
-import { choicesOf } from './environment.ts';
+import { addressAt, choicesOf } from './environment.ts';
 import { serviceAddress } from './service-address.ts';
 import { endWithReader, interruption } from './terminal.ts';
 
@@ -29,7 +29,7 @@ const sizeText = ({ files, bytes }: { readonly files: number; readonly bytes: nu
 process.exitCode = await runAdmin(process.argv.slice(2), {
   open: async (stage, { isNew }) => {
     const { folder, host, port, settings } = choicesOf(process.env);
-    const api = settings.publicUrl ?? `http://${host}:${port}`;
+    const api = settings.publicUrl ?? addressAt(host, port);
     if (stage === undefined) {
       if (!isNew) findDataDirectory(folder);
       const directory = openDataDirectory(folder, settings, log);

@@ -295,6 +295,10 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
   };
 }
 
+/** Returns the address of a service that listens on a host. */
+export const addressAt = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+
 /** Returns whether only this machine can send requests to the address. A name is not looked up. */
 function isLoopback(host: string): boolean {
   return host === 'localhost' || (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');

@@ -16,6 +16,7 @@ import type { Log } from '../../lib/ports/log.ts';
 import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
 import { type BodyLimits, bodyRoom, type HeldBody } from './body-room.ts';
+import { addressAt } from './environment.ts';
 import type { Probes } from './probes.ts';
 import { readBody } from './request-body.ts';
 import type { SdkEndpoint } from './sdk-endpoint.ts';
@@ -287,7 +288,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
   await once(server.listen(port, host), 'listening');
   const { port: chosen } = server.address() as AddressInfo;
   return {
-    address: `http://${host.includes(':') ? `[${host}]` : host}:${chosen}`,
+    address: addressAt(host, chosen),
     close: async () => {
       closing = true;
       const last = setTimeout(() => server.closeAllConnections(), limits.timeoutMs + 1_000);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ServiceAddress, ServiceError } from '../../lib/admin/service/client.ts';
-import { choicesOf } from './environment.ts';
+import { addressAt, choicesOf } from './environment.ts';
 
 const KEY_NEEDED =
   "Set WORKSPACE_KEY to a personal API key. One is made by: workspace key create --email you@example.com --label 'Command line' --scopes '*'";
@@ -15,7 +15,7 @@ export async function serviceAddress(url: string | undefined, environment: NodeJ
     throw new ServiceError(`--url is an address such as https://host, not '${url}'.`);
   const { WORKSPACE_KEY: key } = environment;
   const { folder, host, port, settings } = choicesOf(environment);
-  const own = settings.publicUrl ?? `http://${host}:${port}`;
+  const own = settings.publicUrl ?? addressAt(host, port);
   if (key !== undefined && key.trim() !== '') {
     if (!/^[!-~]+$/.test(key.trim()))
       throw new ServiceError(

@@ -14,3 +14,11 @@ test.each(['phx_a\nb', 'phx_a b', 'phx_é', 'phx_€'])(
     expect(String(refusal)).not.toContain(key);
   },
 );
+
+test.each([
+  [{}, 'http://127.0.0.1:8010'],
+  [{ HOST: '::1', PORT: '8011' }, 'http://[::1]:8011'],
+  [{ HOST: '::1', PUBLIC_URL: 'https://analytics.example.com' }, 'https://analytics.example.com'],
+])('the service of this machine is where the variables say: %j', async (variables, url) => {
+  expect(await serviceAddress(undefined, { ...variables, WORKSPACE_KEY: 'phx_1' })).toEqual({ url, key: 'phx_1' });
+});
