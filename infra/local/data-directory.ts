@@ -237,6 +237,13 @@ function whileClaimed(folder: string, work: () => void): void {
 /** One of these tells a folder of the service: the first start makes one before all else. Of a damaged one only the key may be left. */
 const MARKS = ['service.lock', 'workspace.db', 'version.json', 'welcomed', 'vault.key'];
 
+/** Why a folder cannot be made with all that are above it, by Node's codes: there, ENOENT stands for EROFS, too. */
+const OBSTACLES: Readonly<Record<string, string>> = {
+  EEXIST: 'cannot be a folder: a file is in the way',
+  ENOTDIR: 'cannot be a folder: a file is in the way',
+  ENOENT: 'cannot be made: its disk is read-only, or a link leads nowhere',
+};
+
 /**
  * Makes the folder, where it is not there yet. Throws `UnusableDataDirectory` for a file, and for a folder with others'
  * things, such as /etc: it would be closed to all but the service. A new disk has `lost+found`, and many a folder hides something.
@@ -245,10 +252,9 @@ function makeDataDirectory(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error;
-    const why = `${folder} cannot be a folder: a file is in the way. Choose another one with WORKSPACE_HOME.`;
-    throw new UnusableDataDirectory(why, { cause: error });
+    const why = OBSTACLES[(error as NodeJS.ErrnoException).code ?? ''];
+    if (why === undefined) throw error;
+    throw new UnusableDataDirectory(`${folder} ${why}. Choose another one with WORKSPACE_HOME.`, { cause: error });
   }
   const names = readdirSync(folder);
   const other = names.find((name) => !name.startsWith('.') && name !== 'lost+found');

@@ -6,6 +6,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -161,6 +162,17 @@ describe('a data directory that cannot be one', () => {
         `${folder} cannot be a folder: a file is in the way. Choose another one with WORKSPACE_HOME.`,
       );
     }
+  });
+
+  test.each([
+    ['opened', open],
+    ['claimed', claimDataDirectory],
+  ])('is refused in a sentence when it leads nowhere and is %s', (_how, begin) => {
+    const folder = at(temporaryFolder(), 'link');
+    symlinkSync(at(temporaryFolder(), 'unmounted', 'disk'), folder);
+    expect(() => begin(folder)).toThrow(
+      `${folder} cannot be made: its disk is read-only, or a link leads nowhere. Choose another one with WORKSPACE_HOME.`,
+    );
   });
 
   test.each([
