@@ -169,7 +169,7 @@ describe('a data directory that cannot be one', () => {
     ['claimed', claimDataDirectory],
   ])('is refused in a sentence when it leads nowhere and is %s', (_how, begin) => {
     const folder = at(temporaryFolder(), 'link');
-    symlinkSync(at(temporaryFolder(), 'unmounted', 'disk'), folder);
+    symlinkSync(at(temporaryFolder(), 'unmounted/disk'), folder);
     expect(() => begin(folder)).toThrow(
       `${folder} cannot be made: its disk is read-only, or a link leads nowhere. Choose another one with WORKSPACE_HOME.`,
     );
