@@ -18,8 +18,8 @@ const CURRENT = '@current';
 
 /** The project or organization that a path names, and the failure when it is not there, or not the caller's. */
 type TenantPath = { readonly missing: () => Failure } & (
-  | { readonly project: number }
-  | { readonly organization: string; readonly project?: undefined }
+  | { readonly project: number; readonly organization?: undefined }
+  | { readonly organization: string; readonly project: number | undefined }
 );
 
 export interface Admission {
@@ -48,7 +48,8 @@ export async function resolveCurrent(
   const { organization, project } = currentPlace(openPlaces(joined, credentials));
   if (isProject) {
     if (project === undefined) throw noProject();
-    return { ...params, project_id: String(project.id) };
+    const current = { ...params, project_id: String(project.id) };
+    return params['organization_id'] === CURRENT ? { ...current, organization_id: organization?.id } : current;
   }
   if (organization === undefined) {
     throw isItself(template)
@@ -63,15 +64,14 @@ export function tenantPathOf(
   template: string,
   params: Readonly<Record<string, string | undefined>>,
 ): TenantPath | undefined {
-  const { project_id: project, organization_id: organization } = params;
-  if (project !== undefined) {
-    if (!/^\d{1,15}$/.test(project)) throw noProject();
-    return { project: Number(project), missing: noProject };
-  }
-  if (organization === undefined) return undefined;
-  const id = uuidOf(organization);
-  if (id === undefined) throw isItself(template) ? new Failure('not_found') : noOrganization();
-  return { organization: id, missing: () => new Failure(isItself(template) ? 'not_found' : 'permission_denied') };
+  const { project_id, organization_id } = params;
+  if (project_id !== undefined && !/^\d{1,15}$/.test(project_id)) throw noProject();
+  const project = project_id === undefined ? undefined : Number(project_id);
+  if (organization_id === undefined) return project === undefined ? undefined : { project, missing: noProject };
+  const organization = uuidOf(organization_id);
+  if (organization === undefined) throw isItself(template) ? new Failure('not_found') : noOrganization();
+  const missing = () => new Failure(isItself(template) ? 'not_found' : 'permission_denied');
+  return { organization, project, missing };
 }
 
 /** Returns whether the operation is about the organization itself. */
@@ -111,10 +111,14 @@ export function tenancy(table: Table) {
     return { project, organization: known === organization_id ? beside : await readOrganization(organization_id) };
   };
 
-  const readNamed = async (path: TenantPath): Promise<Found> =>
-    path.project === undefined
-      ? { organization: await readOrganization(path.organization) }
-      : readProject(path.project);
+  const readNamed = async (path: TenantPath): Promise<Found> => {
+    if (path.organization === undefined) return readProject(path.project);
+    const [organization, { project }] = await Promise.all([
+      readOrganization(path.organization),
+      path.project === undefined ? nothing : readProject(path.project),
+    ]);
+    return project?.organization_id === path.organization ? { organization, project } : { organization };
+  };
 
   const nothing: Found = {};
 
@@ -134,10 +138,13 @@ export function tenancy(table: Table) {
       return { caller, tenant: undefined };
     }
     const membership = memberships.find(({ organization_id }) => organization_id === organization?.id);
-    if (organization === undefined || (membership === undefined && path.project === undefined)) throw path.missing();
-    checkTeams(caller, project?.id);
+    if (organization === undefined || (membership === undefined && path.organization !== undefined)) {
+      throw path.missing();
+    }
+    checkTeams(caller, path.project);
     checkOrganizations(caller, organization.id);
     if (membership === undefined) fail('permission_denied', "You don't have access to the project.");
+    if (path.project !== undefined && project === undefined) throw noProject();
     if (row.level !== undefined && membership.level < row.level) {
       fail('permission_denied', 'Your organization access level is insufficient.');
     }

@@ -127,7 +127,7 @@ async function invited({ context, service }: World): Promise<Example> {
 async function ofProject(world: World): Promise<Example> {
   const { organization_id } = place(world);
   const { body } = await world.service.call('POST', `/api/organizations/${organization_id}/projects/`, { body: {} });
-  return { params: { project_id: String(body?.['id']) } };
+  return { params: { organization_id, project_id: String(body?.['id']) } };
 }
 
 /** A user has ten keys at most: the older ones of earlier requests make room. */

@@ -1,6 +1,6 @@
 import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import { deleteProject, resetToken } from '../../../lib/accounts/organizations/projects/store.ts';
-import { findOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { createOrganization, findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { projectTokens } from '../../../lib/capture/tokens.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
@@ -55,6 +55,30 @@ test('a project is made with a number of its own, and its organization tells of 
     results: [{ id: 1 }],
   });
   expect((await create(service)).body).toMatchObject({ id: 3, name: 'Default project' });
+});
+
+/** PostHog's Terraform provider names the organization beside the project, and takes a 404 for a project that is gone. */
+test('a project is read, renamed and deleted at the address of its organization, and of no other', async () => {
+  const { context, service } = await world();
+  const { body } = await create(service, { name: 'Shop' });
+  const at = (organization: string, project: unknown = body?.['id']) =>
+    `/api/organizations/${organization}/projects/${String(project)}/`;
+  const own = at(service.organization.id);
+  expect(await service.call('GET', own)).toMatchObject({ status: 200, body: { id: 2, name: 'Shop' } });
+  expect(await service.call('PATCH', own, { body: { name: 'Store' } })).toMatchObject({ body: { name: 'Store' } });
+
+  const { organization, project } = await createOrganization(context, { name: 'Other', owner: service.owner });
+  const missing = { status: 404, body: { detail: 'Project not found.' } };
+  for (const path of [at(organization.id), at(service.organization.id, project.id), at(service.organization.id, 'x')])
+    expect(await service.call('GET', path)).toMatchObject(missing);
+  const limited = await service.newKey(service.owner, { scoped_teams: [1] });
+  for (const path of [own, at(organization.id, 1)])
+    expect((await service.call('GET', path, { key: limited })).status).toBe(path === own ? 403 : 404);
+  expect((await service.call('GET', at(service.organization.id, 1), { key: limited })).status).toBe(200);
+  expect(await service.call('GET', at('@current', '@current'))).toMatchObject({ body: { id: 1 } });
+
+  expect((await service.call('DELETE', own)).status).toBe(204);
+  expect(await service.call('GET', own)).toMatchObject(missing);
 });
 
 test('a member reads and renames projects, but neither makes nor deletes them', async () => {

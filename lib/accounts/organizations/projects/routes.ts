@@ -11,7 +11,11 @@ const all = {
   paths: ['/api/organizations/{organization_id}/projects'],
   params: z.object({ organization_id: uuid() }),
 } as const;
-const one = { paths: ['/api/projects/{project_id}'], params: z.object({ project_id: integer() }) } as const;
+/** A project has two addresses; PostHog's Terraform provider uses the second. */
+const one = {
+  paths: ['/api/projects/{project_id}', '/api/organizations/{organization_id}/projects/{project_id}'],
+  params: z.object({ organization_id: uuid().optional(), project_id: integer() }),
+} as const;
 
 /** What PostHog's projects do with events, in browsers and in queries. */
 const UNSUPPORTED = {
