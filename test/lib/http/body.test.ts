@@ -71,6 +71,12 @@ test('1 MiB is read, a byte more is 413, counted in bytes', () => {
 const form = (body: string): unknown => read(body, 'application/x-www-form-urlencoded');
 
 describe('a form', () => {
+  test('that begins as a JSON object is one: curl -d names the wrong type, and an encoded form has no brace', () => {
+    expect(form(' {"name": "a&name=b", "tags": []}')).toEqual({ name: 'a&name=b', tags: [] });
+    expect(form('%7B=x')).toEqual({ '{': 'x' });
+    expect(form('{"name": ')).toMatch(/^400 parse_error/);
+  });
+
   test('has the last of repeated values, and all of a list', () => {
     expect(form('name=a&name=b&tags=x')).toEqual({ name: 'b', tags: ['x'] });
     expect(form('tags=x&tags=y+z&on=%C3%A9')).toEqual({ tags: ['x', 'y z'], on: 'é' });
