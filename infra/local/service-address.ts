@@ -13,16 +13,12 @@ const KEY_NEEDED =
 export async function serviceAddress(url: string | undefined, environment: NodeJS.ProcessEnv): Promise<ServiceAddress> {
   if (url !== undefined && !/^https?:\/\//.test(url))
     throw new ServiceError(`--url is an address such as https://host, not '${url}'.`);
-  const { WORKSPACE_KEY: key } = environment;
+  const key = environment['WORKSPACE_KEY']?.trim() ?? '';
+  // A header takes no other signs, and the error of one that has some would show the key.
+  if (!/^[\x21-\x7e]*$/.test(key)) throw new ServiceError('WORKSPACE_KEY is not a key, which is one word: phx_….');
   const { folder, host, port, settings } = choicesOf(environment);
   const own = settings.publicUrl ?? addressAt(host, port);
-  if (key !== undefined && key.trim() !== '') {
-    if (!/^[!-~]+$/.test(key.trim()))
-      throw new ServiceError(
-        'WORKSPACE_KEY is not a personal API key (phx_...): it holds a blank, or a letter that no key has.',
-      );
-    return { url: url ?? own, key: key.trim() };
-  }
+  if (key !== '') return { url: url ?? own, key };
   if (url !== undefined) throw new ServiceError(KEY_NEEDED);
   const first = await readFile(join(folder, 'first-key'), 'utf8').catch(() => '');
   if (first.trim() === '') throw new ServiceError(KEY_NEEDED);

@@ -27,8 +27,8 @@ import { type Progress, silentProgress } from './progress.ts';
 export interface Outcome {
   readonly object: unknown;
   readonly text: string;
-  /** What the text lacks of the object, in a sentence: it is said beside it, since a program may read the text. */
-  readonly lack?: string;
+  /** What a person is to know of the text; it is said beside it, since a program may read that. */
+  readonly aside?: string;
   /** The command has found what must be mended: the exit code says so. */
   readonly failed?: boolean;
 }
@@ -117,7 +117,7 @@ export async function createKey(
     scoped_organizations: options.organizations ?? [],
     scoped_teams: options.projects ?? [],
   });
-  return { object: personalApiKeyObject(item, value), text: `${value}\n(Keep it: it is not shown again.)` };
+  return { object: personalApiKeyObject(item, value), text: value, aside: '(Keep it: it is not shown again.)' };
 }
 
 async function allUsers(context: AdminContext): Promise<UserItem[]> {

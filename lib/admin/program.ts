@@ -82,8 +82,9 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
       const options = made.opts<{ json?: boolean }>();
       const context = await surroundings.open(root.opts<{ stage?: string }>().stage, { isNew });
       try {
-        const { object, text, failed = false } = await run(context, options as never, made.args);
+        const { object, text, aside, failed = false } = await run(context, options as never, made.args);
         print(`${options.json ? JSON.stringify(object) : text}\n`);
+        if (aside !== undefined && !options.json) complain(`${aside}\n`);
         if (failed) code = EXIT.failed;
       } finally {
         context.close();

@@ -88,7 +88,7 @@ function addCommand(
       });
       if (outcome === undefined) return;
       print(`${own.json === true ? JSON.stringify(outcome.object) : outcome.text}\n`);
-      if (outcome.lack !== undefined && own.json !== true) complain(`${outcome.lack}\n`);
+      if (outcome.aside !== undefined && own.json !== true) complain(`${outcome.aside}\n`);
       ended(outcome);
     } finally {
       end();

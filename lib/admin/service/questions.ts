@@ -84,7 +84,7 @@ export const QUESTION_COMMANDS: readonly ServiceCommand[] = [
           }).trimEnd(),
         json: () => JSON.stringify(results.map((row) => Object.fromEntries(columns.map((name, n) => [name, row[n]])))),
       }[options.format];
-      return { object: answer, text: text(), ...(answer.hasMore === true ? { lack: MORE_ROWS } : {}) };
+      return { object: answer, text: text(), ...(answer.hasMore === true ? { aside: MORE_ROWS } : {}) };
     },
   },
 ];

@@ -6,11 +6,11 @@ test('the key of the variable is taken without the blanks around it', async () =
   expect(await serviceAddress(url, { WORKSPACE_KEY: ' phx_a\n' })).toEqual({ url, key: 'phx_a' });
 });
 
-test.each(['phx_a\nb', 'phx_a b', 'phx_é', 'phx_€'])(
+test.each(['phx_a\n(Keep it: it is not shown again.)', 'phx_a b', 'phx_é', 'phx_€'])(
   'what cannot be a key is refused, and not repeated: %j',
   async (key) => {
     const refusal = await serviceAddress(url, { WORKSPACE_KEY: key }).catch((error: unknown) => error);
-    expect(String(refusal)).toMatch(/^ServiceError: WORKSPACE_KEY is not a personal API key/);
+    expect(String(refusal)).toMatch(/^ServiceError: WORKSPACE_KEY is not a key, which is one word/);
     expect(String(refusal)).not.toContain(key);
   },
 );

@@ -133,6 +133,25 @@ test('an invitation is accepted for its user, once they are there', async () => 
   expect((await run('invite', 'accept', id)).code).toBe(EXIT.failed);
 });
 
+test('a key is printed alone, so that a shell takes it as it is', async () => {
+  const { run } = await withOwner();
+  const { code, out, errors } = await run(
+    'key',
+    'create',
+    '--email',
+    'ada@example.com',
+    '--label',
+    'x',
+    '--scopes',
+    '*',
+  );
+  expect([code, out, errors]).toEqual([
+    EXIT.ok,
+    expect.stringMatching(/^phx_\w+\n$/),
+    expect.stringContaining('not shown again'),
+  ]);
+});
+
 test('keys are listed without their values, and revoked by id or by value', async () => {
   const { run, json, context } = await withOwner();
   const make = () => json('key', 'create', '--email', 'ada@example.com', '--label', 'one', '--scopes', '*');
