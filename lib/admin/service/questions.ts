@@ -4,6 +4,7 @@ import { Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type * as z from 'zod';
 import type { LakeEvent } from '../../reading/events/model.ts';
+import { ServiceError } from './client.ts';
 import { type Asked, countOf, LOOK_MS, type ServiceCommand } from './command.ts';
 import { plain, table } from './table.ts';
 
@@ -50,6 +51,13 @@ async function tail({ client, of, options, show, pause }: Asked<TailOptions>): P
   }
 }
 
+/** Returns rows as objects. Throws `ServiceError` where two columns have one name: one of them would be lost. */
+function objectsOf({ columns, results }: Answer): object[] {
+  const twice = columns.find((name, n) => columns.indexOf(name) < n);
+  if (twice !== undefined) throw new ServiceError(`Two columns are named ${plain(twice)}: name one of them with AS.`);
+  return results.map((row) => Object.fromEntries(columns.map((name, n) => [name, row[n]])));
+}
+
 export const QUESTION_COMMANDS: readonly ServiceCommand[] = [
   {
     group: ['events', 'Events'],
@@ -82,7 +90,7 @@ export const QUESTION_COMMANDS: readonly ServiceCommand[] = [
           stringify([columns, ...results], {
             cast: { boolean: String, object: (value) => JSON.stringify(value) },
           }).trimEnd(),
-        json: () => JSON.stringify(results.map((row) => Object.fromEntries(columns.map((name, n) => [name, row[n]])))),
+        json: () => JSON.stringify(objectsOf(answer)),
       }[options.format];
       return { object: answer, text: text(), ...(answer.hasMore === true ? { aside: MORE_ROWS } : {}) };
     },

@@ -260,6 +260,16 @@ test.each(['table', 'csv', 'json'])('rows that are not all of them are said to b
   expect((await run('query', `${query} LIMIT 101`, '--format', format)).errors).toBe('');
 });
 
+test('rows as JSON lose no column: two of one name are refused', async () => {
+  const { run } = await commandLine();
+  expect(await run('query', 'SELECT 1 AS a, 2 AS b, 3 AS a', '--format', 'json')).toEqual({
+    code: EXIT.failed,
+    out: '',
+    errors: 'error: Two columns are named a: name one of them with AS.\n',
+  });
+  expect((await run('query', 'SELECT 1 AS a, 3 AS a', '--format', 'csv')).out).toBe('a,a\n1,3\n');
+});
+
 test('rows are printed in one way: the answer as JSON has no other format', async () => {
   const { run } = await commandLine();
   expect(await run('query', 'SELECT 1', '--json', '--format', 'csv')).toMatchObject({
