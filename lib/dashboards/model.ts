@@ -148,8 +148,13 @@ const writable = {
   delete_insights: boolean().optional().describe('With `deleted`: also insights that no other dashboard shows.'),
   tags: tagList().optional(),
   restriction_level: restriction,
-  filters: free.meta(FILTERS_OVERRIDE).describe('What holds for all of its insights, kept as it is sent.'),
-  variables: free,
+  filters: free
+    .meta(FILTERS_OVERRIDE)
+    .describe(
+      'What holds for all of its insights, kept as it is sent. `{}` and null change nothing, as with PostHog: ' +
+        '`{"date_from": null}` takes the place of all that was kept.',
+    ),
+  variables: free.describe('Kept as they are sent. `{}` and null change nothing, as with PostHog.'),
   tiles: z.array(TileInput).max(MAX_TILES).optional(),
 };
 
