@@ -1,8 +1,9 @@
 import { Typography } from '@mantine/core';
 import MarkdownIt from 'markdown-it';
+import { useMemo } from 'react';
 
-/** Markup in the text is shown as text, links to scripts are no links, and images are not loaded. */
-const markdown = new MarkdownIt({ html: false }).disable('image');
+/** Markup in the text is shown as text, links to scripts are no links, images are not loaded, and what is nested deep is text. */
+const markdown = new MarkdownIt({ html: false, maxNesting: 20 }).disable('image');
 
 markdown.renderer.rules['link_open'] = (tokens, at, options, _, renderer) => {
   tokens[at]?.attrSet('rel', 'nofollow noopener noreferrer');
@@ -16,9 +17,11 @@ markdown.core.ruler.push('without-styles', ({ tokens }) => {
 
 /** Somebody's text as Markdown. */
 export function Markdown({ text }: { readonly text: string }) {
+  // A tile that is dragged draws all others at each step.
+  const markup = useMemo(() => ({ __html: markdown.render(text) }), [text]);
   return (
     <Typography>
-      <div dangerouslySetInnerHTML={{ __html: markdown.render(text) }} />
+      <div dangerouslySetInnerHTML={markup} />
     </Typography>
   );
 }

@@ -1,4 +1,6 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import MarkdownIt from 'markdown-it';
+import { Recent } from '../../ports/recent.ts';
 
 /** Links in somebody's text neither tell other sites where they stood nor count for search engines. */
 const LINK_RELATION = 'nofollow noopener noreferrer ugc';
@@ -6,9 +8,10 @@ const LINK_RELATION = 'nofollow noopener noreferrer ugc';
 /**
  * Markdown as markup that is safe to show to anybody: markup in the text is shown as text, links to scripts are no
  * links, and an image is its alternative text, so that nothing is loaded. A heading stands one level lower, below the
- * page's; cells of tables have no styles of their own, which the page's policy would refuse.
+ * page's; cells of tables have no styles of their own, which the page's policy would refuse. What is nested deeper than
+ * CommonMark's own settings allow is text: brackets in brackets take time.
  */
-const markdown = new MarkdownIt({ html: false });
+const markdown = new MarkdownIt({ html: false, maxNesting: 20 });
 
 markdown.core.ruler.push('fit-into-page', ({ tokens }) => {
   for (const token of tokens) {
@@ -28,3 +31,25 @@ markdown.renderer.rules['image'] = (tokens, at) => markdown.utils.escapeHtml(tok
 
 /** Returns Markdown as safe markup, as `markdown` says. */
 export const markdownMarkup = (text: string): string => markdown.render(text);
+
+/** The markup of texts that were shown lately: whoever has the link of a page may ask for it again and again. */
+const MAX_CHARACTERS = 8_000_000;
+const recent = new Recent<string>(MAX_CHARACTERS, ({ length }) => length);
+
+/**
+ * Returns texts with their markup. One of brackets alone takes milliseconds, and a page has hundreds: all others have
+ * their turn before each.
+ */
+export async function markdownMarkups(texts: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const markups = new Map<string, string>();
+  for (const text of texts) {
+    let markup = recent.get(text);
+    if (markup === undefined) {
+      await turn();
+      markup = markdownMarkup(text);
+      recent.set(text, markup);
+    }
+    markups.set(text, markup);
+  }
+  return markups;
+}

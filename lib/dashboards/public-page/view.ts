@@ -114,10 +114,13 @@ async function pictureAnswer(
   });
 }
 
-/** Returns what makes markup of the texts of tiles. A function whose pages have none starts without its library. */
+/** Returns what tells the markup of the texts of tiles. A function whose pages have none starts without its library. */
 async function markdownOf(tiles: readonly TileItem[]): Promise<(text: string) => string> {
-  if (tiles.every(({ text }) => text === null)) return () => '';
-  return (await import('./markdown.ts')).markdownMarkup;
+  const texts = tiles.flatMap(({ text }) => text ?? []);
+  if (texts.length === 0) return () => '';
+  const { markdownMarkups } = await import('./markdown.ts');
+  const markups = await markdownMarkups(texts);
+  return (text) => markups.get(text) ?? '';
 }
 
 /** Returns the headers that open the page again. Throws when it has a password, and neither that nor a pass was sent. */

@@ -1,5 +1,6 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import * as fc from 'fast-check';
-import { markdownMarkup } from '../../../../lib/dashboards/public-page/markdown.ts';
+import { markdownMarkup, markdownMarkups } from '../../../../lib/dashboards/public-page/markdown.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
 test.each([
@@ -69,4 +70,17 @@ test('whatever is written, only harmless markup comes of it, and it is quick', (
     markdownMarkup(unit.repeat(4000 / unit.length));
   // Of processor time, in microseconds.
   expect(process.cpuUsage(began).user).toBeLessThan(3_000_000);
+});
+
+test('texts of a page that take long are read between the turns of others, and once', async () => {
+  const texts = Array.from({ length: 20 }, (_, at) => `${at}${'![['.repeat(1000)}`);
+  const turnsOf = async (): Promise<number> => {
+    const shown = markdownMarkups(texts);
+    let turns = 0;
+    while (await Promise.race([shown.then(() => false), turn(true)])) turns += 1;
+    expect([...(await shown).keys()]).toEqual(texts);
+    return turns;
+  };
+  expect(await turnsOf()).toBeGreaterThan(texts.length / 2);
+  expect(await turnsOf()).toBeLessThan(3);
 });
