@@ -22,6 +22,13 @@ export function signOut(): void {
   tell();
 }
 
+/** Goes on with another value of the same key, kept where the one of before was. */
+export function replaceKey(key: string): void {
+  (localStorage.getItem(NAME) === known ? localStorage : sessionStorage).setItem(NAME, key);
+  known = key;
+  tell();
+}
+
 function forget(): void {
   localStorage.removeItem(NAME);
   sessionStorage.removeItem(NAME);
@@ -32,10 +39,10 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
-// Whoever signs out in one tab has signed out in all that have the same key of the device.
+// Who signs out in one tab, or goes on with another value, does so in all that have the same key of the device.
 window.addEventListener('storage', ({ key, oldValue, newValue }) => {
-  if (key !== NAME || newValue !== null || oldValue !== known) return;
-  known = sessionStorage.getItem(NAME);
+  if (key !== NAME || oldValue === null || oldValue !== known) return;
+  known = newValue ?? sessionStorage.getItem(NAME);
   tell();
 });
 

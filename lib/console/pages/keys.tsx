@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { useOwnKey } from '../client/access.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
 import { asListed } from '../client/paged.ts';
+import { replaceKey } from '../client/session.ts';
 import { useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Copied } from '../parts/copied.tsx';
@@ -49,8 +50,12 @@ export default function Keys() {
     queryFn: () => answered(api.GET('/api/personal_api_keys/')),
   });
   const renew = () => queries.invalidateQueries({ queryKey: ['keys'] });
-  const roll = async ({ id }: Key): Promise<void> => {
-    setShown(await answered(api.POST('/api/personal_api_keys/{id}/roll/', { params: { path: { id } } })));
+  const isOwn = ({ id }: Key): boolean => id === own?.id;
+  const roll = async (key: Key): Promise<void> => {
+    const rolled = await answered(api.POST('/api/personal_api_keys/{id}/roll/', { params: { path: { id: key.id } } }));
+    setShown(rolled);
+    // With the value of before they would be signed out, and this page gone with the only place where the new one stands.
+    if (isOwn(key) && rolled.value != null) replaceKey(rolled.value);
     await renew();
   };
   const revoke = async ({ id }: Key): Promise<void> => {
@@ -87,7 +92,7 @@ export default function Keys() {
               cell: (key) => (
                 <Text size="sm">
                   {key.label}
-                  {key.id === own?.id && ' (this one)'}
+                  {isOwn(key) && ' (this one)'}
                 </Text>
               ),
             },
@@ -105,9 +110,11 @@ export default function Keys() {
                 <Group gap="xs">
                   <ConfirmButton label="Roll" scope="personal_api_key:write" act={() => roll(key)}>
                     {key.label} gets another value, which is shown once. The one of now stops working.
+                    {isOwn(key) && ' You stay signed in here.'}
                   </ConfirmButton>
                   <ConfirmButton label="Revoke" scope="personal_api_key:write" act={() => revoke(key)}>
                     {key.label} stops working within a minute, for good.
+                    {isOwn(key) && ' You are signed in with it: have another one at hand.'}
                   </ConfirmButton>
                 </Group>
               ),

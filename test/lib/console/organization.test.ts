@@ -114,6 +114,24 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     await expectGone(row(page, 'Keys', 'Reader'));
   });
 
+  test('stays signed in, in all tabs, with the new value of the key that somebody has signed in with', async () => {
+    const { body } = await service().call('POST', '/api/personal_api_keys/', { label: 'Own', scopes: ['*'] });
+    const { page } = await open(at('/keys'), { key: String(body['value']) });
+    await page.evaluate("localStorage.setItem('workspace-key', sessionStorage.getItem('workspace-key'))");
+    const other = await page.context().newPage();
+    for (const tab of [page, other]) await tab.goto(`${service().address}/?remembered#${at('/keys')}`);
+    await button(row(page, 'Keys', 'Own (this one)'), 'Roll').click();
+    await button(page.getByRole('dialog'), 'Roll').click();
+    const value = String(await page.getByText(/^phx_\w{20,}$/).textContent());
+    expect(value).not.toBe(body['value']);
+    for (const tab of [page, other]) {
+      await tab.getByRole('link', { name: 'Exports' }).click();
+      await expectSeen(tab.getByText('No exports yet.'));
+      await tab.reload();
+      await expectSeen(tab.getByText('No exports yet.'));
+    }
+  });
+
   test('says to a key that may not see the project what it lacks, where people and what they did would be', async () => {
     const { body } = await service().call('POST', '/api/personal_api_keys/', {
       label: 'Members only',
