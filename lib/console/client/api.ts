@@ -24,6 +24,10 @@ export class Refusal extends Error {
   }
 }
 
+/** Returns a refusal of what need not be asked: it is wrong whatever the service knows. */
+export const refusedHere = (detail: string): Refusal =>
+  new Refusal(400, { type: 'validation_error', code: 'invalid_input', detail, attr: null });
+
 export const api = createClient<paths>({
   baseUrl: ADDRESS,
   // An answer that is kept by the browser could be another key's.

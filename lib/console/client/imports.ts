@@ -1,6 +1,6 @@
 /** Files that become events: how they are sent, read and imported. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { answered, api, type Schemas } from './api.ts';
+import { answered, api, refusedHere, type Schemas } from './api.ts';
 import { rowsOfPage } from './paged.ts';
 import { polled } from './polling.ts';
 
@@ -30,13 +30,16 @@ export function useImports(project: string, page: number) {
   });
 }
 
-export const createImport = (project: string, { name, size }: File): Promise<Import> =>
-  answered(
+/** Begins an import of a file. Throws the `Refusal` of one without a byte. */
+export async function createImport(project: string, { name, size }: File): Promise<Import> {
+  if (size === 0) throw refusedHere(`${name} is empty.`);
+  return answered(
     api.POST('/api/projects/{project_id}/imports/', {
       params: { path: { project_id: project } },
       body: { name, bytes: size },
     }),
   );
+}
 
 const placeOf = (project: string, { id }: Import) => ({ path: { project_id: project, id } });
 

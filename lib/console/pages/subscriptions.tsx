@@ -117,7 +117,7 @@ function NewSubscription({ project, subject, zone, insights }: NewSubscriptionPr
         void navigate({ to: `/projects/${project}/subscriptions/${made.id}` });
       }}
     >
-      {(form) => <SubscriptionFields form={form} zone={zone} insights={insights} />}
+      {(form) => <SubscriptionFields form={form} zone={zone} isNew insights={insights} />}
     </FormDialog>
   );
 }

@@ -60,7 +60,8 @@ export function FormDialog<Values extends object>({
       <ScopedButton scope={scope} variant="default" size="xs" {...button} onClick={begin}>
         {label}
       </ScopedButton>
-      <Modal opened={isOpen} onClose={close} title={label} size={dialogSize}>
+      {/* A click beside it is a slip as often as not, and would take along what was written. */}
+      <Modal opened={isOpen} onClose={close} closeOnClickOutside={false} title={label} size={dialogSize}>
         <form onSubmit={form.sends(send)}>
           <Stack>
             {children(form)}

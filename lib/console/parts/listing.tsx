@@ -1,5 +1,5 @@
 import { Box, Button, Card, Center, Group, Pagination, Skeleton, Stack, Table, Text } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { type ReactNode, useLayoutEffect, useRef } from 'react';
 import { type Asked, asListed, PAGE_SIZE } from '../client/paged.ts';
 import { useView } from './address.ts';
 import { Problem } from './problem.tsx';
@@ -43,7 +43,33 @@ export function useNumbered<T>({
 const PLACEHOLDERS = ['a', 'b', 'c', 'd'];
 
 /** A table of a list: its rows, what is said when there are none, and the way to the next. */
-export function Listing<T>({ label, rows, columns, rowKey, error, retry, empty, pages, more }: ListingProps<T>) {
+export function Listing<T>(props: ListingProps<T>) {
+  const { label, rows } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const hadFocus = useRef(false);
+  // Who has removed a row by the keyboard goes on from the list: with the row, what had the focus is gone.
+  useLayoutEffect(() => {
+    if (rows !== undefined && hadFocus.current && document.activeElement === document.body) place.current?.focus();
+  }, [rows]);
+  return (
+    <Box
+      ref={place}
+      role="group"
+      aria-label={label}
+      tabIndex={-1}
+      onFocus={() => {
+        hadFocus.current = true;
+      }}
+      onBlur={() => {
+        hadFocus.current = false;
+      }}
+    >
+      <Rows {...props} />
+    </Box>
+  );
+}
+
+function Rows<T>({ label, rows, columns, rowKey, error, retry, empty, pages, more }: ListingProps<T>) {
   if (error !== null && error !== undefined)
     return <Problem error={error} {...(retry === undefined ? {} : { retry })} />;
   if (rows === undefined) {
@@ -53,6 +79,18 @@ export function Listing<T>({ label, rows, columns, rowKey, error, retry, empty, 
           <Skeleton key={name} height={32} />
         ))}
       </Stack>
+    );
+  }
+  if (rows.length === 0 && pages !== undefined && pages.count > 0) {
+    return (
+      <Empty>
+        <Stack align="center" gap="sm">
+          <Text>Nothing is on this page: the list has become shorter.</Text>
+          <Button variant="default" onClick={() => pages.go(1)}>
+            Show the first page
+          </Button>
+        </Stack>
+      </Empty>
     );
   }
   if (rows.length === 0) return <Empty>{empty}</Empty>;

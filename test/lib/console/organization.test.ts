@@ -109,9 +109,11 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
       await expectSeen(refusal('organization:read'));
     }
 
-    await button(row(page, 'Keys', 'Reader'), 'Revoke').click();
-    await button(page.getByRole('dialog'), 'Revoke').click();
+    await button(row(page, 'Keys', 'Reader'), 'Revoke').press('Enter');
+    await button(page.getByRole('dialog'), 'Revoke').press('Enter');
     await expectGone(row(page, 'Keys', 'Reader'));
+    // Who works with the keyboard goes on from there.
+    await expectSeen(page.getByRole('group', { name: 'Keys' }).and(page.locator(':focus')));
   });
 
   test('stays signed in, in all tabs, with the new value of the key that somebody has signed in with', async () => {

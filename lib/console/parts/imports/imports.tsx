@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answered, api } from '../../client/api.ts';
 import { cancelImport, type Import, importsKey, isOpen, rejectedOf, useImports } from '../../client/imports.ts';
+import { asListed } from '../../client/paged.ts';
 import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
 import { Instant } from '../instant.tsx';
@@ -27,9 +28,7 @@ export function Imports({ project }: { readonly project: string }) {
   return (
     <Listing
       label="Imports"
-      rows={data?.results}
-      error={error}
-      retry={() => void refetch()}
+      {...asListed({ data: data?.results, error, refetch })}
       rowKey={({ id }) => id}
       empty={<Text>Nothing was imported here yet.</Text>}
       {...(data === undefined ? {} : { pages: { count: data.count, at: page, go: setPage } })}

@@ -128,7 +128,7 @@ export function NewImport({ project }: { readonly project: string }) {
   const start = (): void =>
     void attempt(async () => {
       await startImport(project, one, reading);
-      tell(`${one.name} is imported.`);
+      tell(`The import of ${one.name} has begun.`);
       reset();
     });
   const cancel = (): void =>

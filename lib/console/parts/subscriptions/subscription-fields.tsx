@@ -38,12 +38,13 @@ interface SubscriptionFieldsProps {
   readonly form: Form<SubscriptionValues>;
   /** By whose clock its times are. */
   readonly zone: string;
+  readonly isNew?: boolean;
   /** The insights of a dashboard to choose from; undefined: it is about an insight. */
   readonly insights?: readonly { readonly value: string; readonly label: string }[];
 }
 
 /** The fields of a subscription, and what was refused of them. */
-export function SubscriptionFields({ form, zone, insights }: SubscriptionFieldsProps) {
+export function SubscriptionFields({ form, zone, isNew = false, insights }: SubscriptionFieldsProps) {
   const { values, error } = form;
   const { target_type } = values;
   return (
@@ -71,7 +72,7 @@ export function SubscriptionFields({ form, zone, insights }: SubscriptionFieldsP
       {target_type !== 'email' && (
         <PasswordInput
           label="Secret"
-          description="Signs what it is sent: whsec_ and the base64 of 24 to 64 bytes. Left empty: it stays."
+          description={`Signs what it is sent: whsec_ and the base64 of 24 to 64 bytes. Left empty: ${isNew ? 'nothing is signed' : 'it stays'}.`}
           autoComplete="off"
           visibilityToggleButtonProps={{ 'aria-label': 'Show the secret' }}
           {...form.text('notify_secret')}
