@@ -1,4 +1,5 @@
 import { Text, type TextProps } from '@mantine/core';
+import { useSyncExternalStore } from 'react';
 import { fromNow } from '../client/local-time.ts';
 
 /** What is further away is told as a date: nobody counts back so many days. */
@@ -43,6 +44,18 @@ interface InstantProps extends TextProps {
   readonly none?: string;
 }
 
+const TICK_MS = 10_000;
+
+function everyTick(look: () => void): () => void {
+  const timer = setInterval(look, TICK_MS);
+  return () => clearInterval(timer);
+}
+
+/** An instant in words that stay true as long as somebody looks at them. */
+function Said({ at }: { readonly at: string }) {
+  return useSyncExternalStore(everyTick, () => said(at));
+}
+
 /** Shows an instant as people say it, and exactly when pointed at. */
 export function Instant({ at, none = 'never', ...rest }: InstantProps) {
   if (at === null || at === undefined) {
@@ -55,7 +68,7 @@ export function Instant({ at, none = 'never', ...rest }: InstantProps) {
   return (
     <Text span size="sm" {...rest}>
       <time dateTime={at} title={`${localTime(at)} (${at})`}>
-        {said(at)}
+        <Said at={at} />
       </time>
     </Text>
   );

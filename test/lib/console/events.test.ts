@@ -36,6 +36,11 @@ describeConsole('events in the console', ({ service, open, at }) => {
     await page.goBack();
     await page.goBack();
     await expectSeen(page.getByRole('heading', { name: 'Default project' }));
+    await page.clock.install();
+    await page.reload();
+    await expectSeen(row(page, 'Events', 'paid'));
+    await page.clock.fastForward('03:00:00');
+    await expectSeen(row(page, 'Events', 'paid').getByText('3 hours ago'));
   });
 
   test('leads from an event to the page of who did it', async () => {
