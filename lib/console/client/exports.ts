@@ -172,7 +172,7 @@ export function useRun(project: string, id: string, run: string | undefined) {
   return useQuery({
     queryKey: ['runs', project, id, 'one', run],
     enabled: run !== undefined,
-    refetchInterval: polled<Run>((one) => one !== undefined && isOpen(one)),
+    refetchInterval: polled<Run>(isOpen),
     queryFn: () =>
       answered(
         api.GET('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/', {

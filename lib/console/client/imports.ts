@@ -24,7 +24,7 @@ export function useImports(project: string, page: number) {
   return useQuery({
     queryKey: [...importsKey(project), page],
     placeholderData: keepPreviousData,
-    refetchInterval: polled<{ readonly results: readonly Import[] }>((data) => data?.results.some(isOpen) ?? false),
+    refetchInterval: polled<{ readonly results: readonly Import[] }>(({ results }) => results.some(isOpen)),
     queryFn: () =>
       answered(api.GET('/api/projects/{project_id}/imports/', { params: { path: { project_id: project }, query } })),
   });

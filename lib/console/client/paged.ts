@@ -21,10 +21,10 @@ export interface Asked<Found> {
   readonly refetch: () => unknown;
 }
 
-/** Returns what a table takes of it: what was there stays where it is refused later. */
+/** Returns what a table takes of it. */
 export const asListed = <T>({ data, error, refetch }: Asked<readonly T[]>) => ({
   rows: data,
-  error: data === undefined ? error : null,
+  error,
   retry: () => void refetch(),
 });
 
@@ -54,8 +54,8 @@ export function usePaged<Row>({ key, read, isLive = () => false, isAwaited = fal
     queryFn: ({ pageParam }) => read(pageParam === undefined ? {} : { cursor: pageParam }),
     getNextPageParam: (last) => cursorOf(last.next),
     refetchInterval: polled<{ pages: Page<Row>[] }>(
-      (data) => (data?.pages.length ?? 1) === 1 && isLive(data?.pages[0]?.results ?? []),
-      (data) => isAwaited && data?.pages[0]?.results.length === 0,
+      ({ pages }) => pages.length === 1 && isLive(pages[0]?.results ?? []),
+      ({ pages }) => isAwaited && pages[0]?.results.length === 0,
     ),
   });
   const rows = query.data?.pages.flatMap(({ results }) => results);

@@ -7,7 +7,7 @@ const LONGEST_MS = 30_000;
 const AWAITED_MS = 3_000;
 
 interface Asked {
-  readonly state: { readonly data: unknown; readonly dataUpdateCount: number };
+  readonly state: { readonly data: unknown; readonly dataUpdateCount: number; readonly errorUpdateCount: number };
 }
 
 /** What a query had when something in it last changed: equal answers are the same object. */
@@ -16,18 +16,20 @@ const changed = new WeakMap<object, { readonly data: unknown; readonly answers: 
 /**
  * Returns the option of a query that asks again while `isLive`. It begins at a second, waits half as long again after
  * each answer that says nothing new, and at most half a minute, or while somebody waits for what `isAwaited` three
- * seconds. A tab that nobody sees does not ask.
+ * seconds. A refusal says nothing new, and what has never been answered is for the reader to ask again: a page that did
+ * would take away again and again what it says is wrong. A tab that nobody sees does not ask.
  */
 export const polled =
-  <Data>(isLive: (data: Data | undefined) => boolean, isAwaited: (data: Data | undefined) => boolean = () => false) =>
+  <Data>(isLive: (data: Data) => boolean, isAwaited: (data: Data) => boolean = () => false) =>
   (query: Asked): number | false => {
-    const { data, dataUpdateCount: answers } = query.state;
-    if (!isLive(data as Data | undefined)) return false;
+    const { data, dataUpdateCount, errorUpdateCount } = query.state;
+    if (data === undefined || !isLive(data as Data)) return false;
+    const answers = dataUpdateCount + errorUpdateCount;
     const last = changed.get(query);
     if (last === undefined || last.data !== data) {
       changed.set(query, { data, answers });
       return FIRST_MS;
     }
-    const longest = isAwaited(data as Data | undefined) ? AWAITED_MS : LONGEST_MS;
+    const longest = isAwaited(data as Data) ? AWAITED_MS : LONGEST_MS;
     return Math.min(longest, FIRST_MS * GROWTH ** (answers - last.answers));
   };

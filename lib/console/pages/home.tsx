@@ -105,7 +105,7 @@ function FirstEvent({ token }: { readonly token: string }) {
 }
 
 function FailedExports({ project }: { readonly project: string }) {
-  const { data, error } = useExports(project, 1, '');
+  const { data, error, refetch } = useExports(project, 1, '');
   const failed = (data?.results ?? []).flatMap(({ id, name, latest_runs: runs }) => {
     const ended = runs.find((run) => !isOpen(run));
     return ended !== undefined && isFailed(ended.status) ? [{ id, name, status: ended.status }] : [];
@@ -115,7 +115,7 @@ function FailedExports({ project }: { readonly project: string }) {
       <Title order={2} size="h4" mb="xs">
         Exports that failed
       </Title>
-      <Problem error={data === undefined ? error : null} />
+      <Problem error={data === undefined ? error : null} retry={() => void refetch()} />
       {data !== undefined && failed.length === 0 && (
         <Text size="sm">
           {data.count === 0 ? (
@@ -140,13 +140,13 @@ function FailedExports({ project }: { readonly project: string }) {
 }
 
 function PinnedDashboards({ project }: { readonly project: string }) {
-  const { data, error } = useDashboards(project, 1, { ...ALL_DASHBOARDS, pinned: true });
+  const { data, error, refetch } = useDashboards(project, 1, { ...ALL_DASHBOARDS, pinned: true });
   return (
     <Card withBorder>
       <Title order={2} size="h4" mb="xs">
         Pinned dashboards
       </Title>
-      <Problem error={data === undefined ? error : null} />
+      <Problem error={data === undefined ? error : null} retry={() => void refetch()} />
       {data?.results.length === 0 && (
         <Text size="sm">
           None. Pin one on <To to={`/projects/${project}/dashboards`}>Dashboards</To>.

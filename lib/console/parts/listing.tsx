@@ -40,11 +40,13 @@ export function useNumbered<T>({
   };
 }
 
+const isRefused = (error: unknown): boolean => error !== null && error !== undefined;
+
 const PLACEHOLDERS = ['a', 'b', 'c', 'd'];
 
 /** A table of a list: its rows, what is said when there are none, and the way to the next. */
 export function Listing<T>(props: ListingProps<T>) {
-  const { label, rows } = props;
+  const { label, rows, error, retry } = props;
   const place = useRef<HTMLDivElement>(null);
   const hadFocus = useRef(false);
   // Who has removed a row by the keyboard goes on from the list: with the row, what had the focus is gone.
@@ -65,12 +67,20 @@ export function Listing<T>(props: ListingProps<T>) {
       }}
     >
       <Rows {...props} />
+      {rows !== undefined && isRefused(error) && (
+        <Group gap="xs" mt="xs" role="status">
+          <Text size="sm">This may be old: it could not be read again.</Text>
+          <Button size="xs" variant="default" onClick={retry}>
+            Try again
+          </Button>
+        </Group>
+      )}
     </Box>
   );
 }
 
 function Rows<T>({ label, rows, columns, rowKey, error, retry, empty, pages, more }: ListingProps<T>) {
-  if (error !== null && error !== undefined)
+  if (rows === undefined && isRefused(error))
     return <Problem error={error} {...(retry === undefined ? {} : { retry })} />;
   if (rows === undefined) {
     return (

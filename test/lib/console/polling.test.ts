@@ -2,11 +2,16 @@
 import { polled } from '../../../lib/console/client/polling.ts';
 
 /** Returns the waits after so many answers that all say the same. */
-function waits(ask: ReturnType<typeof polled>, data: unknown, count: number): readonly (number | false)[] {
-  const state = { data, dataUpdateCount: 0 };
+function waits(
+  ask: ReturnType<typeof polled>,
+  data: unknown,
+  count: number,
+  counted: 'dataUpdateCount' | 'errorUpdateCount' = 'dataUpdateCount',
+): readonly (number | false)[] {
+  const state = { data, dataUpdateCount: 0, errorUpdateCount: 0 };
   const query = { state };
   return Array.from({ length: count }, (_, answers) => {
-    state.dataUpdateCount = answers;
+    state[counted] = answers;
     return ask(query);
   });
 }
@@ -38,4 +43,10 @@ test('what does not move is not asked for again', () => {
       2,
     ),
   ).toEqual([false, false]);
+});
+
+test('what is refused is asked for less often, and what was never answered by the reader alone', () => {
+  const live = polled(() => true);
+  expect(waits(live, {}, 12, 'errorUpdateCount').at(-1)).toBe(30_000);
+  expect(waits(live, undefined, 2, 'errorUpdateCount')).toEqual([false, false]);
 });
