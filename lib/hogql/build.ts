@@ -1,6 +1,6 @@
 /** How nodes of the checked tree are made: each of the right types, with the conversions that it needs. */
 
-import { clockOfQuery } from './clock.ts';
+import { clockOfQuery, movedInto, withClockOf, zoneAmong, zoneOf } from './clock.ts';
 import {
   type Expression,
   elementType,
@@ -46,8 +46,13 @@ export function operation(
 ): Expression {
   const type = typeGiven(operator, of, lambda, parameters);
   const node = { operator, of, ...(parameters && { with: parameters }), ...(lambda && { each: lambda.body }), type };
-  return measured(node, lambda);
+  const made = measured(node, lambda);
+  if (!GIVING_BACK.includes(OPERATORS[operator].gives)) return made;
+  return movedInto(zoneAmong(operator === 'map' && lambda ? [lambda.body] : of), made);
 }
+
+/** What operators give that give back one or some of their values: times stay in their zone. */
+const GIVING_BACK: readonly Signature['gives'][] = ['any', 'element', 'list'];
 
 /** A value of these parts. */
 export function tupleOfParts(parts: readonly Expression[]): Expression {
@@ -219,9 +224,9 @@ const TO_SECONDS: readonly FormatPiece[] = [
 export const textOfInstant = (time: Expression, local: Expression): Expression =>
   isWhole(time) ? operation('format', [local], { format: TO_SECONDS }) : operation('text_of_instant', [local]);
 
-/** Conversions in which the zone of the query matters; undefined: it does not. */
+/** Conversions in which the zone of the time, or else of the query matters; undefined: it does not. */
 function betweenTimes(expression: Expression, type: Type): Expression | undefined {
-  const { zone } = clockOfQuery();
+  const zone = zoneOf(expression) ?? clockOfQuery().zone;
   const day = (instant: Expression): Expression => operation('date_of_instant', [localOf(instant, zone)]);
   switch (`${expression.type} ${type}`) {
     case 'text instant':
@@ -284,7 +289,7 @@ function commonType(values: readonly Expression[]): Type | undefined {
 export function unified(values: readonly Expression[], what: string): Expression[] {
   const type =
     commonType(values) ?? refuse(`${what} has values of different types: ${listed(values)}; convert them to one`);
-  return values.map((one) => converted(one, type, what));
+  return withClockOf(values, () => values.map((one) => converted(one, type, what)));
 }
 
 const listed = (values: readonly Expression[]): string =>
@@ -306,12 +311,15 @@ function asUuid(value: Expression): Expression {
 export function comparable(of: readonly Expression[], what: string): Expression[] {
   const values = of.some(isUuid) ? of.map(asUuid) : of;
   const common = commonType(values);
-  if (common !== undefined) return values.map((one) => converted(one, common === 'json' ? 'text' : common, what));
+  if (common !== undefined)
+    return withClockOf(values, () => values.map((one) => converted(one, common === 'json' ? 'text' : common, what)));
   const others = values.filter(({ type }) => type !== 'text' && type !== 'json');
   const other = commonType(others);
   if (other === undefined || isList(other) || isTuple(other))
     refuse(`${what} compares ${listed(values)}; convert them to one type`);
   // A text may hold any number.
   const type = other === 'integer' ? 'float' : other;
-  return values.map((one) => converted(one.type === 'json' ? converted(one, 'text', what) : one, type, what));
+  const read = (one: Expression): Expression =>
+    converted(one.type === 'json' ? converted(one, 'text', what) : one, type, what);
+  return withClockOf(values, () => values.map(read));
 }

@@ -17,6 +17,7 @@ import {
   tupleOfParts,
   unified,
 } from './build.ts';
+import { movedInto, zoneOf } from './clock.ts';
 import {
   ALL,
   type Expression,
@@ -197,7 +198,7 @@ export interface Scope {
   /** Aliases that are being followed: one may not lead to itself. */
   readonly following: readonly string[];
   /** Elements of lists by their names, from outside to inside. */
-  readonly variables: readonly { readonly name: string; readonly type: Scalar | Tuple }[];
+  readonly variables: readonly { readonly name: string; readonly type: Scalar | Tuple; readonly zone?: string }[];
   readonly isSelect: boolean;
   /** How many nodes are being visited, one inside another, and how many were visited in all. */
   readonly visits: { now: number; all: number; readonly most?: number };
@@ -351,8 +352,8 @@ const withoutTable = (chain: readonly (string | number)[], { tables }: Scope): r
 /** The element of a list that a name stands for in a lambda; undefined: it is none. */
 function variableOf(name: string, { variables }: Scope): Expression | undefined {
   const variable = variables.findLastIndex((one) => one.name === name);
-  const type = variables[variable]?.type;
-  return type && { variable, type };
+  const found = variables[variable];
+  return found && movedInto(found.zone, { variable, type: found.type });
 }
 
 /** A field, a property, an element of a list in a lambda, or what an alias stands for. */
@@ -608,7 +609,8 @@ function overList({ name, args: [each, list, ...rest] }: Call, scope: Scope): Ex
   const around = variables.at(-1);
   if (around !== undefined && !readsOnly(of, variables.length - 1))
     refuse(`In a lambda, ${name}() takes a list that is made of its element '${around.name}' alone, or of constants`);
-  const element = { name: String(args[0]), type: elementType(of.type as List) };
+  const zone = zoneOf(of);
+  const element = { name: String(args[0]), type: elementType(of.type as List), ...(zone && { zone }) };
   const body = expression(expr, { ...scope, variables: [...variables, element] });
   const isMap = OF_LISTS[name] === 'map';
   if (isMap && isList(body.type)) refuse('Lists of lists are not supported');

@@ -1,7 +1,6 @@
 /** ClickHouse's names of types, by which clients of PostHog know what a column holds. */
-import { clockOfQuery } from './clock.ts';
+import { clockOfQuery, zoneOf } from './clock.ts';
 import { type Expression, elementType, isList, isTuple, type Operator, partTypes, type Type } from './expression.ts';
-import { zoneOf } from './functions.ts';
 
 /** The names of columns' types that do not follow from their values. */
 const names = new WeakMap<Expression, string>();
@@ -51,7 +50,7 @@ export function clickhouseType(expression: Expression): string {
     const [first] = 'operator' in expression ? expression.of : [];
     const element = type.startsWith('tuples(') && first !== undefined ? (elementOf(expression) ?? first) : undefined;
     return element === undefined || !isTuple(element.type)
-      ? nameOf(type, undefined)
+      ? nameOf(type, zoneOf(expression))
       : `Array(${clickhouseType(element)})`;
   }
   const part = ofPart(expression);

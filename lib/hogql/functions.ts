@@ -21,7 +21,7 @@ import {
   tupleOfParts,
   unified,
 } from './build.ts';
-import { clockOfQuery, withClock } from './clock.ts';
+import { clockOfQuery, movedInto, withClock, zoneOf } from './clock.ts';
 import {
   type Expression,
   elementType,
@@ -195,26 +195,9 @@ const substring: Build = (of, name) => {
   return operation(of.length === 2 ? 'substring_from' : 'substring', args);
 };
 
-/** The zones that times were moved into: only what reads their clock shows it. */
-const zones = new WeakMap<Expression, string>();
-
 /** The time with a zone: a node of its own, so that the same time elsewhere keeps its own zone. */
-const inZone = (value: Expression, zone: string | undefined): Expression => {
-  if (zone === undefined || value.type !== 'instant') return value;
-  const moved = copied(value);
-  zones.set(moved, zone);
-  return moved;
-};
-
-/** Another expression of the same time: it keeps the zone that the time was moved into. */
-export const sameZone = (time: Expression, other: Expression): Expression => {
-  const zone = zones.get(time);
-  if (zone !== undefined) zones.set(other, zone);
-  return other;
-};
-
-/** The zone that a time was moved into; undefined: it is in that of the query. */
-export const zoneOf = (time: Expression): string | undefined => zones.get(time);
+const inZone = (value: Expression, zone: string | undefined): Expression =>
+  zone === undefined ? value : movedInto(zone, copied(value));
 
 /** A time with the clock of its zone in UTC's place, and the zone. */
 function clock(
@@ -224,7 +207,7 @@ function clock(
 ): { local: Expression; zone: string | undefined } {
   if (zone !== undefined && value.type === 'date') refuse(zoneOfNoTime(name));
   if (value.type === 'date') return { local: operation('instant_of_date', [value]), zone: undefined };
-  const where = zone ?? zones.get(value) ?? clockOfQuery().zone;
+  const where = zone ?? zoneOf(value) ?? clockOfQuery().zone;
   const instant = argument(value, 'instant', `${name}()`);
   if (where === 'UTC') return { local: instant, zone: undefined };
   return { local: operation('local', [instant], { zone: where }), zone: where };
@@ -236,12 +219,13 @@ const zoneOfNoTime = (name: string): string =>
 const zoneAt = (of: readonly Expression[], n: number, name: string): string | undefined =>
   of.length > n ? checkedZone(constantOf(of, n, name)) : undefined;
 
-/** The start of the step that a time lies in; of weeks and more, a date. */
+/** The start of the step that a time lies in; of weeks and more, a date. A date is the first instant of its day. */
 function truncated(value: Expression, step: Step, zone: string | undefined, name: string): Expression {
   const at = clock(value, zone, name);
   const start = operation('truncate', [at.local], { step });
   if (['week', 'monday', 'month', 'quarter', 'year'].includes(step)) return operation('date_of_instant', [start]);
-  if (at.zone === undefined) return start;
+  if (value.type === 'date') return converted(value, 'instant', name);
+  if (at.zone === undefined) return inZone(start, zone ?? zoneOf(value));
   // In the hour that a clock shows twice, a time stays in the part of it that it is in.
   if (step !== 'day') {
     const since = operation('subtract', [at.local, start]);
@@ -270,7 +254,7 @@ export function shifted(value: Expression, count: Expression, unit: Unit, isBack
     return operation('date_of_instant', [
       operation('add_units', [operation('instant_of_date', [value]), by], { unit }),
     ]);
-  const zone = zones.get(value);
+  const zone = zoneOf(value);
   const where = isOfClock ? (zone ?? clockOfQuery().zone) : 'UTC';
   const local = localOf(argument(value, 'instant', name), where);
   return inZone(fromLocal(operation('add_units', [local, by], { unit }), where), zone);
@@ -346,7 +330,7 @@ const toDateTime: FunctionSpec = between(1, 2, (of, name) => {
   const zone = zoneAt(of, 1, name);
   const value = given(of, 0);
   const read = (): Expression => converted(value, 'instant', `${name}()`);
-  if (zone === undefined || zone === clockOfQuery().zone) return inZone(read(), zone ?? zones.get(value));
+  if (zone === undefined || zone === clockOfQuery().zone) return inZone(read(), zone ?? zoneOf(value));
   return inZone(withClock({ ...clockOfQuery(), zone }, read), zone);
 });
 

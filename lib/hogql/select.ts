@@ -13,10 +13,10 @@ import {
 } from './build.ts';
 import { expression, isA, isQuery, place, refuseParts, type Scope, standingFor, tupleOf } from './check.ts';
 import { clickhouseType, nullable, withClickhouseType } from './clickhouse-types.ts';
-import { type Clock, withClock } from './clock.ts';
+import { type Clock, withClock, zoneOf } from './clock.ts';
 import type { Aggregate, Column, Join, Order, Query, Select, Source, WholeQuery, Window } from './expression.ts';
 import { type Expression, isList, isTuple, type Type } from './expression.ts';
-import { aList, condition, functionOf, sameZone } from './functions.ts';
+import { aList, condition, functionOf } from './functions.ts';
 import { refuse, within } from './refusal.ts';
 import { columnOf, TOO_COMPLEX, weightOfAll } from './size.ts';
 import type {
@@ -454,7 +454,7 @@ function sourceOf({ table, alias }: JoinExpr, named: Named, whole: Whole): Pick<
 function ofColumns(as: string, names: readonly string[], columns: readonly Column[]): Relation {
   const found = new Map(
     columns.map(({ name, expression: value, clickhouse }, n) => {
-      const column = sameZone(value, columnOf(value, as, `c${n}`));
+      const column = columnOf(value, as, `c${n}`);
       return [name, withClickhouseType(column, clickhouse)] as const;
     }),
   );
@@ -701,7 +701,7 @@ function valueOfQuery(syntax: Syntax, { named, whole, values }: Making, stage: S
   const source = { query, as };
   values[stage].push(count === 'one' ? { kind: 'cross', source } : { kind: 'left', source, on: truth(true) });
   const { clickhouse, expression: value } = column;
-  return withClickhouseType(sameZone(value, columnOf(value, as, 'c0')), nullable(clickhouse));
+  return withClickhouseType(columnOf(value, as, 'c0'), nullable(clickhouse));
 }
 
 /** How many rows a query surely has: one, one at most, or perhaps more. */
@@ -749,11 +749,11 @@ function amongQuery(value: Expression, syntax: Syntax, { named, whole }: Making)
   return operation('in_query', [left], { query: listed });
 }
 
-/** The number of an expression: alike are those that give the same, whatever the row. */
+/** The number of an expression: alike are those that give the same, whatever the row, and times in the same zone. */
 function idOf(value: Expression, whole: Whole): number {
   const known = whole.idOf.get(value);
   if (known !== undefined) return known;
-  const text =
+  const shape =
     'operator' in value
       ? JSON.stringify([
           value.operator,
@@ -763,6 +763,7 @@ function idOf(value: Expression, whole: Whole): number {
           value.type,
         ])
       : JSON.stringify(value, Object.keys(value).toSorted());
+  const text = `${zoneOf(value) ?? ''} ${shape}`;
   const id = whole.ids.get(text) ?? whole.ids.size;
   whole.ids.set(text, id);
   whole.idOf.set(value, id);
@@ -789,7 +790,7 @@ function placeOf(syntax: Syntax, columns: number): number | undefined {
 function addKey(key: Expression, making: Making): void {
   const id = idOf(key, making.whole);
   if (making.keys.has(id) || making.group === undefined) return;
-  const column = sameZone(key, columnOf(key, making.group, `k${making.keysOf.length}`));
+  const column = columnOf(key, making.group, `k${making.keysOf.length}`);
   making.keys.set(id, withClickhouseType(column, clickhouseType(key)));
   // What is made of a key is alike, whether it is made before or after the groups.
   making.whole.idOf.set(column, id);

@@ -2,6 +2,7 @@
  * How large a tree is, and the values that it makes: known before any row is read, so that no query grows without bound.
  * A value that follows from the row is measured by it: in times of the row's own length.
  */
+import { movedInto, zoneOf } from './clock.ts';
 import { type Expression, isList, isTuple, type List, type OPERATORS, type Operator, type Type } from './expression.ts';
 import { refuse } from './refusal.ts';
 
@@ -326,11 +327,11 @@ export function copied(expression: Expression): Expression {
   return copy;
 }
 
-/** A column that holds what an expression gives, and is as long. */
+/** A column that holds what an expression gives, is as long, and of a time in the same zone. */
 export function columnOf(expression: Expression, relation: string, column: string): Expression {
   const leaf: Expression = { relation, column, type: expression.type };
   measures.set(leaf, { ...measureOf(leaf), length: measureOf(expression).length });
-  return leaf;
+  return movedInto(zoneOf(expression), leaf);
 }
 
 /** Returns what expressions weigh in sum. */

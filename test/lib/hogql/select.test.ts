@@ -199,6 +199,9 @@ describe("the project's clock", () => {
     ["dateDiff('minute', toDateTime('2026-10-25T00:30:00Z'), toDateTime('2026-10-25T01:30:00Z'))", 60],
     ["dateDiff('second', toDateTime('2026-10-25 00:00:00'), toDateTime('2026-10-26 00:00:00'))", 90_000],
     ["dateDiff('hour', toDateTime('2026-01-01T00:20:00Z'), toDateTime('2026-01-01T00:40:00Z'), 'Asia/Kolkata')", 1],
+    // The first instant of a day is one, however it is asked for.
+    ["toStartOfDay(toDate('2026-01-05'))", instant('2026-01-04T23:00:00Z')],
+    ["dateTrunc('day', toDate('2026-01-05'))", instant('2026-01-04T23:00:00Z')],
     ['today()', FIRST],
     ['toDate(1767222000)', instant('2026-01-01T00:00:00Z')],
   ];
@@ -207,6 +210,40 @@ describe("the project's clock", () => {
     const list = CASES.map(([expression], n) => `${expression} AS e${n}`).join(', ');
     const [row = []] = await rowsOf(await checked(`SELECT ${list}`, BERLIN));
     expect(CASES.map(([expression], n) => [expression, row[n]])).toEqual(CASES);
+  });
+});
+
+describe('a time that is moved into another zone', () => {
+  const BERLIN: Language = { ...UTC, zone: 'Europe/Berlin' };
+  const tokyo = "toTimeZone(toDateTime('2026-01-07T14:30:00Z'), 'Asia/Tokyo')";
+
+  test.each([
+    [`toHour(max(${tokyo}))`, 23],
+    [`toHour(max(toDateTime('2026-01-07T14:30:00Z'))) + toHour(max(${tokyo}))`, 15 + 23],
+    [`toHour(argMax(${tokyo}, 1))`, 23],
+    [`toHour(arrayElement(groupArray(${tokyo}), 1))`, 23],
+    [`toHour(lag(any(${tokyo}), 0) OVER ())`, 23],
+    [`toHour((SELECT max(${tokyo})))`, 23],
+  ])('keeps it where a query passes it on: %s', async (expression, gives) => {
+    expect(await rowsOf(await checked(`SELECT ${expression}, count()`, BERLIN))).toEqual([[gives, 1]]);
+  });
+
+  test.each([
+    [`toHour(coalesce(${tokyo}, now()))`, 23],
+    [`toHour(if(1 = 1, ${tokyo}, ${tokyo}))`, 23],
+    [`toHour(arrayJoin([${tokyo}]))`, 23],
+    [`arrayMap(x -> toHour(x), [${tokyo}])[1]`, 23],
+    [`concat('at ', ${tokyo})`, 'at 2026-01-07 23:30:00.000000'],
+    ["toString(toStartOfHour(toDateTime('2026-01-07T14:30:00Z'), 'UTC'))", '2026-01-07 14:00:00'],
+    ["toHour(dateTrunc('hour', toTimeZone(toDateTime('2026-01-07T14:30:00Z'), 'UTC')))", 14],
+    [`${tokyo} < '2026-01-07 23:31:00'`, true],
+    [`${tokyo} > '2026-01-07 23:29:00'`, true],
+    [`${tokyo} BETWEEN '2026-01-07 23:29:00' AND '2026-01-07 23:31:00'`, true],
+    [`${tokyo} IN ('2026-01-07 23:30:00')`, true],
+    [`${tokyo} >= toDate('2026-01-08')`, false],
+    [`addMinutes(${tokyo}, 30) >= toDate('2026-01-08')`, true],
+  ])('is read by the clock there: %s', async (expression, gives) => {
+    expect(await rowsOf(await checked(`SELECT ${expression}`, BERLIN))).toEqual([[gives]]);
   });
 });
 
