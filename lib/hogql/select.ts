@@ -30,7 +30,7 @@ import type {
   WindowExpr,
   WindowFunction,
 } from './syntax.ts';
-import { hogqlName } from './text.ts';
+import { hogqlName, hogqlText } from './text.ts';
 import { frameOf, hasDistance, measurable, type Over, windowOf } from './windows.ts';
 
 /** A field of a table. */
@@ -701,7 +701,10 @@ function valueOfQuery(syntax: Syntax, { named, whole, values }: Making, stage: S
   const source = { query, as };
   values[stage].push(count === 'one' ? { kind: 'cross', source } : { kind: 'left', source, on: truth(true) });
   const { clickhouse, expression: value } = column;
-  return withClickhouseType(columnOf(value, as, 'c0'), nullable(clickhouse));
+  const found = withClickhouseType(columnOf(value, as, 'c0'), nullable(clickhouse));
+  // Before the groups and after them it is the same value, so that what is grouped by it is known again.
+  whole.idOf.set(found, idOfText(`query ${hogqlText(syntax)}`, whole));
+  return found;
 }
 
 /** How many rows a query surely has: one, one at most, or perhaps more. */
@@ -764,9 +767,14 @@ function idOf(value: Expression, whole: Whole): number {
         ])
       : JSON.stringify(value, Object.keys(value).toSorted());
   const text = `${zoneOf(value) ?? ''} ${shape}`;
-  const id = whole.ids.get(text) ?? whole.ids.size;
-  whole.ids.set(text, id);
+  const id = idOfText(text, whole);
   whole.idOf.set(value, id);
+  return id;
+}
+
+function idOfText(text: string, { ids }: Whole): number {
+  const id = ids.get(text) ?? ids.size;
+  ids.set(text, id);
   return id;
 }
 

@@ -279,6 +279,18 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
     ],
     ["SELECT uuid, row_number() OVER (ORDER BY uuid) + (SELECT 10) AS n FROM events WHERE uuid = 'e1'", [['e1', 11]]],
     [
+      "SELECT event = (SELECT max(event) FROM events) AS is_last, count() AS c FROM events GROUP BY is_last ORDER BY c",
+      [
+        [false, 2],
+        [true, 4],
+      ],
+    ],
+    [
+      "SELECT concat(event, (SELECT 'x')), count() AS c FROM events GROUP BY concat(event, (SELECT 'x')) HAVING concat(event, (SELECT 'x')) != 'buyx'",
+      [['viewx', 4]],
+    ],
+    ['SELECT (SELECT max(id) FROM persons) AS last, count() FROM events GROUP BY last', [['eve', 6]]],
+    [
       'SELECT (SELECT id FROM persons WHERE 1 = 2 LIMIT 1), (SELECT id FROM persons ORDER BY id LIMIT 1)',
       [[null, 'ada']],
     ],
