@@ -279,7 +279,7 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
     ],
     ["SELECT uuid, row_number() OVER (ORDER BY uuid) + (SELECT 10) AS n FROM events WHERE uuid = 'e1'", [['e1', 11]]],
     [
-      "SELECT event = (SELECT max(event) FROM events) AS is_last, count() AS c FROM events GROUP BY is_last ORDER BY c",
+      'SELECT event = (SELECT max(event) FROM events) AS is_last, count() AS c FROM events GROUP BY is_last ORDER BY c',
       [
         [false, 2],
         [true, 4],
