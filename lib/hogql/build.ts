@@ -183,7 +183,7 @@ export const fromLocal = (local: Expression, zone: string): Expression =>
   zone === 'UTC' ? local : operation('from_local', [local], { zone });
 
 /** A time with an offset, or a number since 1970: the same in every zone. */
-const OF_NO_ZONE = /(?:Z|[0-9][+-][0-9]{2}:?[0-9]{2}|^[0-9.]+)$/;
+const OF_NO_ZONE = /(?:Z|:[0-9.]+[+-][0-9]{2}(?::?[0-9]{2})?|^[0-9.]+)$/;
 
 /** The instant that a text names; without an offset it is a time of the zone. */
 function instantOfText(text: Expression, zone: string): Expression {

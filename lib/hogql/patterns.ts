@@ -168,7 +168,7 @@ export const checkedZone = (source: string): string =>
   timeZoneOf(source) ?? refuse(`Unknown time zone '${source.slice(0, 100)}'`);
 
 /** A time in ISO 8601, in what RE2, Java and JavaScript share. */
-export const INSTANT = String.raw`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])?)?`;
+export const INSTANT = String.raw`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?)?`;
 
 const INSTANT_ALONE = new RegExp(`^${INSTANT}$`);
 

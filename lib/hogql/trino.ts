@@ -57,10 +57,11 @@ const whole = (text: string, pattern: string): string => `regexp_extract(${text}
 const replacementOf = (pieces: readonly (string | number)[], first = 0): string =>
   pieces.map((piece) => (typeof piece === 'number' ? `$${piece + first}` : piece.replace(/[$\\]/g, '\\$&'))).join('');
 
-/** Java wants a time of day, a T before it, a colon in the offset; and there are no more than six digits of a second. */
+/** Java wants a time of day, a T before it, minutes behind a colon in the offset; and there are no more than six digits of a second. */
 const strictInstant = (text: string): string =>
   [
     [String.raw`^(.{10})\z`, '$1T00:00:00'],
+    [String.raw`(:[0-9.]+[+-][0-9]{2})\z`, '$1:00'],
     [String.raw`([+-][0-9]{2})([0-9]{2})\z`, '$1:$2'],
     [String.raw`(\.[0-9]{6})[0-9]+`, '$1'],
   ].reduce(

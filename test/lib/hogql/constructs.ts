@@ -143,6 +143,8 @@ export const CONSTRUCTS: Readonly<Record<string, readonly Construct[]>> = {
     ["toDateTime('2026-01-05 10:20')", time('05T10:20:00.000000')],
     ["toDateTime('2026-01-05T10:20Z')", time('05T10:20:00.000000')],
     ["toDateTime('2026-01-05 10:20+0200')", time('05T08:20:00.000000')],
+    ["toDateTime('2026-01-05 10:20:30.5+02')", time('05T08:20:30.500000')],
+    ["toDateTime('2026-01-05 10:20-03')", time('05T13:20:00.000000')],
     ["toDateTime('2026-02-30T10:20Z')", null],
     ["toDateTime('2026-01-05T24:00:00')", null],
     ["toDateTime('2026-01-05T10:20:30+25:00')", null],
