@@ -7,8 +7,6 @@ import { BadJson, parseJson } from './json.ts';
 
 const MAX_BYTES = 1024 * 1024;
 
-const FORM = 'application/x-www-form-urlencoded';
-
 /** Returns the bytes of the body as it was sent. */
 export function bytesOf({ body, isBase64Encoded }: Pick<APIGatewayProxyEvent, 'body' | 'isBase64Encoded'>): Buffer {
   return Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
@@ -27,7 +25,10 @@ export function bodyOf(event: APIGatewayProxyEvent, schema: z.ZodType): unknown 
   const sent = headerOf(event.headers, 'content-type') ?? '';
   const mediaType = (sent.split(';')[0] ?? '').trim().toLowerCase();
   if (mediaType === '' || mediaType === 'application/json') return json(bytes);
-  if (mediaType === FORM) return isJsonObject(bytes) ? json(bytes) : fields(formPairs(utf8(bytes)), schema);
+  if (mediaType === 'application/x-www-form-urlencoded') {
+    // `URLSearchParams` takes seconds for a form of many names that have no value.
+    return isJsonObject(bytes) ? json(bytes) : fields(parse(utf8(bytes), '&', '=', { maxKeys: 0 }), schema);
+  }
   return fail('unsupported_media_type', `Unsupported media type "${sent.slice(0, 200)}" in request.`);
 }
 
@@ -61,21 +62,16 @@ function utf8(bytes: Buffer): string {
   }
 }
 
-/** Returns the named values of a form. `URLSearchParams` takes seconds for a form of many names that have no value. */
-function formPairs(form: string): (readonly [string, string])[] {
-  return Object.entries(parse(form, '&', '=', { maxKeys: 0 })).flatMap(([name, values = '']) =>
-    [values].flat().map((value) => [name, value] as const),
-  );
-}
+/** The values of a form or a query string by their names: of a repeated name all of them. */
+export type NamedValues = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Returns named values as an object: of a repeated name all for a list, else the last. Any name is an own key. */
-export function fields(values: Iterable<readonly [string, string]>, schema: z.ZodType): unknown {
+export function fields(values: NamedValues, schema: z.ZodType): unknown {
   const shape = schema instanceof z.ZodObject ? (schema.shape as Readonly<Record<string, z.ZodType>>) : {};
-  const all = Map.groupBy(values, ([name]) => name);
   return Object.fromEntries(
-    [...all].map(([name, pairs]) => {
-      const found = pairs.map(([, value]) => value);
-      return [name, Object.hasOwn(shape, name) && isList(shape[name]) ? found : found.at(-1)];
+    Object.entries(values).map(([name, sent = '']) => {
+      const all = [sent].flat();
+      return [name, Object.hasOwn(shape, name) && isList(shape[name]) ? all : all.at(-1)];
     }),
   );
 }

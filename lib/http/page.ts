@@ -14,6 +14,7 @@ import {
   type Range,
   type Table,
 } from '../ports/table/table.ts';
+import type { NamedValues } from './body.ts';
 import { headerOf } from './header.ts';
 import { PAGING, type PagingRule } from './route.ts';
 
@@ -25,8 +26,8 @@ export interface Paging {
   readonly cursor: string | undefined;
   /** The request's own absolute address, without query; with a slash at its end or without, as sent. */
   readonly url: string;
-  /** The query as sent, repeated names kept. */
-  readonly query: readonly (readonly [string, string])[];
+  /** The query as sent: of each name its values, in their order. */
+  readonly query: NamedValues;
 }
 
 /** A page has at most 5 MB, for a function's answer may have 6. */
@@ -40,10 +41,8 @@ export function pagingOf(
   rule: PagingRule | undefined,
   publicUrl: string | null = null,
 ): Paging {
-  const query = Object.entries(event.multiValueQueryStringParameters ?? {}).flatMap(([name, values]) =>
-    (values ?? []).map((value) => [name, value] as const),
-  );
-  const last = (name: string): string | undefined => query.findLast(([key]) => key === name)?.[1];
+  const query = event.multiValueQueryStringParameters ?? {};
+  const last = (name: string): string | undefined => query[name]?.at(-1);
   const { limit, max } = { ...PAGING, ...rule };
   const offset = numberOf(last('offset')) ?? 0;
   return {
@@ -87,7 +86,8 @@ export const baseOf = ({ url }: Paging): string => url.slice(0, url.lastIndexOf(
 function linkTo({ url, query }: Paging, changes: Readonly<Record<string, string | number | null>>): string {
   const changed = new Map(Object.entries(changes));
   const parameters = new URLSearchParams();
-  for (const [name, value] of query) if (!changed.has(name)) parameters.append(name, value);
+  for (const [name, values] of Object.entries(query))
+    if (!changed.has(name)) for (const value of [values ?? []].flat()) parameters.append(name, value);
   for (const [name, value] of changed) if (value !== null) parameters.append(name, String(value));
   parameters.sort();
   return `${url}?${parameters.toString()}`;

@@ -67,7 +67,7 @@ test('pages of names tell how many there are, behind the last one too', async ()
 
 test('a page of names that had to be cut goes on where it was cut', async () => {
   const look = async () => ({ rows: [{ volume: 3 }, { name: 'a', volume: 1, last: '0' }], isCut: true });
-  const paging = { limit: 3, offset: 0, cursor: undefined, url: 'http://localhost/api/', query: [] };
+  const paging = { limit: 3, offset: 0, cursor: undefined, url: 'http://localhost/api/', query: {} };
   const page = await namesSeen(context, look, service.project.id, { of: 'event', paging });
   expect(page).toMatchObject({ count: 3, next: 'http://localhost/api/?limit=3&offset=1' });
 });
