@@ -372,12 +372,7 @@ async function makeFolder(path: string): Promise<void> {
 }
 
 async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isDirectory();
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
-    throw error;
-  }
+  return (await orAbsent(stat(path)))?.isDirectory() === true;
 }
 
 /** Moves a file that was formed. Returns false when it has to be copied: it is on another file system, or gone. */
@@ -401,10 +396,10 @@ async function moved(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Returns what is opened; undefined when it is not there, nor can it be. */
-async function orAbsent<T>(opening: Promise<T>): Promise<T | undefined> {
+/** Returns what is looked at or opened; undefined when it is not there, nor can it be. */
+async function orAbsent<T>(looking: Promise<T>): Promise<T | undefined> {
   try {
-    return await opening;
+    return await looking;
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
@@ -413,13 +408,8 @@ async function orAbsent<T>(opening: Promise<T>): Promise<T | undefined> {
 
 /** Returns the mark of a file; undefined when there is none. */
 async function markOf(path: string): Promise<string | undefined> {
-  try {
-    const stats = await lstat(path, { bigint: true });
-    return stats.isDirectory() ? undefined : markIn(stats);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const stats = await orAbsent(lstat(path, { bigint: true }));
+  return stats === undefined || stats.isDirectory() ? undefined : markIn(stats);
 }
 
 /** Not of the inode: a copy that keeps the times of its files keeps their owners. */
