@@ -1,12 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path/posix';
-import type {
-  CompletedPart,
-  ListMultipartUploadsCommandOutput,
-  ListObjectsV2CommandOutput,
-  S3,
-  ServerSideEncryption,
-} from '@aws-sdk/client-s3';
+import type { CompletedPart, ListMultipartUploadsCommandOutput, S3, ServerSideEncryption } from '@aws-sdk/client-s3';
 import * as z from 'zod';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
@@ -493,20 +487,14 @@ async function abortLeftovers(client: S3, delivery: Delivery<S3Config>, names: I
 /** Returns the names of objects like the interval's, whoever's they are; undefined when they may not be listed. */
 async function keysLike(
   client: S3,
-  { config, signal }: Delivery<S3Config>,
+  { config }: Delivery<S3Config>,
   names: IntervalNames,
 ): Promise<ReadonlySet<string> | undefined> {
   const found = new Set<string>();
   try {
-    for (let token: string | undefined, isLast = false; !isLast; ) {
-      const page: ListObjectsV2CommandOutput = await client.listObjectsV2(
-        { Bucket: config.bucket_name, Prefix: names.stem, ...(token && { ContinuationToken: token }) },
-        { abortSignal: signal },
-      );
+    const about = { Bucket: config.bucket_name, Prefix: names.stem };
+    for await (const page of client.paginateListObjectsV2(about))
       for (const { Key = '' } of page.Contents ?? []) found.add(Key);
-      token = page.NextContinuationToken;
-      isLast = token === undefined;
-    }
     return found;
   } catch (error) {
     if (isForbidden(error)) return undefined;
