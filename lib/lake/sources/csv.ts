@@ -92,14 +92,19 @@ export function csvFormat(mapping: TableMapping): LineFormat {
 
 /** Can the line be the header of a table of events? */
 export const isCsvHeader = (line: Line, mapping: TableMapping): boolean =>
-  line.problem === undefined && typeof tableOf(line.text, mapping) !== 'string';
+  line.problem === undefined && typeof tableOf(columnsOf(line.text), mapping) !== 'string';
 
 const blank = (line: Line): SourceRecord => ({ line, content: null, identity: '' });
 const bad = (line: Line, reason: string): SourceRecord => ({ line, content: line.problem ?? reason, identity: '' });
 
+interface Columns {
+  readonly names: string[];
+  readonly delimiter: string;
+}
+
 /** The names of columns that a header has, by the delimiter that makes most of them; undefined: it is none. */
-export function columnsOf(header: string): { readonly names: string[]; readonly delimiter: string } | undefined {
-  let widest: { names: string[]; delimiter: string } | undefined;
+export function columnsOf(header: string): Columns | undefined {
+  let widest: Columns | undefined;
   for (const delimiter of DELIMITERS) {
     const rows = cellsOf(header, delimiter);
     const names = typeof rows === 'string' ? [] : (rows[0] ?? []).map((name) => name.trim());
@@ -108,17 +113,18 @@ export function columnsOf(header: string): { readonly names: string[]; readonly 
   return widest;
 }
 
-function tableOf(header: string, mapping: TableMapping): Table | string {
-  const widest = columnsOf(header);
-  if (widest === undefined) return 'its first line is no header of a table';
-  const read = rowReader(widest.names, mapping, textCell);
-  return typeof read === 'string' ? read : { delimiter: widest.delimiter, columns: widest.names.length, read };
+function tableOf(columns: Columns | undefined, mapping: TableMapping): Table | string {
+  if (columns === undefined) return 'its first line is no header of a table';
+  const { names, delimiter } = columns;
+  const read = rowReader(names, mapping, textCell);
+  return typeof read === 'string' ? read : { delimiter, columns: names.length, read };
 }
 
 /** A table whose columns that are read stand there once each; a text is the reason why it is none. */
 function readableTable(header: string, mapping: TableMapping): Table | string {
-  const twice = doubledColumn(columnsOf(header)?.names ?? [], mapping);
-  return twice === undefined ? tableOf(header, mapping) : `it has several columns ${twice}`;
+  const columns = columnsOf(header);
+  const twice = columns && doubledColumn(columns.names, mapping);
+  return twice === undefined ? tableOf(columns, mapping) : `it has several columns ${twice}`;
 }
 
 /** Is a quote open behind the line, when none was before it? */
