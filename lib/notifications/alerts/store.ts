@@ -14,6 +14,7 @@ import { Answer } from '../../http/answer.ts';
 import { type InsightItem, insightObject } from '../../insights/model.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
+import { definedOf } from '../../ports/defined.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
@@ -281,25 +282,27 @@ async function fieldsOf(
   const { insight, name, threshold, condition, config, calculation_interval, enabled, skip_weekend } = sent;
   checkWebhook(sent, context.settings);
   const subscribed = sent.subscribed_users && (await membersAmong(context, tenant, sent.subscribed_users));
-  const notify_type = sent.notify_type ?? formOf(sent.notify_url, host);
   return {
-    ...(insight === undefined ? {} : { insight_id: insight }),
-    ...(name === undefined ? {} : { name }),
-    ...(threshold === undefined ? {} : { threshold: toJsonText(boundsOf(threshold)) }),
-    ...(threshold?.name === undefined ? {} : { threshold_name: threshold.name }),
-    ...(condition === undefined ? {} : { condition: condition?.type ?? 'absolute_value' }),
+    // Null stands for the default.
+    ...definedOf({
+      insight_id: insight,
+      name,
+      threshold: threshold && toJsonText(boundsOf(threshold)),
+      threshold_name: threshold?.name,
+      condition: condition === null ? 'absolute_value' : condition?.type,
+      calculation_interval: calculation_interval === null ? 'daily' : calculation_interval,
+      skip_weekend: skip_weekend === null ? false : skip_weekend,
+      subscribed_users: subscribed && toJsonText(subscribed),
+      notify_type: sent.notify_type ?? formOf(sent.notify_url, host),
+    }),
     ...(config === undefined
       ? {}
       : {
           series_index: config?.series_index ?? 0,
           check_ongoing_interval: config?.check_ongoing_interval ?? false,
         }),
-    ...(calculation_interval === undefined ? {} : { calculation_interval: calculation_interval ?? 'daily' }),
     ...enabledFields(enabled),
-    ...(skip_weekend === undefined ? {} : { skip_weekend: skip_weekend ?? false }),
-    ...(subscribed === undefined ? {} : { subscribed_users: toJsonText(subscribed) }),
     ...(await webhookFields(context, sent, { organization: tenant.organization.id, alert: id })),
-    ...(notify_type === undefined ? {} : { notify_type }),
   };
 }
 
