@@ -21,7 +21,6 @@ import { refuse, within } from './refusal.ts';
 import { columnOf, TOO_COMPLEX, weightOfAll } from './size.ts';
 import type {
   Call,
-  Cte,
   JoinExpr,
   OrderExpr,
   SelectQuery,
@@ -143,6 +142,12 @@ function checkedQuery(syntax: Syntax, named: Named, whole: Whole, isTop = false)
 
 const relationName = (whole: Whole): string => `r${whole.relations++}`;
 
+/** Counts a table or a subquery that is read. */
+function countSource(whole: Whole): void {
+  whole.sources += 1;
+  if (whole.sources > MAX_SOURCES) refuse(`A query reads at most ${MAX_SOURCES} tables and subqueries`);
+}
+
 /** Counts what a part of the query weighs. */
 function weigh(expressions: readonly Expression[], whole: Whole): void {
   whole.weight += weightOfAll(expressions);
@@ -190,7 +195,7 @@ function ofTypes(checked: Checked, types: readonly Type[], whole: Whole): Checke
 /** The queries that WITH names, beside those of the query around. */
 function withNamed({ ctes }: SelectQuery, named: Named, whole: Whole): Named {
   const all = new Map(named);
-  for (const { name, cte_type, columns: renamed, expr } of queriesOf(ctes)) {
+  for (const { name, cte_type, columns: renamed, expr } of ctes ?? []) {
     if (renamed) refuse(`Names of columns after ${name} are not supported; give them by AS in its SELECT`);
     if (cte_type !== 'subquery') continue;
     const { query, columns } = checkedQuery(expr, all, whole);
@@ -200,8 +205,6 @@ function withNamed({ ctes }: SelectQuery, named: Named, whole: Whole): Named {
   }
   return all;
 }
-
-const queriesOf = (ctes: readonly Cte[] | null | undefined): readonly Cte[] => ctes ?? [];
 
 /** A part of a query that is no SELECT, refused by its name. */
 const CLAUSES: Readonly<Record<string, string>> = {
@@ -263,93 +266,53 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
   refuseParts(syntax, PARTS, CLAUSES);
   const named = withNamed(syntax, outer, whole);
   const joined = syntax.select_from ? sourcesOf(syntax.select_from, named, whole) : [];
-  const written = [...syntax.select, ...(syntax.order_by ?? []), ...(syntax.having ? [syntax.having] : [])];
-  const columnAliases = queriesOf(syntax.ctes).flatMap(({ name, cte_type, expr }) =>
-    cte_type === 'column' ? [[name, expr] as const] : [],
-  );
-  const aliases = new Map([
-    ...columnAliases,
-    ...syntax.select.flatMap((one) => (isA(one, 'Alias') ? [[one.alias, one.expr] as const] : [])),
-  ]);
-  const isGrouped =
-    Boolean(syntax.group_by?.length) || Boolean(syntax.having) || [...written, ...columnAliases].some(hasAggregate);
-  const values: Record<Stage, Join[]> = { rows: [], groups: [] };
-  const making: Making = {
-    whole,
-    named,
-    relations: joined.map(({ relation }) => relation),
-    aliases,
-    windowNames: syntax.window_exprs ?? {},
-    keys: new Map(),
-    keysOf: [],
-    aggregates: [],
-    aggregateOf: new Map(),
-    windows: [],
-    windowOf: new Map(),
-    unnest: undefined,
-    values,
-    group: isGrouped ? relationName(whole) : undefined,
-    window: relationName(whole),
-  };
-  const rows = scopeOf(making, 'rows', false);
-  const groups = scopeOf(making, isGrouped ? 'groups' : 'rows', true);
-  // Conditions of joins read what stands before them.
+  const relations = joined.map(({ relation }) => relation);
+  const making = makingOf(syntax, named, relations, whole);
+  const rows = scopeOf(making, 'rows');
+  const groups = scopeOf(making, making.group === undefined ? 'rows' : 'groups', true);
   const joins = joined.slice(1).map(({ kind, on, source }, n): Join => {
-    if (on === undefined) return { kind, source };
-    const before = scopeOf(
-      { ...making, relations: making.relations.slice(0, n + 2), aliases: new Map(), values: undefined },
-      'rows',
-      false,
-    );
-    return { kind, source, on: condition(expression(on, before), 'ON') };
+    // The condition of a join reads what stands before it.
+    const before = { ...making, relations: relations.slice(0, n + 2), aliases: new Map(), values: undefined };
+    const checked = conditionOf(on, 'ON', scopeOf(before, 'rows'));
+    return { kind, source, ...(checked && { on: checked }) };
   });
   const keys = (syntax.group_by ?? []).flatMap((one) => tupleOf(one) ?? [one]).map((one) => keyOf(one, syntax, rows));
   for (const key of keys) addKey(key, making);
-  const where = syntax.where ? condition(expression(syntax.where, rows), 'WHERE') : undefined;
+  const where = conditionOf(syntax.where, 'WHERE', rows);
   const columns = syntax.select.flatMap((one) => columnsOf(one, making, groups));
   if (columns.length > MAX_COLUMNS) refuse(`A query has at most ${MAX_COLUMNS} columns`);
-  const having = syntax.having
-    ? condition(expression(syntax.having, scopeOf(making, 'groups', false)), 'HAVING')
-    : undefined;
+  const having = conditionOf(syntax.having, 'HAVING', scopeOf(making, 'groups'));
   const order = varying((syntax.order_by ?? []).flatMap((one) => orderOf(one, columns, groups, whole)));
-  const limitBy = syntax.limit_by
-    ? {
-        count: rowsOf(syntax.limit_by.n, 'LIMIT BY'),
-        offset: syntax.limit_by.offset_value ? rowsOf(syntax.limit_by.offset_value, 'OFFSET') : 0,
-        of: syntax.limit_by.exprs.map((one) => expression(one, groups)),
-      }
-    : undefined;
+  const limitBy = syntax.limit_by ? limitByOf(syntax.limit_by, groups) : undefined;
   const distinct = syntax.distinct === true;
   if (distinct && order.some(({ column }) => column === undefined))
     refuse('ORDER BY of a SELECT DISTINCT takes what is selected');
   if (distinct && limitBy !== undefined) refuse('LIMIT BY is not supported beside DISTINCT');
-  const later = [...columns, ...order, ...(limitBy?.of ?? []).map((one) => ({ expression: one }))].map(
-    (one) => one.expression,
-  );
-  if (making.group !== undefined)
-    checkLoose([...later, ...(having ? [having] : []), ...ofWindows(making.windows)], making);
-  weigh(
-    [
-      ...later,
-      ...joins.flatMap(({ on }) => on ?? []),
-      ...[where, having, making.unnest?.list].flatMap((one) => one ?? []),
-      ...keys,
-      ...making.aggregates.flatMap(({ of, where: only }) => [...of, ...(only ? [only] : [])]),
-      ...ofWindows(making.windows),
-    ],
-    whole,
-  );
+
+  const { group, aggregates, windows, unnest, values } = making;
+  const behindGroups = [
+    ...[...columns, ...order].map((one) => one.expression),
+    ...(limitBy?.of ?? []),
+    ...present([having]),
+    ...ofWindows(windows),
+  ];
+  if (group !== undefined) checkLoose(behindGroups, making);
+  const beforeGroups = [
+    ...present([...joins.map(({ on }) => on), where, unnest?.list]),
+    ...keys,
+    ...aggregates.flatMap((one) => present([...one.of, one.where])),
+  ];
+  weigh([...behindGroups, ...beforeGroups], whole);
+
   const from = joined[0]?.source ?? (values.rows.length > 0 ? nothingSelected(whole) : undefined);
   const query: Select = {
     ...(from && { from }),
     joins: [...joins, ...values.rows],
-    ...(making.unnest && { unnest: making.unnest }),
+    ...(unnest && { unnest }),
     ...(where && { where }),
-    ...(making.group !== undefined && {
-      group: { keys: making.keysOf, aggregates: making.aggregates, as: making.group, joins: values.groups },
-    }),
+    ...(group !== undefined && { group: { keys: making.keysOf, aggregates, as: group, joins: values.groups } }),
     ...(having && { having }),
-    ...(making.windows.length > 0 && { windows: { all: making.windows, as: making.window } }),
+    ...(windows.length > 0 && { windows: { all: windows, as: making.window } }),
     columns: isTop ? columns.map(finite) : columns,
     distinct,
     order,
@@ -358,6 +321,51 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
   };
   return { query, columns };
 }
+
+/** A SELECT of which only its relations are known, and what is named in it. It has groups where an aggregate is called. */
+function makingOf(
+  syntax: SelectQuery,
+  named: Named,
+  relations: Relation[],
+  whole: Whole,
+): Making & { readonly values: Record<Stage, Join[]> } {
+  const { select, order_by, group_by, having, window_exprs } = syntax;
+  const columnsNamed = (syntax.ctes ?? []).flatMap(({ name, cte_type, expr }) =>
+    cte_type === 'column' ? [[name, expr] as const] : [],
+  );
+  const columnsAliased = select.flatMap((one) => (isA(one, 'Alias') ? [[one.alias, one.expr] as const] : []));
+  const isGrouped =
+    Boolean(group_by?.length) || Boolean(having) || [select, order_by, columnsNamed].some((one) => hasAggregate(one));
+  return {
+    whole,
+    named,
+    relations,
+    aliases: new Map([...columnsNamed, ...columnsAliased]),
+    windowNames: window_exprs ?? {},
+    keys: new Map(),
+    keysOf: [],
+    aggregates: [],
+    aggregateOf: new Map(),
+    windows: [],
+    windowOf: new Map(),
+    unnest: undefined,
+    values: { rows: [], groups: [] },
+    group: isGrouped ? relationName(whole) : undefined,
+    window: relationName(whole),
+  };
+}
+
+const conditionOf = (syntax: Syntax | null | undefined, clause: string, scope: Scope): Expression | undefined =>
+  syntax ? condition(expression(syntax, scope), clause) : undefined;
+
+const limitByOf = ({ n, offset_value, exprs }: NonNullable<SelectQuery['limit_by']>, scope: Scope) => ({
+  count: rowsOf(n, 'LIMIT BY'),
+  offset: offset_value ? rowsOf(offset_value, 'OFFSET') : 0,
+  of: exprs.map((one) => expression(one, scope)),
+});
+
+const present = (expressions: readonly (Expression | undefined)[]): Expression[] =>
+  expressions.filter((one) => one !== undefined);
 
 /** A column whose floats are finite, or null. */
 const finite = (column: Column): Column =>
@@ -420,8 +428,7 @@ function sourcesOf(first: JoinExpr, named: Named, whole: Whole): Joined[] {
     if (constraint?.constraint_type === 'USING') refuse('USING is not supported; use ON');
     if (kind !== 'cross' && !constraint) refuse(`${type} takes a condition after ON`);
     if (kind === 'cross' && constraint) refuse('CROSS JOIN takes no condition');
-    whole.sources += 1;
-    if (whole.sources > MAX_SOURCES) refuse(`A query reads at most ${MAX_SOURCES} tables and subqueries`);
+    countSource(whole);
     const read = join;
     const found = within(read.table, () => sourceOf(read, named, whole));
     const taken = all.flatMap(({ relation }) => relation.names);
@@ -495,7 +502,7 @@ function ofTable(as: string, names: readonly string[], table: string, fields: Ta
 }
 
 /** What an expression means at a stage of a SELECT. */
-function scopeOf(making: Making, stage: Stage, takesWindows: boolean): Scope {
+function scopeOf(making: Making, stage: Stage, takesWindows = false): Scope {
   return {
     beyond: {
       field: (path, scope) => fieldOf(path, making, scope),
@@ -515,6 +522,12 @@ function scopeOf(making: Making, stage: Stage, takesWindows: boolean): Scope {
     visits: making.whole.visits,
   };
 }
+
+/** What an expression means inside another one, which may be what an alias stands for. */
+const scopeInside = ({ following }: Scope, making: Making, stage: Stage): Scope => ({
+  ...scopeOf(making, stage),
+  following,
+});
 
 function fieldOf(path: readonly (string | number)[], making: Making, scope: Scope): Expression {
   const name = String(path[0]);
@@ -559,7 +572,7 @@ function callOf(node: Call, making: Making, stage: Stage, scope: Scope): Express
     return refuse(`Aggregate functions are not supported here: ${node.name}()`);
   if (node.order_by) refuse(`ORDER BY is not supported in ${node.name}()`);
   const { group } = making;
-  const rows = { ...scopeOf(making, 'rows', false), following: scope.following };
+  const rows = scopeInside(scope, making, 'rows');
   const of = (one: Syntax): Expression => expression(one, rows);
   const args = node.args.length === 1 && isStar(node.args[0] as Syntax) ? [] : node.args.map(of);
   if ((node.params?.length ?? 0) > 1) refuse(`${node.name}() takes one parameter`);
@@ -605,7 +618,7 @@ function clickhouseOfAggregate(aggregate: Aggregate): string {
 function unnested({ args: [of, ...rest] }: Call, making: Making, scope: Scope): Expression {
   if (of === undefined || rest.length > 0) return refuse('arrayJoin() takes one list');
   if (scope.variables.length > 0) refuse('arrayJoin() is not supported in a lambda');
-  const list = aList(expression(of, { ...scopeOf(making, 'rows', false), following: scope.following }), 'arrayJoin');
+  const list = aList(expression(of, scopeInside(scope, making, 'rows')), 'arrayJoin');
   const { whole } = making;
   if (making.unnest !== undefined && idOf(making.unnest.list, whole) !== idOf(list, whole))
     refuse('A query may go through one list with arrayJoin(); use a subquery for another');
@@ -629,7 +642,7 @@ function otherOf(
   const node = syntax as unknown as WindowFunction;
   if (!takesWindows || scope.variables.length > 0)
     refuse(`Window functions are only supported in SELECT and ORDER BY: ${node.name}()`);
-  const inside = { ...scopeOf(making, stage, false), following: scope.following };
+  const inside = scopeInside(scope, making, stage);
   const of = (one: Syntax): Expression => expression(one, inside);
   const named = node.over_identifier ? making.windowNames[node.over_identifier] : undefined;
   if (node.over_identifier && named === undefined) refuse(`There is no window ${node.over_identifier.slice(0, 100)}`);
@@ -690,8 +703,7 @@ function nothingSelected(whole: Whole): Source {
 function valueOfQuery(syntax: Syntax, { named, whole, values }: Making, stage: Stage, scope: Scope): Expression {
   if (values === undefined || scope.variables.length > 0)
     return refuse('A subquery as a value is not supported after ON and in a lambda');
-  whole.sources += 1;
-  if (whole.sources > MAX_SOURCES) refuse(`A query reads at most ${MAX_SOURCES} tables and subqueries`);
+  countSource(whole);
   const { query, columns } = checkedQuery(syntax, named, whole);
   const [column, ...rest] = columns;
   if (column === undefined || rest.length > 0) return refuse('A subquery as a value has one column');
@@ -721,7 +733,7 @@ function rowCount(query: Query): 'one' | 'at most one' | 'many' {
 function amongQuery(value: Expression, syntax: Syntax, { named, whole }: Making): Expression {
   let asked = whole.among.get(syntax);
   if (asked === undefined) {
-    whole.sources += 1;
+    countSource(whole);
     asked = { ...checkedQuery(syntax, named, whole), as: relationName(whole) };
     whole.among.set(syntax, asked);
   }
@@ -783,8 +795,7 @@ function keyOf(syntax: Syntax, { select }: SelectQuery, rows: Scope): Expression
   const at = placeOf(syntax, select.length);
   const meant = at === undefined ? syntax : (select[at] as Syntax);
   if (hasAggregate(meant)) refuse('Aggregate functions are not supported in GROUP BY');
-  const found = isA(meant, 'Alias') ? standingFor(meant.alias, meant.expr, rows) : expression(meant, rows);
-  return found;
+  return isA(meant, 'Alias') ? standingFor(meant.alias, meant.expr, rows) : expression(meant, rows);
 }
 
 /** The column that a number names by its place, from 0; undefined: it is no number. */
