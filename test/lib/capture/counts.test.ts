@@ -1,0 +1,25 @@
+import { CaptureCounts } from '../../../lib/capture/counts.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
+import { DAY_MS, SECOND_MS } from '../../../lib/ports/units.ts';
+import { testContext } from '../../support/context.ts';
+import { testService } from '../../support/service.ts';
+
+test('the table is told every ten seconds, and at once when the clock is set back', async () => {
+  const context = testContext();
+  const { clock, table } = context;
+  const { project } = await testService(context);
+  const counts = new CaptureCounts(context);
+  const accepted = async () =>
+    (await table.get(keys.captureCounts(project.id, new Date(clock()).toISOString().slice(0, 10))))?.['accepted'];
+  const count = async () => {
+    counts.add(project.id, { accepted: 1 });
+    await counts.tellNowAndThen();
+    return accepted();
+  };
+  clock.advance(10 * SECOND_MS);
+  expect(await count()).toBe(1);
+  clock.advance(9 * SECOND_MS);
+  expect(await count()).toBe(1);
+  clock.set(clock() - DAY_MS);
+  expect(await count()).toBe(1);
+});
