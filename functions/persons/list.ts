@@ -8,10 +8,11 @@ import { lookFor } from '../../lib/reading/waiting.ts';
 
 export const handler = endpoint(listPersons, async ({ tenant, query, paging }, context) => {
   const { organization, project } = placeIn(tenant);
+  const ofEmail = query.email ? JSON.stringify([{ key: 'email', value: query.email }]) : undefined;
   const asked = {
     search: query.search === '' ? undefined : query.search,
     distinctId: query.distinct_id === '' ? undefined : query.distinct_id,
-    properties: propertyFilters(query.properties, 'person'),
+    properties: [...propertyFilters(query.properties, 'person'), ...propertyFilters(ofEmail, 'person')],
     cursor: paging.cursor,
   };
   const look = lookFor(context, organization.id);

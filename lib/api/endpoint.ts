@@ -10,7 +10,7 @@ import { etagOf, namesVersion, versionsIn } from '../http/etag.ts';
 import { failureFrom } from '../http/failures.ts';
 import { headerOf } from '../http/header.ts';
 import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
-import { OffsetPage, pagingOf } from '../http/page.ts';
+import { OffsetPage, type Paging, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
 import { loggedPath, type Route } from '../http/route.ts';
 import { traceOf } from '../http/trace.ts';
@@ -256,8 +256,7 @@ function earlyRequestOf(
   const params = row.params.safeParse(sent);
   if (!params.success) fail('not_found');
   const paging = pagingOf(event, row.paging, settings.publicUrl);
-  const query = row.query === undefined ? undefined : parse(row.query, fields(paging.query, row.query));
-  return { params: params.data, query, caller, paging };
+  return { params: params.data, query: parsedQuery(row, paging.query), caller, paging };
 }
 
 /** Parses the body and hands the operation its request. */
@@ -296,6 +295,13 @@ function requestParsing(row: Route): Middleware {
       request.event = { request: complete, exchange };
     },
   };
+}
+
+function parsedQuery({ query, body, unsupported }: Route, sent: Paging['query']): unknown {
+  if (query === undefined) return undefined;
+  const values = fields(sent, query);
+  if (body === undefined && unsupported !== undefined) refuseUnsupported(unsupported, values);
+  return parse(query, values);
 }
 
 function parsedBody({ body, unsupported = {} }: Route, event: APIGatewayProxyEvent): unknown {

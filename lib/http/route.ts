@@ -67,7 +67,7 @@ export interface Route<
   readonly body?: Body;
   /** The body is bytes of any type, as `bytes` of the request; such a row has no `body`. At most so many. */
   readonly maxBytes?: number;
-  /** Fields that PostHog's body has and this one has not. */
+  /** Fields that PostHog's body has and this one has not; of a row without a body, parameters of its query. */
   readonly unsupported?: Unsupported;
   /** Absent: an answer without a body, or one that is text. */
   readonly response?: Response;

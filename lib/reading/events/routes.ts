@@ -24,6 +24,7 @@ export const listEvents = route({
     before: datetime().optional().describe('Events that happened before it.'),
     properties: text({ blank: true }).optional().describe('Filters, as JSON.'),
   }),
+  unsupported: { select: null, where: null, orderBy: '["-timestamp"]', offset: null, format: 'json' },
   response: cursorPageOf(LakeEvent),
   paging: { kind: 'cursor' },
 });

@@ -18,8 +18,10 @@ export const listPersons = route({
   query: z.object({
     search: text({ blank: true }).optional().describe('A part of `email` or `name`, or a whole distinct_id.'),
     distinct_id: text({ trim: false, blank: true }).optional().describe('The person with it.'),
+    email: text({ blank: true }).optional().describe('The persons whose property `email` it is.'),
     properties: text({ blank: true }).optional().describe('Filters, as JSON.'),
   }),
+  unsupported: { cohort: null, offset: null, format: 'json' },
   response: cursorPageOf(Person),
   paging: { kind: 'cursor' },
 });
