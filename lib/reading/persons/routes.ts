@@ -53,6 +53,7 @@ export const destroyPerson = route({
       .optional()
       .describe('Their events go too, and are not taken again; what of it lies on the disk is removed two days later.'),
   }),
+  unsupported: { keep_person: null },
   status: 204,
   orAccepted: true,
 });
