@@ -14,6 +14,20 @@ const one = {
 
 const UNSUPPORTED = { _create_in_folder: null, order: null } as const;
 
+/** PostHog's filters of the list: a list that passed them over would hold what was not asked for. */
+const FILTERS = {
+  created_by: null,
+  created_date_from: null,
+  created_date_to: null,
+  dashboards: null,
+  date_from: null,
+  date_to: null,
+  insight: null,
+  saved: true,
+  tags: null,
+  user: null,
+} as const;
+
 export const listInsights = route({
   ...read,
   ...all,
@@ -23,6 +37,7 @@ export const listInsights = route({
     'Newest first, without those that are deleted, or on hidden dashboards only. With `deleted: true` those that are ' +
     'deleted instead.',
   query: InsightQuery,
+  unsupported: FILTERS,
   response: pageOf(Insight),
   paging: { kind: 'offset' },
 });
