@@ -13,7 +13,7 @@ import {
 } from './build.ts';
 import { expression, isA, isQuery, place, refuseParts, type Scope, standingFor, tupleOf } from './check.ts';
 import { clickhouseType, nullable, withClickhouseType } from './clickhouse-types.ts';
-import { type Clock, withClock, zoneOf } from './clock.ts';
+import { type Clock, clockOfQuery, withClock, zoneOf } from './clock.ts';
 import type { Aggregate, Column, Join, Order, Query, Select, Source, WholeQuery, Window } from './expression.ts';
 import { type Expression, isList, isTuple, type Type } from './expression.ts';
 import { aList, condition, functionOf } from './functions.ts';
@@ -778,8 +778,8 @@ function idOf(value: Expression, whole: Whole): number {
           value.type,
         ])
       : JSON.stringify(value, Object.keys(value).toSorted());
-  const text = `${zoneOf(value) ?? ''} ${shape}`;
-  const id = idOfText(text, whole);
+  const zone = zoneOf(value) ?? clockOfQuery().zone;
+  const id = idOfText(`${zone} ${shape}`, whole);
   whole.idOf.set(value, id);
   return id;
 }

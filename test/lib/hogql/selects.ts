@@ -74,6 +74,10 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
   ],
   Groups: [
     ['SELECT count() FROM events', [[6]]],
+    [
+      "SELECT toYear(toTimeZone(timestamp, 'UTC')) AS a, toYear(toStartOfDay(timestamp, 'UTC')) AS b, count() FROM events GROUP BY toYear(timestamp), toYear(toStartOfDay(timestamp))",
+      [[2026, 2026, 6]],
+    ],
     ['SELECT count(*), count(properties.price), count(DISTINCT event), uniq(person_id) FROM events', [[6, 5, 2, 3]]],
     ['SELECT uniq(person_id, event), countDistinct(event), uniqExact(event) FROM events', [[5, 2, 2]]],
     [
