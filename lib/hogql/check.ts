@@ -562,6 +562,8 @@ function called(node: Call, scope: Scope): Expression {
       : undefined;
   if (added !== undefined)
     return calculated(/sub/i.test(name) ? '-' : '+', added[0] as Syntax, added[1] as Syntax, scope);
+  // Before what it is given, which may be refused for standing in a function that there is not.
+  functionNamed(name);
   // The unit may be written without quotes.
   const [unit] = node.args;
   const isUnit =
@@ -573,7 +575,7 @@ function called(node: Call, scope: Scope): Expression {
 }
 
 function call(name: string, args: readonly Expression[]): Expression {
-  const spec = functionOf(name) ?? unknownFunction(name);
+  const spec = functionNamed(name);
   if (args.length < spec.least || args.length > spec.most) {
     const wanted =
       spec.least === spec.most
@@ -587,6 +589,8 @@ function call(name: string, args: readonly Expression[]): Expression {
   }
   return spec.build(args, name);
 }
+
+const functionNamed = (name: string) => functionOf(name) ?? unknownFunction(name);
 
 function unknownFunction(name: string): never {
   const close = FUNCTION_NAMES.find((known) =>

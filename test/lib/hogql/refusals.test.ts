@@ -60,6 +60,10 @@ const CONDITIONS: readonly (readonly [condition: string, text: string])[] = [
   ['constructor(1)', "Invalid HogQL query: Unsupported function call 'constructor(...)'"],
   ['__proto__(1)', "Invalid HogQL query: Unsupported function call '__proto__(...)'"],
   ['toInt32(event)', "Invalid HogQL query: Unsupported function call 'toInt32(...)'. Perhaps you meant 'toInt(...)'?"],
+  [
+    'toStartOfInterval(timestamp, INTERVAL 1 HOUR)',
+    "Invalid HogQL query: Unsupported function call 'toStartOfInterval(...)'",
+  ],
   ['lower(event, 1)', "Invalid HogQL query: Function 'lower' expects 1 argument, found 2"],
   ['sumIf(1, true)', 'Aggregate functions are not supported: sumIf()'],
   ["lower(1) = 'a'", 'lower() takes text, not an integer; use toString()'],
