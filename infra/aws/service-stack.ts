@@ -110,7 +110,7 @@ export class ServiceStack extends Stack {
       unsettled: workflows.unsettled,
       functions: [tick, functionNamed('steps/execution-ended'), queryRunner],
       sender: functionNamed('steps/send-interval'),
-      lakeWorkers: ['waited', 'background'].map((name) => functionNamed(`lake-worker/${name}`)),
+      queries: [...['waited', 'background'].map((name) => functionNamed(`lake-worker/${name}`)), queryRunner],
     });
     const { all: alarms } = new Alarms(this, 'Alarms', { stage, options, measured });
     new Overview(this, 'Overview', { stage, measured, alarms });

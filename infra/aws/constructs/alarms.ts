@@ -38,7 +38,7 @@ const QUARTER = Duration.minutes(15);
 /** The rules, by the heading in docs/operations.md. */
 const rules = (
   stage: Stage,
-  { own, api, machines, functions, sender, lakeWorkers, table, everyFunction, unsettled, streamDelay }: Measured,
+  { own, api, machines, functions, sender, queries, table, everyFunction, unsettled, streamDelay }: Measured,
 ): Record<string, Rule> => ({
   'Jobs are waiting': {
     says: 'The oldest due job has waited for five minutes, or the tick does not run.',
@@ -102,7 +102,7 @@ const rules = (
     threshold: 10_000,
   },
   'A trigger fails': {
-    says: 'The tick, or what settles broken executions, has thrown an error.',
+    says: 'The tick, what settles broken executions, or what answers queries behind has thrown three errors in five minutes.',
     metric: sumOf(
       Object.fromEntries(functions.map((one, n) => [`errors${n}`, one.metricErrors({ period: FIVE_MINUTES })])),
       FIVE_MINUTES,
@@ -130,11 +130,11 @@ const rules = (
   'Functions are held back': {
     says: 'The account runs as many functions at once as it may, senders and queries aside.',
     metric: new MathExpression({
-      expression: 'SUM([all, -1 * senders, -1 * queries0, -1 * queries1])',
+      expression: `SUM([all, -1 * senders, ${queries.map((_, n) => `-1 * queries${n}`).join(', ')}])`,
       usingMetrics: {
         all: everyFunction('Throttles', FIVE_MINUTES),
         senders: sender.metricThrottles({ period: FIVE_MINUTES }),
-        ...throttlesOf(lakeWorkers),
+        ...throttlesOf(queries),
       },
       period: FIVE_MINUTES,
     }),
@@ -142,7 +142,7 @@ const rules = (
   },
   'Queries are held back': {
     says: 'As many queries as may run at once have done so for half an hour, and others are refused.',
-    metric: sumOf(throttlesOf(lakeWorkers), FIVE_MINUTES),
+    metric: sumOf(throttlesOf(queries), FIVE_MINUTES),
     threshold: 1,
     periods: 6,
   },

@@ -28,8 +28,8 @@ export interface Measured {
   /** Functions that nobody waits for: only their errors tell that they failed. */
   readonly functions: readonly IFunction[];
   readonly sender: IFunction;
-  /** Those that read the lake for others. */
-  readonly lakeWorkers: readonly IFunction[];
+  /** Those that answer queries: by reading the lake for others, and behind. */
+  readonly queries: readonly IFunction[];
   readonly unsettled: IQueue;
   /** How old the oldest request is, in seconds, that the delivery stream of the inbox has not written yet. */
   readonly streamDelay: IMetric;
@@ -37,7 +37,7 @@ export interface Measured {
 
 const FIVE_MINUTES = Duration.minutes(5);
 
-interface Watched extends Pick<Measured, 'machines' | 'functions' | 'sender' | 'lakeWorkers' | 'unsettled'> {
+interface Watched extends Pick<Measured, 'machines' | 'functions' | 'sender' | 'queries' | 'unsettled'> {
   readonly stage: Stage;
   readonly apiName: string;
   readonly tableName: string;

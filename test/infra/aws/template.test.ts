@@ -875,6 +875,22 @@ describe('watching a stage', () => {
     }
   });
 
+  test('queries that are more than may run at once are no alarm at once, whoever runs them, and nor are deliveries', () => {
+    const throttled = (wanted: string) =>
+      alarms(dev.service)
+        .filter(({ heading }) => heading === wanted)
+        .flatMap(({ properties }) => (properties['Metrics'] ?? []) as { MetricStat?: { Metric: Metric } }[])
+        .flatMap(({ MetricStat }) => MetricStat?.Metric.Dimensions ?? [])
+        .map(({ Value }) => functionName(Value.Ref));
+    interface Metric {
+      readonly Dimensions?: readonly { readonly Value: { readonly Ref: string } }[];
+    }
+    const queries = ['lake-worker/waited', 'lake-worker/background', 'run-queries'];
+    expect(throttled('Queries are held back')).toEqual(queries);
+    // Of what the account throttles.
+    expect(throttled('Functions are held back')).toEqual(['steps/send-interval', ...queries]);
+  });
+
   test('docs/deploy.md counts the alarms, and the numbers that they read, for which one pays', () => {
     const numbers = alarms(dev.service).map(({ properties }) =>
       ((properties['Metrics'] ?? [{ MetricStat: properties }]) as object[]).filter((one) => 'MetricStat' in one),
