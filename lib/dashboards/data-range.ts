@@ -1,6 +1,6 @@
 /** The days of which a project has events: what a dashboard shows where nothing happened lately. */
 import type { ProjectItem } from '../accounts/organizations/model.ts';
-import { allFiles } from '../lake/catalog.ts';
+import { allFiles, firstOf, lastOf } from '../lake/catalog.ts';
 import type { Context } from '../ports/context.ts';
 import { DAY_MS } from '../ports/units.ts';
 
@@ -23,8 +23,8 @@ export async function dataRange(
   { since = Infinity }: { since?: number } = {},
 ): Promise<DataRange | undefined> {
   const files = await allFiles(table, id, 'events');
-  const first = Math.min(...files.map(({ min_timestamp }) => min_timestamp));
-  const last = Math.max(...files.map(({ max_timestamp }) => max_timestamp));
+  const first = firstOf(files, 'min_timestamp');
+  const last = lastOf(files, 'max_timestamp');
   if (files.length === 0 || last >= since) return undefined;
   const day = new Intl.DateTimeFormat('en-CA', { timeZone: timezone ?? 'UTC', dateStyle: 'short' });
   return { date_from: day.format(Math.max(first, last - (MAX_DAYS - 1) * DAY_MS)), date_to: day.format(last) };

@@ -105,6 +105,14 @@ export const filesAsListed = (table: Table, projectId: number, model: Model): Pr
 export const allFiles = (table: Table, projectId: number, model: Model): Promise<LakeFileItem[]> =>
   filesSince(table, projectId, model, 0);
 
+/** The first of a time of files, which may be too many for the arguments of one call; Infinity: there are none. */
+export const firstOf = (files: readonly LakeFile[], time: 'min_arrival' | 'min_timestamp'): number =>
+  files.reduce((first, file) => Math.min(first, file[time]), Infinity);
+
+/** The last of a time of files; -Infinity: there are none. */
+export const lastOf = (files: readonly LakeFile[], time: 'max_arrival' | 'max_timestamp'): number =>
+  files.reduce((last, file) => Math.max(last, file[time]), -Infinity);
+
 /** Returns how many rows of the files surely arrived in [from, to): those of whole hours in it, and of files in it. */
 export function rowsWithin(files: readonly LakeFile[], from: number, to: number): number {
   let rows = 0;

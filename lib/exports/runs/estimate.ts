@@ -1,5 +1,5 @@
 /** Estimates what a range holds and costs from the lake's list of files, without a query: exact to hours of arrival. */
-import { isTouched, type LakeFile } from '../../lake/catalog.ts';
+import { firstOf, isTouched, type LakeFile, lastOf } from '../../lake/catalog.ts';
 import { type ArrivalRange, alignDown, type Intervals } from '../../lake/intervals.ts';
 import type { Settings } from '../../ports/settings.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
@@ -78,7 +78,7 @@ export function laterArrivals(later: readonly LakeFile[], { from, to }: ArrivalR
   const after = { from: to, to: Number.POSITIVE_INFINITY };
   return {
     rows: amountIn(ofRange, after).rows,
-    first: Math.max(to, Math.min(...ofRange.map((file) => file.min_arrival))),
-    last: Math.max(...ofRange.map((file) => file.max_arrival)),
+    first: Math.max(to, firstOf(ofRange, 'min_arrival')),
+    last: lastOf(ofRange, 'max_arrival'),
   };
 }

@@ -53,7 +53,8 @@ export class BatchWriter {
   readonly #copies: string;
   readonly #published: PublishedFile[] = [];
   #known = 0;
-  readonly #knownHours: KnownHour[] = [];
+  /** By the hour, whether what is known of it changes a person. */
+  readonly #knownHours = new Map<number, boolean>();
   #refused = 0;
   #underWay: Promise<void> = Promise.resolve();
   /** Rows of the batch that is filled, which are not on disk yet. */
@@ -94,7 +95,7 @@ export class BatchWriter {
     await this.#cut();
     await this.#underWay;
     const published: readonly PublishedFile[] = this.#published;
-    const knownHours: readonly KnownHour[] = this.#knownHours;
+    const knownHours = [...this.#knownHours].map(([hour, ofPersons]): KnownHour => ({ hour, ofPersons }));
     return { published, known: this.#known, knownHours, refused: this.#refused };
   }
 
@@ -139,7 +140,8 @@ export class BatchWriter {
     );
     await rm(file);
     this.#known += batch.known;
-    this.#knownHours.push(...batch.knownHours);
+    for (const { hour, ofPersons } of batch.knownHours)
+      this.#knownHours.set(hour, ofPersons || this.#knownHours.get(hour) === true);
     if (batch.rows === 0) return;
     const persons =
       batch.personChanges === 0 ? undefined : await openPersonStates(context, lease, this.#copies, isIntact);

@@ -15,7 +15,7 @@ import { fail } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { HOUR_MS } from '../../ports/units.ts';
-import { allFiles, type LakeFile } from '../catalog.ts';
+import { allFiles, firstOf, type LakeFile, lastOf } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
 import { type Adder, asImport, type Writing } from '../lease.ts';
 import type { Model } from '../schema.ts';
@@ -337,10 +337,7 @@ async function readFrom(
 
 function arrivalOf(files: readonly LakeFile[]): ArrivalRange | null {
   if (files.length === 0) return null;
-  return {
-    from: Math.min(...files.map((file) => file.min_arrival)),
-    to: Math.max(...files.map((file) => file.max_arrival)),
-  };
+  return { from: firstOf(files, 'min_arrival'), to: lastOf(files, 'max_arrival') };
 }
 
 /** These hours, and those that hold rows of these files, neighbours joined. */

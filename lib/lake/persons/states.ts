@@ -77,7 +77,7 @@ export async function openPersonStates(
   const add = (files: readonly LakeFile[]): void => {
     const later = files.filter((file) => publishedAt(file) > heldUpTo());
     changes = [...changes, ...later];
-    newest = Math.max(newest, ...later.map(publishedAt));
+    newest = later.reduce((latest, file) => Math.max(latest, publishedAt(file)), newest);
   };
   add(await allFiles(table, projectId, 'persons'));
 

@@ -120,6 +120,12 @@ test('later arrivals are told of only where something of the range may have arri
   );
 });
 
+test('files are not too many, however many there are', () => {
+  const [file] = fc.sample(files, 1) as [LakeFile];
+  const many = Array.from({ length: 200_000 }, (_, n) => ({ ...file, min_timestamp: file.min_timestamp - 1 - n }));
+  expect(laterArrivals(many, { from: -100 * DAY_MS, to: 100 * DAY_MS })?.last).toBe(file.max_arrival);
+});
+
 test('of 200,000 intervals the cost is found without looking at each', () => {
   const to = 200_000 * LENGTH['every 5 minutes'];
   const intervals = intervalsBetween(0, to, 'every 5 minutes');
