@@ -98,7 +98,7 @@ export async function openPersonStates(
     const put = async (name: string, rowsOf: string, mean: number): Promise<Bucket> => {
       lease.signal.throwIfAborted();
       const path = `${personStates(projectId)}at=${newest}/${name}.parquet`;
-      const file = join(scratch, 'states.parquet');
+      const file = join(scratch, `${name.replace('/', '-')}.parquet`);
       await connection.run(`COPY (${rowsOf} ORDER BY distinct_id) TO ${literal(file)} (${fileForm(mean)})`);
       const [rows = 0] = await numbers(`SELECT count(*) FROM ${parquet([file])}`);
       const { size: bytes } = await stat(file);
