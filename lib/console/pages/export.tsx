@@ -32,7 +32,7 @@ export default function Export() {
     await answered(api.DELETE('/api/projects/{project_id}/batch_exports/{id}/', { params: { path } }));
     await queries.invalidateQueries({ queryKey: ['exports', project] });
     tell(`${value.name} is deleted.`);
-    void navigate({ to: `/projects/${project}/exports` });
+    void navigate({ to: `/projects/${project}/exports`, ignoreBlocker: true });
   };
   return (
     <Page

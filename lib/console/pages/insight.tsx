@@ -19,6 +19,7 @@ import { AwaitedPage, Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { ToButton } from '../parts/to.tsx';
+import { Unsaved } from '../parts/unsaved.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
 const DataRangeOffer = lazy(() => import('../parts/insights/data-range-offer.tsx'));
@@ -65,6 +66,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   const isTouched = question !== untouched;
   const [name, setName] = useState(kept?.name ?? '');
   const [boards, setBoards] = useState((kept?.dashboards ?? []).map(String));
+  const isUnsaved = isTouched || name !== (kept?.name ?? '') || String(boards) !== String(kept?.dashboards ?? []);
   const saving = useSubmission();
   const [settled] = useDebouncedValue(question, TYPING_MS);
   // What the form cannot say is asked as it was kept, until somebody begins anew.
@@ -131,7 +133,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
     const { id } = await answered(api.POST('/api/projects/{project_id}/insights/', { params: { path }, body: whole }));
     await renew(id);
     tell(`${name === '' ? 'The insight' : name} is kept.`);
-    void navigate({ to: `/projects/${project}/insights/${id}` });
+    void navigate({ to: `/projects/${project}/insights/${id}`, ignoreBlocker: true });
   }
 
   return (
@@ -228,6 +230,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
         </Card>
       </SimpleGrid>
       {notice}
+      <Unsaved isThere={isUnsaved} />
     </Page>
   );
 }

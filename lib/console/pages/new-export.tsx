@@ -14,6 +14,7 @@ import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
+import { Unsaved } from '../parts/unsaved.tsx';
 
 export default function NewExport() {
   const project = useParam('project');
@@ -25,6 +26,8 @@ export default function NewExport() {
   const [type, setType] = useState('');
   const form = useForm(NEW_EXPORT);
   const destination = DESTINATIONS.find((one) => one.type === type);
+  const config = destination === undefined ? NEW_EXPORT.config : initialValues(destination);
+  const isWritten = JSON.stringify(form.values) !== JSON.stringify({ ...NEW_EXPORT, config });
 
   const choose = (chosen: string): void => {
     setType(chosen);
@@ -55,7 +58,7 @@ export default function NewExport() {
     const made = await answered(api.POST('/api/projects/{project_id}/batch_exports/', { params, body: input() }));
     await queries.invalidateQueries({ queryKey: ['exports', project] });
     tell(`${made.name} delivers from now on.`);
-    void navigate({ to: `/projects/${project}/exports/${made.id}` });
+    void navigate({ to: `/projects/${project}/exports/${made.id}`, ignoreBlocker: true });
   };
 
   return (
@@ -98,7 +101,10 @@ export default function NewExport() {
                 <ScopedButton scope="batch_export:write" type="submit" loading={form.isBusy}>
                   Create the export
                 </ScopedButton>
-                <Button variant="default" onClick={() => void navigate({ to: `/projects/${project}/exports` })}>
+                <Button
+                  variant="default"
+                  onClick={() => void navigate({ to: `/projects/${project}/exports`, ignoreBlocker: true })}
+                >
                   Cancel
                 </Button>
               </Group>
@@ -106,6 +112,7 @@ export default function NewExport() {
           )}
         </Stack>
       </form>
+      <Unsaved isThere={isWritten} />
     </Page>
   );
 }

@@ -270,6 +270,21 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(await editor.textContent()).toBe('SELECT 2');
   });
 
+  test('asks before something is left that was written and not saved', async () => {
+    const { page } = await open(at('/insights'));
+    await page.getByRole('link', { name: 'New insight' }).click();
+    const name = page.getByRole('textbox', { name: 'Name' });
+    await name.fill('Half of it');
+    const leave = page.getByRole('dialog', { name: 'Leave without saving?' });
+    await page.goBack();
+    await button(leave, 'Stay here').click();
+    await expectGone(leave);
+    expect(await name.inputValue()).toBe('Half of it');
+    await page.getByRole('link', { name: 'Events' }).click();
+    await button(leave, 'Leave').click();
+    await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
+  });
+
   test('shows an insight as it is now, though it was read before', async () => {
     const path = `/insights/${String((await trend('Seen'))['id'])}`;
     const { page } = await open(at(path));

@@ -9,6 +9,7 @@ import { disputedFields } from '../conflict-notice.tsx';
 import { useForm } from '../form.ts';
 import { tell } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
+import { Unsaved } from '../unsaved.tsx';
 import { useVersionedWrite } from '../versioned-write.tsx';
 import { Checks } from './checks.tsx';
 import { ExportFields, type ExportValues, NEW_EXPORT, webhookOf } from './export-fields.tsx';
@@ -111,6 +112,7 @@ function Settings({ project, seen, destination, look }: SettingsProps) {
         </Group>
       </Stack>
       {notice}
+      <Unsaved isThere={form.values !== before} />
     </form>
   );
 }

@@ -24,7 +24,7 @@ export function DeleteInsight({ project, insight: { id, name, derived_name } }: 
   const remove = async (): Promise<void> => {
     await set(true);
     tellUndoable(`${name || derived_name || 'The insight'} is deleted.`, () => set(false));
-    void navigate({ to: `/projects/${project}/insights` });
+    void navigate({ to: `/projects/${project}/insights`, ignoreBlocker: true });
   };
   return (
     <ConfirmButton label="Delete" scope="insight:write" act={remove}>
