@@ -1,7 +1,8 @@
 import { Box, Button, Card, Center, Group, Pagination, Skeleton, Stack, Table, Text } from '@mantine/core';
-import { type ReactNode, useLayoutEffect, useRef } from 'react';
+import type { ReactNode } from 'react';
 import { type Asked, asListed, PAGE_SIZE } from '../client/paged.ts';
 import { useView } from './address.ts';
+import { useKeptFocus } from './kept-focus.ts';
 import { Problem } from './problem.tsx';
 
 interface Column<T> {
@@ -47,25 +48,9 @@ const PLACEHOLDERS = ['a', 'b', 'c', 'd'];
 /** A table of a list: its rows, what is said when there are none, and the way to the next. */
 export function Listing<T>(props: ListingProps<T>) {
   const { label, rows, error, retry } = props;
-  const place = useRef<HTMLDivElement>(null);
-  const hadFocus = useRef(false);
-  // Who has removed a row by the keyboard goes on from the list: with the row, what had the focus is gone.
-  useLayoutEffect(() => {
-    if (rows !== undefined && hadFocus.current && document.activeElement === document.body) place.current?.focus();
-  }, [rows]);
+  const kept = useKeptFocus(rows);
   return (
-    <Box
-      ref={place}
-      role="group"
-      aria-label={label}
-      tabIndex={-1}
-      onFocus={() => {
-        hadFocus.current = true;
-      }}
-      onBlur={() => {
-        hadFocus.current = false;
-      }}
-    >
+    <Box {...kept} role="group" aria-label={label}>
       <Rows {...props} />
       {rows !== undefined && isRefused(error) && (
         <Group gap="xs" mt="xs" role="status">

@@ -1,11 +1,12 @@
 import { ActionIcon, Box, Card, CloseIcon, Group, Skeleton, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useRef, useState } from 'react';
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react';
 import type { Tile } from '../../client/dashboards.ts';
 import { type BoardView, tileAnswer } from '../../client/insights.ts';
 import { COLUMNS, moved, type Place, placesOf } from '../../client/layout.ts';
 import { LazyChart } from '../insights/lazy-chart.tsx';
+import { useKeptFocus } from '../kept-focus.ts';
 import { Markdown } from '../markdown.tsx';
 import { Problem } from '../problem.tsx';
 import { To } from '../to.tsx';
@@ -28,7 +29,8 @@ interface TileGridProps {
 /** Tiles in their places. While it is edited, each is dragged by its handle or moved and sized with the arrow keys. */
 export function TileGrid({ board, tiles, isEditing, place, remove, actions }: TileGridProps) {
   const isWide = useMediaQuery(WIDE, true, { getInitialValueInEffect: false });
-  const grid = useRef<HTMLDivElement>(null);
+  const kept = useKeptFocus(tiles);
+  const grid = kept.ref;
   const [dragged, setDragged] = useState<{ id: number; at: Place } | null>(null);
   const stored = placesOf(tiles);
   const places = dragged === null ? stored : moved(stored, dragged.id, dragged.at);
@@ -80,7 +82,9 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
 
   return (
     <Box
-      ref={grid}
+      {...kept}
+      role="group"
+      aria-label="Tiles"
       style={
         isWide
           ? {
