@@ -21,6 +21,10 @@ export function wireInstant(instant: number): string {
   return `${dayText(day)}T${time}${rest}Z`;
 }
 
+/** Returns an instant as `wireInstant` does; null for none. */
+export const wireInstantOrNull = (instant: number | null): string | null =>
+  instant === null ? null : wireInstant(instant);
+
 function dayText(day: number): string {
   const known = days.get(day);
   if (known !== undefined) return known;

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { UserLookup } from '../accounts/users/lookup.ts';
 import { User } from '../accounts/users/model.ts';
 import { choice, freeObject, integer, text } from '../http/fields.ts';
-import { wireInstant } from '../http/instant.ts';
+import { wireInstant, wireInstantOrNull } from '../http/instant.ts';
 import { IMPORT_FORMATS, type ImportFormat, PAGE_VIEWS, type PageViews } from '../lake/sources/formats.ts';
 import type { TableMapping } from '../lake/sources/table-rows.ts';
 import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
@@ -155,8 +155,6 @@ export const Preview = z
   })
   .meta({ id: 'ImportPreview' });
 
-const instant = (at: number | null): string | null => (at === null ? null : wireInstant(at));
-
 export function importObject(item: ImportItem, userOf: UserLookup): z.input<typeof Import> {
   const { id, name, bytes, state, format, attempts, bytes_read, events, rejected, rejected_bytes } = item;
   const { added, known, person_rows, problem, error } = item;
@@ -188,7 +186,7 @@ export function importObject(item: ImportItem, userOf: UserLookup): z.input<type
     error,
     created_by: userOf(item.created_by),
     created_at: wireInstant(item.created_at),
-    started_at: instant(item.started_at),
-    finished_at: instant(item.finished_at),
+    started_at: wireInstantOrNull(item.started_at),
+    finished_at: wireInstantOrNull(item.finished_at),
   };
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { datetime, integer, text, uuidOf } from '../../http/fields.ts';
-import { wireInstant } from '../../http/instant.ts';
+import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import { isScope } from '../../http/scopes.ts';
 import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
@@ -96,8 +96,6 @@ export const PersonalApiKey = z
   })
   .meta({ id: 'PersonalApiKey' });
 
-const instant = (at: number | null): string | null => (at === null ? null : wireInstant(at));
-
 /** Returns the public object of a stored key, with its value only where that was just made. */
 export function personalApiKeyObject(
   item: PersonalApiKeyItem,
@@ -110,9 +108,9 @@ export function personalApiKeyObject(
     value,
     mask_value: item.mask,
     created_at: wireInstant(item.created_at),
-    last_used_at: instant(item.last_used_at),
-    last_rolled_at: instant(item.last_rolled_at),
-    expires_at: instant(expires_at),
+    last_used_at: wireInstantOrNull(item.last_used_at),
+    last_rolled_at: wireInstantOrNull(item.last_rolled_at),
+    expires_at: wireInstantOrNull(expires_at),
     user_id: item.user_id,
     scopes: [...scopes],
     scoped_teams: [...scoped_teams],

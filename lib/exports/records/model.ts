@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { boolean, choice, datetime, freeObject, LAST_INSTANT, text } from '../../http/fields.ts';
-import { wireInstant } from '../../http/instant.ts';
+import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import { FREQUENCIES, type Frequency } from '../../lake/intervals.ts';
 import { MODELS, type Model } from '../../lake/schema.ts';
 import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
@@ -327,8 +327,6 @@ export const BatchExportLogEntry = z
     message: z.string(),
   })
   .meta({ id: 'BatchExportLogEntry' });
-
-const wireInstantOrNull = (instant: number | null): string | null => (instant === null ? null : wireInstant(instant));
 
 /** Returns the public object of a stored run, as `latest_runs` holds it. */
 export function runObject(run: RunItem): z.output<typeof BatchExportRun> {

@@ -1,5 +1,5 @@
 /** Answers to queries: from the cache while they are true, else computed, once for all who ask at the same time. */
-import { wireInstant } from '../../http/instant.ts';
+import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, fail, invalid, messageOf } from '../../ports/errors.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
@@ -241,8 +241,6 @@ export function answersIn({ answers }: Pick<Context, 'answers'>): Answers {
   return answers ?? invalid(null, 'Answering queries is not offered here. Export the events instead.');
 }
 
-const wireTime = (instant: number | null): string | null => (instant === null ? null : wireInstant(instant));
-
 /** The wire form of a run. */
 export function queryStatus(run: QueryRun) {
   return {
@@ -256,7 +254,7 @@ export function queryStatus(run: QueryRun) {
     results: run.kept?.answer ?? null,
     start_time: wireInstant(run.startedAt),
     pickup_time: wireInstant(run.startedAt),
-    end_time: wireTime(run.endedAt),
+    end_time: wireInstantOrNull(run.endedAt),
     expiration_time: run.endedAt === null ? null : wireInstant(run.endedAt + RUN_KNOWN_MS),
     task_id: null,
     insight_id: run.insight,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { UserLookup } from '../../accounts/users/lookup.ts';
 import { User } from '../../accounts/users/model.ts';
 import { boolean, choice, integer, text } from '../../http/fields.ts';
-import { wireInstant } from '../../http/instant.ts';
+import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import { insightId, TileInsight } from '../../insights/model.ts';
 import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { NotifierItem } from '../notifier.ts';
@@ -188,8 +188,6 @@ export const AlertObject = z
   })
   .meta({ id: 'Alert' });
 
-const timeOf = (instant: number | null): string | null => (instant === null ? null : wireInstant(instant));
-
 /** Returns the public object of a stored alert. */
 export function alertObject(
   item: AlertItem,
@@ -218,8 +216,8 @@ export function alertObject(
     },
     state: item.state,
     enabled: item.enabled,
-    last_notified_at: timeOf(item.last_notified_at),
-    last_checked_at: timeOf(item.last_checked_at),
+    last_notified_at: wireInstantOrNull(item.last_notified_at),
+    last_checked_at: wireInstantOrNull(item.last_checked_at),
     next_check_at: item.enabled ? wireInstant(item.next_check_at) : null,
     checks: fromJsonText(item.checks).map(({ id, at, value, state, targets_notified }) => ({
       id,
@@ -229,7 +227,7 @@ export function alertObject(
       targets_notified,
     })),
     calculation_interval: item.calculation_interval,
-    snoozed_until: timeOf(item.snoozed_until),
+    snoozed_until: wireInstantOrNull(item.snoozed_until),
     skip_weekend: item.skip_weekend,
     last_value: item.last_value,
     notify_host: item.notify_host,

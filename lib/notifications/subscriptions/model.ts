@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { UserLookup } from '../../accounts/users/lookup.ts';
 import { User } from '../../accounts/users/model.ts';
 import { boolean, choice, datetime, integer, text } from '../../http/fields.ts';
-import { wireInstant } from '../../http/instant.ts';
+import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import { insightId, shortIdOf } from '../../insights/model.ts';
 import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { NotifierItem } from '../notifier.ts';
@@ -132,8 +132,6 @@ export const SubscriptionObject = z
   })
   .meta({ id: 'Subscription' });
 
-const timeOf = (at: number | null): string | null => (at === null ? null : wireInstant(at));
-
 /** Returns the public object of a stored subscription; `name` is that of what it sends, `summary` its schedule's words. */
 export function subscriptionObject(
   item: SubscriptionItem,
@@ -157,15 +155,15 @@ export function subscriptionObject(
     bysetpos,
     count,
     start_date: wireInstant(start_date),
-    until_date: timeOf(until_date),
+    until_date: wireInstantOrNull(until_date),
     created_at: wireInstant(item.created_at),
     created_by: userOf(item.created_by),
     deleted: item.deleted,
     enabled: item.enabled,
     title: item.title,
     summary,
-    next_delivery_date: item.enabled && !item.deleted ? timeOf(item.next_delivery_date) : null,
-    last_delivered_at: timeOf(item.last_delivered_at),
+    next_delivery_date: item.enabled && !item.deleted ? wireInstantOrNull(item.next_delivery_date) : null,
+    last_delivered_at: wireInstantOrNull(item.last_delivered_at),
     latest_error: item.latest_error,
     paused_reason: item.paused_reason,
   };
