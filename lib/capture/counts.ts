@@ -2,6 +2,7 @@
  * What became of captured events, by project and day: for whoever wonders where theirs are, and for the quota. Counted in
  * the process and told to the table now and then, so they hold about: what a process had not told when it died is lost.
  */
+import { dayOf } from '../lake/catalog.ts';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Op, Refused } from '../ports/table/table.ts';
@@ -203,7 +204,7 @@ export class CaptureCounts {
   }
 
   #day(): string {
-    return new Date(this.#context.clock()).toISOString().slice(0, 10);
+    return dayOf(this.#context.clock());
   }
 
   #countOf(projectId: number, day = this.#day()): Untold {

@@ -33,6 +33,9 @@ export function trinoLiteral(text: string): string {
   return `U&'${quoted.replaceAll('\\', '\\\\').replaceAll('{', '\\007B')}'`;
 }
 
+/** Returns texts as literals, as IN takes them. */
+export const trinoLiterals = (texts: readonly string[]): string => texts.map(trinoLiteral).join(', ');
+
 const zoned = (instant: string): string => `from_unixtime_nanos(${instant} * 1000)`;
 const time = (instant: string): string => `CAST(${zoned(instant)} AS timestamp(6))`;
 /** Doubles hold microseconds exactly until the year 2255 (2^53). */

@@ -2,7 +2,9 @@
  * The warehouse on AWS. Athena selects and filters: one UNLOAD for a batch, into a folder of the run's files for each interval,
  * as the lake's own columns. A converter forms the final bytes of an interval; only the function that sends carries one.
  */
-import { trinoColumn, trinoLiteral, trinoText } from '../hogql/trino.ts';
+import { trinoColumn, trinoLiterals, trinoText } from '../hogql/trino.ts';
+import { inFilesAt, inFilesNamed } from '../lake/athena-files.ts';
+import { dayOf } from '../lake/catalog.ts';
 import type { Interval } from '../lake/intervals.ts';
 import { EVENT_COLUMNS, LAKE_MODELS } from '../lake/schema.ts';
 import { Permanent, Transient } from '../ports/errors.ts';
@@ -97,7 +99,8 @@ function queryOf(
     );
   }
   // Always with the list: beside the files that it names lie those whose place they have taken.
-  for (const list of [filesOf(plan, lake), fileNamesOf(plan)]) {
+  const paths = plan.files.map(({ path }) => path);
+  for (const list of [inFilesAt(paths.map((path) => lake.address(path))), inFilesNamed(paths)]) {
     const query = of([...conditions, list]);
     if (Buffer.byteLength(query) <= MAX_QUERY) return query;
   }
@@ -152,18 +155,7 @@ function conditionsOf({ teamId, query: { includeEvents, excludeEvents } }: Froze
     `team_id = '${teamId}'`,
     `day BETWEEN '${first}' AND '${last}'`,
     `(${intervals.map(within).join(' OR ')})`,
-    ...(includeEvents === null || includeEvents.length === 0 ? [] : [`event IN (${literals(includeEvents)})`]),
-    ...(excludeEvents === null || excludeEvents.length === 0 ? [] : [`event NOT IN (${literals(excludeEvents)})`]),
+    ...(includeEvents === null || includeEvents.length === 0 ? [] : [`event IN (${trinoLiterals(includeEvents)})`]),
+    ...(excludeEvents === null || excludeEvents.length === 0 ? [] : [`event NOT IN (${trinoLiterals(excludeEvents)})`]),
   ];
 }
-
-const dayOf = (instant: number): string => new Date(instant).toISOString().slice(0, 10);
-
-const filesOf = ({ files }: FrozenPlan, lake: AthenaOptions['lake']): string =>
-  `"$path" IN (${literals(files.map(({ path }) => lake.address(path)))})`;
-
-/** The same in a third of the bytes; by addresses Athena also knows which files it need not open. */
-const fileNamesOf = ({ files }: FrozenPlan): string =>
-  `regexp_extract("$path", '[^/]+$') IN (${literals(files.map(({ path }) => path.slice(path.lastIndexOf('/') + 1)))})`;
-
-const literals = (texts: readonly string[]): string => texts.map(trinoLiteral).join(', ');

@@ -4,8 +4,9 @@
  */
 import { elementType, isList, isTuple, partTypes, type Tuple, type Type } from '../../hogql/expression.ts';
 import type { Parser } from '../../hogql/parse.ts';
-import { TRINO, trinoLiteral } from '../../hogql/trino.ts';
+import { TRINO } from '../../hogql/trino.ts';
 import { trinoSelect } from '../../hogql/trino-select.ts';
+import { inFilesAt, inFilesNamed } from '../../lake/athena-files.ts';
 import { LAKE_MODELS, type Model } from '../../lake/schema.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { TextRow } from '../../ports/queries/athena.ts';
@@ -80,7 +81,7 @@ const TRINO_TABLES: TableDialect = {
 const MAX_SQL_BYTES = 262_144;
 
 /** Returns the SQL of a question. Throws a 400 when it names more files than a query may. */
-export function athenaSql(question: CheckedQuestion, lake: AthenaLake): string {
+function athenaSql(question: CheckedQuestion, lake: AthenaLake): string {
   const { checked, at, isTied, hasPersons, hasEvents, events, persons } = question;
   const sources = {
     events: () => 'lake_events',
@@ -115,13 +116,8 @@ export function athenaSql(question: CheckedQuestion, lake: AthenaLake): string {
 /** The condition that rows are of these files. */
 type Named = (files: readonly WorldFile[], lake: AthenaLake) => string;
 
-const literals = (texts: readonly string[]): string => texts.map(trinoLiteral).join(', ');
-
-const byAddress: Named = (files, { address }) =>
-  `"$path" IN (${literals(files.map(({ path }) => `${address}${path}`))})`;
-
-const byName: Named = (files) =>
-  `regexp_extract("$path", '[^/]+$') IN (${literals(files.map(({ path }) => path.slice(path.lastIndexOf('/') + 1)))})`;
+const byAddress: Named = (files, { address }) => inFilesAt(files.map(({ path }) => `${address}${path}`));
+const byName: Named = (files) => inFilesNamed(files.map(({ path }) => path));
 
 /** What is partitioned by: the project, and the day of arrival. */
 const PLACE = /\/team_id=(?<team>\d+)\/day=(?<day>[\d-]+)\//;

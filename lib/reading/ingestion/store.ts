@@ -2,6 +2,7 @@
 import { type CountedRefusal, MINUTE_COUNTS, type RefusedSample } from '../../capture/counts.ts';
 import { EVENT_REFUSALS } from '../../capture/normalize.ts';
 import { wireInstant } from '../../http/instant.ts';
+import { dayOf } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
@@ -62,5 +63,4 @@ export async function minutesOf({ table, clock }: Pick<Context, 'table' | 'clock
   });
 }
 
-const dayOf = (instant: number): string => new Date(instant).toISOString().slice(0, 10);
 const hourOf = (instant: number): string => new Date(instant).toISOString().slice(0, 13);
