@@ -5,21 +5,15 @@ import { any, call, constant, field } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, World } from './kind.ts';
-import { cellsOf } from './parts/cells.ts';
 import {
-  columnOf,
-  DEFAULT_LIMIT,
+  columnsOf,
   displayName,
   type ListedColumn,
-  type Listing,
   listed,
   listingMembers,
-  listingQuestion,
   objectOf,
-  orderOf,
   type SpecialColumns,
   tupleType,
-  usualOrder,
 } from './parts/listing.ts';
 import { lacking } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
@@ -114,14 +108,10 @@ export function actorsOf(kinds: readonly Kind[]): Kind<ActorsQuery> {
   async function answer(query: ActorsQuery, world: World): Promise<Answer> {
     const source = query.source == null ? undefined : await questionOf(query.source, world);
     const id = source === undefined ? field('person', 'id') : field('source', 'actor_id');
-    const special = specialColumns(id);
-    const select = query.select ?? [];
-    const columns = await Promise.all(
-      (select.length === 0 ? ['person', 'id', 'person.$delete'] : select).map((one) => columnOf(one, special, world)),
-    );
+    const columns = await columnsOf(query, ['person', 'id', 'person.$delete'], specialColumns(id), world);
     const search = query.search ?? '';
-    const orders = query.orderBy ?? [];
-    const listing: Listing = {
+    const orderBy = query.orderBy?.map((order) => EMAIL_FOR.get(order) ?? order);
+    const listing = {
       columns,
       from:
         source === undefined
@@ -129,16 +119,11 @@ export function actorsOf(kinds: readonly Kind[]): Kind<ActorsQuery> {
           : `(${source.hogql}) AS source LEFT JOIN persons AS person ON person.id = source.actor_id`,
       values: source?.values ?? {},
       conditions: [await propertyCondition(query, world), ...(search === '' ? [] : [searched(search, id)])],
-      order:
-        orders.length === 0
-          ? usualOrder(columns, 'created_at')
-          : (await Promise.all(orders.map((order) => orderOf(EMAIL_FOR.get(order) ?? order, columns, world)))).flat(),
+      newest: 'created_at',
       key: [id],
-      limit: query.limit ?? DEFAULT_LIMIT,
-      offset: query.offset ?? 0,
+      range: { from: source?.from, to: source?.to },
     };
-    const { rows, types } = await world.rows({ ...listingQuestion(listing), from: source?.from, to: source?.to });
-    return listed(listing, cellsOf({ rows, types }, world.timezone), types);
+    return listed({ ...query, orderBy }, listing, world);
   }
 
   return { name: 'ActorsQuery', schema: ActorsQuery, answer };

@@ -9,19 +9,14 @@ import { cellsOf } from './parts/cells.ts';
 import { instantOf } from './parts/date-range.ts';
 import { elementsOf } from './parts/elements.ts';
 import {
-  columnOf,
-  DEFAULT_LIMIT,
+  columnsOf,
   displayName,
   type ListedColumn,
-  type Listing,
   listed,
   listingMembers,
-  listingQuestion,
   objectOf,
-  orderOf,
   type SpecialColumns,
   tupleType,
-  usualOrder,
 } from './parts/listing.ts';
 import { lacking } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
@@ -98,15 +93,13 @@ function microsecondConstant(sent: string, instant: number): Syntax {
 }
 
 async function answer(query: EventsQuery, world: World): Promise<Answer> {
-  const select = query.select ?? [];
-  const columns = await Promise.all((select.length === 0 ? ['*'] : select).map((one) => columnOf(one, SPECIAL, world)));
+  const columns = await columnsOf(query, ['*'], SPECIAL, world);
   const after = query.after || '-24h';
   const before = query.before || undefined;
   const to = before === undefined ? world.now + AHEAD_MS : instantOf(before, world, 'before');
   const from = after === 'all' ? undefined : instantOf(after, world, 'after');
   const names = [query.event ?? '', ...(query.events ?? [])].filter((name) => name !== '');
-  const orders = query.orderBy ?? [];
-  const listing: Listing = {
+  const listing = {
     columns,
     from: 'events',
     values: {},
@@ -118,16 +111,11 @@ async function answer(query: EventsQuery, world: World): Promise<Answer> {
       await propertyCondition(query, world),
       ...(await Promise.all((query.where ?? []).map((condition) => world.expression(condition)))),
     ],
-    order:
-      orders.length === 0
-        ? usualOrder(columns, 'timestamp')
-        : (await Promise.all(orders.map((order) => orderOf(order, columns, world)))).flat(),
+    newest: 'timestamp',
     key: [field('uuid')],
-    limit: query.limit ?? DEFAULT_LIMIT,
-    offset: query.offset ?? 0,
+    range: { from, to },
   };
-  const { rows, types } = await world.rows({ ...listingQuestion(listing), from, to });
-  const answered = listed(listing, cellsOf({ rows, types }, world.timezone), types);
+  const answered = await listed(query, listing, world);
   return { ...answered, results: await withPersons(answered.results, columns, world) };
 }
 

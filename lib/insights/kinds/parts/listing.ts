@@ -6,13 +6,14 @@ import { all, call, constant, field } from '../../../hogql/write.ts';
 import { integer, text } from '../../../http/fields.ts';
 import { isObject } from '../../../ports/raw-number.ts';
 import type { Question, World } from '../kind.ts';
+import { cellsOf } from './cells.ts';
 
 const MAX_COLUMNS = 100;
 const MAX_LIMIT = 50_000;
 const MAX_OFFSET = 1_000_000;
 
 /** So many rows are given, unless asked for others. */
-export const DEFAULT_LIMIT = 100;
+const DEFAULT_LIMIT = 100;
 
 /** The members of a query that say which columns and rows it wants. */
 export const listingMembers = () => ({
@@ -21,6 +22,8 @@ export const listingMembers = () => ({
   limit: integer({ min: 1, max: MAX_LIMIT }).nullish(),
   offset: integer({ min: 0, max: MAX_OFFSET }).nullish(),
 });
+
+type ListingQuery = z.output<z.ZodObject<ReturnType<typeof listingMembers>>>;
 
 /** A column of the answer. */
 export interface ListedColumn {
@@ -34,19 +37,20 @@ export interface ListedColumn {
   readonly cell?: (parts: readonly unknown[]) => unknown;
 }
 
-/** What a caller asks of a table. */
-export interface Listing {
+/** The table that a query lists. */
+interface Listing {
   readonly columns: readonly ListedColumn[];
   /** What follows FROM. */
   readonly from: string;
   readonly values: Readonly<Record<string, Syntax>>;
   /** Those with aggregates are of groups. */
   readonly conditions: readonly Syntax[];
-  readonly order: readonly Order[];
+  /** The column by which the newest rows come first, where the query says no order. */
+  readonly newest: string;
   /** What makes the order of rows without aggregates total, so that pages do not overlap. */
   readonly key: readonly Syntax[];
-  readonly limit: number;
-  readonly offset: number;
+  /** Of the question. */
+  readonly range: Pick<Question, 'from' | 'to'>;
 }
 
 interface Order {
@@ -57,8 +61,19 @@ interface Order {
 /** Columns that are no expressions, by what stands before the `--` of their title. */
 export type SpecialColumns = Readonly<Record<string, Omit<ListedColumn, 'name'>>>;
 
+/** Returns the columns that a query wants, or the usual ones. */
+export function columnsOf(
+  { select }: ListingQuery,
+  usual: readonly string[],
+  special: SpecialColumns,
+  world: World,
+): Promise<ListedColumn[]> {
+  const names = select?.length ? select : usual;
+  return Promise.all(names.map((name) => columnOf(name, special, world)));
+}
+
 /** Returns a column that a caller wrote. */
-export async function columnOf(text: string, special: SpecialColumns, world: World): Promise<ListedColumn> {
+async function columnOf(text: string, special: SpecialColumns, world: World): Promise<ListedColumn> {
   const word = text.split('--')[0]?.trim() ?? '';
   if (Object.hasOwn(special, word)) return { name: text, parts: [], ...special[word] };
   const expression = await world.expression(text);
@@ -99,7 +114,7 @@ function withoutAlias(syntax: Syntax): Syntax {
 const DIRECTION = /\s(ASC|DESC)$/i;
 
 /** Returns the order that a text such as `timestamp DESC` asks for; a column is found by its name. */
-export async function orderOf(text: string, columns: readonly ListedColumn[], world: World): Promise<readonly Order[]> {
+async function orderOf(text: string, columns: readonly ListedColumn[], world: World): Promise<readonly Order[]> {
   const order = text.trim();
   const isDown = DIRECTION.exec(order)?.[1]?.toUpperCase() === 'DESC';
   const name = order.replace(DIRECTION, '').trim();
@@ -112,7 +127,7 @@ export async function orderOf(text: string, columns: readonly ListedColumn[], wo
  * Returns the order where the caller says none: the count of rows, else the first aggregate, else `newest`, each from its
  * greatest; else the first column.
  */
-export function usualOrder(columns: readonly ListedColumn[], newest: string): readonly Order[] {
+function usualOrder(columns: readonly ListedColumn[], newest: string): readonly Order[] {
   const greatest =
     columns.find(({ name }) => name === 'count()') ??
     columns.find(({ parts }) => hasAggregate(parts)) ??
@@ -131,8 +146,26 @@ interface Listed {
   readonly offset: number;
 }
 
-/** Returns the question that a listing comes to; with the last of its rows it tells whether there are more. */
-export function listingQuestion({ columns, from, values, conditions, order, key, limit, offset }: Listing): Question {
+/** Asks for the rows that a query wants of a table, and returns them as its caller gets them. */
+export async function listed(query: ListingQuery, listing: Listing, world: World): Promise<Listed> {
+  const { columns, newest, range } = listing;
+  const order = query.orderBy?.length
+    ? (await Promise.all(query.orderBy.map((one) => orderOf(one, columns, world)))).flat()
+    : usualOrder(columns, newest);
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  const offset = query.offset ?? 0;
+  // One row more tells whether there are more.
+  const { rows, types } = await world.rows({ ...questionOf(listing, order, limit + 1, offset), ...range });
+  const cells = cellsOf({ rows, types }, world.timezone);
+  return { ...shown(columns, cells.slice(0, limit), types), hasMore: rows.length > limit, limit, offset };
+}
+
+function questionOf(
+  { columns, from, values, conditions, key }: Listing,
+  order: readonly Order[],
+  limit: number,
+  offset: number,
+): Question {
   const parts = columns.flatMap((column) => column.parts);
   const isGrouped = hasAggregate(parts) || conditions.some(hasAggregate);
   const groups = isGrouped ? parts.map(withoutAlias).filter((part) => !hasAggregate(part) && !isConstant(part)) : [];
@@ -160,7 +193,7 @@ export function listingQuestion({ columns, from, values, conditions, order, key,
       ]),
       passing: all(conditions.filter((one) => !hasAggregate(one))),
       having: all(having),
-      limit: constant(limit + 1),
+      limit: constant(limit),
       offset: constant(offset),
     },
   };
@@ -178,12 +211,12 @@ const isConstant = (syntax: Syntax): boolean => syntax.node === 'Constant';
 const aliased = (part: Syntax, index: number): Syntax =>
   part.node === 'Alias' ? part : { node: 'Alias', alias: `column_${index}`, expr: part };
 
-/** Returns the rows that were read for a listing, as its caller gets them. */
-export function listed(
-  { columns, limit, offset }: Listing,
+/** Returns the rows that were read for these columns, as their caller gets them. */
+function shown(
+  columns: readonly ListedColumn[],
   rows: readonly (readonly unknown[])[],
   types: readonly string[],
-): Listed {
+): Pick<Listed, 'columns' | 'types' | 'results'> {
   const places = columns.map(({ parts }, index) => {
     const first = columns.slice(0, index).reduce((sum, column) => sum + column.parts.length, 0);
     return [first, first + parts.length] as const;
@@ -195,9 +228,6 @@ export function listed(
   return {
     columns: columns.map(({ name }) => name),
     types: each(types, ({ type }, of) => type?.(of) ?? of[0]).map(String),
-    results: rows.slice(0, limit).map((row) => each(row, ({ cell }, of) => (cell === undefined ? of[0] : cell(of)))),
-    hasMore: rows.length > limit,
-    limit,
-    offset,
+    results: rows.map((row) => each(row, ({ cell }, of) => (cell === undefined ? of[0] : cell(of)))),
   };
 }
