@@ -15,6 +15,9 @@ export const field = (...chain: readonly (string | number)[]): Syntax => ({ node
 export const call = (name: string, ...args: readonly Syntax[]): Syntax =>
   ({ node: 'Call', name, args }) satisfies Known;
 
+/** Returns the syntax of a value where the condition holds, and of null elsewhere. */
+export const when = (condition: Syntax, value: Syntax): Syntax => call('if', condition, value, constant(null));
+
 /** Returns the syntax of what holds where all of the conditions do; of none: what always holds. */
 export function all(conditions: readonly Syntax[]): Syntax {
   const [first, ...rest] = conditions;
@@ -44,6 +47,10 @@ const node = (value: { readonly node: string; readonly [member: string]: unknown
 
 /** Columns by their names. */
 export type Columns = Readonly<Record<string, Syntax>>;
+
+/** Returns fields as columns of their own names. */
+export const fieldsOf = (names: readonly string[]): Columns =>
+  Object.fromEntries(names.map((name) => [name, field(name)]));
 
 /** What a query is made of. */
 interface QueryParts {

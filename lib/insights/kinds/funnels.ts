@@ -1,7 +1,7 @@
 /** Funnels: how many persons do one event after another, how far they get, and how long it takes. */
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
-import { all, type Columns, call, constant, field, over, select } from '../../hogql/write.ts';
+import { all, type Columns, call, constant, field, fieldsOf, over, select } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
@@ -291,8 +291,6 @@ function furthestOf(shape: FunnelShape, more: Columns = {}): Syntax {
   const columns = { ...same, furthest: field('furthest'), ...fieldsOf(shape.steps.map((_, n) => `u${n}`)) };
   return select({ columns, from: furthest, where: call('equals', field('furthest'), field('of_all')) });
 }
-
-const fieldsOf = (names: readonly string[]): Columns => Object.fromEntries(names.map((name) => [name, field(name)]));
 
 const hasReached = (steps: number): Syntax => call('greaterOrEquals', field('furthest'), constant(steps));
 

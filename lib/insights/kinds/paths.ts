@@ -1,7 +1,19 @@
 /** Paths: from which page, screen or event persons go to which, step by step. */
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
-import { all, any, type Columns, call, comparison, constant, field, list, over, select } from '../../hogql/write.ts';
+import {
+  all,
+  any,
+  type Columns,
+  call,
+  comparison,
+  constant,
+  field,
+  list,
+  over,
+  select,
+  when,
+} from '../../hogql/write.ts';
 import { choice, integer, text } from '../../http/fields.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import type { Answer, Kind, Question, Selection, World } from './kind.ts';
@@ -271,7 +283,6 @@ async function stepsOf(query: PathsQuery, world: World): Promise<{ readonly step
 const isAtLeast = (a: Syntax, b: Syntax): Syntax => call('greaterOrEquals', a, b);
 const minus = (a: Syntax, b: Syntax): Syntax => call('minus', a, b);
 const plus = (a: Syntax, count: number): Syntax => call('plus', a, constant(count));
-const when = (condition: Syntax, value: Syntax): Syntax => call('if', condition, value, constant(null));
 
 /** Returns the events of paths with `step`, counted from 1; null: it is beyond what is shown of the path. */
 function numberedSteps(compact: Syntax, filter: PathsFilter): Syntax {

@@ -11,9 +11,11 @@ import {
   call,
   constant,
   field,
+  fieldsOf,
   over,
   select,
   type WindowParts,
+  when,
 } from '../../../hogql/write.ts';
 
 /** What the runs of a funnel depend on. */
@@ -47,8 +49,6 @@ interface FunnelBreakdown {
 }
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
-const kept = (names: readonly string[]): Columns => Object.fromEntries(names.map((name) => [name, field(name)]));
-const where = (condition: Syntax, value: Syntax): Syntax => call('if', condition, value, constant(null));
 const named = (entries: readonly (readonly [name: string, value: Syntax])[]): Columns => Object.fromEntries(entries);
 const isAtMost = (a: Syntax, b: Syntax): Syntax => call('lessOrEquals', a, b);
 const plus = (a: Syntax, count: number): Syntax => call('plus', a, constant(count));
@@ -94,7 +94,7 @@ function eventsOf(shape: FunnelShape): Syntax {
       actor: shape.actor,
       at: call('toUnixTimestamp64Micro', field('timestamp')),
       ...named(conditions.map((condition, n) => [[...flags, ...excluded][n] as string, condition])),
-      ...kept(ids),
+      ...fieldsOf(ids),
       ...(breakdown && { value: breakdown.value }),
     },
     from: 'events',
@@ -103,23 +103,23 @@ function eventsOf(shape: FunnelShape): Syntax {
   const names = ['actor', 'at', ...flags, ...excluded, ...ids];
   const isStep = any(fields(flags));
   const is_start = order === 'unordered' ? isStep : field('s0');
-  if (breakdown === undefined) return select({ columns: { ...kept(names), is_start }, from: events });
+  if (breakdown === undefined) return select({ columns: { ...fieldsOf(names), is_start }, from: events });
   const { attribution } = breakdown;
   if (attribution === 'all_events')
-    return select({ columns: { ...kept([...names, 'value']), is_start }, from: events });
+    return select({ columns: { ...fieldsOf([...names, 'value']), is_start }, from: events });
   if (typeof attribution === 'string') {
     const has = all([isStep, call('notEquals', field('value'), constant(breakdown.missing))]);
     const ofActor: WindowParts = { partitionBy: [field('actor')] };
-    const touched = over(attribution === 'first_touch' ? 'min' : 'max', [where(has, AT)], ofActor);
+    const touched = over(attribution === 'first_touch' ? 'min' : 'max', [when(has, AT)], ofActor);
     const isTouched = all([has, call('equals', AT, field('touched'))]);
-    const value = call('ifNull', over('min', [where(isTouched, field('value'))], ofActor), constant(breakdown.missing));
-    const inner = select({ columns: { ...kept([...names, 'value']), touched }, from: events });
-    return select({ columns: { ...kept(names), value, is_start }, from: inner });
+    const value = call('ifNull', over('min', [when(isTouched, field('value'))], ofActor), constant(breakdown.missing));
+    const inner = select({ columns: { ...fieldsOf([...names, 'value']), touched }, from: events });
+    return select({ columns: { ...fieldsOf(names), value, is_start }, from: inner });
   }
   // A person is looked at once for each value that their events of the step have.
   const source = order === 'unordered' ? undefined : `s${attribution.step}`;
   const values = select({
-    columns: kept(['actor', 'value']),
+    columns: fieldsOf(['actor', 'value']),
     from: events,
     where: source === undefined ? isStep : field(source),
     isDistinct: true,
@@ -137,7 +137,7 @@ function eventsOf(shape: FunnelShape): Syntax {
     join: { query: values, as: 'v', on: call('equals', field('e', 'actor'), field('v', 'actor')) },
   });
   const isStart = source === undefined ? all([isStep, field('is_of_value')]) : field('s0');
-  return select({ columns: { ...kept([...names, 'value']), is_start: isStart }, from: both });
+  return select({ columns: { ...fieldsOf([...names, 'value']), is_start: isStart }, from: both });
 }
 
 /** What a run passes: events, or where that matters, all events of one person and instant together. */
@@ -168,7 +168,7 @@ function rowsOf(shape: FunnelShape, sets: ReadonlyMap<string, readonly number[]>
   ]);
   const instants = select({
     columns: {
-      ...kept([...key, 'at']),
+      ...fieldsOf([...key, 'at']),
       ...named([...counts].map(([name, condition]) => [name, call('countIf', condition)])),
       starts: call('countIf', field('is_start')),
       ...named(exclusionsOf(shape).map((name) => [name, call('countIf', field(name))])),
@@ -178,10 +178,13 @@ function rowsOf(shape: FunnelShape, sets: ReadonlyMap<string, readonly number[]>
   });
   const after = shape.exclusions.map((_, n): readonly [string, Syntax] => [
     `y${n}`,
-    over('min', [where(isSome(`x${n}`), AT)], windowOf(shape, AFTER)),
+    over('min', [when(isSome(`x${n}`), AT)], windowOf(shape, AFTER)),
   ]);
   const names = [...key, 'at', ...counts.keys()];
-  const query = select({ columns: { ...kept(names), is_start: isSome('starts'), ...named(after) }, from: instants });
+  const query = select({
+    columns: { ...fieldsOf(names), is_start: isSome('starts'), ...named(after) },
+    from: instants,
+  });
   return {
     query,
     names: [...names, 'is_start', ...after.map(([name]) => name)],
@@ -282,12 +285,12 @@ function carriedBack(
       .filter(({ step }) => chain.indexOf(step) >= place)
       .map((one): readonly [string, Syntax] => [
         `n${chain[place]}_${one.name}`,
-        over('min', [where(rows.has(chain[place] as number), whenDone(place, one))], window),
+        over('min', [when(rows.has(chain[place] as number), whenDone(place, one))], window),
       ]);
     // What is only a later step is of no more use.
     const isNeeded = isApart && place < chain.length - 1 && shape.order === 'ordered';
     query = select({
-      columns: { ...kept([...rows.names, ...names]), ...named(windows) },
+      columns: { ...fieldsOf([...rows.names, ...names]), ...named(windows) },
       from: query,
       ...(isNeeded && { where: any(chain.slice(0, place + 1).map(rows.has)) }),
     });
@@ -314,7 +317,7 @@ function finished(shape: FunnelShape, query: Syntax): Syntax {
     ]),
   );
   const columns = {
-    ...kept([...keyOf(shape), ...names]),
+    ...fieldsOf([...keyOf(shape), ...names]),
     reached: call('multiIf', ...fromLast, constant(1)),
     is_excluded: any(excluded),
     done: call('coalesce', ...fields(names.toReversed())),
@@ -332,16 +335,16 @@ function orderedRuns(shape: FunnelShape): Syntax {
   // No column is called as one that another is made of.
   const ends = named(Object.entries(found).map(([name, value]) => [`r_${name}`, value]));
   const starts = select({
-    columns: { ...kept([...keyOf(shape), 'at']), ...ends },
+    columns: { ...fieldsOf([...keyOf(shape), 'at']), ...ends },
     from: query,
     where: field('is_start'),
   });
   const last = plus(AT, shape.windowUs);
   const inWindow = chain
     .slice(1)
-    .map((n): readonly [string, Syntax] => [`t${n}`, where(isAtMost(field(`r_t${n}`), last), field(`r_t${n}`))]);
+    .map((n): readonly [string, Syntax] => [`t${n}`, when(isAtMost(field(`r_t${n}`), last), field(`r_t${n}`))]);
   const after = shape.exclusions.map((_, n): readonly [string, Syntax] => [`y${n}`, field(`r_y${n}`)]);
-  const columns = { ...kept(keyOf(shape)), t0: AT, ...named([...inWindow, ...after]) };
+  const columns = { ...fieldsOf(keyOf(shape)), t0: AT, ...named([...inWindow, ...after]) };
   return finished(shape, select({ columns, from: starts }));
 }
 
@@ -365,7 +368,7 @@ export function bestRunsOf(shape: FunnelShape): Syntax {
   // Of a step that a value is taken from, events of other values are no step.
   const hasOtherValues = typeof shape.breakdown?.attribution === 'object';
   let query = select({
-    columns: { ...kept([...key, 'at']), ...flags },
+    columns: { ...fieldsOf([...key, 'at']), ...flags },
     from: eventsOf(shape),
     ...(hasOtherValues && { where: any(fields(flagsOf(shape))) }),
   });
@@ -381,11 +384,11 @@ export function bestRunsOf(shape: FunnelShape): Syntax {
     const everything: WindowParts = { ...parts, frame: { by: 'ROWS', from: 'first', to: 'last' } };
     const looked = select({
       columns: {
-        ...kept([...key, 'at', ...later, ...(step === 1 ? [] : times)]),
+        ...fieldsOf([...key, 'at', ...later, ...(step === 1 ? [] : times)]),
         ...named(
-          times.map((name) => [`b_${name}`, over('lagInFrame', [where(isRun, timeOf(name)), constant(1)], everything)]),
+          times.map((name) => [`b_${name}`, over('lagInFrame', [when(isRun, timeOf(name)), constant(1)], everything)]),
         ),
-        earliest: over('min', [where(isRun, AT)], everything),
+        earliest: over('min', [when(isRun, AT)], everything),
       },
       from: query,
     });
@@ -394,16 +397,16 @@ export function bestRunsOf(shape: FunnelShape): Syntax {
     const isOfUse = call('if', isAt(step), isNext, isFirst);
     query = select({
       columns: {
-        ...kept([...key, 'at', ...later]),
+        ...fieldsOf([...key, 'at', ...later]),
         ...named(times.map((name) => [name, call('if', isAt(step), field(`b_${name}`), timeOf(name))])),
-        [`t${step}`]: where(isAt(step), AT),
+        [`t${step}`]: when(isAt(step), AT),
       },
       from: looked,
       where: hasOthers ? call('if', isLooked, isOfUse, constant(true)) : isOfUse,
     });
   }
   const reached = call('multiIf', ...steps.slice(1).flatMap((step) => [isAt(step), constant(step + 1)]), constant(1));
-  const columns = { ...kept([...key, ...timeNames(shape)]), reached, done: AT };
+  const columns = { ...fieldsOf([...key, ...timeNames(shape)]), reached, done: AT };
   return select({ columns, from: query });
 }
 
@@ -419,7 +422,7 @@ function strictRuns(shape: FunnelShape): Syntax {
     constant(flags.length),
   );
   const events = select({
-    columns: { ...kept([...key, 'at', ...flags, ...excluded, ...ids, 'is_start']), place },
+    columns: { ...fieldsOf([...key, 'at', ...flags, ...excluded, ...ids, 'is_start']), place },
     from: eventsOf(shape),
   });
   const orderBy = fields(['at', 'place', ...ids]);
@@ -427,13 +430,13 @@ function strictRuns(shape: FunnelShape): Syntax {
   const everything: WindowParts = { partitionBy, orderBy, frame: { by: 'ROWS', from: 'first', to: 'last' } };
   const ahead = (value: Syntax, count: number): Syntax =>
     count === 0 ? value : over('leadInFrame', [value, constant(count)], everything);
-  const nexts = later.map((n): readonly [string, Syntax] => [`r_t${n}`, ahead(where(field(`s${n}`), AT), n)]);
+  const nexts = later.map((n): readonly [string, Syntax] => [`r_t${n}`, ahead(when(field(`s${n}`), AT), n)]);
   const behind = excluded.map((name, n): readonly [string, Syntax] => [
     `z${n}`,
-    over('min', [where(field(name), AT)], { partitionBy, orderBy, frame: AFTER }),
+    over('min', [when(field(name), AT)], { partitionBy, orderBy, frame: AFTER }),
   ]);
   const rows = select({
-    columns: { ...kept([...key, 'at', ...ids, 'place', 'is_start']), ...named([...nexts, ...behind]) },
+    columns: { ...fieldsOf([...key, 'at', ...ids, 'place', 'is_start']), ...named([...nexts, ...behind]) },
     from: events,
   });
   const after = shape.exclusions.map(({ from }, n): readonly [string, Syntax] => [
@@ -441,7 +444,7 @@ function strictRuns(shape: FunnelShape): Syntax {
     ahead(field(`z${n}`), from),
   ]);
   const all_ = select({
-    columns: { ...kept([...key, 'at', 'is_start', ...nexts.map(([name]) => name)]), ...named(after) },
+    columns: { ...fieldsOf([...key, 'at', 'is_start', ...nexts.map(([name]) => name)]), ...named(after) },
     from: rows,
   });
   const last = plus(AT, shape.windowUs);
@@ -449,9 +452,9 @@ function strictRuns(shape: FunnelShape): Syntax {
     const isNext = range(n)
       .slice(1)
       .map((m) => call('isNotNull', field(`r_t${m}`)));
-    return [`t${n}`, where(all([...isNext, isAtMost(field(`r_t${n}`), last)]), field(`r_t${n}`))];
+    return [`t${n}`, when(all([...isNext, isAtMost(field(`r_t${n}`), last)]), field(`r_t${n}`))];
   });
-  const columns = { ...kept(key), t0: AT, ...named(times), ...kept(after.map(([name]) => name)) };
+  const columns = { ...fieldsOf(key), t0: AT, ...named(times), ...fieldsOf(after.map(([name]) => name)) };
   return finished(shape, select({ columns, from: all_, where: field('is_start') }));
 }
 
@@ -466,16 +469,16 @@ function unorderedRuns(shape: FunnelShape): Syntax {
     const carried = chain.map((step) => ({ name: `t${step}`, step, own: 'at' }));
     const { query, found } = carriedBack(shape, rows, chain, carried);
     const done = named(Object.entries(found).map(([name, value]) => [`d_${name}`, value]));
-    const marked = select({ columns: { ...kept(rows.names), ...done }, from: query });
+    const marked = select({ columns: { ...fieldsOf(rows.names), ...done }, from: query });
     const hasFirst = rows.has(chain[0] as number);
     const window = windowOf(shape, { by: rows.by, ...ONWARD });
     const next = Object.keys(found).map((name): readonly [string, Syntax] => [
       `r_${name}`,
-      over('min', [where(hasFirst, field(`d_${name}`))], window),
+      over('min', [when(hasFirst, field(`d_${name}`))], window),
     ]);
     rows = {
       ...rows,
-      query: select({ columns: { ...kept(rows.names), ...named(next) }, from: marked }),
+      query: select({ columns: { ...fieldsOf(rows.names), ...named(next) }, from: marked }),
       names: [...rows.names, ...next.map(([name]) => name)],
     };
   }
@@ -483,9 +486,9 @@ function unorderedRuns(shape: FunnelShape): Syntax {
   const ends = timeNames(shape).map((name) =>
     call('if', isAtMost(field(`r_${name}`), last), field(`r_${name}`), constant(NEVER_US)),
   );
-  const after = kept(shape.exclusions.map((_, n) => `y${n}`));
+  const after = fieldsOf(shape.exclusions.map((_, n) => `y${n}`));
   const sorted = select({
-    columns: { ...kept([...keyOf(shape), 'at']), ...after, ends: call('arraySort', array(ends)) },
+    columns: { ...fieldsOf([...keyOf(shape), 'at']), ...after, ends: call('arraySort', array(ends)) },
     from: rows.query,
     where: field('is_start'),
   });
@@ -497,7 +500,7 @@ function unorderedRuns(shape: FunnelShape): Syntax {
     ]);
   return finished(
     shape,
-    select({ columns: { ...kept(keyOf(shape)), t0: AT, ...named(times), ...after }, from: sorted }),
+    select({ columns: { ...fieldsOf(keyOf(shape)), t0: AT, ...named(times), ...after }, from: sorted }),
   );
 }
 
