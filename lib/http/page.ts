@@ -194,7 +194,7 @@ export async function readCursorPage(
   const isBack = way === 'before';
   const listed = await table.list(
     { ...(range as Range), newestFirst: (range.newestFirst ?? false) !== isBack },
-    { limit, ...(place === undefined ? {} : { after: place }) },
+    { limit, after: place },
   );
   const items = isBack ? listed.items.toReversed() : listed.items;
   const at = (item: Item | undefined) => (item === undefined ? undefined : toCursor(range, positionOf(range, item)));

@@ -33,7 +33,7 @@ export async function tick(context: Context): Promise<{ started: number; oldest:
   let oldest: number | null | undefined;
   let after: string | undefined;
   do {
-    const page = await table.list(ranges.dueJobs(clock()), { limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const page = await table.list(ranges.dueJobs(clock()), { limit: PAGE, after });
     const due = await table.many(page.items);
     const jobs = due.filter((job) => job !== undefined);
     oldest ??= recordOldest(context, jobs);

@@ -34,7 +34,7 @@ const WAIT_MS = 8 * SECOND_MS;
 const LOOK_MS = 400;
 
 const sleepUnless = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>
-  pause(milliseconds, undefined, signal === undefined ? {} : { signal }).catch((error: unknown) => {
+  pause(milliseconds, undefined, { signal }).catch((error: unknown) => {
     signal?.throwIfAborted();
     throw error;
   });

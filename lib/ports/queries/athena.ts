@@ -78,9 +78,7 @@ export function athenaQueries({ client, workGroup, sleep = sleepUnless }: Athena
       signal.throwIfAborted();
       const page = await orTransient(
         'Athena',
-        client.send(
-          new GetQueryResultsCommand({ QueryExecutionId, ...(NextToken === undefined ? {} : { NextToken }) }),
-        ),
+        client.send(new GetQueryResultsCommand({ QueryExecutionId, NextToken })),
       );
       // The first row of all has the names of the columns.
       const found = (page.ResultSet?.Rows ?? []).slice(NextToken === undefined ? 1 : 0);

@@ -29,10 +29,7 @@ export function filtered<T extends Item>(
       let left = most;
       let size = limit;
       do {
-        const listed: Listed<Key<T>> = await table.list<Key<T>>(range, {
-          limit: Math.min(left, size),
-          ...(after === undefined ? {} : { after }),
-        });
+        const listed: Listed<Key<T>> = await table.list<Key<T>>(range, { limit: Math.min(left, size), after });
         const whole = range.index === 'second' ? await table.many(listed.items) : (listed.items as T[]);
         items.push(...whole.filter((item) => item !== undefined).filter(isAsked));
         left -= listed.items.length;

@@ -12,7 +12,7 @@ export async function* pagesOf<T extends Key = Item>(
 ): AsyncGenerator<T[], void> {
   let after: string | undefined;
   do {
-    const page = await table.list(range, { limit, ...(after === undefined ? {} : { after }) });
+    const page = await table.list(range, { limit, after });
     yield page.items;
     after = page.cursor;
     if (after !== undefined) await turn();

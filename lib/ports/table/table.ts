@@ -85,7 +85,7 @@ export interface Page {
   /** The list has at most this many items; the adapter reads on until it has them or the range ends. */
   readonly limit: number;
   /** A cursor that an earlier list of the same range gave; `BadCursor` is thrown when it is none. */
-  readonly after?: string;
+  readonly after?: string | undefined;
   /** This many items are skipped first (after the cursor, when there is one). */
   readonly skip?: number;
   /** The whole range is counted, too. */
