@@ -2,11 +2,12 @@
  * A backup of a data directory, made while the service runs, and a data directory made of a backup. It is the state of
  * one instant: the database as it was, and every file that it names.
  */
-import { constants, type Dirent } from 'node:fs';
+import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../lib/ports/errors.ts';
+import { orAbsent } from '../../lib/ports/files/or-absent.ts';
 import { UNFINISHED } from '../../lib/ports/files/path.ts';
 import { syncPath } from '../../lib/ports/files/sync-path.ts';
 import { isBusy, sqliteTable } from '../../lib/ports/table/sqlite.ts';
@@ -203,19 +204,10 @@ async function contentsOf(source: string): Promise<Contents> {
 
 /** Lists the files below a folder, by their paths with `/`; not those that are unfinished, nor the contents of a backup. */
 async function* pathsBelow(folder: string, path = ''): AsyncGenerator<string> {
-  for (const entry of await entriesOf(join(folder, path))) {
+  for (const entry of (await orAbsent(readdir(join(folder, path), { withFileTypes: true }))) ?? []) {
     const below = path === '' ? entry.name : `${path}/${entry.name}`;
     if (entry.isDirectory() && entry.name !== UNFINISHED) yield* pathsBelow(folder, below);
     else if (entry.isFile() && below !== CONTENTS) yield below;
-  }
-}
-
-async function entriesOf(folder: string): Promise<Dirent[]> {
-  try {
-    return await readdir(folder, { withFileTypes: true });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
   }
 }
 
@@ -228,14 +220,7 @@ async function measured(folder: string): Promise<Pick<Contents, 'files' | 'bytes
   return { files, bytes };
 }
 
-async function sizeOf(file: string): Promise<number | undefined> {
-  try {
-    return (await stat(file)).size;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
+const sizeOf = async (file: string): Promise<number | undefined> => (await orAbsent(stat(file)))?.size;
 
 const isFree = async (folder: string): Promise<boolean> =>
   (await sizeOf(folder)) === undefined || (await readdir(folder)).length === 0;

@@ -5,6 +5,7 @@ import { TextAnswer } from '../../http/answer.ts';
 import { htmlPage } from '../../http/html-page.ts';
 import { html } from '../../http/markup.ts';
 import { fail } from '../../ports/errors.ts';
+import { orAbsent } from '../../ports/files/or-absent.ts';
 import { CONSOLE_FOLDER } from './folder.ts';
 
 /** What a build leaves beside its files, in `build.json`. */
@@ -22,14 +23,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Returns the text of a file of the build; undefined: it has none of this name. */
-async function built(name: string): Promise<string | undefined> {
-  try {
-    return await readFile(new URL(name, CONSOLE_FOLDER), 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
+const built = (name: string): Promise<string | undefined> => orAbsent(readFile(new URL(name, CONSOLE_FOLDER), 'utf8'));
 
 /**
  * Returns the page; `url` is where it was asked for. It loads scripts of ours only, and style sheets that the scripts

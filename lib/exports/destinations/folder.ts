@@ -17,6 +17,7 @@ import {
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
+import { orAbsent } from '../../ports/files/or-absent.ts';
 import { syncPath } from '../../ports/files/sync-path.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
@@ -392,16 +393,6 @@ async function moved(from: string, to: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false;
-    throw error;
-  }
-}
-
-/** Returns what is looked at or opened; undefined when it is not there, nor can it be. */
-async function orAbsent<T>(looking: Promise<T>): Promise<T | undefined> {
-  try {
-    return await looking;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

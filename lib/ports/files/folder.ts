@@ -53,7 +53,7 @@ export function folderFiles(root: string): FileStore {
   return {
     root: base,
     write,
-    read: async (path) => orIfAbsent(readFile(place(path)), undefined),
+    read: async (path) => orNoFile(readFile(place(path))),
     list: (prefix) => filesBelow(placeOf(prefix), prefix.replace(/\/$/, '')),
     move: async (from, to) => {
       const target = place(to);
@@ -61,7 +61,7 @@ export function folderFiles(root: string): FileStore {
         await putInPlace(place(from), target);
         await syncPath(dirname(place(from)));
       } catch (error) {
-        if (!isAbsence(error) || !(await orIfAbsent(stat(target), undefined))?.isFile()) throw error;
+        if (!isAbsence(error) || !(await orNoFile(stat(target)))?.isFile()) throw error;
       }
     },
     take: async (localFile, path) => {
@@ -111,7 +111,7 @@ async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<[res
 async function* filesBelow(place: string, path: string): AsyncGenerator<{ path: string; size: number }> {
   const entries = await entriesOf(place);
   if (entries === undefined) {
-    const found = await orIfAbsent(stat(place), undefined);
+    const found = await orNoFile(stat(place));
     if (found?.isFile()) yield { path, size: found.size };
     return;
   }
@@ -124,8 +124,7 @@ async function* filesBelow(place: string, path: string): AsyncGenerator<{ path: 
 }
 
 /** Returns undefined when this is no folder, or not there. */
-const entriesOf = (place: string): Promise<Dirent[] | undefined> =>
-  orIfAbsent(readdir(place, { withFileTypes: true }), undefined);
+const entriesOf = (place: string): Promise<Dirent[] | undefined> => orNoFile(readdir(place, { withFileTypes: true }));
 
 /** Returns a name that nobody else has, and that tells who writes: the process, and the machine that knows it. */
 const unfinishedName = (): string => `${process.pid}@${hostname()}.${randomUUID()}`;
@@ -135,7 +134,7 @@ export async function removeLeftovers(root: string): Promise<void> {
   const folder = join(root, UNFINISHED);
   for (const { name } of (await entriesOf(folder)) ?? []) {
     const file = join(folder, name);
-    const found = await orIfAbsent(stat(file), undefined);
+    const found = await orNoFile(stat(file));
     if (found !== undefined && isLeftOver(name, found.mtimeMs)) await rm(file, { force: true });
   }
 }
@@ -160,11 +159,12 @@ function isRunning(pid: number): boolean {
 const isAbsence = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR', 'EISDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-async function orIfAbsent<T, E>(work: Promise<T>, otherwise: E): Promise<T | E> {
+/** Returns what a path leads to; undefined when that is no file, or no folder, of the store. */
+async function orNoFile<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
-    if (isAbsence(error)) return otherwise;
+    if (isAbsence(error)) return undefined;
     throw error;
   }
 }

@@ -4,6 +4,7 @@
  */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { orAbsent } from '../files/or-absent.ts';
 import { syncPath } from '../files/sync-path.ts';
 import { compareText } from '../table/semantics.ts';
 import { frameOf, requestsIn } from './frame.ts';
@@ -46,13 +47,10 @@ export async function damagedSegments(folder: string): Promise<{ readonly path: 
   const aside = await readdir(asideIn).catch(() => []);
   const names = (await readdir(folder).catch(() => [])).filter((name) => SEGMENT.test(name));
   const found = [...names, ...aside.map((name) => `${DAMAGED}/${name}`)].toSorted(compareText).map(async (path) => {
-    const content = await readSegment(join(folder, path)).catch((error: NodeJS.ErrnoException) => {
-      // It has landed meanwhile.
-      if (error.code === 'ENOENT') return { damaged: 0 };
-      throw error;
-    });
-    const problem = `${content.damaged} bytes of events that were acknowledged are damaged`;
-    return content.damaged === 0 ? [] : [{ path, problem }];
+    // One that is gone has landed meanwhile.
+    const { damaged = 0 } = (await orAbsent(readSegment(join(folder, path)))) ?? {};
+    const problem = `${damaged} bytes of events that were acknowledged are damaged`;
+    return damaged === 0 ? [] : [{ path, problem }];
   });
   return (await Promise.all(found)).flat();
 }

@@ -7,6 +7,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, Permanent } from '../errors.ts';
+import { orAbsent } from '../files/or-absent.ts';
 import { syncPath } from '../files/sync-path.ts';
 import { decrypted, encrypted, KEY_BYTES } from './cipher.ts';
 import { boundTo, notOfThisForm, type Vault } from './vault.ts';
@@ -62,11 +63,8 @@ async function readKey(path: string): Promise<Buffer> {
 }
 
 async function readOrMakeKey(path: string): Promise<Buffer> {
-  try {
-    return await readKey(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
+  const known = await orAbsent(readKey(path));
+  if (known !== undefined) return known;
   await mkdir(dirname(path), { recursive: true });
   const unfinished = `${path}.${randomUUID()}`;
   try {
