@@ -1,5 +1,5 @@
 /** Pages for people: markup in which every value is escaped, and headers that let a browser do nothing else. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { TextAnswer } from './answer.ts';
 import { html, type Markup, trusted } from './markup.ts';
 
@@ -22,7 +22,7 @@ interface HtmlPage {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+const hashOf = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
 
 /** Returns a page with its headers. It loads only what it names, and tells no other site where its reader was. */
 export function htmlPage(page: HtmlPage): TextAnswer {

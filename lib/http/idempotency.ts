@@ -2,7 +2,7 @@
  * Idempotency-Key: a repeat of a request that created something is answered with that object again. The record of the
  * key is written in the create's own transaction, so it exists exactly when the object does.
  */
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { Failure } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
@@ -42,8 +42,6 @@ export interface IdempotencyKey {
 
 const USED_OTHERWISE = 'The Idempotency-Key was used before with another request body, or another API key.';
 
-const sha256 = (data: string): string => createHash('sha256').update(data).digest('hex');
-
 /** Returns the request's Idempotency-Key; undefined when it has none. Throws a 400 when it cannot be one. */
 export function idempotencyKeyOf(
   event: APIGatewayProxyEvent,
@@ -57,7 +55,7 @@ export function idempotencyKeyOf(
     throw new Failure('validation', { detail: 'The Idempotency-Key must be 1 to 255 ASCII characters.' });
   }
   const path = event.path.replace(/\/$/, '');
-  const key = keys.idempotency(userId, sha256(JSON.stringify([event.httpMethod, path, sent])));
+  const key = keys.idempotency(userId, hash('sha256', JSON.stringify([event.httpMethod, path, sent])));
   const apiKey = headerOf(event.headers, 'authorization')?.trim() ?? '';
   const body = createHmac('sha256', apiKey).update(bytesOf(event)).digest('hex');
   return {

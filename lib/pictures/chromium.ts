@@ -3,7 +3,7 @@
  * too long or too much memory. It has no way to any network, and runs no script.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -101,9 +101,7 @@ export function chromiumPictures({ program, environment, folder, log, mostMs = M
 
   return {
     make: async (page) => {
-      const name = createHash('sha256')
-        .update(`${page.form} ${page.size?.width} ${page.size?.height} ${page.html}`)
-        .digest('base64');
+      const name = hash('sha256', `${page.form} ${page.size?.width} ${page.size?.height} ${page.html}`);
       const known = kept.get(name) ?? under.get(name);
       if (known !== undefined) return known;
       const making = turns

@@ -3,7 +3,7 @@
  * starts and taken back when it has ended in order. The files outlive the service, so a kill of all its processes counts
  * too; a power cut may lose the newest, and is not the work's doing.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS } from '../ports/units.ts';
@@ -34,7 +34,7 @@ export function underWay(folder?: string): UnderWay {
       end: (subject, before) => void (before === 0 ? counts.delete(subject) : counts.set(subject, before)),
     };
   mkdirSync(folder, { recursive: true });
-  const place = (subject: string): string => join(folder, createHash('sha256').update(subject).digest('hex'));
+  const place = (subject: string): string => join(folder, hash('sha256', subject));
   let isSwept = false;
   return {
     begin: (subject) => {

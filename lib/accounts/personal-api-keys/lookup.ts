@@ -1,5 +1,5 @@
 /** Personal API keys by their values: all that an authorizer needs of them. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
 import { HOUR_MS } from '../../ports/units.ts';
@@ -9,7 +9,7 @@ import type { PersonalApiKeyItem } from './model.ts';
 const USE_RESOLUTION_MS = HOUR_MS;
 
 /** Returns the hash under which a value is stored, in hexadecimal digits. */
-export const sha256 = (value: string): string => createHash('sha256').update(value).digest('hex');
+export const sha256 = (value: string): string => hash('sha256', value);
 
 /** Returns the stored key with this value, expired or not; undefined when there is none. One read. */
 export async function findKey(table: Table, value: string): Promise<PersonalApiKeyItem | undefined> {

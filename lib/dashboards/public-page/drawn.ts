@@ -1,5 +1,5 @@
 /** What was drawn of answers: the picture of an answer is always the same, so a later look needs not draw it again. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type Chart, isEmptyChart } from '../../charts/chart.ts';
 import { chartOf } from '../../charts/describe/describe.ts';
 import { figure } from '../../charts/figure.ts';
@@ -49,7 +49,7 @@ export function drawn(answers: Answers, answered: AnsweredInsight): Drawn {
   const memory = memories.get(answers) ?? new Recent<Drawn>(MAX_CHARACTERS, ({ figure: { length } }) => length);
   memories.set(answers, memory);
   const said = JSON.stringify([project, told.key, told.kept?.at, told.kept?.files, query]);
-  const name = createHash('sha256').update(said).digest('base64');
+  const name = hash('sha256', said);
   const known = memory.get(name);
   if (known !== undefined) return known;
   const chart = chartOfAnswer(answered);

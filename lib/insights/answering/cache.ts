@@ -1,5 +1,5 @@
 /** Answers that are kept: in memory as many as fit, in the table those that are small enough, for a week. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Context } from '../../ports/context.ts';
 import { isObject } from '../../ports/raw-number.ts';
@@ -46,7 +46,7 @@ const VERSION = 2;
 /** Returns the key of an answer: all that it depends on beside the files and the clock. */
 export function answerKey(project: number, query: SentQuery, moment: Omit<Moment, 'now'>): string {
   const said = [VERSION, project, query, moment.timezone, moment.weekStartDay, moment.testAccountFilters];
-  return `cache_${createHash('sha256').update(canonical(said)).digest('hex')}`;
+  return `cache_${hash('sha256', canonical(said))}`;
 }
 
 /** JSON in which the members of objects are in their order as texts. */

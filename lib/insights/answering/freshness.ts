@@ -1,5 +1,5 @@
 /** How long an answer is true: until a file comes that touches what was looked at, or its relative dates mean another time. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isObject } from '../../ports/raw-number.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
 import type { SentQuery } from '../kinds/source.ts';
@@ -68,5 +68,5 @@ export function filesDigest(files: WorldFiles, { events, persons }: Looked): str
     events.some(({ from, to }) => max_timestamp >= (from ?? -Infinity) && min_timestamp <= (to ?? Infinity));
   const chosen = [...files.events.filter(isTouched), ...(persons ? files.persons : [])];
   const paths = chosen.map(({ path }) => `${path}\n`).toSorted();
-  return createHash('sha256').update(paths.join('')).digest('base64url');
+  return hash('sha256', paths.join(''), 'base64url');
 }

@@ -2,7 +2,7 @@
  * What the program's own questions are parsed to, kept for processes that start later: to parse one takes a tenth of a
  * second and more, as long as a count of a million events, and a worker that has nothing to do soon ends.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Parser } from '../../hogql/parse.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import type { FileStore } from '../../ports/files/files.ts';
@@ -11,7 +11,7 @@ import type { FileStore } from '../../ports/files/files.ts';
 export const parsedQuestions =
   (parser: Pick<Parser, 'query'>, files: Pick<FileStore, 'read' | 'write'>) =>
   async (hogql: string): Promise<Syntax> => {
-    const path = `${createHash('sha256').update(hogql).digest('hex')}.json`;
+    const path = `${hash('sha256', hogql)}.json`;
     const kept = await files
       .read(path)
       .then((text) => text && (JSON.parse(String(text)) as Syntax))

@@ -2,7 +2,7 @@
  * Events whose persons are resolved, kept by who is asked about them again. The tiles of a dashboard look at the same
  * files, and to read these and to find whose each event is takes most of what a tile costs.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { ownPerson } from './tables.ts';
 
@@ -147,7 +147,7 @@ export function resolvedEvents(
   };
 
   const keptFor = (events: LookedAt, asks: Asks): Kept | undefined => {
-    const key = createHash('sha256').update(events.paths.join('\n')).digest('hex');
+    const key = hash('sha256', events.paths.join('\n'));
     let found = kept?.key === key ? kept : undefined;
     if (found !== undefined) asked = [];
     else if (!asks.isTied) return undefined;

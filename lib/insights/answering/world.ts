@@ -1,5 +1,5 @@
 /** The world of insights over DuckDB: HogQL over the lake's files, persons resolved through merges. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import {
   type DuckDBConnection,
@@ -128,9 +128,7 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
   let ties: { readonly name: string; readonly made: Promise<void> } | undefined;
 
   const tiesOf = async (files: readonly WorldFile[]): Promise<string> => {
-    const digest = createHash('sha256')
-      .update(files.map(({ path }) => path).join('\n'))
-      .digest('hex');
+    const digest = hash('sha256', files.map(({ path }) => path).join('\n'));
     const name = `ties_${digest.slice(0, 32)}`;
     if (ties?.name !== name) {
       const before = ties;

@@ -123,12 +123,12 @@ async function nameOf(file: OpenFile): Promise<string | undefined> {
   const bytes = await bytesOf(file, 0, COMPARED_BYTES);
   const end = bytes.indexOf(10);
   if (end === -1 && bytes.length < COMPARED_BYTES) return undefined;
-  return hash('sha256', end === -1 ? bytes : bytes.subarray(0, end + 1), 'hex');
+  return hash('sha256', end === -1 ? bytes : bytes.subarray(0, end + 1));
 }
 
 async function before(file: OpenFile, offset: number): Promise<string> {
   const from = Math.max(0, offset - COMPARED_BYTES);
-  return hash('sha256', await bytesOf(file, from, offset - from), 'hex');
+  return hash('sha256', await bytesOf(file, from, offset - from));
 }
 
 async function bytesOf(file: OpenFile, from: number, length: number): Promise<Buffer> {

@@ -36,7 +36,7 @@ type ForgottenItem = Item & Forgotten;
 
 /** Returns what is kept of a distinct_id that is forgotten. */
 export const forgottenOf = (distinctId: string, at: number): Forgotten => ({
-  sha256: hash('sha256', distinctId, 'hex'),
+  sha256: hash('sha256', distinctId),
   at,
 });
 

@@ -34,7 +34,7 @@ export async function rejectedLines(
   named: RejectedLine[],
   linesBefore = 0,
 ): Promise<Rejected> {
-  const path = join(folder, `${basename(file)}-${hash('sha256', resolve(file), 'hex').slice(0, 8)}`);
+  const path = join(folder, `${basename(file)}-${hash('sha256', resolve(file)).slice(0, 8)}`);
   if (linesBefore === 0) await rm(path, { force: true });
   let waiting: Buffer[] = [];
   let isThere = false;

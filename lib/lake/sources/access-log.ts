@@ -41,7 +41,7 @@ const DIRECT = '$direct';
 /** A reader of its own memory, for one import. */
 export function accessLogReader(pageViews: PageViews = 'pages'): LineReader {
   const time = rememberingLast(timeOf);
-  const visitor = remembering((key: string) => hash('sha256', key, 'hex').slice(0, 32));
+  const visitor = remembering((key: string) => hash('sha256', key).slice(0, 32));
   const told = remembering(agentProperties);
   const domain = remembering(referringDomain);
 

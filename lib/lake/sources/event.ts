@@ -41,7 +41,7 @@ export const canonicalUuid = (value: unknown): string | undefined =>
 
 /** A uuid of version 8, made of the SHA-256 of a text: the same text gives the same uuid. */
 export function contentUuid(text: string): string {
-  const hex = hash('sha256', text, 'hex');
+  const hex = hash('sha256', text);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 

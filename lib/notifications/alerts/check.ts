@@ -1,5 +1,5 @@
 /** Looks at the number of an alert, and lets it be told when it is out of bounds. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import { type Json, object, objects } from '../../charts/describe/read.ts';
@@ -131,7 +131,7 @@ async function look(
 /** Returns what tells a result of trends from all others of its query, in few characters. */
 function keyOfResult({ label, action, breakdown_value }: Json): string {
   const said = JSON.stringify([object(action)['order'] ?? null, label, breakdown_value ?? null]);
-  return createHash('sha256').update(said).digest('base64');
+  return hash('sha256', said, 'base64');
 }
 
 /** So many breaches are known to have been told; a breakdown may have more values. */

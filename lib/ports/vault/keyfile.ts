@@ -3,7 +3,7 @@
  * `v1.<key's fingerprint>.<base64url of nonce (12 bytes), tag (16 bytes), cipher text>`. Its owner is authenticated
  * with it, so it opens for nobody else.
  */
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { messageOf, Permanent } from '../errors.ts';
@@ -53,7 +53,7 @@ export function keyfileVault(path: string): Vault {
   };
 }
 
-const fingerprint = (secret: Buffer): string => createHash('sha256').update(secret).digest('hex').slice(0, 16);
+const fingerprint = (secret: Buffer): string => hash('sha256', secret).slice(0, 16);
 
 async function readKey(path: string): Promise<Buffer> {
   const [header, text = ''] = (await readFile(path, 'utf8')).split('\n');
