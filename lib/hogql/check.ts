@@ -53,7 +53,17 @@ import {
 } from './functions.ts';
 import { refuse, within } from './refusal.ts';
 import { checkSizes, readsOnly, TOO_COMPLEX } from './size.ts';
-import type { Call, CompareOperation, JoinExpr, Known, Lambda, Listing, SelectQuery, Syntax } from './syntax.ts';
+import {
+  type Call,
+  type CompareOperation,
+  isQuery,
+  type JoinExpr,
+  type Known,
+  type Lambda,
+  type Listing,
+  type SelectQuery,
+  type Syntax,
+} from './syntax.ts';
 import { chainOf, hogqlName } from './text.ts';
 
 /** A query that may be run. */
@@ -162,7 +172,7 @@ export function checkedCondition(syntax: Syntax, table: QueryTable, reader: stri
 
 function checkTable(from: JoinExpr): void {
   const { table } = from;
-  if (table.node === 'SelectQuery' || table.node === 'SelectSetQuery') refuse('Subqueries are not supported');
+  if (isQuery(table)) refuse('Subqueries are not supported');
   if (isA(table, 'Placeholder')) refuse('Placeholders are not supported');
   if (!isA(table, 'Field') || table.chain.length !== 1 || table.chain[0] !== 'events')
     refuse('Query must only SELECT FROM events');
@@ -206,8 +216,6 @@ export interface Scope {
 
 /** The parser's trees are deeper than ours: brackets and names of columns are nodes too. */
 const MAX_VISITS = { now: 200, all: 20_000 };
-
-export const isQuery = ({ node }: Syntax): boolean => node === 'SelectQuery' || node === 'SelectSetQuery';
 
 export const isA = <Node extends string>(syntax: Syntax, node: Node): syntax is Extract<Known, { node: Node }> =>
   syntax.node === node;

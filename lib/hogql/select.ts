@@ -11,7 +11,7 @@ import {
   tupleOfParts,
   unified,
 } from './build.ts';
-import { expression, isA, isQuery, place, refuseParts, type Scope, standingFor, tupleOf } from './check.ts';
+import { expression, isA, place, refuseParts, type Scope, standingFor, tupleOf } from './check.ts';
 import { clickhouseType, nullable, withClickhouseType } from './clickhouse-types.ts';
 import { type Clock, clockOfQuery, withClock, zoneOf } from './clock.ts';
 import type { Aggregate, Column, Join, Order, Query, Select, Source, WholeQuery, Window } from './expression.ts';
@@ -19,15 +19,16 @@ import { type Expression, isList, isTuple, type Type } from './expression.ts';
 import { aList, condition, functionOf } from './functions.ts';
 import { refuse, within } from './refusal.ts';
 import { columnOf, TOO_COMPLEX, weightOfAll } from './size.ts';
-import type {
-  Call,
-  JoinExpr,
-  OrderExpr,
-  SelectQuery,
-  SelectSetQuery,
-  Syntax,
-  WindowExpr,
-  WindowFunction,
+import {
+  type Call,
+  isQuery,
+  type JoinExpr,
+  type OrderExpr,
+  type SelectQuery,
+  type SelectSetQuery,
+  type Syntax,
+  type WindowExpr,
+  type WindowFunction,
 } from './syntax.ts';
 import { hogqlName, hogqlText } from './text.ts';
 import { frameOf, hasDistance, measurable, type Over, windowOf } from './windows.ts';

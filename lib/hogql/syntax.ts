@@ -50,6 +50,9 @@ export type Known =
 /** A node of any kind: a name, and whatever it has. */
 export type Syntax = Known | { readonly node: string };
 
+/** Returns whether it is a whole query. */
+export const isQuery = ({ node }: Syntax): boolean => node === 'SelectQuery' || node === 'SelectSetQuery';
+
 /** A query: one that only selects expressions from a table has nothing but the first four. */
 export interface SelectQuery {
   readonly node: 'SelectQuery';

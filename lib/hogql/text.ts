@@ -1,15 +1,16 @@
 /** Syntax back to text: HogQL in its normal form, and what ClickHouse would be sent, which the `schema` object shows. */
-import type {
-  Alias,
-  FrameEnd,
-  JoinExpr,
-  Known,
-  OrderExpr,
-  SelectQuery,
-  SelectSetQuery,
-  Syntax,
-  WindowExpr,
-  WindowFunction,
+import {
+  type Alias,
+  type FrameEnd,
+  isQuery,
+  type JoinExpr,
+  type Known,
+  type OrderExpr,
+  type SelectQuery,
+  type SelectSetQuery,
+  type Syntax,
+  type WindowExpr,
+  type WindowFunction,
 } from './syntax.ts';
 
 /** What a query comes to, as PostHog shows it. */
@@ -217,10 +218,8 @@ function overText({ partition_by, order_by, frame_method, frame_start, frame_end
 /** Returns a whole query, or an expression, as HogQL in its normal form. */
 export function hogqlText(syntax: Syntax): string {
   const text = printed(syntax, HOGQL);
-  return isSelect(syntax) ? text.slice(1, -1) : text;
+  return isQuery(syntax) ? text.slice(1, -1) : text;
 }
-
-const isSelect = ({ node }: Syntax): boolean => node === 'SelectQuery' || node === 'SelectSetQuery';
 
 const isNull = (syntax: Syntax): boolean =>
   syntax.node === 'Constant' && (syntax as Extract<Known, { node: 'Constant' }>).value === null;
