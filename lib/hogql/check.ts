@@ -595,7 +595,7 @@ function call(name: string, args: readonly Expression[]): Expression {
       `Invalid HogQL query: Function '${name}' expects ${wanted} argument${wanted === '1' ? '' : 's'}, found ${args.length}`,
     );
   }
-  return spec.build(args, name);
+  return spec.build(args, `${name}()`);
 }
 
 const functionNamed = (name: string) => functionOf(name) ?? unknownFunction(name);
@@ -617,7 +617,7 @@ function overList({ name, args: [each, list, ...rest] }: Call, scope: Scope): Ex
   if (args.length !== 1) refuse(`The lambda of ${name}() takes one element`);
   const { variables } = scope;
   if (variables.length >= MAX_LAMBDAS) refuse(`Lambdas are nested more than ${MAX_LAMBDAS} deep`);
-  const of = aList(expression(list, scope), name);
+  const of = aList(expression(list, scope), `${name}()`);
   const around = variables.at(-1);
   if (around !== undefined && !readsOnly(of, variables.length - 1))
     refuse(`In a lambda, ${name}() takes a list that is made of its element '${around.name}' alone, or of constants`);

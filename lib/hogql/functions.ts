@@ -46,7 +46,7 @@ import {
 import { refuse } from './refusal.ts';
 import { copied } from './size.ts';
 
-/** Makes the tree of a call; `name` is as the author wrote it, for the texts of refusals. */
+/** Makes the tree of a call; `name` is its function as the author wrote it, `lower()`, for the texts of refusals. */
 type Build = (of: readonly Expression[], name: string) => Expression;
 
 interface FunctionSpec {
@@ -58,7 +58,7 @@ interface FunctionSpec {
 const given = (of: readonly Expression[], n: number): Expression => of[n] as Expression;
 
 const constantOf = (of: readonly Expression[], n: number, name: string): string =>
-  constantText(given(of, n)) ?? refuse(`Argument ${n + 1} of ${name}() must be a text constant`);
+  constantText(given(of, n)) ?? refuse(`Argument ${n + 1} of ${name} must be a text constant`);
 
 /** A function of arguments of fixed types that one operator carries out. */
 const simple = (operator: Operator, ...types: readonly Type[]): FunctionSpec => ({
@@ -67,7 +67,7 @@ const simple = (operator: Operator, ...types: readonly Type[]): FunctionSpec => 
   build: (of, name) =>
     operation(
       operator,
-      types.map((type, n) => argument(given(of, n), type, `${name}()`)),
+      types.map((type, n) => argument(given(of, n), type, name)),
     ),
 });
 
@@ -92,13 +92,13 @@ const wholePart = (number: Expression): Expression =>
   number.type === 'float' ? operation('truncated_float', [number]) : number;
 
 const counting = (whole: Operator, float: Operator, count: number): FunctionSpec =>
-  exactly(count, (of, name) => arithmetic(of, `${name}()`, whole, float));
+  exactly(count, (of, name) => arithmetic(of, name, whole, float));
 
 /** Integers are as they are; others are floats. */
 const rounding = (operator: Operator): FunctionSpec =>
   exactly(1, (of, name) => {
     const value = given(of, 0);
-    return value.type === 'integer' ? value : operation(operator, [argument(value, 'float', `${name}()`)]);
+    return value.type === 'integer' ? value : operation(operator, [argument(value, 'float', name)]);
   });
 
 /** What holds of two tuples where `same` holds of each part and what is in its place. */
@@ -129,8 +129,6 @@ export function ordered(of: readonly Expression[], name: string): Expression[] {
   if (values.some(({ type }) => isList(type))) refuse(`${name} cannot compare lists`);
   return values.some(({ type }) => isTuple(type)) ? refuse(`${name} cannot compare tuples`) : values;
 }
-
-const comparison = (compare: Build): FunctionSpec => exactly(2, (of, name) => compare(of, `${name}()`));
 
 /** A text in small letters as both engines make them: each character one, whatever stands around it. */
 const lowered = (text: string): string => Array.from(text, (one) => Array.from(one.toLowerCase())[0]).join('');
@@ -168,15 +166,15 @@ export function matches(
 }
 
 const likeness = (options: { anyCase?: boolean; not?: boolean }): FunctionSpec =>
-  exactly(2, (of, name) => like(given(of, 0), given(of, 1), `${name}()`, options));
+  exactly(2, (of, name) => like(given(of, 0), given(of, 1), name, options));
 
 const replacing = (operator: 'replace_pattern' | 'replace_pattern_once', isLiteral: boolean): FunctionSpec =>
   exactly(3, (of, name) => {
-    const [subject, by] = [argument(given(of, 0), 'text', `${name}()`), given(of, 2)];
+    const [subject, by] = [argument(given(of, 0), 'text', name), given(of, 2)];
     const source = constantOf(of, 1, name);
-    if (source === '') refuse(`Argument 2 of ${name}() must not be empty`);
+    if (source === '') refuse(`Argument 2 of ${name} must not be empty`);
     if (isLiteral && operator === 'replace_pattern')
-      return operation('replace', [subject, argument(by, 'text', `${name}()`)], { text: source });
+      return operation('replace', [subject, argument(by, 'text', name)], { text: source });
     const { pattern, groups, least } = isLiteral
       ? { pattern: quotedPattern(source), groups: 0, least: source.length }
       : checkedPattern(source);
@@ -191,7 +189,7 @@ const replacing = (operator: 'replace_pattern' | 'replace_pattern_once', isLiter
 /** `substring`, `left`, `right`: characters, counted from 1, from the end where negative. */
 const substring: Build = (of, name) => {
   const [text, ...places] = of;
-  const args = [argument(text as Expression, 'text', `${name}()`), ...allAs(places, 'integer', `${name}()`)];
+  const args = [argument(text as Expression, 'text', name), ...allAs(places, 'integer', name)];
   return operation(of.length === 2 ? 'substring_from' : 'substring', args);
 };
 
@@ -208,13 +206,13 @@ function clock(
   if (zone !== undefined && value.type === 'date') refuse(zoneOfNoTime(name));
   if (value.type === 'date') return { local: operation('instant_of_date', [value]), zone: undefined };
   const where = zone ?? zoneOf(value) ?? clockOfQuery().zone;
-  const instant = argument(value, 'instant', `${name}()`);
+  const instant = argument(value, 'instant', name);
   if (where === 'UTC') return { local: instant, zone: undefined };
   return { local: operation('local', [instant], { zone: where }), zone: where };
 }
 
 const zoneOfNoTime = (name: string): string =>
-  `${name}() takes a time zone beside a time only, as in ${name}(timestamp, 'Asia/Tokyo')`;
+  `${name} takes a time zone beside a time only, as in ${name.replace('()', "(timestamp, 'Asia/Tokyo')")}`;
 
 const zoneAt = (of: readonly Expression[], n: number, name: string): string | undefined =>
   of.length > n ? checkedZone(constantOf(of, n, name)) : undefined;
@@ -281,13 +279,19 @@ function counted(value: Expression, unit: Unit, zone: string | undefined, name: 
   return unit === 'hour' ? truncated(value, 'hour', zone, name) : argument(value, 'instant', name);
 }
 
+/** The start of the unit that a time lies in. */
+const dateTrunc: Build = (of, name) => {
+  const unit = unitOf(constantOf(of, 0, name));
+  return truncated(given(of, 1), unit === 'week' ? 'monday' : unit, zoneAt(of, 2, name), name);
+};
+
 /** How many times a unit begins between two times. */
 const dateDiff: Build = (of, name) => {
   const unit = unitOf(constantOf(of, 0, name));
   const zone = zoneAt(of, 3, name);
   const times = of.slice(1, 3);
   if (zone !== undefined && times.every(({ type }) => type === 'date'))
-    refuse(`${name}() of two dates takes no time zone`);
+    refuse(`${name} of two dates takes no time zone`);
   const [from, to] = times.map((value) => operation('count_units', [counted(value, unit, zone, name)], { unit }));
   return operation('subtract', [to as Expression, from as Expression]);
 };
@@ -299,14 +303,14 @@ function pathOf(of: readonly Expression[], name: string): Path {
     return (
       index ??
       constantText(step) ??
-      refuse(`Argument ${n + 2} of ${name}() must be a text constant, or a place in an array, from 1`)
+      refuse(`Argument ${n + 2} of ${name} must be a text constant, or a place in an array, from 1`)
     );
   });
 }
 
 const json = (operator: Operator, then: (found: Expression) => Expression = (found) => found): FunctionSpec =>
   atLeast(1, (of, name) =>
-    then(operation(operator, [argument(given(of, 0), 'json', `${name}()`)], { path: pathOf(of, name) })),
+    then(operation(operator, [argument(given(of, 0), 'json', name)], { path: pathOf(of, name) })),
   );
 
 const otherwise = (value: Expression, or: Expression): Expression => operation('coalesce', [value, or]);
@@ -314,36 +318,36 @@ const otherwise = (value: Expression, or: Expression): Expression => operation('
 const toDate: FunctionSpec = between(1, 2, (of, name) => {
   const zone = zoneAt(of, 1, name);
   const value = given(of, 0);
-  if (value.type !== 'instant')
-    return zone === undefined ? converted(value, 'date', `${name}()`) : refuse(zoneOfNoTime(name));
+  if (value.type !== 'instant') return zone === undefined ? converted(value, 'date', name) : refuse(zoneOfNoTime(name));
   return operation('date_of_instant', [clock(value, zone, name).local]);
 });
 
 const toText: FunctionSpec = between(1, 2, (of, name) => {
   const value = given(of, 0);
   if (value.type === 'instant') return textOfInstant(value, clock(value, zoneAt(of, 1, name), name).local);
-  return of.length === 1 ? converted(value, 'text', `${name}()`) : refuse(zoneOfNoTime(name));
+  return of.length === 1 ? converted(value, 'text', name) : refuse(zoneOfNoTime(name));
 });
 
-const conversion = (type: Type): FunctionSpec => exactly(1, (of, name) => converted(given(of, 0), type, `${name}()`));
+const conversion = (type: Type): FunctionSpec => exactly(1, (of, name) => converted(given(of, 0), type, name));
 const toDateTime: FunctionSpec = between(1, 2, (of, name) => {
   const zone = zoneAt(of, 1, name);
   const value = given(of, 0);
-  const read = (): Expression => converted(value, 'instant', `${name}()`);
+  const read = (): Expression => converted(value, 'instant', name);
   if (zone === undefined || zone === clockOfQuery().zone) return inZone(read(), zone ?? zoneOf(value));
   return inZone(withClock({ ...clockOfQuery(), zone }, read), zone);
 });
 
-const each = (names: readonly string[], spec: (name: string) => FunctionSpec): Record<string, FunctionSpec> =>
-  Object.fromEntries(names.map((name) => [name, spec(name)]));
-
 const logical = (operator: 'and' | 'or'): FunctionSpec =>
-  atLeast(2, (of, name) => operation(operator, allAs(of, 'boolean', `${name}()`)));
+  atLeast(2, (of, name) => operation(operator, allAs(of, 'boolean', name)));
+
+/** The unit comes first: `dateAdd('day', 1, timestamp)`. */
+const dateShift = (isBack: boolean): FunctionSpec =>
+  exactly(3, (of, name) => shifted(given(of, 2), given(of, 1), unitOf(constantOf(of, 0, name)), isBack, name));
 
 /** `addDays` and `subtractDays`, of each unit. */
 const shiftsBy = (unit: Unit): Record<string, FunctionSpec> => {
   const shifts = (isBack: boolean): FunctionSpec =>
-    exactly(2, (of, name) => shifted(given(of, 0), given(of, 1), unit, isBack, `${name}()`));
+    exactly(2, (of, name) => shifted(given(of, 0), given(of, 1), unit, isBack, name));
   return { [`add${capital(unit)}s`]: shifts(false), [`subtract${capital(unit)}s`]: shifts(true) };
 };
 
@@ -366,20 +370,18 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
     return toDateTime.build([value, ...of.slice(isDigits ? 2 : 1)], name);
   }),
   parseDateTimeBestEffort: toDateTime,
-  toUUID: exactly(1, (of, name) => operation('uuid_of_text', [argument(given(of, 0), 'text', `${name}()`)])),
+  toUUID: exactly(1, (of, name) => operation('uuid_of_text', [argument(given(of, 0), 'text', name)])),
   fromUnixTimestamp64Milli: simple('instant_of_milliseconds', 'integer'),
   fromUnixTimestamp64Micro: simple('instant_of_microseconds', 'integer'),
   fromUnixTimestamp: simple('instant_of_seconds', 'integer'),
 
   // What may be missing
-  coalesce: atLeast(1, (of, name) =>
-    of.length === 1 ? given(of, 0) : operation('coalesce', unified(of, `${name}()`)),
-  ),
-  ifNull: exactly(2, (of, name) => operation('coalesce', unified(of, `${name}()`))),
+  coalesce: atLeast(1, (of, name) => (of.length === 1 ? given(of, 0) : operation('coalesce', unified(of, name)))),
+  ifNull: exactly(2, (of, name) => operation('coalesce', unified(of, name))),
   nullIf: exactly(2, (of, name) => {
     const [value, other] = [given(of, 0), given(of, 1)];
     // The result is the first value as it is, or null.
-    return operation('if', [equal([value, other], `${name}()`), nothing(value.type), value]);
+    return operation('if', [equal([value, other], name), nothing(value.type), value]);
   }),
   isNull: exactly(1, (of) => operation('is_null', of)),
   isNotNull: exactly(1, (of) => operation('not', [operation('is_null', of)])),
@@ -403,13 +405,13 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   }),
   and: logical('and'),
   or: logical('or'),
-  not: exactly(1, (of, name) => operation('not', [condition(given(of, 0), `${name}()`)])),
-  equals: comparison(equal),
-  notEquals: comparison(unequal),
-  less: comparison(less),
-  lessOrEquals: comparison(lessOrEqual),
-  greater: comparison((of, name) => less(turned(of), name)),
-  greaterOrEquals: comparison((of, name) => lessOrEqual(turned(of), name)),
+  not: exactly(1, (of, name) => operation('not', [condition(given(of, 0), name)])),
+  equals: exactly(2, equal),
+  notEquals: exactly(2, unequal),
+  less: exactly(2, less),
+  lessOrEquals: exactly(2, lessOrEqual),
+  greater: exactly(2, (of, name) => less(turned(of), name)),
+  greaterOrEquals: exactly(2, (of, name) => lessOrEqual(turned(of), name)),
   least: atLeast(1, (of, name) => most('least', of, name)),
   greatest: atLeast(1, (of, name) => most('greatest', of, name)),
 
@@ -418,11 +420,9 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   minus: counting('subtract', 'subtract_float', 2),
   multiply: counting('multiply', 'multiply_float', 2),
   divide: simple('divide', 'float', 'float'),
-  intDiv: exactly(2, (of, name) => wholePart(arithmetic(of, `${name}()`, 'divide_whole', 'divide'))),
+  intDiv: exactly(2, (of, name) => wholePart(arithmetic(of, name, 'divide_whole', 'divide'))),
   modulo: counting('modulo', 'modulo_float', 2),
-  negate: exactly(1, (of, name) =>
-    arithmetic([integerConstant(0), given(of, 0)], `${name}()`, 'subtract', 'subtract_float'),
-  ),
+  negate: exactly(1, (of, name) => arithmetic([integerConstant(0), given(of, 0)], name, 'subtract', 'subtract_float')),
   abs: counting('abs', 'abs_float', 1),
   floor: rounding('floor'),
   ceil: rounding('ceil'),
@@ -431,13 +431,13 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
     const [value, places] = [given(of, 0), of[1]];
     const digits =
       places === undefined ? 0 : 'constant' in places && places.type === 'integer' ? Number(places.constant) : -1;
-    if (digits < 0 || digits > 15) refuse(`Argument 2 of ${name}() must be a constant from 0 to 15`);
-    return value.type === 'integer' ? value : operation('round', [argument(value, 'float', `${name}()`)], { digits });
+    if (digits < 0 || digits > 15) refuse(`Argument 2 of ${name} must be a constant from 0 to 15`);
+    return value.type === 'integer' ? value : operation('round', [argument(value, 'float', name)], { digits });
   }),
 
   // Text
   concat: atLeast(1, (of, name) => {
-    const parts = of.map((one) => converted(one, 'text', `${name}()`));
+    const parts = of.map((one) => converted(one, 'text', name));
     return parts.length === 1 ? given(parts, 0) : operation('concat', parts);
   }),
   lower: simple('lower', 'text'),
@@ -450,9 +450,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   trimRight: trimming('right'),
   length: exactly(1, (of, name) => {
     const value = given(of, 0);
-    return isList(value.type)
-      ? operation('list_length', [value])
-      : operation('bytes', [argument(value, 'text', `${name}()`)]);
+    return isList(value.type) ? operation('list_length', [value]) : operation('bytes', [argument(value, 'text', name)]);
   }),
   lengthUTF8: simple('length', 'text'),
   substring: between(2, 3, substring),
@@ -463,10 +461,10 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   replaceOne: replacing('replace_pattern_once', true),
   replaceRegexpAll: replacing('replace_pattern', false),
   replaceRegexpOne: replacing('replace_pattern_once', false),
-  match: exactly(2, (of, name) => matched(given(of, 0), given(of, 1), `${name}()`)),
+  match: exactly(2, (of, name) => matched(given(of, 0), given(of, 1), name)),
   extract: exactly(2, (of, name) => {
     const { pattern, groups } = checkedPattern(constantOf(of, 1, name));
-    return operation('extract', [argument(given(of, 0), 'text', `${name}()`)], {
+    return operation('extract', [argument(given(of, 0), 'text', name)], {
       pattern,
       group: groups > 0 ? 1 : 0,
     });
@@ -478,7 +476,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   position: simple('position', 'text', 'text'),
   positionUTF8: simple('position', 'text', 'text'),
   positionCaseInsensitive: exactly(2, (of, name) => {
-    const lower = allAs(of, 'text', `${name}()`).map((one) => operation('lower', [one]));
+    const lower = allAs(of, 'text', name).map((one) => operation('lower', [one]));
     return operation('position', lower);
   }),
   startsWith: simple('starts_with', 'text', 'text'),
@@ -488,22 +486,22 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   splitByChar: splitting(1),
   splitByString: splitting(100),
   arrayStringConcat: between(1, 2, (of, name) =>
-    operation('join', [argument(given(of, 0), 'texts', `${name}()`)], {
+    operation('join', [argument(given(of, 0), 'texts', name)], {
       text: of.length > 1 ? constantOf(of, 1, name) : '',
     }),
   ),
-  arrayElement: exactly(2, (of, name) => elementOf(given(of, 0), given(of, 1), `${name}()`)),
+  arrayElement: exactly(2, (of, name) => elementOf(given(of, 0), given(of, 1), name)),
   has: exactly(2, (of, name) => {
     const list = aList(given(of, 0), name);
-    return operation('has', [list, argument(given(of, 1), elementType(list.type as List), `${name}()`)]);
+    return operation('has', [list, argument(given(of, 1), elementType(list.type as List), name)]);
   }),
   arraySort: exactly(1, (of, name) => {
     const list = aList(given(of, 0), name);
-    return isTuple(elementType(list.type as List)) ? refuse(`${name}() cannot sort tuples`) : operation('sort', [list]);
+    return isTuple(elementType(list.type as List)) ? refuse(`${name} cannot sort tuples`) : operation('sort', [list]);
   }),
   arrayReverse: exactly(1, (of, name) => operation('reverse', [aList(given(of, 0), name)])),
   range: between(1, 2, (of, name) => {
-    const ends = allAs(of, 'integer', `${name}()`);
+    const ends = allAs(of, 'integer', name);
     return operation('range', ends.length === 1 ? [integerConstant(0), given(ends, 0)] : ends);
   }),
 
@@ -511,9 +509,9 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   tuple: atLeast(1, (of) => tupleOfParts(of)),
   tupleElement: exactly(2, (of, name) => {
     const [value, at] = [given(of, 0), given(of, 1)];
-    if (!isTuple(value.type)) return refuse(`${name}() takes a tuple, not ${nameOf(value.type)}`);
-    if (!('constant' in at) || at.type !== 'integer') return refuse(`Argument 2 of ${name}() must be a place, from 1`);
-    return partOf(value, Number(at.constant), `${name}()`);
+    if (!isTuple(value.type)) return refuse(`${name} takes a tuple, not ${nameOf(value.type)}`);
+    if (!('constant' in at) || at.type !== 'integer') return refuse(`Argument 2 of ${name} must be a place, from 1`);
+    return partOf(value, Number(at.constant), name);
   }),
 
   // JSON
@@ -541,12 +539,12 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   now: exactly(0, () => now),
   now64: between(0, 1, ([digits], name) => {
     const isPrecision = digits === undefined || ('constant' in digits && /^[0-9]$/.test(String(digits.constant)));
-    return isPrecision ? now : refuse(`Argument 1 of ${name}() must be a constant from 0 to 9`);
+    return isPrecision ? now : refuse(`Argument 1 of ${name} must be a constant from 0 to 9`);
   }),
   today: exactly(0, today),
   yesterday: exactly(0, (_, name) => shifted(today(), integerConstant(1), 'day', true, name)),
   toTimeZone: exactly(2, (of, name) =>
-    inZone(argument(given(of, 0), 'instant', `${name}()`), checkedZone(constantOf(of, 1, name))),
+    inZone(argument(given(of, 0), 'instant', name), checkedZone(constantOf(of, 1, name))),
   ),
   toStartOfSecond: startOf('second'),
   toStartOfMinute: startOf('minute'),
@@ -562,15 +560,11 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toStartOfWeek: between(1, 3, (of, name) => {
     const mode = of[1] ?? integerConstant(clockOfQuery().weekStartDay);
     const isMode = 'constant' in mode && mode.type === 'integer' && /^[0-9]$/.test(String(mode.constant));
-    if (!isMode) refuse(`Argument 2 of ${name}() must be 0 (weeks from Sunday), 1 (from Monday) or another mode to 9`);
+    if (!isMode) refuse(`Argument 2 of ${name} must be 0 (weeks from Sunday), 1 (from Monday) or another mode to 9`);
     return truncated(given(of, 0), Number(mode.constant) % 2 === 0 ? 'week' : 'monday', zoneAt(of, 2, name), name);
   }),
-  ...each(['dateTrunc', 'date_trunc'], (name) =>
-    between(2, 3, (of) => {
-      const unit = unitOf(constantOf(of, 0, name));
-      return truncated(given(of, 1), unit === 'week' ? 'monday' : unit, zoneAt(of, 2, name), name);
-    }),
-  ),
+  dateTrunc: between(2, 3, dateTrunc),
+  date_trunc: between(2, 3, dateTrunc),
   toYear: part('year'),
   toQuarter: part('quarter'),
   toMonth: part('month'),
@@ -586,11 +580,10 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toUnixTimestamp64Micro: simple('microseconds', 'instant'),
   dateDiff: between(3, 4, dateDiff),
   date_diff: between(3, 4, dateDiff),
-  ...each(['dateAdd', 'date_add', 'dateSub', 'date_sub'], (name) =>
-    exactly(3, (of) =>
-      shifted(given(of, 2), given(of, 1), unitOf(constantOf(of, 0, name)), name.endsWith('ub'), `${name}()`),
-    ),
-  ),
+  dateAdd: dateShift(false),
+  date_add: dateShift(false),
+  dateSub: dateShift(true),
+  date_sub: dateShift(true),
   ...Object.assign({}, ...UNITS.map(shiftsBy)),
   formatDateTime: between(2, 3, (of, name) =>
     operation('format', [clock(given(of, 0), zoneAt(of, 2, name), name).local], {
@@ -609,45 +602,45 @@ export function elementOf(value: Expression, place: Expression, name: string): E
 /** A value that must be a list. */
 export function aList(value: Expression, name: string): Expression {
   if (isList(value.type)) return value;
-  return argument(value, 'texts', `${name}()`);
+  return argument(value, 'texts', name);
 }
 
 function isEmpty(value: Expression, name: string): Expression {
   return isList(value.type)
     ? operation('same', [operation('list_length', [value]), integerConstant(0)])
-    : operation('same', [argument(value, 'text', `${name}()`), textConstant('')]);
+    : operation('same', [argument(value, 'text', name), textConstant('')]);
 }
 
 /** Conditions and values in turn, and the value where none holds. */
 function choice(of: readonly Expression[], name: string): Expression {
-  if (of.length % 2 === 0) refuse(`${name}() takes conditions and values in turn, and one more value`);
+  if (of.length % 2 === 0) refuse(`${name} takes conditions and values in turn, and one more value`);
   const isValue = (n: number): boolean => n % 2 === 1 || n === of.length - 1;
   const values = unified(
     of.filter((_, n) => isValue(n)),
-    `${name}()`,
+    name,
   );
   let next = 0;
   return operation(
     'if',
-    of.map((one, n) => (isValue(n) ? (values[next++] as Expression) : condition(one, `${name}()`))),
+    of.map((one, n) => (isValue(n) ? (values[next++] as Expression) : condition(one, name))),
   );
 }
 
 function most(operator: 'least' | 'greatest', of: readonly Expression[], name: string): Expression {
-  const values = ordered(of, `${name}()`);
+  const values = ordered(of, name);
   return values.length === 1 ? given(values, 0) : operation(operator, values);
 }
 
 function trimming(side: 'both' | 'left' | 'right'): FunctionSpec {
-  return exactly(1, (of, name) => operation('trim', [argument(given(of, 0), 'text', `${name}()`)], { side }));
+  return exactly(1, (of, name) => operation('trim', [argument(given(of, 0), 'text', name)], { side }));
 }
 
 function splitting(longest: number): FunctionSpec {
   return exactly(2, (of, name) => {
     const by = constantOf(of, 0, name);
     if (by === '' || Array.from(by).length > longest)
-      refuse(`Argument 1 of ${name}() must be 1 to ${longest} characters long`);
-    return operation('split', [argument(given(of, 1), 'text', `${name}()`)], { text: by });
+      refuse(`Argument 1 of ${name} must be 1 to ${longest} characters long`);
+    return operation('split', [argument(given(of, 1), 'text', name)], { text: by });
   });
 }
 

@@ -619,7 +619,7 @@ function clickhouseOfAggregate(aggregate: Aggregate): string {
 function unnested({ args: [of, ...rest] }: Call, making: Making, scope: Scope): Expression {
   if (of === undefined || rest.length > 0) return refuse('arrayJoin() takes one list');
   if (scope.variables.length > 0) refuse('arrayJoin() is not supported in a lambda');
-  const list = aList(expression(of, scopeInside(scope, making, 'rows')), 'arrayJoin');
+  const list = aList(expression(of, scopeInside(scope, making, 'rows')), 'arrayJoin()');
   const { whole } = making;
   if (making.unnest !== undefined && idOf(making.unnest.list, whole) !== idOf(list, whole))
     refuse('A query may go through one list with arrayJoin(); use a subquery for another');
