@@ -15,6 +15,7 @@ import { type FollowOptions, follow } from '../lake/import/follow.ts';
 import { type ImportFile, type ImportOptions, type ImportReport, importEvents } from '../lake/import/import.ts';
 import type { Writing } from '../lake/lease.ts';
 import type { Context } from '../ports/context.ts';
+import { definedOf } from '../ports/defined.ts';
 import { fail } from '../ports/errors.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
 import { idsIn, ranges } from '../ports/table/keys.ts';
@@ -210,12 +211,10 @@ const importOptions = (
 ): ImportOptions => ({
   projectId: options.project,
   files,
-  ...(options.format === undefined ? {} : { format: options.format }),
-  ...(options.arrived === undefined ? {} : { arrived: options.arrived }),
+  ...definedOf({ format: options.format, arrived: options.arrived, stop }),
   pageViews: options.pageViews,
   mapping: { columns: options.column ?? {}, values: options.value ?? {} },
   rejectedFolder: join(context.folder, 'rejected'),
-  ...(stop === undefined ? {} : { stop }),
   onProgress: ({ bytes, totalBytes, events, bad }) =>
     progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} bad records`}`),
 });

@@ -1,8 +1,10 @@
 /** What a request changes in a dashboard's tiles, without I/O. */
+
 import type * as z from 'zod';
 import { integer } from '../http/fields.ts';
 import type { InsightItem } from '../insights/model.ts';
 import type { NewInsight } from '../insights/store.ts';
+import { definedOf } from '../ports/defined.ts';
 import { invalid } from '../ports/errors.ts';
 import { MAX_TILES, type SentCopy, type SentTile, type TileItem, type TileMove } from './model.ts';
 
@@ -145,8 +147,7 @@ function changeOf(
   return {
     ...(body === undefined ? {} : { text: tileText(body, at), last_modified_at: now, last_modified_by: by }),
     ...(layouts === undefined ? {} : { layouts: JSON.stringify(layouts ?? {}) }),
-    ...(color === undefined ? {} : { color }),
-    ...(show_description === undefined ? {} : { show_description }),
+    ...definedOf({ color, show_description }),
   };
 }
 

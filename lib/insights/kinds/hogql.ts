@@ -1,7 +1,9 @@
 /** HogQLQuery: a query of HogQL that a caller wrote. */
+
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { all, call, constant, field, list } from '../../hogql/write.ts';
+import { definedOf } from '../../ports/defined.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, World } from './kind.ts';
 import { cellsOf } from './parts/cells.ts';
@@ -49,8 +51,7 @@ async function answer({ query, values, variables, filters }: HogQLQuery, world: 
     results: cellsOf({ rows, types }, world.timezone),
     columns,
     types: types.map((type, n) => [columns[n], type]),
-    ...(hasMore === undefined ? {} : { hasMore }),
-    ...(limit === undefined ? {} : { limit }),
+    ...definedOf({ hasMore, limit }),
     offset: 0,
   };
 }

@@ -1,6 +1,8 @@
 /** What is told of the answer of a query. */
+
 import type * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
+import { definedOf } from '../../ports/defined.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { answerAge } from '../answering/age.ts';
 import { queryStatus, type Told } from '../answering/answers.ts';
@@ -35,11 +37,10 @@ export function queryAnswer(asked: AskedQuery, told: Told): z.input<typeof Query
   return {
     results: kept?.answer.results ?? null,
     ...answerFields(asked, told),
-    ...(limit === undefined ? {} : { limit }),
-    ...(offset === undefined ? {} : { offset }),
+    ...definedOf({ limit, offset }),
     cache_key: key,
     calculation_trigger: null,
-    ...(resolved_date_range === undefined ? {} : { resolved_date_range }),
+    ...definedOf({ resolved_date_range }),
     timings: null,
     modifiers: {},
     error: null,
