@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
 import type { Credentials } from '../http/credentials.ts';
+import type { IfMatch } from '../http/etag.ts';
 import type { Paging } from '../http/page.ts';
 import type { Route } from '../http/route.ts';
 import type { Op } from '../ports/table/table.ts';
@@ -35,10 +36,10 @@ export interface Request<R extends Route = Route, Read = undefined> {
   /** Limit, offset and cursor of a list, and what `page.ts` needs to write links. */
   readonly paging: Paging;
   /**
-   * Versions that If-Match names; undefined when it was not sent or is `*`. To be put into the write's condition:
-   * `is: { ver: [...ifMatch] }`; when the write is refused, `endpoint` answers 412.
+   * Undefined also when it is `*`. To be put into the write's condition, by `inVersion`; when the write is refused,
+   * `endpoint` answers 412.
    */
-  readonly ifMatch: readonly number[] | undefined;
+  readonly ifMatch: IfMatch;
   /** Returns ops for the transaction that creates `objectId`, by which a repeat of the request is known. */
   readonly idempotencyOps: (objectId: string) => Op[];
   /**

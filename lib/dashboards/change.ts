@@ -1,8 +1,10 @@
 /** Changes dashboards: their fields, their tiles, their deletion and their return. */
+
 import type { ActivityOps, Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields, patchActivity } from '../accounts/activity/rules.ts';
 import type { MemberWithLevel } from '../accounts/organizations/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
+import { checkVersion, type IfMatch, inVersion } from '../http/etag.ts';
 import { tagTexts } from '../http/tags.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { deletedInsight, deletionOp, readInsights, restoredInsight } from '../insights/store.ts';
@@ -33,7 +35,7 @@ type ChangeContext = Pick<Context, 'table' | 'clock'>;
 /** Who changes a dashboard, and from which version. */
 interface Changer {
   readonly tenant: Tenant;
-  readonly ifMatch: readonly number[] | undefined;
+  readonly ifMatch: IfMatch;
   readonly activityOps: ActivityOps;
 }
 
@@ -62,7 +64,7 @@ function checkChange({ summary }: StoredDashboard, patch: DashboardChanges, { te
   if (summary.deleted_at !== null && patch.deleted !== false) fail('not_found');
   checkCanEdit(summary, member);
   if (patch.restriction_level !== undefined) checkCanRestrict(summary, member);
-  if (ifMatch !== undefined && !ifMatch.includes(summary.ver)) fail('precondition_failed');
+  checkVersion(summary, ifMatch);
 }
 
 async function writeChange(
@@ -86,7 +88,7 @@ async function writeChange(
     id: summary.id,
     deleted_at: summary.deleted_at,
     ...(isPlaced ? { name: summary.name, pinned: summary.pinned } : {}),
-    ...(ifMatch === undefined ? {} : { ver: ifMatch }),
+    ...inVersion(ifMatch),
   };
   const key = keys.dashboard(summary.project_id, summary.id);
   const [first = [], ...rest] = groupsOf([...tiles.ops, ...insights]);
@@ -257,7 +259,7 @@ export async function moveTile(
     if (summary.deleted_at !== null || tile === undefined || destination === undefined) fail('not_found');
     checkCanEdit(summary, member);
     checkDestination(destination, member);
-    if (ifMatch !== undefined && !ifMatch.includes(summary.ver)) fail('precondition_failed');
+    checkVersion(summary, ifMatch);
     if (to === from) return;
     checkTileCount(destination.tiles + 1);
     const { insight, text, layouts, color, show_description = null, created_by } = tile;
@@ -274,7 +276,7 @@ export async function moveTile(
       {
         change: keys.dashboard(project_id, from),
         add: { ver: 1, tiles: -1 },
-        if: { is: { id: from, deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) } },
+        if: { is: { id: from, deleted_at: null, ...inVersion(ifMatch) } },
       },
       {
         change: keys.dashboard(project_id, to),

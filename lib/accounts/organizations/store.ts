@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { type IfMatch, inVersion } from '../../http/etag.ts';
 import { LEVELS, type MembershipLevel } from '../../http/levels.ts';
 import { parse } from '../../http/parse.ts';
 import { letters } from '../../http/tokens.ts';
@@ -197,14 +198,13 @@ export async function changeOrganization(
   read: OrganizationItem,
   changes: OrganizationChanges,
   activityOps: ActivityOps,
-  ifMatch?: readonly number[],
+  ifMatch?: IfMatch,
 ): Promise<OrganizationItem> {
   const { id } = read;
-  const versions = ifMatch === undefined ? {} : { ver: ifMatch };
   const set = { ...(changes as Readonly<Record<string, Value>>), updated_at: clock() };
   const after: OrganizationItem = { ...read, ...set, ver: read.ver + 1 };
   const [changed] = await table.write([
-    { change: keys.organization(id), set, add: { ver: 1 }, if: { is: { ...isAlive(id), ...versions } } },
+    { change: keys.organization(id), set, add: { ver: 1 }, if: { is: { ...isAlive(id), ...inVersion(ifMatch) } } },
     ...activityOps({
       scope: 'Organization',
       id,
@@ -221,16 +221,15 @@ export async function deleteOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { id, name }: OrganizationItem,
   activityOps: ActivityOps,
-  ifMatch?: readonly number[],
+  ifMatch?: IfMatch,
 ): Promise<void> {
   const now = clock();
-  const versions = ifMatch === undefined ? {} : { ver: ifMatch };
   await table.write([
     {
       change: keys.organization(id),
       set: { deleted_at: now },
       add: { ver: 1 },
-      if: { is: { ...isAlive(id), ...versions } },
+      if: { is: { ...isAlive(id), ...inVersion(ifMatch) } },
     },
     ...jobOps('purge', id, now, { kind: 'organization' }),
     ...activityOps({ scope: 'Organization', id, activity: 'deleted', name }),

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { checkVersion, type IfMatch, inVersion } from '../../http/etag.ts';
 import { parse } from '../../http/parse.ts';
 import { base62 } from '../../http/tokens.ts';
 import type { Context } from '../../ports/context.ts';
@@ -257,7 +258,7 @@ export async function changeKey(
   { maker, item }: UserKeys,
   changes: KeyChanges,
   activity: KeyActivity,
-  ifMatch?: readonly number[],
+  ifMatch?: IfMatch,
 ): Promise<PersonalApiKeyItem> {
   const { label, ...grants } = changes;
   refusePast(changes.expires_at, clock());
@@ -270,7 +271,7 @@ export async function changeKey(
     ),
   };
   for (let current = item; ; ) {
-    if (ifMatch !== undefined && !ifMatch.includes(current.ver)) fail('precondition_failed');
+    checkVersion(current, ifMatch);
     if (Object.keys(grants).length > 0) {
       refuseStronger(maker, current);
       refuseExcess(grantOf(maker), { ...grantOf(current), ...grants } as Grant);
@@ -375,7 +376,7 @@ interface RevokeOptions {
   readonly user?: UserItem;
   /** The key that asks, which must grant as much. Absent: the command line or the service itself asks. */
   readonly maker?: PersonalApiKeyItem;
-  readonly ifMatch?: readonly number[] | undefined;
+  readonly ifMatch?: IfMatch;
   /** Default: the system. */
   readonly activity?: KeyActivity;
 }
@@ -394,7 +395,7 @@ export async function revokeKey(
   if (maker !== undefined) refuseStronger(maker, item);
   const owner = user ?? ((await table.get(keys.user(user_uuid))) as UserItem);
   const logOps = keyOps(activity ?? (await systemKeyActivity(context, user_uuid)), { before: item });
-  const is = { id, ...(ifMatch === undefined ? {} : { ver: ifMatch }) };
+  const is = { id, ...inVersion(ifMatch) };
   await changeRefs(table, owner, (refs) => {
     // Where it is stored now: it may have been rolled since it was read.
     const sha256 = refs.find((ref) => ref.id === id)?.sha256;

@@ -1,4 +1,5 @@
 /** Reads, makes and changes insights together with the tiles that show them. */
+
 import type * as z from 'zod';
 import type { ActivityOps, Change } from '../../accounts/activity/model.ts';
 import { patchActivity } from '../../accounts/activity/rules.ts';
@@ -8,6 +9,7 @@ import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
 import { userLookup } from '../../accounts/users/lookup.ts';
 import type { UserItem } from '../../accounts/users/model.ts';
 import { Answer } from '../../http/answer.ts';
+import { checkVersion, type IfMatch, inVersion } from '../../http/etag.ts';
 import { type Paging, readPage } from '../../http/page.ts';
 import { holdsText } from '../../http/search.ts';
 import {
@@ -133,13 +135,13 @@ export async function changeInsight(
   { member, project, activityOps }: Author,
   read: InsightWithTiles,
   patch: z.output<typeof InsightPatch>,
-  ifMatch: readonly number[] | undefined,
+  ifMatch: IfMatch,
 ): Promise<InsightWithTiles> {
   return untilWritten(async (isAgain) => {
     const stored = isAgain ? foundInsightToChange(await readInsight(table, project, read.item.id)) : read;
     const { item, tiles } = stored;
     if (item.deleted_at !== null && patch.deleted !== false) fail('not_found');
-    if (ifMatch !== undefined && !ifMatch.includes(item.ver)) fail('precondition_failed');
+    checkVersion(item, ifMatch);
     const summaries = await readSummaries(table, project, dashboardsOf(tiles));
     checkChange(item, [...summaries.values()], patch, member);
     const now = clock();
@@ -149,7 +151,7 @@ export async function changeInsight(
     const removed = isWhole ? tilesToRemove({ item, tiles, summaries }, member, wanted) : NOTHING;
     const added = await tilesToAdd(table, { project, member }, item, wanted, now);
     if (added.tiles.length === 0) checkStaysSeen(item, summaries, removed, member);
-    const unchanged = { id: item.id, deleted_at: item.deleted_at, ...(ifMatch === undefined ? {} : { ver: ifMatch }) };
+    const unchanged = { id: item.id, deleted_at: item.deleted_at, ...inVersion(ifMatch) };
     const [written] = await table.write([
       { change: keys.insight(project, item.id), set, add: { ver: 1 }, if: { is: unchanged } },
       ...removed.ops,

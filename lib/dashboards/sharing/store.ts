@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { ActivityOps, ActivityVerb, Change } from '../../accounts/activity/model.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
+import { checkVersion, type IfMatch } from '../../http/etag.ts';
 import type { Context } from '../../ports/context.ts';
 import { definedOf } from '../../ports/defined.ts';
 import { fail, invalid } from '../../ports/errors.ts';
@@ -133,13 +134,13 @@ export async function changeSharing(
     change,
     ifMatch,
     activityOps,
-  }: { tenant: Tenant; change: SharingChange; ifMatch: readonly number[] | undefined; activityOps: ActivityOps },
+  }: { tenant: Tenant; change: SharingChange; ifMatch: IfMatch; activityOps: ActivityOps },
 ): Promise<SharingItem> {
   const path = foundSummary(read[0], tenant);
   return untilWritten(async (isAgain) => {
     const now = foundSharingToEdit(isAgain ? await readSharing(table, path) : read, tenant);
     const [summary, sharing] = now as [DashboardItem, SharingItem];
-    if (ifMatch !== undefined && !ifMatch.includes(sharing.ver)) fail('precondition_failed');
+    checkVersion(sharing, ifMatch);
     const changed = change(sharing);
     if (changed === undefined) return sharing;
     const { set, hasNewToken, activity } = changed;

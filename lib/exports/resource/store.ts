@@ -1,6 +1,7 @@
 import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { systemActivityOps } from '../../accounts/activity/ops.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
+import { checkVersion, type IfMatch, inVersion } from '../../http/etag.ts';
 import { notAChoice } from '../../http/fields.ts';
 import { type CursorPage, type Paging, readCursorPage } from '../../http/page.ts';
 import { jobOps } from '../../jobs/job.ts';
@@ -245,7 +246,7 @@ export async function changeBatchExport(
   context: Writing,
   read: ExportAndPlan,
   patch: BatchExportPatch,
-  ifMatch: readonly number[] | undefined,
+  ifMatch: IfMatch,
   activityOps: ActivityOps = systemActivityOps(context, read.item.organization_id),
 ): Promise<BatchExportItem> {
   const query = await sentQuery(context, read.item, patch);
@@ -256,7 +257,7 @@ export async function changeBatchExport(
 export async function pauseBatchExport(
   context: Writing,
   read: ExportAndPlan,
-  ifMatch: readonly number[] | undefined,
+  ifMatch: IfMatch,
   activityOps: ActivityOps,
 ): Promise<void> {
   await untilChanged(context, read, ifMatch, async (now) => {
@@ -272,7 +273,7 @@ export async function unpauseBatchExport(
   context: Context,
   read: ExportAndPlan,
   { backfill = false }: { readonly backfill?: boolean | undefined },
-  ifMatch: readonly number[] | undefined,
+  ifMatch: IfMatch,
   activityOps: ActivityOps,
 ): Promise<BackfillItem | undefined> {
   const id = context.newId();
@@ -300,13 +301,13 @@ export async function unpauseBatchExport(
 async function untilChanged<T>(
   { table }: Pick<Context, 'table'>,
   read: ExportAndPlan,
-  ifMatch: readonly number[] | undefined,
+  ifMatch: IfMatch,
   change: (now: ExportAndPlan) => Promise<T>,
 ): Promise<T> {
   return untilWritten(async (isAgain) => {
     const now = isAgain ? await exportWithPlan(table, read.item.id) : read;
     if (now === undefined || now.item.deleted_at !== null) return fail('not_found');
-    if (ifMatch !== undefined && !ifMatch.includes(now.item.ver)) fail('precondition_failed');
+    checkVersion(now.item, ifMatch);
     return change(now);
   });
 }
@@ -432,7 +433,7 @@ const STOP_RETRY_MS = MINUTE_MS;
 export async function destroyBatchExport(
   context: Context,
   item: BatchExportItem,
-  ifMatch: readonly number[] | undefined,
+  ifMatch: IfMatch,
   activityOps: ActivityOps = systemActivityOps(context, item.organization_id),
 ): Promise<void> {
   const now = context.clock();
@@ -440,7 +441,7 @@ export async function destroyBatchExport(
     {
       change: keys.batchExport(item.id),
       set: { deleted_at: now, last_updated_at: now, ...places.deletedExportOf(item.organization_id, now, item.id) },
-      if: { is: { id: item.id, deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) } },
+      if: { is: { id: item.id, deleted_at: null, ...inVersion(ifMatch) } },
     },
     ...jobOps('export', item.id, now + STOP_RETRY_MS),
     ...activityOps({ ...aboutExport(item), activity: 'deleted' }),

@@ -1,4 +1,5 @@
 /** Makes, reads, changes and removes alerts. */
+
 import type * as z from 'zod';
 import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { changesOf, creationChanges, type LoggedFields, secretChanges } from '../../accounts/activity/rules.ts';
@@ -11,6 +12,7 @@ import { failUnseen } from '../../dashboards/rules.ts';
 import { invalidReference } from '../../dashboards/tiles.ts';
 import { checkWebhook, webhookFields } from '../../exports/notices/webhook.ts';
 import { Answer } from '../../http/answer.ts';
+import { checkVersion, type IfMatch, inVersion } from '../../http/etag.ts';
 import { type InsightItem, insightObject } from '../../insights/model.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
@@ -190,7 +192,7 @@ export async function changeAlert(
   { tenant, activityOps }: Writing,
   read: AlertWithInsight,
   patch: z.output<typeof AlertPatch>,
-  ifMatch: readonly number[] | undefined,
+  ifMatch: IfMatch,
 ): Promise<AlertWithInsight> {
   const { table, clock } = context;
   checkMayChange('alert', read.item, tenant.membership);
@@ -198,7 +200,7 @@ export async function changeAlert(
   const sent = await fieldsOf(context, tenant, read.item.id, patch, read.item.notify_host);
   return untilWritten(async (isAgain) => {
     const { item } = isAgain ? foundAlert(await readAlert(table, project.id, read.item.id)) : read;
-    if (ifMatch !== undefined && !ifMatch.includes(item.ver)) fail('precondition_failed');
+    checkVersion(item, ifMatch);
     const now = clock();
     const insight = await insightFor(context, tenant, patch.insight ?? item.insight_id, sent);
     const isAnew = WATCHED.some((name) => sent[name] !== undefined && sent[name] !== item[name]);
@@ -237,10 +239,10 @@ export async function destroyAlert(
   { table }: Pick<Context, 'table'>,
   { tenant, activityOps }: Writing,
   { item }: AlertWithInsight,
-  ifMatch: readonly number[] | undefined,
+  ifMatch: IfMatch,
 ): Promise<void> {
   checkMayChange('alert', item, tenant.membership);
-  const is = { id: item.id, ...(ifMatch === undefined ? {} : { ver: ifMatch }) };
+  const is = { id: item.id, ...inVersion(ifMatch) };
   await table.write([
     { remove: keys.alert(item.project_id, item.id), if: { is } },
     ...dueOps('alert', item, null),

@@ -1,4 +1,5 @@
 /** Makes, reads and changes subscriptions. */
+
 import * as z from 'zod';
 import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { changesOf, creationChanges, type LoggedFields, patchActivity } from '../../accounts/activity/rules.ts';
@@ -13,6 +14,7 @@ import { readDashboard, readSummaries } from '../../dashboards/store.ts';
 import { insightsOf, invalidReference } from '../../dashboards/tiles.ts';
 import { checkWebhook, webhookFields } from '../../exports/notices/webhook.ts';
 import { Answer } from '../../http/answer.ts';
+import { checkVersion, type IfMatch } from '../../http/etag.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
 import { definedOf } from '../../ports/defined.ts';
@@ -208,7 +210,7 @@ export async function changeSubscription(
   { tenant, activityOps }: Writing,
   read: SubscriptionItem,
   patch: z.output<typeof SubscriptionPatch>,
-  ifMatch: readonly number[] | undefined,
+  ifMatch: IfMatch,
 ): Promise<SubscriptionItem> {
   const { table, clock } = context;
   const { project } = placeIn(tenant);
@@ -224,7 +226,7 @@ export async function changeSubscription(
   return untilWritten(async (isAgain) => {
     const item = isAgain ? foundSubscriptionToChange(await readSubscription(table, project.id, read.id)) : read;
     if (item.deleted && patch.deleted !== false) fail('not_found');
-    if (ifMatch !== undefined && !ifMatch.includes(item.ver)) fail('precondition_failed');
+    checkVersion(item, ifMatch);
     const schedule = scheduleOf({ ...fromJsonText(item.schedule), ...definedOf(patch) });
     const now = clock();
     const isBack = (patch.enabled === true && !item.enabled) || (patch.deleted === false && item.deleted);

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { type IfMatch, inVersion } from '../../../http/etag.ts';
 import { base62 } from '../../../http/tokens.ts';
 import { jobOps } from '../../../jobs/job.ts';
 import type { Context } from '../../../ports/context.ts';
@@ -149,8 +150,8 @@ export function placeIn({ project, ...tenant }: Tenant): Tenant & ProjectPlace {
 }
 
 /** The condition that a project is there, in one of these versions. */
-const isThere = (ifMatch: readonly number[] | undefined) => ({
-  is: { deleted_at: null, ...(ifMatch === undefined ? {} : { ver: ifMatch }) },
+const isThere = (ifMatch: IfMatch) => ({
+  is: { deleted_at: null, ...inVersion(ifMatch) },
 });
 
 /** Changes fields of a project. Throws `Refused` when it is gone, or in none of `ifMatch`. */
@@ -159,7 +160,7 @@ export async function changeProject(
   { organization, project }: ProjectPlace,
   changes: ProjectFields,
   activityOps: ActivityOps,
-  ifMatch?: readonly number[],
+  ifMatch?: IfMatch,
 ): Promise<ProjectItem> {
   const key = keys.project(project.id);
   const about = aboutProject({ ...project, ...changes });
@@ -183,7 +184,7 @@ export async function resetToken(
   { organization, project }: ProjectPlace,
   keepOld: boolean,
   activityOps: ActivityOps,
-  ifMatch?: readonly number[],
+  ifMatch?: IfMatch,
 ): Promise<ProjectItem> {
   const { id, api_token: old, previous_token: previous } = project;
   const set = { api_token: newToken(random), previous_token: keepOld ? old : null };
@@ -215,7 +216,7 @@ export async function deleteProject(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { organization, project }: ProjectPlace,
   activityOps: ActivityOps,
-  ifMatch?: readonly number[],
+  ifMatch?: IfMatch,
 ): Promise<void> {
   const now = clock();
   const { is } = isThere(ifMatch);
