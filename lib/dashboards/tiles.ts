@@ -1,5 +1,4 @@
 /** What a request changes in a dashboard's tiles, without I/O. */
-
 import type * as z from 'zod';
 import { integer } from '../http/fields.ts';
 import type { InsightItem } from '../insights/model.ts';

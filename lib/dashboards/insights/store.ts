@@ -1,5 +1,4 @@
 /** Reads, makes and changes insights together with the tiles that show them. */
-
 import type * as z from 'zod';
 import type { ActivityOps, Change } from '../../accounts/activity/model.ts';
 import { patchActivity } from '../../accounts/activity/rules.ts';

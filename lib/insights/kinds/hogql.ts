@@ -1,5 +1,4 @@
 /** HogQLQuery: a query of HogQL that a caller wrote. */
-
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { all, call, constant, field, list } from '../../hogql/write.ts';

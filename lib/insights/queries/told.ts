@@ -1,5 +1,4 @@
 /** What is told of the answer of a query. */
-
 import type * as z from 'zod';
 import { wireInstant } from '../../http/instant.ts';
 import { definedOf } from '../../ports/defined.ts';
