@@ -7,16 +7,17 @@
  * retries and its `wake_at` are written, in one write, on the condition that the execution is still running. States
  * that only compute (Choice, Pass, Succeed, Fail) are computed again from the state before. An item of a Map has an
  * item of its own from its second state on, and a moment after it has ended, when the outputs of that moment are written
- * together. `resume` goes on from there; a task that was under way, or whose output was not written yet, runs again. To begin again at the start would not do, though every step may be repeated: begin-run finds a
- * finished run and has nothing to do, so what finish-run was removing would lie there for good, and retries would be
- * counted anew. Definitions are kept by hash: an execution ends on the definition that it began with.
+ * together. `resume` goes on from there; a task that was under way, or whose output was not written yet, runs again.
+ * To begin again at the start would not do, though every step may be repeated: begin-run finds a finished run and has
+ * nothing to do, so what finish-run was removing would lie there for good, and retries would be counted anew.
+ * Definitions are kept by hash: an execution ends on the definition that it began with.
  *
  * Ends. SUCCEEDED and FAILED by the machine, TIMED_OUT by its TimeoutSeconds (counted from when this process took it
  * up: while a machine is switched off nothing runs too long), ABORTED by `stop`. A child whose parent ends is stopped.
  * `onEnded` is notified of whatever did not succeed until it resolves (12 times at most), also after a crash. An ended
  * execution is known by name for 7 days more.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
@@ -201,15 +202,14 @@ class EmbeddedEngine implements Engine {
     this.#clock = options.clock;
     this.#log = options.log;
     this.#timer = options.timer ?? systemTimer;
-    // Tasks wait for disks and networks more than they compute; 8 keep a small machine busy.
+    // Tasks wait for disks and networks more than they compute; 8, which one owner may have, keep a small machine busy.
     const { concurrency: atOnce = 16, ownerOf } = options;
     this.#turns = new Turns({ atOnce, each: ownerOf === undefined ? atOnce : Math.ceil(atOnce / 2) });
     this.#ownerOf = ownerOf ?? (() => Promise.resolve(''));
     this.#machines = new Map(
       Object.entries(options.machines).map(([name, definition]) => {
         const text = toJsonText<unknown>(definition);
-        const hash = createHash('sha256').update(text).digest('hex');
-        return [name, { hash, text, flow: readDefinition(name, definition) }];
+        return [name, { hash: hash('sha256', text), text, flow: readDefinition(name, definition) }];
       }),
     );
   }
@@ -772,8 +772,6 @@ const PARENT_ENDED = { Error: 'Stopped', Cause: 'The execution that started it h
 /** `${begin-run}` -> `begin-run`. */
 const referenced = (reference: string): string => reference.slice(2, -1);
 
-const stackOf = (error: unknown): string | undefined => (error instanceof Error ? error.stack : undefined);
-
 const outputOf = (error: unknown): ErrorOutput =>
   error instanceof StateError
     ? { Error: error.output.Error, Cause: error.output.Cause.slice(0, MAX_CAUSE) }
@@ -781,7 +779,7 @@ const outputOf = (error: unknown): ErrorOutput =>
 
 /** Returns the cause that Step Functions gets when a function throws. */
 function lambdaCause(error: unknown): string {
-  const trace = (stackOf(error) ?? '').split('\n');
-  const errorType = error instanceof Error ? error.name : typeof error;
+  const { name: errorType, stack = '' } = error instanceof Error ? error : { name: typeof error };
+  const trace = stack.split('\n');
   return JSON.stringify({ errorType, errorMessage: messageOf(error), trace }).slice(0, MAX_CAUSE);
 }
