@@ -23,7 +23,7 @@ type Upgrade = (folder: string) => void;
 const UPGRADES: readonly Upgrade[] = [nameDatabase, findProjectsByToken];
 
 export const databaseIn = (folder: string): string => join(folder, 'workspace.db');
-export const versionFileIn = (folder: string): string => join(folder, 'version.json');
+const versionFileIn = (folder: string): string => join(folder, 'version.json');
 
 interface Version {
   readonly version: number;

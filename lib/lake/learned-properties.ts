@@ -22,7 +22,7 @@ declare module '../ports/table/keys.ts' {
 type Counts = Readonly<Record<string, number>>;
 
 /** What was learned of a project. */
-export interface Learned {
+interface Learned {
   /** In the order in which they were learned. */
   readonly properties: readonly string[];
   readonly counts: Counts;
@@ -78,7 +78,7 @@ export async function learnedProperties(table: Pick<Table, 'get'>, projectId: nu
   return item === undefined ? [] : fromJsonText(item.learned).properties;
 }
 
-export interface PropertyReads {
+interface PropertyReads {
   /** Counts the properties that the questions of an answer have read. Never throws: what cannot be told is lost. */
   note(projectId: number, properties: readonly string[]): Promise<void>;
 }

@@ -42,7 +42,7 @@ export interface AllWanted {
 }
 
 /** Stands behind the bytes of an interval. */
-export const INTERVAL_END: Buffer = Buffer.alloc(0);
+const INTERVAL_END: Buffer = Buffer.alloc(0);
 
 /** May these intervals be read at once: events whose query does not ask for the time, without gaps, of equal length? */
 export function areTogether({ model, query }: FrozenPlan, intervals: readonly Interval[]): boolean {

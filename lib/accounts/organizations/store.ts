@@ -27,10 +27,10 @@ import { slugOf } from './rules.ts';
 /** Slugs are tried so often; a name has 26^4 tails, so the second try nearly always holds. */
 const MAX_SLUG_ATTEMPTS = 10;
 
-export type NewOrganization = z.output<typeof OrganizationInput> & { readonly owner: UserItem };
+type NewOrganization = z.output<typeof OrganizationInput> & { readonly owner: UserItem };
 
 /** The changes that a caller may make to an organization. */
-export type OrganizationChanges = z.output<typeof OrganizationPatch>;
+type OrganizationChanges = z.output<typeof OrganizationPatch>;
 
 /**
  * Makes an organization with its owner's membership and a "Default project" in one transaction, to which

@@ -87,7 +87,7 @@ const SHAPES: Readonly<Record<Frequency, Shape>> = {
 };
 
 /** A piece of time that a strip shows. Instants are milliseconds since 1970; `to` is not in it. */
-export interface Strip extends Shape {
+interface Strip extends Shape {
   readonly span: Span;
   readonly cell: number;
   readonly from: number;

@@ -10,7 +10,7 @@ export interface Letter {
   readonly pictures: readonly LetterPicture[];
 }
 
-export interface LetterPicture {
+interface LetterPicture {
   /** Of letters, digits, `-` and `.`: a part of one letter. */
   readonly name: string;
   /** A PNG. */
