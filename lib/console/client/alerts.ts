@@ -2,13 +2,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { rowsOfPage } from './paged.ts';
-import { polled } from './polling.ts';
+import { live } from './polling.ts';
 
 export type Alert = Schemas['Alert'];
 export type AlertChange = Schemas['AlertsUpdateRequest'];
 
 /** They look by themselves, at once when they are made. */
-const live = polled<unknown>(() => true);
 
 /** Returns a page of alerts, of one insight or of all. */
 export function useAlerts(project: string, insight: number | undefined, page: number, search: string) {

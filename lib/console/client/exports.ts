@@ -3,7 +3,7 @@ import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import { answered, api, cursorOf, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { INTERVALS_MS } from './intervals.ts';
 import { rowsOfPage, usePaged } from './paged.ts';
-import { polled } from './polling.ts';
+import { live, polled } from './polling.ts';
 
 export type BatchExport = Schemas['BatchExport'];
 export type Run = Schemas['BatchExportRunDetail'];
@@ -18,7 +18,6 @@ export const isOpen = ({ status }: { readonly status: Run['status'] }): boolean 
   status === 'Starting' || status === 'Running';
 
 /** Asks again soon while something runs, else slowly: a schedule starts runs by itself. */
-const live = polled<unknown>(() => true);
 
 export function useExports(project: string, page: number, search: string) {
   const query = {

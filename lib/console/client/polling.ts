@@ -33,3 +33,6 @@ export const polled =
     const longest = isAwaited(data as Data) ? AWAITED_MS : LONGEST_MS;
     return Math.min(longest, FIRST_MS * GROWTH ** (answers - last.answers));
   };
+
+/** Of a query that always may have something new. */
+export const live = polled<unknown>(() => true);

@@ -4,7 +4,7 @@ import { useProject } from './access.ts';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { instantOf, zonedOf } from './local-time.ts';
 import { rowsOfPage } from './paged.ts';
-import { polled } from './polling.ts';
+import { live } from './polling.ts';
 
 export type Subscription = Schemas['Subscription'];
 type SubscriptionChange = Schemas['SubscriptionsUpdateRequest'];
@@ -18,7 +18,6 @@ export interface Subject {
 }
 
 /** They are sent by themselves. */
-const live = polled<unknown>(() => true);
 
 /** Returns a page of subscriptions, of a dashboard, an insight, or all. */
 export function useSubscriptions(project: string, subject: Subject, page: number, search: string) {

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Versioned } from '../client/api.ts';
 import { changedOf } from '../client/json.ts';
-import { polled } from '../client/polling.ts';
+import { live } from '../client/polling.ts';
 import {
   readSubscription,
   type Subject,
@@ -36,7 +36,7 @@ export default function SubscriptionPage() {
   const id = useParam('id');
   const asked = useQuery({
     queryKey: ['subscription', project, id],
-    refetchInterval: polled<unknown>(() => true),
+    refetchInterval: live,
     queryFn: () => readSubscription(project, Number(id)),
   });
   const zone = useZone(project);
