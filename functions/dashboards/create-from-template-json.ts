@@ -4,8 +4,8 @@ import { createFromTemplate } from '../../lib/dashboards/create.ts';
 import { createFromTemplate as row } from '../../lib/dashboards/routes.ts';
 
 export const handler = endpoint(row, {
-  async run({ params, body, tenant, caller, idempotencyOps, activityOps }, context) {
-    const creator = { tenant, project: Number(params.project_id), uid: caller.userId, activityOps };
+  async run({ body, tenant, caller, idempotencyOps, activityOps }, context) {
+    const creator = { tenant, activityOps };
     const made = await createFromTemplate(context, creator, body.template, idempotencyOps);
     return dashboardAnswer(context, made, tenant, caller);
   },

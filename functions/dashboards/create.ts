@@ -4,8 +4,8 @@ import { createDashboard } from '../../lib/dashboards/create.ts';
 import { createDashboard as row } from '../../lib/dashboards/routes.ts';
 
 export const handler = endpoint(row, {
-  async run({ params, body, tenant, caller, idempotencyOps, activityOps }, context) {
-    const creator = { tenant, project: Number(params.project_id), uid: caller.userId, activityOps };
+  async run({ body, tenant, caller, idempotencyOps, activityOps }, context) {
+    const creator = { tenant, activityOps };
     return dashboardAnswer(context, await createDashboard(context, creator, body, idempotencyOps), tenant, caller);
   },
   replay: (id, { params, tenant, caller }, context) =>

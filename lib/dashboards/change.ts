@@ -1,5 +1,4 @@
 /** Changes dashboards: their fields, their tiles, their deletion and their return. */
-
 import type { ActivityOps, Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields, patchActivity } from '../accounts/activity/rules.ts';
 import type { MemberWithLevel } from '../accounts/organizations/model.ts';
@@ -193,7 +192,7 @@ async function tileOps(
     else after.push({ ...tile, ...set });
     if (isSet) ops.push(weighed({ change: keyOf(tile.id), set, add: { ver: 1 }, if: isHere }, { ...tile, ...set }));
   }
-  const numbers = await numbersFor(table, tenant, summary.project_id, all);
+  const numbers = await numbersFor(table, tenant, all);
   const made = newItems({ project: summary.project_id, dashboard: summary.id, now }, numbers, all);
   ops.push(...[...made.insights, ...made.tiles].map((item) => weighed({ put: item, if: 'absent' }, item)));
   const among = (ids: { has(id: number): boolean }) => tiles.filter((tile) => ids.has(tile.id));

@@ -16,7 +16,7 @@ import type { Op, Table } from '../ports/table/table.ts';
 import { DAY_MS } from '../ports/units.ts';
 import { dataRange } from './data-range.ts';
 import { filtersText, objectText } from './fields.ts';
-import { seenInsights } from './insights/visibility.ts';
+import { readSeenInsights } from './insights/visibility.ts';
 import {
   type DashboardDetailItem,
   type DashboardInput,
@@ -44,9 +44,6 @@ interface NewDashboard
 /** Who makes a dashboard, and where. */
 interface Creator {
   readonly tenant: Tenant;
-  readonly project: number;
-  /** The caller's uuid. */
-  readonly uid: string;
   readonly activityOps: ActivityOps;
 }
 
@@ -66,9 +63,10 @@ export async function createDashboard(
     invalid(null, '`use_dashboard` and `use_template` cannot be used together');
   }
   const template = use_template === '' ? undefined : templateNamed(use_template);
-  const sent = newTiles(input.tiles ?? [], creator.uid);
-  const copied = use_dashboard === null ? [] : await copyTiles(context.table, creator, use_dashboard, input);
-  const tiles = [...(template === undefined ? copied : tilesOfTemplate(template, creator.uid)), ...sent];
+  const author = creator.tenant.membership.user_uuid;
+  const sent = newTiles(input.tiles ?? [], author);
+  const copied = use_dashboard === null ? [] : await copyTiles(context.table, creator.tenant, use_dashboard, input);
+  const tiles = [...(template === undefined ? copied : tilesOfTemplate(template, author)), ...sent];
   checkTileCount(tiles.length);
   const made: NewDashboard = {
     name: input.name ?? template?.template_name ?? '',
@@ -135,23 +133,24 @@ export async function createFromTemplate(
 /** Returns new tiles for those of another dashboard: of the same insights, or of copies of them. */
 async function copyTiles(
   table: Table,
-  { tenant, project, uid }: Creator,
+  tenant: Tenant,
   sourceId: number,
   { duplicate_tiles = false }: z.output<typeof DashboardInput>,
 ): Promise<NewTile[]> {
-  const source = await readDashboard(table, project, sourceId);
-  if (source?.summary.deleted_at !== null || !maySee(source.summary, tenant.membership)) {
+  const { project, membership } = placeIn(tenant);
+  const source = await readDashboard(table, project.id, sourceId);
+  if (source?.summary.deleted_at !== null || !maySee(source.summary, membership)) {
     invalid('use_dashboard', 'Invalid value provided');
   }
-  const insights = await readInsights(table, project, insightsOf(source.tiles));
+  const insights = await readInsights(table, project.id, insightsOf(source.tiles));
   return source.tiles.flatMap((tile): NewTile[] => {
     const { insight: id, text, layouts, color, show_description = null } = tile;
     const insight = id === null ? undefined : insights.get(id);
     if (id !== null && insight?.deleted_at !== null) return [];
     return [
       duplicate_tiles
-        ? tileCopy(tile, insight, uid)
-        : { insight: id, text, layouts, color, show_description, created_by: uid },
+        ? tileCopy(tile, insight, membership.user_uuid)
+        : { insight: id, text, layouts, color, show_description, created_by: membership.user_uuid },
     ];
   });
 }
@@ -160,14 +159,12 @@ async function copyTiles(
  * Returns the insights that new tiles name, by their numbers. Throws a 400 for one that is not there, deleted, or not
  * theirs to see.
  */
-async function readNamedInsights(table: Table, tenant: Tenant, project: number, tiles: readonly NewTile[]) {
+async function readNamedInsights(table: Table, tenant: Tenant, tiles: readonly NewTile[]) {
   const named = insightsOf(tiles);
-  const found = await readInsights(table, project, named);
-  const seen = await seenInsights(table, tenant, [...found.values()]);
-  const live = new Set(seen.filter(({ deleted_at }) => deleted_at === null).map(({ id }) => id));
-  const missing = named.find((id) => !live.has(id));
+  const seen = await readSeenInsights(table, tenant, named);
+  const missing = named.find((id) => !seen.has(id));
   if (missing !== undefined) invalidReference('tiles', missing);
-  return found;
+  return seen;
 }
 
 /** What new tiles and the insights that are made with them are numbered from, and the insights that they name. */
@@ -178,17 +175,12 @@ interface Numbers {
 }
 
 /** Takes the numbers of new tiles. Throws a 400 for an insight that is not there. */
-export async function numbersFor(
-  table: Table,
-  tenant: Tenant,
-  project: number,
-  tiles: readonly NewTile[],
-): Promise<Numbers> {
+export async function numbersFor(table: Table, tenant: Tenant, tiles: readonly NewTile[]): Promise<Numbers> {
   const inner = tiles.filter(({ insight }) => typeof insight === 'object' && insight !== null).length;
   const [firstTile, firstInsight, named] = await Promise.all([
     tiles.length === 0 ? 0 : nextNumber(table, 'tile', tiles.length),
     inner === 0 ? 0 : nextNumber(table, 'insight', inner),
-    readNamedInsights(table, tenant, project, tiles),
+    readNamedInsights(table, tenant, tiles),
   ]);
   return { firstTile, firstInsight, named };
 }
@@ -216,16 +208,14 @@ export function newItems(
 /** Writes a dashboard with its tiles and their insights, all at once for every reader. */
 async function writeDashboard(
   context: CreateContext,
-  { tenant, project, uid, activityOps }: Creator,
+  { tenant, activityOps }: Creator,
   made: NewDashboard,
   idempotencyOps: IdempotencyOps,
 ): Promise<DashboardWithInsights> {
   const { table, clock, random } = context;
+  const project = placeIn(tenant).project.id;
   const now = clock();
-  const [id, numbers] = await Promise.all([
-    nextNumber(table, 'dashboard'),
-    numbersFor(table, tenant, project, made.tiles),
-  ]);
+  const [id, numbers] = await Promise.all([nextNumber(table, 'dashboard'), numbersFor(table, tenant, made.tiles)]);
   const { tiles, insights } = newItems({ project, dashboard: id, now }, numbers, made.tiles);
   const summary: DashboardItem = {
     ...keys.dashboard(project, id),
@@ -236,7 +226,7 @@ async function writeDashboard(
     description: made.description,
     pinned: made.pinned,
     created_at: now,
-    created_by: uid,
+    created_by: tenant.membership.user_uuid,
     is_shared: false,
     deleted_at: made.isDeleted ? now : null,
     creation_mode: made.creation_mode,

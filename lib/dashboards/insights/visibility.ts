@@ -1,6 +1,8 @@
 /** Which insights are there for a member, where rules may hide the dashboards that show them. */
+import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { InsightItem } from '../../insights/model.ts';
+import { readInsights } from '../../insights/store.ts';
 import { ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Table } from '../../ports/table/table.ts';
@@ -34,6 +36,17 @@ export async function seenInsights(
     ),
   );
   return insights.filter((_, at) => isSeen[at]);
+}
+
+/** Reads the insights with these numbers that are there for the member, by their numbers. */
+export async function readSeenInsights(
+  table: Table,
+  tenant: Tenant,
+  ids: Iterable<number>,
+): Promise<ReadonlyMap<number, InsightItem>> {
+  const found = await readInsights(table, placeIn(tenant).project.id, ids);
+  const live = [...found.values()].filter(({ deleted_at }) => deleted_at === null);
+  return new Map((await seenInsights(table, tenant, live)).map((insight) => [insight.id, insight]));
 }
 
 /** Returns an insight that was looked up; undefined: there is none, it is deleted, or it is not there for the member. */

@@ -1,5 +1,4 @@
 /** Makes, reads, changes and removes alerts. */
-
 import type * as z from 'zod';
 import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { changesOf, creationChanges, type LoggedFields, secretChanges } from '../../accounts/activity/rules.ts';
@@ -7,14 +6,13 @@ import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
 import { userLookup } from '../../accounts/users/lookup.ts';
-import { seenInsight, seenInsights } from '../../dashboards/insights/visibility.ts';
+import { readSeenInsights, seenInsight, seenInsights } from '../../dashboards/insights/visibility.ts';
 import { failUnseen } from '../../dashboards/rules.ts';
 import { invalidReference } from '../../dashboards/tiles.ts';
 import { checkWebhook, webhookFields } from '../../exports/notices/webhook.ts';
 import { Answer } from '../../http/answer.ts';
 import { checkVersion, type IfMatch, inVersion } from '../../http/etag.ts';
 import { type InsightItem, insightObject } from '../../insights/model.ts';
-import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
 import { definedOf } from '../../ports/defined.ts';
 import { fail, invalid } from '../../ports/errors.ts';
@@ -62,13 +60,8 @@ export async function alertsOf(table: Table, tenant: Tenant, insight: number | u
   const { project } = placeIn(tenant);
   const items = await listAll(table, ranges.alertsOf(project.id));
   const asked = items.filter(({ insight_id }) => insight === undefined || insight_id === insight);
-  const insights = await readInsights(
-    table,
-    project.id,
-    asked.map(({ insight_id }) => insight_id),
-  );
-  const live = [...insights.values()].filter(({ deleted_at }) => deleted_at === null);
-  const seen = new Map((await seenInsights(table, tenant, live)).map((one) => [one.id, one]));
+  const ids = asked.map(({ insight_id }) => insight_id);
+  const seen = await readSeenInsights(table, tenant, ids);
   return asked.flatMap((item) => {
     const found = seen.get(item.insight_id);
     return found === undefined ? [] : [{ item, insight: found }];

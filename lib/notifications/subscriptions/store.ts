@@ -1,5 +1,4 @@
 /** Makes, reads and changes subscriptions. */
-
 import * as z from 'zod';
 import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { changesOf, creationChanges, type LoggedFields, patchActivity } from '../../accounts/activity/rules.ts';
@@ -7,7 +6,7 @@ import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
 import { userLookup } from '../../accounts/users/lookup.ts';
-import { seenInsight, seenInsights } from '../../dashboards/insights/visibility.ts';
+import { readSeenInsights, seenInsight } from '../../dashboards/insights/visibility.ts';
 import { isPersonal } from '../../dashboards/public-page/results.ts';
 import { failUnseen, maySee } from '../../dashboards/rules.ts';
 import { readDashboard, readSummaries } from '../../dashboards/store.ts';
@@ -15,7 +14,6 @@ import { insightsOf, invalidReference } from '../../dashboards/tiles.ts';
 import { checkWebhook, webhookFields } from '../../exports/notices/webhook.ts';
 import { Answer } from '../../http/answer.ts';
 import { checkVersion, type IfMatch } from '../../http/etag.ts';
-import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
 import { definedOf } from '../../ports/defined.ts';
 import { fail, invalid } from '../../ports/errors.ts';
@@ -69,22 +67,14 @@ async function seenOf(
   items: readonly SubscriptionItem[],
 ): Promise<readonly NamedSubscription[]> {
   const { project, membership } = placeIn(tenant);
-  const insights = await readInsights(
-    table,
-    project.id,
-    items.flatMap(({ insight }) => insight ?? []),
-  );
-  const live = [...insights.values()].filter(({ deleted_at }) => deleted_at === null);
+  const insights = items.flatMap(({ insight }) => insight ?? []);
+  const dashboards = items.flatMap(({ dashboard }) => dashboard ?? []);
   const [seen, summaries] = await Promise.all([
-    seenInsights(table, tenant, live),
-    readSummaries(
-      table,
-      project.id,
-      items.flatMap(({ dashboard }) => dashboard ?? []),
-    ),
+    readSeenInsights(table, tenant, insights),
+    readSummaries(table, project.id, dashboards),
   ]);
   const names = new Map<string, string | null>();
-  for (const { id, name, derived_name } of seen) names.set(`insight ${id}`, name ?? derived_name ?? null);
+  for (const { id, name, derived_name } of seen.values()) names.set(`insight ${id}`, name ?? derived_name ?? null);
   for (const one of summaries.values()) if (maySee(one, membership)) names.set(`dashboard ${one.id}`, one.name);
   return items.flatMap((item) => {
     const name = names.get(item.dashboard === null ? `insight ${item.insight}` : `dashboard ${item.dashboard}`);
