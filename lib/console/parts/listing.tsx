@@ -51,15 +51,15 @@ export function Listing<T>(props: ListingProps<T>) {
   const kept = useKeptFocus(rows);
   return (
     <Box {...kept} role="group" aria-label={label}>
-      <Rows {...props} />
       {rows !== undefined && isRefused(error) && (
-        <Group gap="xs" mt="xs" role="status">
+        <Group gap="xs" mb="xs" role="status">
           <Text size="sm">This may be old: it could not be read again.</Text>
           <Button size="xs" variant="default" onClick={retry}>
             Try again
           </Button>
         </Group>
       )}
+      <Rows {...props} />
     </Box>
   );
 }
