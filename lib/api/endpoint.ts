@@ -3,7 +3,7 @@ import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from 'aws-lambda';
 import { activityOpsOf } from '../accounts/activity/ops.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
-import { Answer, BytesAnswer, declaredBody, EmptyAnswer, reply, TextAnswer } from '../http/answer.ts';
+import { Answer, BytesAnswer, declaredBody, EmptyAnswer, handedOver, reply, TextAnswer } from '../http/answer.ts';
 import { bodyOf, bytesOf, fields } from '../http/body.ts';
 import { type Credentials, type CredentialsText, fromContext } from '../http/credentials.ts';
 import { etagOf, namesVersion, versionsIn } from '../http/etag.ts';
@@ -341,8 +341,10 @@ function answerText(row: Route): Middleware {
         request.response = reply(event, 204, headers);
         return;
       }
+      const { answerBytes } = context.settings;
       if (answer instanceof TextAnswer) {
-        request.response = reply(event, row.status, headers, answer.text, answer.mediaType);
+        const told = reply(event, row.status, headers, answer.text, answer.mediaType);
+        request.response = handedOver(event, told, answerBytes);
         return;
       }
       if (answer instanceof BytesAnswer) {
@@ -364,7 +366,8 @@ function answerText(row: Route): Middleware {
       const text = textOf(body);
       const fitting = body instanceof OffsetPage ? body.fitting(text) : body;
       const status = answer.isAccepted ? 202 : row.status;
-      request.response = reply(event, status, { ...headers, ...tag }, fitting === body ? text : textOf(fitting));
+      const told = reply(event, status, { ...headers, ...tag }, fitting === body ? text : textOf(fitting));
+      request.response = handedOver(event, told, answerBytes);
     },
   };
 }

@@ -1,7 +1,9 @@
+import { gzipSync } from 'node:zlib';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import * as z from 'zod';
+import { Failure } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
-import { JSON_HEADERS } from './header.ts';
+import { headerOf, JSON_HEADERS } from './header.ts';
 import type { Route } from './route.ts';
 
 /** An answer with more than a body. Operations that need no more return the body itself. */
@@ -107,3 +109,33 @@ export function reply(
   }
   return { statusCode, headers: { ...described, 'Content-Length': String(Buffer.byteLength(body)) }, body: '' };
 }
+
+/** A text of fewer characters is small enough however it is written. */
+const SMALL = 500_000;
+
+/**
+ * Returns an answer as a gateway may be handed it: as JSON, in which each quote of a text takes two bytes and more, it has at
+ * most so many. One that is larger is packed for callers who take that. Throws a 400 where it is too large all the same.
+ */
+export function handedOver(
+  { headers }: Pick<APIGatewayProxyEvent, 'headers'>,
+  answer: APIGatewayProxyResult,
+  most: number | null,
+): APIGatewayProxyResult {
+  const fits = (one: APIGatewayProxyResult): boolean => most === null || Buffer.byteLength(JSON.stringify(one)) <= most;
+  if (answer.body.length <= SMALL || fits(answer)) return answer;
+  if (answer.isBase64Encoded !== true && GZIP.test(headerOf(headers, 'accept-encoding') ?? '')) {
+    const packed = {
+      ...answer,
+      headers: { ...answer.headers, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' },
+      body: gzipSync(answer.body).toString('base64'),
+      isBase64Encoded: true,
+    };
+    if (fits(packed)) return packed;
+  }
+  throw new Failure('validation', {
+    detail: 'The answer is too large to be sent. Ask for less, or take it packed: send `Accept-Encoding: gzip`.',
+  });
+}
+
+const GZIP = /(?:^|[,\s])(?:gzip|\*)(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;

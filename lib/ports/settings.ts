@@ -49,6 +49,8 @@ export interface Settings {
   readonly importBytes: number | null;
   /** The path of the Chromium that makes pictures of pages; null: none are made. */
   readonly chromium: string | null;
+  /** An answer has at most so many bytes as it is handed to the gateway. Null: any number. */
+  readonly answerBytes: number | null;
   /** An answer that does not fit its row is a 500 (tests), not a line in the log. */
   readonly strictAnswers: boolean;
   /** Destination types that this deployment can deliver to. */
@@ -77,6 +79,7 @@ export const LOCAL_SETTINGS: Settings = {
   eventsPerDay: null,
   importBytes: 10e9,
   chromium: null,
+  answerBytes: null,
   strictAnswers: false,
   destinations: ['Folder', 'HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],
 };
@@ -95,6 +98,8 @@ export const CLOUD_SETTINGS: Settings = {
   scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * 1024 * 1024 },
   // Athena reads it for half a dollar: about a hundred days of 10 million events each.
   queryBytes: { waited: 1e9, background: 4e9, athena: 100e9 },
+  // Lambda takes 6 MB of a function (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html); headers come to it.
+  answerBytes: 6_000_000,
   privateAddresses: false,
   folderRoots: undefined,
   destinations: ['HTTP', 'NoOp', 'Postgres', 'Redshift', 'S3'],

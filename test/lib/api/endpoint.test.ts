@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import * as z from 'zod';
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import type { Tenant } from '../../../lib/accounts/organizations/tenant.ts';
@@ -8,6 +9,7 @@ import { boolean, freeObject, integer, text } from '../../../lib/http/fields.ts'
 import { JSON_HEADERS } from '../../../lib/http/header.ts';
 import { type Route, route } from '../../../lib/http/route.ts';
 import { fail, Transient } from '../../../lib/ports/errors.ts';
+import { CLOUD_SETTINGS } from '../../../lib/ports/settings.ts';
 import { BadCursor, Busy, Refused, TooLarge } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
 import { proxyEvent, type Sent } from '../../support/proxy-event.ts';
@@ -278,6 +280,28 @@ describe('an answer', () => {
     );
     expect({ statusCode, body: JSON.parse(body) }).toEqual({ statusCode: 200, body: { id: ID, size: 'big' } });
     expect(context.lines.some((line) => line.level === 'ERROR')).toBe(true);
+  });
+
+  test('that Lambda would not take, for as JSON its quotes are longer, is packed, or a 400 for who takes nothing packed', async () => {
+    const { context, user, organization } = await world();
+    const large = { id: ID, size: 1, about: { text: '"'.repeat(1_700_000) } };
+    const ask = (answerBytes: number | null, headers: Record<string, string> = {}) =>
+      endpoint(retrieveWidget, () => large)({ ...context, settings: { ...context.settings, answerBytes } })(
+        proxyEvent(retrieveWidget, {
+          params: { organization_id: organization.id, id: ID },
+          credentials: { userId: user.uuid },
+          headers,
+        }),
+      );
+    const packed = await ask(CLOUD_SETTINGS.answerBytes, { 'Accept-Encoding': 'br, gzip;q=0.9' });
+    expect(packed).toMatchObject({ statusCode: 200, isBase64Encoded: true, headers: { 'Content-Encoding': 'gzip' } });
+    expect(JSON.parse(gunzipSync(Buffer.from(packed.body, 'base64')).toString())).toEqual(large);
+    for (const headers of [{}, { 'Accept-Encoding': 'gzip;q=0' }]) {
+      const { statusCode, body } = await ask(CLOUD_SETTINGS.answerBytes, headers);
+      expect([statusCode, JSON.parse(body)]).toMatchObject([400, { type: 'validation_error', attr: null }]);
+    }
+    const { statusCode, body } = await ask(null);
+    expect([statusCode, JSON.parse(body)]).toEqual([200, large]);
   });
 
   test('of a row without a response is empty', async () => {
