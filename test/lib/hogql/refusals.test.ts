@@ -38,6 +38,7 @@ const QUERIES: readonly (readonly [query: string, text: string])[] = [
   ['SELECT row_number() OVER (PARTITION BY event) AS a FROM events', 'Window functions are not supported'],
   ['SELECT event FROM events WHERE {filters}', 'Placeholders are not supported'],
   ['SELECT event, distinct_id AS EVENT FROM events', 'Duplicate column name: EVENT'],
+  ['SELECT arrayElement(event, 1) AS a FROM events', 'arrayElement() takes a list of texts, not text'],
   ['SELECT lower(a) AS a FROM events', 'Alias a stands for itself'],
 ];
 
