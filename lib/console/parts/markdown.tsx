@@ -2,8 +2,8 @@ import { Typography } from '@mantine/core';
 import MarkdownIt from 'markdown-it';
 import { useMemo } from 'react';
 
-/** Markup in the text is shown as text, links to scripts are no links, images are not loaded, and what is nested deep is text. */
-const markdown = new MarkdownIt({ html: false, maxNesting: 20 }).disable('image');
+/** Markup in the text is shown as text, links to scripts are no links, and images are not loaded. */
+const markdown = new MarkdownIt({ html: false }).disable('image');
 
 markdown.renderer.rules['link_open'] = (tokens, at, options, _, renderer) => {
   tokens[at]?.attrSet('rel', 'nofollow noopener noreferrer');

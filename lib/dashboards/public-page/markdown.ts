@@ -8,10 +8,9 @@ const LINK_RELATION = 'nofollow noopener noreferrer ugc';
 /**
  * Markdown as markup that is safe to show to anybody: markup in the text is shown as text, links to scripts are no
  * links, and an image is its alternative text, so that nothing is loaded. A heading stands one level lower, below the
- * page's; cells of tables have no styles of their own, which the page's policy would refuse. What is nested deeper than
- * CommonMark's own settings allow is text: brackets in brackets take time.
+ * page's; cells of tables have no styles of their own, which the page's policy would refuse.
  */
-const markdown = new MarkdownIt({ html: false, maxNesting: 20 });
+const markdown = new MarkdownIt({ html: false });
 
 markdown.core.ruler.push('fit-into-page', ({ tokens }) => {
   for (const token of tokens) {

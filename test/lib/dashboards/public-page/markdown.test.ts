@@ -25,6 +25,11 @@ test.each([
   expect(markdownMarkup(text)).toBe(markup);
 });
 
+test('a list of many levels is shown to its last one', () => {
+  const levels = Array.from({ length: 20 }, (_, level) => `${'  '.repeat(level)}* level ${level + 1}`);
+  expect(markdownMarkup(levels.join('\n'))).toContain('level 20');
+});
+
 /** Elements that markdown makes, each with no more than these attributes. */
 const TAG =
   /^<\/?(p|h[2-6]|em|strong|s|code|pre|blockquote|ul|ol|li|hr|br|table|thead|tbody|tr|th|td|a)( (href|title|rel|class|start)="[^"<>]*")*>$/;
