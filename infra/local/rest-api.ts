@@ -29,6 +29,8 @@ export interface GatewayLimits {
   readonly timeoutMs: number;
   /** Largest body: 10 MB. */
   readonly payloadBytes: number;
+  /** Largest body of a request that needs no key: 1 MB, as much as a function reads of one. */
+  readonly publicPayloadBytes: number;
   /** Request line and headers together: 10,240 bytes. */
   readonly headerBytes: number;
   /** Longest ARN of a method, which holds the path: 1,600 bytes. */
@@ -42,16 +44,15 @@ export interface GatewayLimits {
 }
 
 const MEGABYTE = 1024 * 1024;
-/** As much as a function takes of a body that it reads. */
-const PUBLIC_BODY_BYTES = MEGABYTE;
 
 const LIMITS: GatewayLimits = {
   timeoutMs: 29 * SECOND_MS,
   payloadBytes: 10 * MEGABYTE,
+  publicPayloadBytes: MEGABYTE,
   headerBytes: 10_240,
   arnBytes: 1_600,
   bodies: { each: 60 * MEGABYTE, all: 120 * MEGABYTE, spare: 40 * MEGABYTE },
-  publicBodies: { each: 2 * PUBLIC_BODY_BYTES, all: 20 * PUBLIC_BODY_BYTES, spare: 0 },
+  publicBodies: { each: 2 * MEGABYTE, all: 20 * MEGABYTE, spare: 0 },
   idleMs: 2 * MINUTE_MS,
 };
 
@@ -202,7 +203,7 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     callerLeft: AbortController,
   ): Promise<Responded> {
     if (hasBody(request)) {
-      const most = isPublic ? Math.min(PUBLIC_BODY_BYTES, limits.payloadBytes) : limits.payloadBytes;
+      const most = isPublic ? limits.publicPayloadBytes : limits.payloadBytes;
       const body = await readBody(request, most, held.take);
       if (body === undefined) return held.isFull() ? NO_ROOM : gatewayAnswer('REQUEST_TOO_LARGE');
       if (body.length > 0) {

@@ -28,6 +28,9 @@ import { runQuery } from './queries.ts';
 /** So little is too much for a function that what SDKs send on the journey is: of that, Athena answers who asks later. */
 const QUERY_BYTES = { waited: 1e9, background: 300_000, athena: 1e9 };
 
+/** Of a stage SDKs' paths are among those that need no key, and API Gateway takes 10 MB there, too. */
+const PUBLIC_LIMITS = { publicPayloadBytes: 10_485_760, publicBodies: { each: 1e9, all: 1e9, spare: 0 } };
+
 /** The access key of an operator, who may do everything: deploy, import and look after the stage. */
 const OPERATOR = 'AKIAOPERATOR';
 
@@ -165,7 +168,7 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
       clock: clock.now,
       log,
       rateLimit: null,
-      limits: { timeoutMs },
+      limits: { timeoutMs, ...PUBLIC_LIMITS },
     });
     endings.push(() => gateway.close());
 

@@ -48,6 +48,7 @@ test('every setting is set by a variable, but for those that are nobody’s to s
   expect(settings.publicUrl).toBe('https://analytics.example.com/ws');
   const unchanged = Object.entries(settings).filter(([name, value]) => value === Reflect.get(LOCAL_SETTINGS, name));
   expect(unchanged.map(([name]) => name).toSorted()).toEqual([
+    'answerBytes',
     'cancelSeconds',
     'organizationIntervals',
     'queryBytes',
