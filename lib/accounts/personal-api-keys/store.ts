@@ -301,10 +301,10 @@ export async function rollKey(
   { table, random, clock }: Pick<Context, 'table' | 'random' | 'clock'>,
   { user, maker, item }: UserKeys,
   activity: KeyActivity,
-  ifMatch?: readonly number[],
+  ifMatch?: IfMatch,
 ): Promise<{ item: PersonalApiKeyItem; value: string }> {
   refuseStronger(maker, item);
-  if (ifMatch !== undefined && !ifMatch.includes(item.ver)) fail('precondition_failed');
+  checkVersion(item, ifMatch);
   const { value, ...stored } = newValue(random);
   const { pk, sk, id, ver } = item;
   const rolled = { ...item, ...stored, last_used_at: null, last_rolled_at: clock(), ver: ver + 1 };

@@ -36,7 +36,7 @@ export async function folderInbox(folder: string): Promise<Inbox> {
   await mkdir(folder, { recursive: true });
   await syncPath(folder);
   // Those that were set aside keep their numbers, too: another one of such a name would take their place.
-  const aside = await readdir(join(folder, DAMAGED)).catch(() => []);
+  const aside = (await orAbsent(readdir(join(folder, DAMAGED)))) ?? [];
   const names = [...(await readdir(folder)), ...aside].filter((name) => SEGMENT.test(name));
   return new FolderInbox(folder, Number.parseInt(names.toSorted(compareText).at(-1) ?? '0', 10));
 }

@@ -1,3 +1,4 @@
+import { checkVersion, type IfMatch } from '../../../http/etag.ts';
 import type { MembershipLevel } from '../../../http/levels.ts';
 import type { Context } from '../../../ports/context.ts';
 import { fail } from '../../../ports/errors.ts';
@@ -48,10 +49,10 @@ export async function changeLevel(
   { target, user }: MemberWithUser,
   activityOps: ActivityOps,
   level: MembershipLevel = target.level,
-  ifMatch: readonly number[] = [target.ver],
+  ifMatch?: IfMatch,
 ): Promise<MembershipItem> {
   refuseChange(actor, target, level);
-  if (!ifMatch.includes(target.ver)) fail('precondition_failed');
+  checkVersion(target, ifMatch);
   const set = { level, updated_at: clock() };
   const key = keys.membership(target.user_uuid, organization.id);
   await table.write([
@@ -79,10 +80,10 @@ export async function removeMember(
   { organization, membership: actor }: Tenant,
   { target, user, mentionOps }: MemberRemoval,
   activityOps: ActivityOps,
-  ifMatch: readonly number[] = [target.ver],
+  ifMatch?: IfMatch,
 ): Promise<void> {
   refuseRemoval(actor, target);
-  if (!ifMatch.includes(target.ver)) fail('precondition_failed');
+  checkVersion(target, ifMatch);
   const isLeaving = actor.user_uuid === target.user_uuid;
   const members = isLeaving ? await listAll(table, ranges.membersOf(organization.id)) : [];
   const witness = witnessOf(actor, target, members);
