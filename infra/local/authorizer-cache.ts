@@ -1,4 +1,5 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
+import { wasLately } from '../../lib/ports/lately.ts';
 import { MINUTE_MS } from '../../lib/ports/units.ts';
 
 /** How long an answer is kept, in both runtimes: 60 s. */
@@ -24,8 +25,7 @@ export function authorizerCache(
   const kept = new Map<string, { at: number; answer: Authorized }>();
   return (identity, event) => {
     const known = kept.get(identity);
-    // One of a later time was kept before the clock was set back.
-    if (known !== undefined && known.at <= clock() && clock() < known.at + AUTHORIZER_TTL_MS) return known.answer;
+    if (known !== undefined && wasLately(known.at, clock(), AUTHORIZER_TTL_MS)) return known.answer;
     return authorizer(event()).then((result) => {
       const answer = { permits: permission(result.policyDocument), context: textContext(result) };
       kept.delete(identity);

@@ -4,6 +4,7 @@
  */
 import { dayOf } from '../lake/catalog.ts';
 import type { Context } from '../ports/context.ts';
+import { wasLately } from '../ports/lately.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Op, Refused } from '../ports/table/table.ts';
 import { DAY_MS, SECOND_MS } from '../ports/units.ts';
@@ -142,8 +143,7 @@ export class CaptureCounts {
   async tellNowAndThen(): Promise<void> {
     const { clock, log } = this.#context;
     const now = clock();
-    // One of a later time was told before the clock was set back.
-    if (this.#toldAt <= now && now < this.#toldAt + TOLD_MS) return;
+    if (wasLately(this.#toldAt, now, TOLD_MS)) return;
     this.#toldAt = now;
     await this.tell().catch((error: unknown) => log.warning('counts were not told', { error }));
   }

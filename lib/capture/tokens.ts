@@ -1,5 +1,6 @@
 /** Which project a token names. */
 import type { Context } from '../ports/context.ts';
+import { wasLately } from '../ports/lately.ts';
 import { keys } from '../ports/table/keys.ts';
 
 export interface ProjectTokens {
@@ -26,8 +27,7 @@ export function projectTokens(
       if (believedMs === 0) return look(token);
       const found = kept.get(token);
       const now = clock();
-      // One of a later time was kept before the clock was set back.
-      if (found !== undefined && found.at <= now && now < found.at + believedMs) return found.project;
+      if (found !== undefined && wasLately(found.at, now, believedMs)) return found.project;
       if (kept.size >= MAX_KEPT) kept.clear();
       const project = look(token);
       kept.set(token, { at: now, project });
