@@ -7,8 +7,6 @@ import { live } from './polling.ts';
 export type Alert = Schemas['Alert'];
 export type AlertChange = Schemas['AlertsUpdateRequest'];
 
-/** They look by themselves, at once when they are made. */
-
 /** Returns a page of alerts, of one insight or of all. */
 export function useAlerts(project: string, insight: number | undefined, page: number, search: string) {
   const query = {

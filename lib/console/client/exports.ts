@@ -17,8 +17,6 @@ const HOUR_MS = 3_600_000;
 export const isOpen = ({ status }: { readonly status: Run['status'] }): boolean =>
   status === 'Starting' || status === 'Running';
 
-/** Asks again soon while something runs, else slowly: a schedule starts runs by itself. */
-
 export function useExports(project: string, page: number, search: string) {
   const query = {
     ...rowsOfPage(page),

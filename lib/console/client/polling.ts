@@ -34,5 +34,5 @@ export const polled =
     return Math.min(longest, FIRST_MS * GROWTH ** (answers - last.answers));
   };
 
-/** Of a query that always may have something new. */
+/** Of a query that always may have something new: exports, alerts and subscriptions go on by themselves. */
 export const live = polled<unknown>(() => true);

@@ -17,8 +17,6 @@ export interface Subject {
   readonly insight?: number;
 }
 
-/** They are sent by themselves. */
-
 /** Returns a page of subscriptions, of a dashboard, an insight, or all. */
 export function useSubscriptions(project: string, subject: Subject, page: number, search: string) {
   const query = {
