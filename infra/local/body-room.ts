@@ -1,4 +1,4 @@
-const MEGABYTE = 1024 * 1024;
+import { MIB } from '../../lib/ports/units.ts';
 
 /** Bytes of bodies that are held in memory at a time. */
 export interface BodyLimits {
@@ -10,7 +10,7 @@ export interface BodyLimits {
   readonly spare: number;
 }
 
-const LITTLE_BYTES = MEGABYTE;
+const LITTLE_BYTES = MIB;
 
 /** The body of one request. */
 export interface HeldBody {

@@ -13,7 +13,7 @@ import { loggedPath } from '../../lib/http/route.ts';
 import { traceOf } from '../../lib/http/trace.ts';
 import { Failure, type FailureKind, messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
-import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
+import { MIB, MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
 import { type BodyLimits, bodyRoom, type HeldBody } from './body-room.ts';
 import { addressAt } from './environment.ts';
@@ -43,16 +43,14 @@ export interface GatewayLimits {
   readonly idleMs: number;
 }
 
-const MEGABYTE = 1024 * 1024;
-
 const LIMITS: GatewayLimits = {
   timeoutMs: 29 * SECOND_MS,
-  payloadBytes: 10 * MEGABYTE,
-  publicPayloadBytes: MEGABYTE,
+  payloadBytes: 10 * MIB,
+  publicPayloadBytes: MIB,
   headerBytes: 10_240,
   arnBytes: 1_600,
-  bodies: { each: 60 * MEGABYTE, all: 120 * MEGABYTE, spare: 40 * MEGABYTE },
-  publicBodies: { each: 2 * MEGABYTE, all: 20 * MEGABYTE, spare: 0 },
+  bodies: { each: 60 * MIB, all: 120 * MIB, spare: 40 * MIB },
+  publicBodies: { each: 2 * MIB, all: 20 * MIB, spare: 0 },
   idleMs: 2 * MINUTE_MS,
 };
 

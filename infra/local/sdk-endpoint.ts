@@ -9,6 +9,7 @@ import {
   tooManyAnswer,
 } from '../../lib/capture/answers.ts';
 import { networkOf } from '../../lib/http/network.ts';
+import { MIB } from '../../lib/ports/units.ts';
 import { type BodyLimits, bodyRoom } from './body-room.ts';
 import { drain, readBody } from './request-body.ts';
 import { addressOf } from './sender-address.ts';
@@ -32,10 +33,8 @@ export interface SdkLimits {
   readonly bodies: BodyLimits;
 }
 
-const MEGABYTE = 1024 * 1024;
-
 /** As large as PostHog takes them. */
-const MAX_BODY_BYTES = 20 * MEGABYTE;
+const MAX_BODY_BYTES = 20 * MIB;
 
 /**
  * An address may send a tenth of what the gateway lets through of all. A project may send half of the 20,000 events a

@@ -2,9 +2,9 @@
  * The JSON value that a request of an SDK holds, however it is wrapped. What a layer is, its first bytes say: names of
  * encodings in headers, forms and queries are wrong, or missing, too often to decide anything.
  */
-import { gunzipSync } from 'node:zlib';
 
-const MEGABYTE = 1024 * 1024;
+import { gunzipSync } from 'node:zlib';
+import { MIB } from '../ports/units.ts';
 
 export interface DecodeLimits {
   /** Bytes of a request without its wrapping. */
@@ -14,7 +14,7 @@ export interface DecodeLimits {
 }
 
 /** Five times what the largest request has as it is sent. SDKs send up to 13 MB, our own HTTP destination up to 50. */
-export const DECODE_LIMITS: DecodeLimits = { bytes: 100 * MEGABYTE, values: 2_500_000 };
+export const DECODE_LIMITS: DecodeLimits = { bytes: 100 * MIB, values: 2_500_000 };
 
 /** Why nothing of a request can be read. */
 export class Undecodable extends Error {
@@ -97,7 +97,7 @@ function base64(bytes: Buffer): Buffer {
 }
 
 /** As it is sent; what it holds may be any multiple of it. Nobody sends it any more, and pages never sent so much. */
-const LARGEST_LZ64 = 4 * MEGABYTE;
+const LARGEST_LZ64 = 4 * MIB;
 
 /**
  * What lz-string's `compressToBase64` has packed. That package has no bound: a few kilobytes of it can be gigabytes.

@@ -2,7 +2,7 @@
 import type { Inbox, Segment } from '../ports/inbox/inbox.ts';
 import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics/metrics.ts';
-import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
+import { MIB, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { WorkerLost } from '../workers/pool.ts';
 import type { CaptureCounts } from './counts.ts';
 import type { LandingReport, LandingSegment } from './land.ts';
@@ -11,7 +11,7 @@ import type { LandingReport, LandingSegment } from './land.ts';
  * So many bytes of requests land in one pass, unless a single segment has more: 18,000 events of 1 kB as SDKs pack them. To
  * land 15,000 takes 320 MB, 30,000 take 420, and 60,000 600; the time of an event is the same.
  */
-const PASS_BYTES = 5 * 1024 * 1024;
+const PASS_BYTES = 5 * MIB;
 
 interface LanderOptions {
   readonly inbox: Inbox;

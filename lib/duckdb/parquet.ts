@@ -1,5 +1,6 @@
 /** The row groups of Parquet files: how large they are made, and what their metadata tells. */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { MIB } from '../ports/units.ts';
 import { literal, pathList } from './database.ts';
 
 /** How the pages of a file are packed; null: not at all. */
@@ -19,7 +20,7 @@ export interface RowGroup {
 }
 
 /** A row group is built in memory, by each thread one, so of long rows it has about so many bytes. */
-const ROW_GROUP_BYTES = 16 * 1024 * 1024;
+const ROW_GROUP_BYTES = 16 * MIB;
 
 /** How many rows a row group has when its rows have so many bytes, and never more than `most`. */
 export const rowsPerGroup = (rowBytes: number, most: number): number =>

@@ -2,10 +2,11 @@ import { parse } from 'node:querystring';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod';
 import { Failure, fail } from '../ports/errors.ts';
+import { MIB } from '../ports/units.ts';
 import { headerOf } from './header.ts';
 import { BadJson, parseJson } from './json.ts';
 
-const MAX_BYTES = 1024 * 1024;
+const MAX_BYTES = MIB;
 
 /** Returns the bytes of the body as it was sent. */
 export function bytesOf({ body, isBase64Encoded }: Pick<APIGatewayProxyEvent, 'body' | 'isBase64Encoded'>): Buffer {

@@ -7,6 +7,7 @@ import { IMPORT_FORMATS, type ImportFormat, PAGE_VIEWS, type PageViews } from '.
 import type { TableMapping } from '../lake/sources/table-rows.ts';
 import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
 import type { Item } from '../ports/table/table.ts';
+import { MIB } from '../ports/units.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
@@ -75,8 +76,6 @@ export interface ImportItem extends Item {
   readonly started_at: number | null;
   readonly finished_at: number | null;
 }
-
-const MIB = 1024 * 1024;
 
 /** The least and the most bytes of a part of a file; the last one may have fewer. */
 export const PART_BYTES = { min: MIB, max: 8 * MIB } as const;

@@ -3,8 +3,7 @@ import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { fail } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
-
-const MIB = 1024 * 1024;
+import { MIB } from '../ports/units.ts';
 
 /** The folder of a project's imports. */
 export const importsOf = (projectId: number): string => `team_id=${projectId}/`;

@@ -8,7 +8,7 @@ import { messageOf } from '../ports/errors.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Table } from '../ports/table/table.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../ports/units.ts';
+import { DAY_MS, HOUR_MS, MIB, MINUTE_MS } from '../ports/units.ts';
 import { allFiles, dayOf, type LakeFile, publishedAt } from './catalog.ts';
 import { writeDayFiles } from './day-files.ts';
 import { intactCopies, intactFiles } from './intact.ts';
@@ -17,13 +17,12 @@ import type { Writing } from './lease.ts';
 import { MAX_REPLACED, removeRetired, replaceFiles } from './replace.ts';
 import { MODELS, type Model } from './schema.ts';
 
-const MB = 1024 * 1024;
 /** A file of fewer bytes is small. */
-const SMALL = 32 * MB;
+const SMALL = 32 * MIB;
 /** Together they have so many bytes at most. */
-const JOINED = 128 * MB;
+const JOINED = 128 * MIB;
 /** While a day goes on, files that are alike small are joined: each byte is written anew at most so many times, and once after. */
-const SIZES = [MB, SMALL];
+const SIZES = [MIB, SMALL];
 /** So many of a size are worth it. */
 const MANY = 16;
 /** So long after a day's end its files are joined whatever their number: those of a late landing too. */

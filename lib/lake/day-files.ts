@@ -6,7 +6,7 @@ import { literal, parquet } from '../duckdb/database.ts';
 import { rowsPerGroup } from '../duckdb/parquet.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
-import { DAY_MS } from '../ports/units.ts';
+import { DAY_MS, MIB } from '../ports/units.ts';
 import { dayOf, type LakeFile } from './catalog.ts';
 import { shortProperties, withHotColumns } from './hot-columns.ts';
 import { digestOf, type Written } from './intact.ts';
@@ -49,7 +49,7 @@ export const fileForm = (rowBytes: number, compression: 'zstd' | 'lz4' = 'zstd')
  * Rows are sorted in memory, and what sorts them hands on some 120,000 at a time, so what has more bytes of text than
  * these is sorted in pieces.
  */
-const SORTED_BYTES = 48 * 1024 * 1024;
+const SORTED_BYTES = 48 * MIB;
 /** So many rows tell where pieces begin. */
 const SAMPLE = 2_000;
 

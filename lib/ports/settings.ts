@@ -1,3 +1,5 @@
+import { MIB } from './units.ts';
+
 /** The choices that differ between deployments. Times are in the unit that the name says. */
 export interface Settings {
   /** An interval is due this long after its end; saves writers a rewrite, decides nothing. */
@@ -95,7 +97,7 @@ export const CLOUD_SETTINGS: Settings = {
   // PostHog's. https://posthog.com/docs/api#rate-limiting
   requestsPerKey: 480,
   // Athena: $5 per TB, and at least 10 MB a query (aws.amazon.com/athena/pricing, us-east-1).
-  scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * 1024 * 1024 },
+  scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * MIB },
   // Athena reads it for half a dollar: about a hundred days of 10 million events each.
   queryBytes: { waited: 1e9, background: 4e9, athena: 100e9 },
   // Lambda takes 6 MB of a function (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html); headers come to it.

@@ -3,18 +3,18 @@
  * that takes longer than its rows do. What was read ahead is held in memory until its interval asks for it.
  */
 import type { Interval } from '../lake/intervals.ts';
-import { MINUTE_MS } from '../ports/units.ts';
+import { MIB, MINUTE_MS } from '../ports/units.ts';
 import { areTogether, type BatchWarehouse } from './duckdb.ts';
 import { packingOf } from './packing.ts';
 import { wholeLines } from './parts.ts';
 import type { FrozenPlan, LineForm, Warehouse } from './warehouse.ts';
 
 /** About so many bytes are read at once. Where that is one interval, it and all others of its batch are streamed. */
-const READ_BYTES = 16 * 1024 * 1024;
+const READ_BYTES = 16 * MIB;
 /** How many bytes a row is taken to have before any was read, as a line and packed. */
 const ROW_BYTES = { line: 500, packed: 100 };
 /** The most that all batches hold; beyond it the one that was longest not asked loses what it holds. */
-const MAX_HELD_BYTES = 64 * 1024 * 1024;
+const MAX_HELD_BYTES = 64 * MIB;
 /** A batch that is not asked for so long is forgotten. */
 const FORGOTTEN_AFTER_MS = MINUTE_MS;
 

@@ -5,6 +5,7 @@
  * into stretches that are small enough to sort in memory.
  */
 import type { RowGroup } from '../duckdb/parquet.ts';
+import { MIB } from '../ports/units.ts';
 
 /** Rows with arrival in [from, to), microseconds. `sorted`: they must be; else the files lie in order, one after another. */
 export interface Stretch {
@@ -18,7 +19,7 @@ export interface Stretch {
 
 /** What is sorted at once: 200,000 rows of 400 bytes are 80 MB, four times that while they are sorted. */
 const SORTED_ROWS = 200_000;
-const SORTED_BYTES = 64 * 1024 * 1024;
+const SORTED_BYTES = 64 * MIB;
 
 /** Stretches in order and without overlap that hold every row of [from, to). */
 export function stretches(groups: readonly RowGroup[], from: bigint, to: bigint): Stretch[] {
@@ -50,8 +51,8 @@ export function stretches(groups: readonly RowGroup[], from: bigint, to: bigint)
  * fifth more time.
  */
 const VECTOR_ROWS = 2_048;
-const LONG_BYTES = 8 * 1024 * 1024;
-const READ_BYTES = 4 * 1024 * 1024;
+const LONG_BYTES = 8 * MIB;
+const READ_BYTES = 4 * MIB;
 
 const isLong = ({ rows, bytes }: RowGroup): boolean => (bytes / rows) * Math.min(rows, VECTOR_ROWS) > LONG_BYTES;
 

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
 import { Permanent, Transient } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
-import { SECOND_MS } from '../ports/units.ts';
+import { MIB, SECOND_MS } from '../ports/units.ts';
 import { receivedError } from './errors.ts';
 import { type Frame, framesOf, jsonBody, writeFrame } from './frames.ts';
 import { limitedTo, residentBytes } from './memory.ts';
@@ -101,7 +101,6 @@ const IDLE_MS = 30 * SECOND_MS;
 const NICENESS = 5;
 /** A worker that has more than this share of its memory after a task is replaced, if nothing else is said. */
 const KEPT_BELOW = 0.6;
-const MB = 1024 * 1024;
 /** What is kept of the last words of a worker, in characters. */
 const MAX_LAST_WORDS = 1_000;
 
@@ -212,7 +211,7 @@ class Pool implements WorkerPool {
 
   #start(): WorkerProcess {
     const { program, options, memory, folder = tmpdir(), compiled, niceness = NICENESS, log } = this.#options;
-    const limit = memory.each * MB;
+    const limit = memory.each * MIB;
     const worker = new WorkerProcess({ program, options, folder, compiled, niceness, limit });
     this.#all.add(worker);
     void worker.ended.then(({ lastWords, reason }) => {
@@ -246,7 +245,7 @@ class Pool implements WorkerPool {
   /** Whether a worker was seen with more than it may have after a task. */
   #isTooLarge({ memory }: WorkerProcess): boolean {
     const { each, kept = each * KEPT_BELOW } = this.#options.memory;
-    return memory > kept * MB;
+    return memory > kept * MIB;
   }
 
   /** Looks at what a worker has now, which may be less than when it was looked at last. */
@@ -278,10 +277,10 @@ class Pool implements WorkerPool {
     for (const worker of this.#busy) {
       worker.memory = sizes.get(worker.pid ?? 0) ?? 0;
       sum += worker.memory;
-      if (worker.memory > each * MB) void worker.kill('memory');
+      if (worker.memory > each * MIB) void worker.kill('memory');
       if (largest === undefined || worker.memory > largest.memory) largest = worker;
     }
-    if (sum > all * MB && largest !== undefined) void largest.kill('crowded');
+    if (sum > all * MIB && largest !== undefined) void largest.kill('crowded');
   }
 
   /** Returns what a task fails with whose process has ended. */

@@ -4,6 +4,7 @@ import { flushCompileCache } from 'node:module';
 import { Socket } from 'node:net';
 import { getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { MIB } from '../ports/units.ts';
 import { collectBuffers } from './buffers.ts';
 import { sentError } from './errors.ts';
 import { type Frame, framesOf, jsonBody, writeFrame } from './frames.ts';
@@ -40,7 +41,7 @@ const MOST_AHEAD = 4;
  * A task may leave so much in buffers that nobody needs. What the next one fills meanwhile is memory that the system does
  * not get back, and a worker that has much of it is replaced.
  */
-const MOST_LEFT_BYTES = 32 * 1024 * 1024;
+const MOST_LEFT_BYTES = 32 * MIB;
 
 /**
  * With all threads. Linux knows a niceness of each, where others know one of a process, and a new thread has that of the

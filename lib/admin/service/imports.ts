@@ -6,6 +6,7 @@ import type * as z from 'zod';
 import { type Import, OPEN_STATES, type ReadingInput, type Upload } from '../../imports/model.ts';
 import { localFile } from '../../lake/import/import.ts';
 import { definedOf } from '../../ports/defined.ts';
+import { MIB } from '../../ports/units.ts';
 import type { Outcome } from '../commands.ts';
 import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
 import { counted } from '../import-report.ts';
@@ -18,7 +19,7 @@ type LocalFile = Awaited<ReturnType<typeof localFile>>;
 const IMPORTS = ['imports', 'Imports of files by a running service'] as const;
 
 /** A file is sent in parts of so many bytes. */
-const PART_BYTES = 4 * 1024 * 1024;
+const PART_BYTES = 4 * MIB;
 
 const importPath = ({ of, words }: Addressed): string => of(`/imports/${encodeURIComponent(words[0] ?? '')}`);
 

@@ -2,10 +2,10 @@
 import { createHmac, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Context } from '../../ports/context.ts';
-import { HOUR_MS, SECOND_MS } from '../../ports/units.ts';
+import { HOUR_MS, MIB, SECOND_MS } from '../../ports/units.ts';
 
 /** What OWASP asks of scrypt: 32 MB of memory for each try. */
-const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 } as const;
+const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * MIB } as const;
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 

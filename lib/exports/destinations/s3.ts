@@ -4,7 +4,7 @@ import type { CompletedPart, ListMultipartUploadsCommandOutput, S3, ServerSideEn
 import * as z from 'zod';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
-import { HOUR_MS } from '../../ports/units.ts';
+import { HOUR_MS, MIB } from '../../ports/units.ts';
 import type { Delivery, Destination, Prepared, Receipt } from './destination.ts';
 import { bucketLabel, CLEANING_TIMEOUT_MS, connect, explain, nameOf, statusOf } from './files/bucket.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
@@ -59,7 +59,7 @@ interface WaitingObject {
 }
 
 /** S3 takes parts of 5 MiB and more; its small servers want all parts but the last to be of one size. */
-const PART_BYTES = 8 * 1024 * 1024;
+const PART_BYTES = 8 * MIB;
 
 /** S3's limit: with parts of 8 MiB an object of 78 GiB. */
 const MAX_PARTS = 10_000;

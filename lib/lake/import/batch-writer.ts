@@ -1,7 +1,7 @@
 /** From rows to batches: one is filled, on disk, while the one before is published. */
 import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MINUTE_MS } from '../../ports/units.ts';
+import { MIB, MINUTE_MS } from '../../ports/units.ts';
 import { type Arrived, historyEnd } from '../arrival.ts';
 import type { LakeFile, PublishedFile } from '../catalog.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
@@ -15,7 +15,7 @@ import { type KnownHour, LONGEST_ROW, type Overlapping, type StagedRow, type Sta
 import type { UuidLists } from './uuid-lists.ts';
 
 /** A batch: this many rows, or bytes while it is staged, or milliseconds of reading, or what its rows weigh. */
-const BATCH = { rows: 1_000_000, bytes: 512 * 1024 * 1024, timeMs: MINUTE_MS, weight: 256e9 };
+const BATCH = { rows: 1_000_000, bytes: 512 * MIB, timeMs: MINUTE_MS, weight: 256e9 };
 
 /**
  * What sorts rows holds some thousands of neighbours at a time, so the longer they are, the fewer bytes a batch may
@@ -24,7 +24,7 @@ const BATCH = { rows: 1_000_000, bytes: 512 * 1024 * 1024, timeMs: MINUTE_MS, we
  */
 const weightOf = (length: number): number => length * Math.min(length, 16_000);
 /** Staged rows go to the disk in writes of this many characters. */
-const WRITE = 1024 * 1024;
+const WRITE = MIB;
 const BYTES_OF_A_CHARACTER = 3;
 
 /** The files of one model. */

@@ -9,6 +9,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { literal, parquet } from '../../duckdb/database.ts';
 import type { DatabaseJob } from '../../duckdb/pool.ts';
 import type { FileStore } from '../../ports/files/files.ts';
+import { MIB } from '../../ports/units.ts';
 import { arrivalSql } from '../arrival.ts';
 import { writeDayFiles } from '../day-files.ts';
 import { DERIVED, derivePersons } from '../persons/derive.ts';
@@ -42,7 +43,7 @@ const STAGED = {
 };
 
 /** The longest row in bytes: a line of 1 MiB may grow, as JSON, by escapes, and what it sets of a person is in it twice. */
-export const LONGEST_ROW = 6 * 1024 * 1024;
+export const LONGEST_ROW = 6 * MIB;
 /** DuckDB wants room for four rows. */
 const READ_BUFFER = 4 * LONGEST_ROW;
 

@@ -7,13 +7,14 @@ import { open } from 'node:fs/promises';
 import type { Transform } from 'node:stream';
 import { constants, createGunzip, createZstdDecompress } from 'node:zlib';
 import { messageOf } from '../../ports/errors.ts';
+import { MIB } from '../../ports/units.ts';
 
 /** A line that holds more bytes than this is refused. */
-export const LONGEST_LINE = 1024 * 1024;
+export const LONGEST_LINE = MIB;
 const PIECE = 256 * 1024;
 const PACKED_PIECE = 16 * 1024;
 /** What was inflated and not handed on has about so many bytes at most, however well it was packed. */
-const READY = 8 * 1024 * 1024;
+const READY = 8 * MIB;
 
 export interface Line {
   /** From 1. */

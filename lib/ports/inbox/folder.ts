@@ -7,11 +7,12 @@ import { join } from 'node:path';
 import { orAbsent } from '../files/or-absent.ts';
 import { syncPath } from '../files/sync-path.ts';
 import { compareText } from '../table/semantics.ts';
+import { MIB } from '../units.ts';
 import { frameOf, requestsIn } from './frame.ts';
 import { type CapturedRequest, type Inbox, InboxClosed, type Segment } from './inbox.ts';
 
 /** A segment with so many bytes is ended, whether or not somebody asks for segments. */
-const SEGMENT_BYTES = 5 * 1024 * 1024;
+const SEGMENT_BYTES = 5 * MIB;
 
 const SEGMENT = /^\d{16}\.inbox$/;
 const DAMAGED = 'damaged';

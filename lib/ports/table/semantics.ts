@@ -2,13 +2,14 @@
  * The rules that every adapter of the table shares, as pure functions over items: which ops are well formed, when a
  * condition holds, what a change makes of an item, how large an item is, and what bounds a range has.
  */
+import { MIB } from '../units.ts';
 import type { Condition, Item, Key, Op, Range, Value } from './table.ts';
 import { MAX_TRANSACTION, TooLarge } from './table.ts';
 
 /** The largest item, in bytes: DynamoDB's 400 KB. */
 export const MAX_ITEM = 400 * 1024;
 /** The largest transaction, in bytes: DynamoDB's 4 MB. */
-const MAX_TRANSACTION_BYTES = 4 * 1024 * 1024;
+const MAX_TRANSACTION_BYTES = 4 * MIB;
 const MAX_PARTITION = 2048;
 const MAX_SORT = 1024;
 

@@ -2,6 +2,7 @@
 import { promisify } from 'node:util';
 import { gzip as gzipped } from 'node:zlib';
 import { Permanent } from '../../../ports/errors.ts';
+import { MIB } from '../../../ports/units.ts';
 import type { Delivery } from '../destination.ts';
 import { type BucketConfig, CLEANING_TIMEOUT_MS, connect, explain, statusOf } from '../files/bucket.ts';
 import { rowsIn, withPlainEscapes } from './copy-text.ts';
@@ -64,7 +65,7 @@ interface Copying extends Pick<Delivery, 'outbound' | 'signal' | 'say'> {
 }
 
 /** The bytes of a file before compression: some 5 MB after it, so that every slice of a cluster soon has one. */
-const FILE_BYTES = 32 * 1024 * 1024;
+const FILE_BYTES = 32 * MIB;
 
 const gzip = promisify(gzipped);
 

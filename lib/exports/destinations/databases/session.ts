@@ -5,7 +5,7 @@ import { connect as overTls } from 'node:tls';
 import type { ClientConfig } from 'pg';
 import { Permanent, Transient } from '../../../ports/errors.ts';
 import { connectionFailure, isPublicAddress } from '../../../ports/outbound/outbound.ts';
-import { SECOND_MS } from '../../../ports/units.ts';
+import { MIB, SECOND_MS } from '../../../ports/units.ts';
 import type { Delivery } from '../destination.ts';
 import { explained, serverOf, stateOf, type TableAddress } from './failure.ts';
 
@@ -191,7 +191,7 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
 const CLOSE_TIMEOUT_MS = 2 * SECOND_MS;
 
 /** The bytes that wait for the server at most, beside what its connection holds. */
-const COPY_BUFFER_BYTES = 1024 * 1024;
+const COPY_BUFFER_BYTES = MIB;
 
 /** Returns the client's settings: nothing is left to the environment's own of PostgreSQL. */
 const settings = (account: Account, socket: Socket): ClientConfig => ({

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import type { Transform } from 'node:stream';
 import type { ParquetCompression } from '../../../duckdb/parquet.ts';
 import { Transient } from '../../../ports/errors.ts';
+import { MIB } from '../../../ports/units.ts';
 import { type Packing, packer } from '../../../warehouse/packing.ts';
 import type { FormedFile } from '../../../warehouse/warehouse.ts';
 import type { Delivery } from '../destination.ts';
@@ -27,7 +28,7 @@ const MAX_PARQUET_BYTES = 4 * 1024 ** 3;
 /** Yields the interval's files. The same rows give the same files, byte for byte, however they come. */
 export function intervalFiles(config: FileConfig, { model, columns, rows, files }: Rows): AsyncIterable<IntervalFile> {
   const fields = columns(FILE_COLUMNS[model]);
-  const fileBytes = (config.max_file_size_mb ?? 0) * 1024 ** 2;
+  const fileBytes = (config.max_file_size_mb ?? 0) * MIB;
   if (config.file_format === 'Parquet') {
     const compression = (config.compression || null) as ParquetCompression;
     const form = {
@@ -57,7 +58,7 @@ async function* formed(files: AsyncIterable<FormedFile>, isNumbered: boolean): A
 }
 
 /** A file is read in pieces of so many bytes. */
-const PIECE_BYTES = 1024 * 1024;
+const PIECE_BYTES = MIB;
 
 /** Yields the bytes of a file that was formed. Throws `Transient` when it is gone: so is the worker that has formed it. */
 async function* bytesIn(path: string): AsyncGenerator<Buffer> {
