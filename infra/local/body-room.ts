@@ -20,8 +20,10 @@ export interface HeldBody {
   readonly giveBack: () => void;
 }
 
-/** Returns the memory for bodies of requests; it is asked with the name of whoever sends one. */
-export function bodyRoom({ each, all, spare }: BodyLimits): (owner: string) => HeldBody {
+/** The memory for bodies of requests; it is asked with the name of whoever sends one. */
+export type BodyRoom = (owner: string) => HeldBody;
+
+export function bodyRoom({ each, all, spare }: BodyLimits): BodyRoom {
   const owners = new Map<string, number>();
   let sum = 0;
   return (owner) => {

@@ -5,15 +5,9 @@ import { rowFor, templates } from '../../lib/api/routes.ts';
 import { GATEWAY_RESPONSES } from '../../lib/http/gateway-responses.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { functionsOf } from './functions.ts';
+import { pathMatcher } from './path-matcher.ts';
 import type { Probes } from './probes.ts';
-import {
-  type AnswerWatcher,
-  type Gateway,
-  type GatewayLimits,
-  type Method,
-  pathMatcher,
-  serveRestApi,
-} from './rest-api.ts';
+import { type AnswerWatcher, type Gateway, type GatewayLimits, type Method, serveRestApi } from './rest-api.ts';
 import type { SdkEndpoint } from './sdk-endpoint.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit } from './token-bucket.ts';
 

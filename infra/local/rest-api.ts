@@ -1,11 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { parse as parseQuery } from 'node:querystring';
-import type { APIGatewayProxyEvent, APIGatewayProxyResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
-import findMyWay from 'find-my-way';
+import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import { type GatewayResponse, type GatewayResponseType, gatewayResponse } from '../../lib/http/gateway-responses.ts';
 import { headerOf } from '../../lib/http/header.ts';
 import { networkOf } from '../../lib/http/network.ts';
@@ -15,9 +13,11 @@ import { Failure, type FailureKind, messageOf } from '../../lib/ports/errors.ts'
 import type { Log } from '../../lib/ports/log.ts';
 import { MIB, MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
-import { type BodyLimits, bodyRoom, type HeldBody } from './body-room.ts';
+import { type BodyLimits, type BodyRoom, bodyRoom, type HeldBody } from './body-room.ts';
 import { addressAt } from './environment.ts';
+import { LONGEST_ARN, type PathMatcher } from './path-matcher.ts';
 import type { Probes } from './probes.ts';
+import { type ApiStage, authorizerEvent, proxyEvent } from './proxy-event.ts';
 import { readBody } from './request-body.ts';
 import type { SdkEndpoint } from './sdk-endpoint.ts';
 import { addressOf } from './sender-address.ts';
@@ -48,17 +48,14 @@ const LIMITS: GatewayLimits = {
   payloadBytes: 10 * MIB,
   publicPayloadBytes: MIB,
   headerBytes: 10_240,
-  arnBytes: 1_600,
+  arnBytes: LONGEST_ARN,
   bodies: { each: 60 * MIB, all: 120 * MIB, spare: 40 * MIB },
   publicBodies: { each: 2 * MIB, all: 20 * MIB, spare: 0 },
   idleMs: 2 * MINUTE_MS,
 };
 
 /** What is served: as a stage of a REST API has it. */
-export interface RestApi {
-  /** `arn:aws:execute-api:region:account:id`. */
-  readonly arn: string;
-  readonly stage: string;
+export interface RestApi extends ApiStage {
   /** Paths begin with the stage's name, as at API Gateway's own addresses; at a custom domain they do not. */
   readonly prefixed: boolean;
   /** Bodies reach functions in base64 whatever they hold, as with the binary media type of all. */
@@ -129,138 +126,75 @@ export interface Gateway {
  * own answers, its limits. Paths match with and without a trailing slash.
  */
 export async function serveRestApi(api: RestApi, options: ServeOptions): Promise<Gateway> {
-  const { host, port, log, rateLimit, probes = {}, proxies = 0 } = options;
-  const limits = { ...LIMITS, ...options.limits };
-  const isLetThrough = rateLimit === null ? () => true : tokenBucket(rateLimit);
-  const authorized = authorizerCache(api.authorizer, options.clock);
-  const [room, publicRoom] = [bodyRoom(limits.bodies), bodyRoom(limits.publicBodies)];
-  const prefix = api.prefixed ? `/${api.stage}` : '';
-  const gatewayAnswer = (type: GatewayResponseType, about?: Readonly<Record<string, string>>): Responded => ({
-    result: answered(api.responses[type], about),
-    isLogged: false,
-  });
+  const gateway = new RestApiServer(api, options);
+  await gateway.listen();
+  return gateway;
+}
 
-  /** Returns the path of a request as it may be logged. */
-  function pathLogged(whole: string): string {
-    const found = api.match(whole.slice(prefix.length));
-    return typeof found === 'object' ? loggedPath(found.template, whole) : whole;
+class RestApiServer implements Gateway {
+  address = '';
+  readonly #api: RestApi;
+  readonly #options: ServeOptions;
+  readonly #limits: GatewayLimits;
+  readonly #prefix: string;
+  readonly #isLetThrough: (now: number) => boolean;
+  readonly #authorized: ReturnType<typeof authorizerCache>;
+  readonly #room: BodyRoom;
+  readonly #publicRoom: BodyRoom;
+  readonly #server: Server;
+  #isClosing = false;
+
+  constructor(api: RestApi, options: ServeOptions) {
+    this.#api = api;
+    this.#options = options;
+    this.#limits = { ...LIMITS, ...options.limits };
+    this.#prefix = api.prefixed ? `/${api.stage}` : '';
+    this.#isLetThrough = options.rateLimit === null ? () => true : tokenBucket(options.rateLimit);
+    this.#authorized = authorizerCache(api.authorizer, options.clock);
+    this.#room = bodyRoom(this.#limits.bodies);
+    this.#publicRoom = bodyRoom(this.#limits.publicBodies);
+    const listener = (request: IncomingMessage, response: ServerResponse): void => {
+      request.url = originForm(request.url);
+      void this.#serve(request, response);
+    };
+    this.#server = createServer({
+      maxHeaderSize: this.#limits.headerBytes,
+      requireHostHeader: false,
+      headersTimeout: 10 * SECOND_MS,
+      requestTimeout: MINUTE_MS,
+    })
+      .setTimeout(this.#limits.idleMs)
+      .on('request', listener)
+      .on('checkExpectation', listener)
+      .on('clientError', (error, socket) => refuseUnreadable(error, socket as Socket, options.log));
   }
 
-  async function respond(request: IncomingMessage, requestId: string, callerLeft: AbortController): Promise<Responded> {
-    if (!isLetThrough(performance.now())) return gatewayAnswer('THROTTLED');
-    const method = request.method ?? 'GET';
-    const target = request.url ?? '/';
-    const mark = target.indexOf('?');
-    const whole = mark === -1 ? target : target.slice(0, mark);
-    // Another stage, or none, is not there at all. The name of the stage alone is its root.
-    if (api.prefixed && !`${whole}/`.startsWith(`${prefix}/`)) return gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
-    const path = whole.slice(prefix.length) || '/';
-    const methodArn = `${api.arn}/${api.stage}/${method}${path}`;
-    if (methodArn.length > limits.arnBytes) return failure('uri_too_long');
-    const found = api.match(path);
-    if (found === 'malformed') return failure('parse_error', 'The path of the request is not valid percent-encoding.');
-    if (found === undefined) return gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
-
-    const { template, params } = found;
-    const query = target.slice(whole.length + 1);
-    const sourceIp = addressOf(request, proxies);
-    const parts = { requestId, method, path, prefix, template, params, query, sourceIp };
-    const event = proxyEvent(request, api, parts);
-    const called = api.methodOf(method, template);
-    if (!called.isPublic) {
-      const header = headerOf(event.headers, 'authorization');
-      if (header === undefined || header === '') return gatewayAnswer('UNAUTHORIZED');
-      try {
-        const { permits, context: about } = await authorized(`${method} ${template} ${header}`, () =>
-          authorizerEvent(event, methodArn),
-        );
-        if (!permits(methodArn)) return gatewayAnswer('ACCESS_DENIED', about);
-        event.requestContext.authorizer = about;
-      } catch (error) {
-        if (messageOf(error) === 'Unauthorized') return gatewayAnswer('UNAUTHORIZED');
-        log.error('the authorizer failed', { request_id: requestId, error });
-        return gatewayAnswer('AUTHORIZER_FAILURE');
-      }
-    }
-
-    const { authorizer: caller } = event.requestContext;
-    const held = called.isPublic ? publicRoom(networkOf(sourceIp)) : room(caller?.['principalId']);
-    try {
-      return await answerOf(called, request, event, held, callerLeft);
-    } finally {
-      held.giveBack();
-    }
+  async listen(): Promise<void> {
+    const { host, port } = this.#options;
+    await once(this.#server.listen(port, host), 'listening');
+    this.address = addressAt(host, (this.#server.address() as AddressInfo).port);
   }
 
-  /** Reads the body of a request into its event, and calls the function. */
-  async function answerOf(
-    { isPublic, call, function: name }: Method,
-    request: IncomingMessage,
-    event: APIGatewayProxyEvent,
-    held: HeldBody,
-    callerLeft: AbortController,
-  ): Promise<Responded> {
-    if (hasBody(request)) {
-      const most = isPublic ? limits.publicPayloadBytes : limits.payloadBytes;
-      const body = await readBody(request, most, held.take);
-      if (body === undefined) return held.isFull() ? NO_ROOM : gatewayAnswer('REQUEST_TOO_LARGE');
-      if (body.length > 0) {
-        event.isBase64Encoded = api.isBinary || !isUtf8(body);
-        event.body = body.toString(event.isBase64Encoded ? 'base64' : 'utf8');
-      }
-    }
-
-    try {
-      const result = await within(limits.timeoutMs, call(event, callerLeft.signal));
-      if (result !== undefined) return { result, isLogged: true };
-      callerLeft.abort(new Failure('timeout'));
-      return gatewayAnswer('INTEGRATION_TIMEOUT');
-    } catch (error) {
-      if (error instanceof PayloadTooLarge) return gatewayAnswer('REQUEST_TOO_LARGE');
-      log.error('a function failed', { function: name, request_id: event.requestContext.requestId, error });
-      return gatewayAnswer('INTEGRATION_FAILURE');
-    }
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const last = setTimeout(() => this.#server.closeAllConnections(), this.#limits.timeoutMs + SECOND_MS);
+    await new Promise((resolve) => this.#server.close(resolve));
+    clearTimeout(last);
   }
 
-  let closing = false;
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Answers one request: what SDKs ask, a probe, or the API. */
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const requestId = randomUUID();
-    const startedAt = performance.now();
     const { method = 'GET', url = '/' } = request;
     const [path = '/'] = url.split('?', 1);
+    const { sdk, probes = {}, log } = this.#options;
     const probe = method === 'GET' && Object.hasOwn(probes, path) ? probes[path] : undefined;
     try {
-      if (options.sdk?.isFor(path)) {
-        const { status, headers, body } = await options.sdk.answer(request, requestId);
-        const milliseconds = performance.now() - startedAt;
-        options.answered?.({ method, status, seconds: milliseconds / SECOND_MS });
-        // What is kept is counted, and told by the minute: a line for each would be thousands a second.
-        const level = status < 300 ? 'debug' : 'info';
-        log[level]('answered', { request_id: requestId, method, path, status, ms: Math.round(milliseconds) });
-        if (closing || !request.complete) response.setHeader('Connection', 'close');
-        send(response, { statusCode: status, headers: { ...headers }, body }, requestId);
-        return;
-      }
-      if (probe !== undefined) {
-        send(response, await probe(), requestId);
-        return;
-      }
-      const callerLeft = new AbortController();
-      response.once('close', () => {
-        if (response.writableFinished) return;
-        callerLeft.abort(new Failure('parse_error', { detail: 'The caller left before the answer.' }));
-      });
-      const { result, isLogged } = await respond(request, requestId, callerLeft);
-      const milliseconds = performance.now() - startedAt;
-      const status = result.statusCode;
-      options.answered?.({ method, status, seconds: milliseconds / SECOND_MS });
-      if (!isLogged) {
-        const trace = traceOf(requestId, headerOf(request.headers as Record<string, string>, 'traceparent'));
-        response.setHeader('traceparent', trace.parent);
-        const about = { method, path: pathLogged(path), status, ms: Math.round(milliseconds) };
-        log.info('answered', { request_id: requestId, trace_id: trace.id, ...about });
-      }
-      if (closing || !request.complete) response.setHeader('Connection', 'close');
+      let result: APIGatewayProxyResult;
+      if (sdk?.isFor(path)) result = await this.#ofSdk(sdk, request, path, requestId);
+      else if (probe !== undefined) result = await probe();
+      else result = await this.#ofApi(request, response, path, requestId);
+      if (this.#isClosing || !request.complete) response.setHeader('Connection', 'close');
       send(response, result, requestId);
     } catch (error) {
       // The caller went away, or sent less than they promised.
@@ -269,182 +203,158 @@ export async function serveRestApi(api: RestApi, options: ServeOptions): Promise
     }
   }
 
-  const server = createServer({
-    maxHeaderSize: limits.headerBytes,
-    requireHostHeader: false,
-    headersTimeout: 10 * SECOND_MS,
-    requestTimeout: MINUTE_MS,
-  });
-  const listener = (request: IncomingMessage, response: ServerResponse): void => {
-    request.url = originForm(request.url);
-    void serve(request, response);
-  };
-  server
-    .setTimeout(limits.idleMs)
-    .on('request', listener)
-    .on('checkExpectation', listener)
-    .on('clientError', (error, socket) => refuseUnreadable(error, socket as Socket, log));
-  await once(server.listen(port, host), 'listening');
-  const { port: chosen } = server.address() as AddressInfo;
-  return {
-    address: addressAt(host, chosen),
-    close: async () => {
-      closing = true;
-      const last = setTimeout(() => server.closeAllConnections(), limits.timeoutMs + 1_000);
-      await new Promise((resolve) => server.close(resolve));
-      clearTimeout(last);
-    },
-  };
+  async #ofSdk(
+    sdk: SdkEndpoint,
+    request: IncomingMessage,
+    path: string,
+    requestId: string,
+  ): Promise<APIGatewayProxyResult> {
+    const startedAt = performance.now();
+    const { method = 'GET' } = request;
+    const { status, headers, body } = await sdk.answer(request, requestId);
+    const ms = this.#watched(method, status, startedAt);
+    // What is kept is counted, and told by the minute: a line for each would be thousands a second.
+    this.#options.log[status < 300 ? 'debug' : 'info']('answered', { request_id: requestId, method, path, status, ms });
+    return { statusCode: status, headers: { ...headers }, body };
+  }
+
+  async #ofApi(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    requestId: string,
+  ): Promise<APIGatewayProxyResult> {
+    const startedAt = performance.now();
+    const { method = 'GET' } = request;
+    const callerLeft = new AbortController();
+    response.once('close', () => {
+      if (response.writableFinished) return;
+      callerLeft.abort(new Failure('parse_error', { detail: 'The caller left before the answer.' }));
+    });
+    const { result, isLogged } = await this.#respond(request, requestId, callerLeft);
+    const status = result.statusCode;
+    const ms = this.#watched(method, status, startedAt);
+    if (!isLogged) {
+      const trace = traceOf(requestId, headerOf(request.headers as Record<string, string>, 'traceparent'));
+      response.setHeader('traceparent', trace.parent);
+      const about = { method, path: this.#pathLogged(path), status, ms };
+      this.#options.log.info('answered', { request_id: requestId, trace_id: trace.id, ...about });
+    }
+    return result;
+  }
+
+  /** Tells who watches of an answer, and returns the milliseconds that it took. */
+  #watched(method: string, status: number, startedAt: number): number {
+    const milliseconds = performance.now() - startedAt;
+    this.#options.answered?.({ method, status, seconds: milliseconds / SECOND_MS });
+    return Math.round(milliseconds);
+  }
+
+  /** Returns the path of a request as it may be logged. */
+  #pathLogged(whole: string): string {
+    const found = this.#api.match(whole.slice(this.#prefix.length));
+    return typeof found === 'object' ? loggedPath(found.template, whole) : whole;
+  }
+
+  #gatewayAnswer(type: GatewayResponseType, about?: Readonly<Record<string, string>>): Responded {
+    return { result: answered(this.#api.responses[type], about), isLogged: false };
+  }
+
+  /** Finds whom a request is for, and whether they may: then the function is called. */
+  async #respond(request: IncomingMessage, requestId: string, callerLeft: AbortController): Promise<Responded> {
+    if (!this.#isLetThrough(performance.now())) return this.#gatewayAnswer('THROTTLED');
+    const api = this.#api;
+    const prefix = this.#prefix;
+    const method = request.method ?? 'GET';
+    const target = request.url ?? '/';
+    const mark = target.indexOf('?');
+    const whole = mark === -1 ? target : target.slice(0, mark);
+    // Another stage, or none, is not there at all. The name of the stage alone is its root.
+    if (api.prefixed && !`${whole}/`.startsWith(`${prefix}/`))
+      return this.#gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
+    const path = whole.slice(prefix.length) || '/';
+    const methodArn = `${api.arn}/${api.stage}/${method}${path}`;
+    if (methodArn.length > this.#limits.arnBytes) return failure('uri_too_long');
+    const found = api.match(path);
+    if (found === 'malformed') return failure('parse_error', 'The path of the request is not valid percent-encoding.');
+    if (found === undefined) return this.#gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
+
+    const { template, params } = found;
+    const query = target.slice(whole.length + 1);
+    const sourceIp = addressOf(request, this.#options.proxies ?? 0);
+    const parts = { requestId, method, path, prefix, template, params, query, sourceIp };
+    const event = proxyEvent(request, api, parts);
+    const called = api.methodOf(method, template);
+    if (!called.isPublic) {
+      const refusal = await this.#refusalOf(event, methodArn);
+      if (refusal !== undefined) return refusal;
+    }
+
+    const caller = event.requestContext.authorizer?.['principalId'];
+    const held = called.isPublic ? this.#publicRoom(networkOf(sourceIp)) : this.#room(caller);
+    try {
+      return await this.#answerOf(called, request, event, held, callerLeft);
+    } finally {
+      held.giveBack();
+    }
+  }
+
+  /** Asks the authorizer: writes what it says of the caller into the event, or returns why they may not. */
+  async #refusalOf(event: APIGatewayProxyEvent, methodArn: string): Promise<Responded | undefined> {
+    const { headers, httpMethod, resource, requestContext } = event;
+    const header = headerOf(headers, 'authorization');
+    if (header === undefined || header === '') return this.#gatewayAnswer('UNAUTHORIZED');
+    try {
+      const { permits, context: about } = await this.#authorized(`${httpMethod} ${resource} ${header}`, () =>
+        authorizerEvent(event, methodArn),
+      );
+      if (!permits(methodArn)) return this.#gatewayAnswer('ACCESS_DENIED', about);
+      requestContext.authorizer = about;
+      return undefined;
+    } catch (error) {
+      if (messageOf(error) === 'Unauthorized') return this.#gatewayAnswer('UNAUTHORIZED');
+      this.#options.log.error('the authorizer failed', { request_id: requestContext.requestId, error });
+      return this.#gatewayAnswer('AUTHORIZER_FAILURE');
+    }
+  }
+
+  /** Reads the body of a request into its event, and calls the function. */
+  async #answerOf(
+    { isPublic, call, function: name }: Method,
+    request: IncomingMessage,
+    event: APIGatewayProxyEvent,
+    held: HeldBody,
+    callerLeft: AbortController,
+  ): Promise<Responded> {
+    const limits = this.#limits;
+    if (hasBody(request)) {
+      const most = isPublic ? limits.publicPayloadBytes : limits.payloadBytes;
+      const body = await readBody(request, most, held.take);
+      if (body === undefined) return held.isFull() ? NO_ROOM : this.#gatewayAnswer('REQUEST_TOO_LARGE');
+      if (body.length > 0) {
+        event.isBase64Encoded = this.#api.isBinary || !isUtf8(body);
+        event.body = body.toString(event.isBase64Encoded ? 'base64' : 'utf8');
+      }
+    }
+
+    try {
+      const result = await within(limits.timeoutMs, call(event, callerLeft.signal));
+      if (result !== undefined) return { result, isLogged: true };
+      callerLeft.abort(new Failure('timeout'));
+      return this.#gatewayAnswer('INTEGRATION_TIMEOUT');
+    } catch (error) {
+      if (error instanceof PayloadTooLarge) return this.#gatewayAnswer('REQUEST_TOO_LARGE');
+      const { requestId } = event.requestContext;
+      this.#options.log.error('a function failed', { function: name, request_id: requestId, error });
+      return this.#gatewayAnswer('INTEGRATION_FAILURE');
+    }
+  }
 }
 
 /** Returns the target of a request as a path with its query: a proxy may send it with the host before. */
 function originForm(target = '/'): string {
   const path = target.replace(/^https?:\/\/[^/?#]*/i, '');
   return path.startsWith('/') ? path : `/${path}`;
-}
-
-interface Match {
-  readonly template: string;
-  readonly params: Record<string, string> | null;
-}
-
-/** The router only finds; it calls nothing. */
-const ignored = (): void => {};
-
-/** Undefined: no template fits. */
-type PathMatcher = (path: string) => Match | 'malformed' | undefined;
-
-/** Makes the matcher of path templates, which any number of servers may share. */
-export function pathMatcher(templates: readonly string[]): PathMatcher {
-  const router = findMyWay({
-    ignoreTrailingSlash: true,
-    maxParamLength: LIMITS.arnBytes,
-    onBadUrl: ignored,
-  });
-  for (const template of templates) {
-    router.on('GET', template.replaceAll(/\{(\w+)\}/g, ':$1'), ignored, template);
-  }
-  return (path) => {
-    const found = router.find('GET', path);
-    if (found === null) return undefined;
-    if (found.store === null) return 'malformed';
-    const params = found.params as Record<string, string>;
-    // `/api/organizations//` is no address: an empty name between two slashes.
-    for (const name in params) if (params[name] === '') return undefined;
-    return { template: found.store as string, params: Object.keys(params).length === 0 ? null : params };
-  };
-}
-
-interface EventParts {
-  readonly requestId: string;
-  readonly method: string;
-  /** Without the stage. */
-  readonly path: string;
-  /** The stage's, if paths begin with it. */
-  readonly prefix: string;
-  readonly template: string;
-  readonly params: Record<string, string> | null;
-  readonly query: string;
-  /** Null: nobody knows. */
-  readonly sourceIp: string | null;
-}
-
-/** The event that API Gateway sends a function, as yet without body and authorizer. */
-function proxyEvent(request: IncomingMessage, { arn, stage }: RestApi, parts: EventParts): APIGatewayProxyEvent {
-  const { method, path, template } = parts;
-  const host = hostOf(request);
-  const headers: Record<string, string> = Object.assign(Object.create(null), { Host: host });
-  const multiValueHeaders: Record<string, string[]> = Object.assign(Object.create(null), { Host: [host] });
-  const raw = request.rawHeaders;
-  for (let at = 0; at < raw.length; at += 2) {
-    const name = raw[at] as string;
-    const value = raw[at + 1] as string;
-    if (name.toLowerCase() === 'host') continue;
-    headers[name] = value;
-    const values = multiValueHeaders[name];
-    if (values === undefined) multiValueHeaders[name] = [value];
-    else values.push(value);
-  }
-  let last: Record<string, string> | null = null;
-  let multiple: Record<string, string[]> | null = null;
-  if (parts.query !== '') {
-    last = Object.create(null) as Record<string, string>;
-    multiple = Object.create(null) as Record<string, string[]>;
-    for (const [name, value] of Object.entries(parseQuery(parts.query, '&', '=', { maxKeys: 0 }))) {
-      const values = Array.isArray(value) ? value : [value ?? ''];
-      multiple[name] = values;
-      last[name] = values.at(-1) ?? '';
-    }
-  }
-  const now = Date.now();
-  const [, , , , accountId = '', apiId = ''] = arn.split(':');
-  return {
-    resource: template,
-    path,
-    httpMethod: method,
-    headers,
-    multiValueHeaders,
-    queryStringParameters: last,
-    multiValueQueryStringParameters: multiple,
-    pathParameters: parts.params,
-    stageVariables: null,
-    body: null,
-    isBase64Encoded: false,
-    requestContext: {
-      accountId,
-      apiId,
-      authorizer: undefined,
-      extendedRequestId: parts.requestId,
-      httpMethod: method,
-      identity: {
-        ...NO_IDENTITY,
-        sourceIp: parts.sourceIp ?? '',
-        userAgent: request.headers['user-agent'] ?? null,
-      },
-      path: `${parts.prefix}${path}`,
-      protocol: `HTTP/${request.httpVersion}`,
-      requestId: parts.requestId,
-      requestTimeEpoch: now,
-      resourceId: template,
-      resourcePath: template,
-      stage,
-    },
-  };
-}
-
-/** Names of this machine by which only somebody on it reaches it, with any port: that of a container may be another. */
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i;
-
-/**
- * Returns the host that links may name: the one that was sent, if that is a name of loopback; else the address at which
- * the request came in. Whoever sends a request may write any other name.
- */
-function hostOf({ socket, headers }: IncomingMessage): string {
-  const address = (socket.localAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
-  const { host = '' } = headers;
-  return LOOPBACK.test(host) ? host : `${address.includes(':') ? `[${address}]` : address}:${socket.localPort}`;
-}
-
-const NO_IDENTITY = {
-  accessKey: null,
-  accountId: null,
-  apiKey: null,
-  apiKeyId: null,
-  caller: null,
-  clientCert: null,
-  cognitoAuthenticationProvider: null,
-  cognitoAuthenticationType: null,
-  cognitoIdentityId: null,
-  cognitoIdentityPoolId: null,
-  principalOrgId: null,
-  user: null,
-  userArn: null,
-};
-
-function authorizerEvent(event: APIGatewayProxyEvent, methodArn: string): APIGatewayRequestAuthorizerEvent {
-  const { body: _body, isBase64Encoded: _encoded, requestContext, ...rest } = event;
-  const { authorizer: _authorizer, ...about } = requestContext;
-  return { ...rest, type: 'REQUEST', methodArn, requestContext: { ...about, authorizer: undefined } };
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
@@ -481,6 +391,10 @@ const failure = (kind: FailureKind, detail?: string, headers?: Record<string, st
 
 const NO_ROOM = failure('unavailable', 'Too many large requests are coming in.', { 'Retry-After': '5' });
 
+/**
+ * Sends an answer. It ends when the system has taken the last byte: Node holds a connection for idle whose answer has
+ * ended, and closes it with the server, whether or not somebody is still reading.
+ */
 function send(response: ServerResponse, result: APIGatewayProxyResult, requestId: string): void {
   response.statusCode = result.statusCode;
   response.setHeader('X-Request-Id', requestId);
@@ -488,7 +402,12 @@ function send(response: ServerResponse, result: APIGatewayProxyResult, requestId
   for (const [name, values] of Object.entries(result.multiValueHeaders ?? {}))
     response.setHeader(name, values.map(String));
   const body = result.isBase64Encoded === true ? Buffer.from(result.body, 'base64') : result.body;
-  response.end(body);
+  if (body.length === 0) {
+    response.end();
+    return;
+  }
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.write(body, () => response.end());
 }
 
 /** What is not HTTP, or too much of it, before there is a request: answered, and the connection closed. */

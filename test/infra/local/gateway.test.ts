@@ -543,6 +543,23 @@ describe('closing', () => {
     await closed;
   });
 
+  test('an answer that is still being taken arrives whole', async () => {
+    // More than a system takes in for somebody who does not read.
+    const body = 'x'.repeat(32 * 1024 * 1024);
+    const probes = { '/large': async () => ({ statusCode: 200, body }) };
+    const gateway = await startGateway({ context: testContext(), host: '127.0.0.1', port: 0, probes });
+    const agent = new Agent({ keepAlive: true });
+    const [response] = (await once(httpRequest(`${gateway.address}/large`, { agent }).end(), 'response')) as [
+      IncomingMessage,
+    ];
+    const closed = gateway.close();
+    let bytes = 0;
+    for await (const chunk of response) bytes += (chunk as Buffer).length;
+    expect(bytes).toBe(body.length);
+    await closed;
+    agent.destroy();
+  });
+
   test('a connection that nobody uses holds nothing up', async () => {
     const gateway = await startGateway({ context: testContext(), host: '127.0.0.1', port: 0 });
     const { hostname, port } = new URL(gateway.address);
