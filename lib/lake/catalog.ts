@@ -113,19 +113,33 @@ export const firstOf = (files: readonly LakeFile[], time: 'min_arrival' | 'min_t
 export const lastOf = (files: readonly LakeFile[], time: 'max_arrival' | 'max_timestamp'): number =>
   files.reduce((last, file) => Math.max(last, file[time]), -Infinity);
 
+/** Some of a file's rows: those with arrival in [start, end). */
+interface Arrivals {
+  readonly start: number;
+  readonly end: number;
+  readonly rows: number;
+}
+
+/** Returns the rows of a file by the UTC hour of their arrival, none for an hour without; the file's own ends cut the first and the last. */
+export function arrivalsOf({ hours, min_arrival, max_arrival }: LakeFile): Arrivals[] {
+  const midnight = Math.floor(min_arrival / DAY_MS) * DAY_MS;
+  return fromJsonText(hours)
+    .map((rows, hour) => ({
+      start: Math.max(midnight + hour * HOUR_MS, min_arrival),
+      end: Math.min(midnight + (hour + 1) * HOUR_MS, max_arrival + 1),
+      rows,
+    }))
+    .filter(({ rows }) => rows > 0);
+}
+
 /** Returns how many rows of the files surely arrived in [from, to): those of whole hours in it, and of files in it. */
 export function rowsWithin(files: readonly LakeFile[], from: number, to: number): number {
-  let rows = 0;
+  let sum = 0;
   for (const file of files) {
     if (file.max_arrival < from || file.min_arrival >= to) continue;
-    const midnight = Math.floor(file.min_arrival / DAY_MS) * DAY_MS;
-    const isWithin = file.min_arrival >= from && file.max_arrival < to;
-    const isWhole = (hour: number): boolean =>
-      from <= midnight + hour * HOUR_MS && midnight + (hour + 1) * HOUR_MS <= to;
-    if (isWithin) rows += file.rows;
-    else for (const [hour, some] of fromJsonText(file.hours).entries()) if (isWhole(hour)) rows += some;
+    for (const { start, end, rows } of arrivalsOf(file)) if (from <= start && end <= to) sum += rows;
   }
-  return rows;
+  return sum;
 }
 
 /** Can the file hold a row with arrival in [from, to)? Exact to the hour, and to the file's first and last row. */

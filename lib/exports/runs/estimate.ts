@@ -1,9 +1,7 @@
 /** Estimates what a range holds and costs from the lake's list of files, without a query: exact to hours of arrival. */
-import { firstOf, isTouched, type LakeFile, lastOf } from '../../lake/catalog.ts';
-import { type ArrivalRange, alignDown, type Intervals } from '../../lake/intervals.ts';
+import { arrivalsOf, firstOf, isTouched, type LakeFile, lastOf } from '../../lake/catalog.ts';
+import { type ArrivalRange, type Intervals } from '../../lake/intervals.ts';
 import type { Settings } from '../../ports/settings.ts';
-import { fromJsonText } from '../../ports/table/json-text.ts';
-import { HOUR_MS } from '../../ports/units.ts';
 import { BATCH_SIZE, batchesOf } from './plan.ts';
 
 /** Returns the rows and stored bytes of these files that arrived in a range. Of an hour that it cuts, an even share. */
@@ -19,12 +17,8 @@ export function amountIn(files: readonly LakeFile[], range: ArrivalRange) {
 
 function rowsIn(file: LakeFile, { from, to }: ArrivalRange): number {
   if (file.max_arrival < from || file.min_arrival >= to) return 0;
-  const midnight = alignDown(file.min_arrival, 'day');
   let found = 0;
-  for (const [hour, rows] of fromJsonText(file.hours).entries()) {
-    if (rows === 0) continue;
-    const start = Math.max(midnight + hour * HOUR_MS, file.min_arrival);
-    const end = Math.min(midnight + (hour + 1) * HOUR_MS, file.max_arrival + 1);
+  for (const { start, end, rows } of arrivalsOf(file)) {
     found += rows * Math.max(0, (Math.min(end, to) - Math.max(start, from)) / (end - start));
   }
   return found;
