@@ -563,7 +563,8 @@ function called(node: Call, scope: Scope): Expression {
     order_by: `ORDER BY is not supported in ${name}()`,
   });
   if (Object.hasOwn(OF_LISTS, name)) return overList(node, scope);
-  if (INTERVAL.test(name)) refuse('Intervals are only supported beside + and -, and in dateAdd() and dateSub()');
+  if (INTERVAL.test(name))
+    refuse('Intervals are only supported beside + and -, and in dateAdd(), dateSub() and toStartOfInterval()');
   const added =
     /^(?:dateAdd|date_add|dateSub|date_subtract|date_sub)$/.test(name) && node.args.length === 2
       ? node.args
@@ -578,8 +579,18 @@ function called(node: Call, scope: Scope): Expression {
     /^date_?(Diff|Add|Sub|Trunc)$/i.test(name) && unit !== undefined && isA(unit, 'Field') && unit.chain.length === 1;
   const args = isUnit
     ? [textConstant(String(unit.chain[0])), ...node.args.slice(1).map((one) => expression(one, scope))]
-    : node.args.map((one) => expression(one, scope));
+    : node.args.map((one, n) =>
+        name === 'toStartOfInterval' && n === 1 ? intervalText(one, scope) : expression(one, scope),
+      );
   return call(name, args);
+}
+
+/** An interval as `toStartOfInterval` is given it: `15 minute`. */
+function intervalText(syntax: Syntax, scope: Scope): Expression {
+  const interval = intervalOf(syntax, scope);
+  if (interval === undefined) return expression(syntax, scope);
+  const { count, unit } = interval;
+  return textConstant(`${'constant' in count ? count.constant : '?'} ${unit}`);
 }
 
 function call(name: string, args: readonly Expression[]): Expression {

@@ -232,6 +232,36 @@ function truncated(value: Expression, step: Step, zone: string | undefined, name
   return inZone(fromLocal(start, at.zone), at.zone);
 }
 
+/** ClickHouse counts months and quarters from 1900, years from year 0, weeks from the first Monday of 1970, days from its first. */
+const BEFORE_1970: Readonly<Partial<Record<Unit, number>>> = { month: 70 * 12, quarter: 70 * 4, year: 1970 };
+
+/**
+ * The start of the interval of so many units that a time lies in. Hours are counted from the start of their day, days
+ * and more by the clock, minutes and seconds whatever it shows.
+ */
+const startOfInterval: Build = (of, name) => {
+  const [, digits = '', word = ''] = /^([1-9]\d{0,5}) ([a-z]+)$/.exec(constantOf(of, 1, name)) ?? [];
+  if (digits === '') refuse(`Argument 2 of ${name} must be an interval of 1 to 999999 units, as in INTERVAL 15 MINUTE`);
+  const unit = unitOf(word);
+  const [value, zone] = [given(of, 0), zoneAt(of, 2, name)];
+  const step: Step = unit === 'week' ? 'monday' : unit;
+  if (digits === '1') return truncated(value, step, zone, name);
+  const at = clock(value, zone, name);
+  const isPassing = unit === 'second' || unit === 'minute';
+  const instant = isPassing ? argument(value, 'instant', name) : at.local;
+  const count = integerConstant(Number(digits));
+  const units =
+    unit === 'hour' ? operation('part', [instant], { part: 'hour' }) : operation('count_units', [instant], { unit });
+  const counted = operation('add', [units, integerConstant(BEFORE_1970[unit] ?? 0)]);
+  // Of what is before the first unit, too, as many as it is above a whole number of intervals.
+  const above = operation('modulo', [operation('add', [operation('modulo', [counted, count]), count]), count]);
+  const back = operation('subtract', [integerConstant(0), above]);
+  const start = operation('add_units', [operation('truncate', [instant], { step }), back], { unit });
+  if (['week', 'month', 'quarter', 'year'].includes(unit)) return operation('date_of_instant', [start]);
+  const where = value.type === 'date' ? clockOfQuery().zone : (at.zone ?? 'UTC');
+  return inZone(isPassing ? start : fromLocal(start, where), zone ?? zoneOf(value));
+};
+
 const startOf = (step: Step): FunctionSpec =>
   between(1, 2, (of, name) => truncated(given(of, 0), step, zoneAt(of, 1, name), name));
 
@@ -556,6 +586,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toStartOfFiveMinutes: startOf('five_minutes'),
   toStartOfTenMinutes: startOf('ten_minutes'),
   toStartOfFifteenMinutes: startOf('fifteen_minutes'),
+  toStartOfInterval: between(2, 3, startOfInterval),
   toMonday: startOf('monday'),
   toStartOfWeek: between(1, 3, (of, name) => {
     const mode = of[1] ?? integerConstant(clockOfQuery().weekStartDay);

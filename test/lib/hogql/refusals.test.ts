@@ -62,9 +62,14 @@ const CONDITIONS: readonly (readonly [condition: string, text: string])[] = [
   ['__proto__(1)', "Invalid HogQL query: Unsupported function call '__proto__(...)'"],
   ['toInt32(event)', "Invalid HogQL query: Unsupported function call 'toInt32(...)'. Perhaps you meant 'toInt(...)'?"],
   [
-    'toStartOfInterval(timestamp, INTERVAL 1 HOUR)',
-    "Invalid HogQL query: Unsupported function call 'toStartOfInterval(...)'",
+    'toStartOfInterval(timestamp, INTERVAL 0 HOUR) = 1',
+    'Argument 2 of toStartOfInterval() must be an interval of 1 to',
   ],
+  [
+    'toStartOfInterval(timestamp, toIntervalHour(length(event))) = 1',
+    'Argument 2 of toStartOfInterval() must be an interval of 1 to',
+  ],
+  ['toStartOfInterval(timestamp, 15) = 1', 'Argument 2 of toStartOfInterval() must be'],
   ['lower(event, 1)', "Invalid HogQL query: Function 'lower' expects 1 argument, found 2"],
   ['sumIf(1, true)', 'Aggregate functions are not supported: sumIf()'],
   ["lower(1) = 'a'", 'lower() takes text, not an integer; use toString()'],
