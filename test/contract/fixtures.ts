@@ -315,6 +315,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   schema: async () => ({ params: {} }),
   'console/page': async () => ({ params: {} }),
   'console/file': async () => ({ params: { file: (await builtConsole()).script } }),
+  'console/link': async () => ({ params: { project: '1', page: 'dashboard', id: '3' } }),
   'reference/page': async () => ({ params: {} }),
   'reference/file': async () => ({ params: { file: 'swagger-ui.css' } }),
 

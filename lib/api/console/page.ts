@@ -1,12 +1,15 @@
 /** The console's page, and the files that it loads, as `infra/local/console.ts` has built them. */
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type * as z from 'zod';
 import { TextAnswer } from '../../http/answer.ts';
 import { htmlPage } from '../../http/html-page.ts';
 import { html } from '../../http/markup.ts';
+import { numberOfShortId } from '../../insights/model.ts';
 import { fail } from '../../ports/errors.ts';
 import { orAbsent } from '../../ports/files/or-absent.ts';
 import { CONSOLE_FOLDER } from './folder.ts';
+import type { openConsoleLink } from './routes.ts';
 
 /** What a build leaves beside its files, in `build.json`. */
 export interface ConsoleBuild {
@@ -54,6 +57,19 @@ ${first.map((name) => html`<link rel="modulepreload" href="${path}/console/${nam
       'connect-src': "'self'",
       'img-src': "'self' data:",
     },
+    cacheControl: 'no-store',
+  });
+}
+
+/** Returns a page that leads to one of the console's; `url` is where it was asked for. */
+export function consoleLink(url: string, { project, page, id }: z.output<typeof openConsoleLink.params>): TextAnswer {
+  const prefix = new URL(url).pathname.replace(/(\/[^/]+){4}\/?$/, '');
+  const there = page === 'dashboard' ? `dashboards/${id}` : `insights/${numberOfShortId(id) ?? id}`;
+  const address = `${prefix}/#/projects/${project}/${there}`;
+  return htmlPage({
+    title: 'Workspace',
+    head: html`<meta http-equiv="refresh" content="0; url=${address}">`,
+    body: html`<main><a href="${address}">Open it in the console</a></main>`,
     cacheControl: 'no-store',
   });
 }

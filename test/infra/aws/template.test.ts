@@ -354,6 +354,7 @@ describe('the functions of a stage', () => {
     expect(idle).toEqual([
       'lake-worker/waited',
       'lake-worker/background',
+      'console/link',
       'console/page',
       'console/file',
       'reference/page',

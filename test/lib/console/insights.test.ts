@@ -569,4 +569,20 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.getByRole('heading', { name: 'Monthly' }));
     await expectSeen(row(page, 'Subscription', 'On'));
   });
+
+  test('opens what a client of PostHog links to', async () => {
+    const insight = await made('/insights/', { name: 'Linked question' });
+    const board = await made('/dashboards/', { name: 'Linked board' });
+    const { page } = await open(at('/home'));
+    const links = [
+      [`/insights/${String(insight['short_id'])}`, 'Linked question'],
+      [`/dashboard/${String(board['id'])}`, 'Linked board'],
+    ] as const;
+    for (const [link, name] of links) {
+      await page.goto(`${service().address}/project/${service().project}${link}`);
+      await expectSeen(page.getByRole('heading', { name }));
+    }
+    const refused = await fetch(`${service().address}/project/1/replay/3`);
+    expect({ status: refused.status, body: await refused.json() }).toMatchObject({ status: 404 });
+  });
 });
