@@ -44,8 +44,9 @@ const runText = (run: Run): string =>
 /** Does something to an export, and shows how it is then. */
 const changed =
   (action: 'pause' | 'unpause', word: string) =>
-  async (asked: Asked<never>): Promise<Outcome> => {
-    await asked.client.send('POST', `${exportPath(asked)}/${action}/`);
+  async (asked: Asked<{ readonly backfill?: true }>): Promise<Outcome> => {
+    const { backfill } = asked.options;
+    await asked.client.send('POST', `${exportPath(asked)}/${action}/`, { backfill });
     const found = await asked.client.get<Export>(`${exportPath(asked)}/`);
     return { object: found, text: `${word} ${plain(found.name)} (${found.id})` };
   };
@@ -134,7 +135,13 @@ export const EXPORT_COMMANDS: readonly ServiceCommand[] = [
     description: 'Start no more runs by itself',
     run: changed('pause', 'Paused'),
   },
-  { group: EXPORTS, spec: 'unpause <export>', description: 'Start runs again', run: changed('unpause', 'Unpaused') },
+  {
+    group: EXPORTS,
+    spec: 'unpause <export>',
+    description: 'Start runs again',
+    options: (command) => command.option('--backfill', 'deliver what has come while it was paused, too'),
+    run: changed('unpause', 'Unpaused'),
+  },
   {
     group: EXPORTS,
     spec: 'delete <export>',

@@ -111,6 +111,11 @@ describe('exports', () => {
     expect(await json('exports', 'show', id)).toMatchObject({ id, paused: true });
     expect((await run('exports', 'show', id)).out).toContain('state        paused\n');
     expect((await run('exports', 'unpause', id)).out).toBe(`Unpaused Hourly (${id})\n`);
+    expect(await json('backfill', 'list', id)).toEqual([]);
+    await run('exports', 'pause', id);
+    world.time.clock.set(LATER);
+    expect((await run('exports', 'unpause', id, '--backfill')).out).toBe(`Unpaused Hourly (${id})\n`);
+    expect(await json('backfill', 'list', id)).toHaveLength(1);
     expect((await run('exports', 'delete', id)).out).toBe(`Deleted ${id}\n`);
     expect((await run('exports', 'list')).out).toBe('No batch exports.\n');
   });
