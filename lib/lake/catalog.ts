@@ -132,7 +132,7 @@ export function arrivalsOf({ hours, min_arrival, max_arrival }: LakeFile): Arriv
     .filter(({ rows }) => rows > 0);
 }
 
-/** Returns how many rows of the files surely arrived in [from, to): those of whole hours in it, and of files in it. */
+/** Returns how many rows of the files surely arrived in [from, to): those of hours that lie in it, as far as a file has them. */
 export function rowsWithin(files: readonly LakeFile[], from: number, to: number): number {
   let sum = 0;
   for (const file of files) {

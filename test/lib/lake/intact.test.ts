@@ -162,7 +162,7 @@ describe('the rows that surely arrived within a time', () => {
     ['an hour', 10, 11, 3],
     ['a part of an hour', 10, 10.75, 0],
     ['an hour and a part', 10, 12.5, 3],
-    ['up to the last row, which it does not have', 10.5, 12.5, 0],
+    ['up to the last row, which it does not have', 10.5, 12.5, 3],
     ['an hour without rows', 11, 12, 0],
   ])('%s', (_, from, to, rows) => {
     expect(rowsWithin([file], START + from * HOUR_MS, START + to * HOUR_MS)).toBe(rows);
