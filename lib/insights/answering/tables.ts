@@ -97,19 +97,19 @@ const SESSION_FIELDS: Readonly<Record<string, SessionField>> = {
     column: 'session_pageviews',
     type: 'integer',
     clickhouse: 'UInt64',
-    aggregate: () => "count(*) FILTER (event = '$pageview')",
+    aggregate: () => "count(*) FILTER (WHERE event = '$pageview')",
   },
   $screen_count: {
     column: 'session_screens',
     type: 'integer',
     clickhouse: 'UInt64',
-    aggregate: () => "count(*) FILTER (event = '$screen')",
+    aggregate: () => "count(*) FILTER (WHERE event = '$screen')",
   },
   $autocapture_count: {
     column: 'session_autocaptures',
     type: 'integer',
     clickhouse: 'UInt64',
-    aggregate: () => "count(*) FILTER (event = '$autocapture')",
+    aggregate: () => "count(*) FILTER (WHERE event = '$autocapture')",
   },
 };
 

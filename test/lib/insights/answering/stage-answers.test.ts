@@ -1,6 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOfCopies } from '../../../../lib/insights/answering/copied-world.ts';
+import { INSIGHT_TABLES } from '../../../../lib/insights/answering/tables.ts';
 import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
 import { Transient } from '../../../../lib/ports/errors.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
@@ -12,6 +13,7 @@ import { importRecords } from '../../../support/imports.ts';
 import { onEnd } from '../../../support/on-end.ts';
 import { seeded, testService } from '../../../support/service.ts';
 import { askedOf, REFUSED, stageContext } from '../../../support/stage-answers.ts';
+import { trinoGrammar } from '../../../support/trino-grammar.ts';
 
 const DAYS = 3;
 
@@ -542,6 +544,17 @@ describe('what is too large for the function, and asked for later, Athena answer
       },
     ],
   ];
+
+  test('in SQL that Trino can read, whatever columns of the tables are asked for', async () => {
+    const { later, athena } = await large();
+    const names = [...(INSIGHT_TABLES.get('events')?.keys() ?? [])].map((name) => `e.${name}`);
+    const { status } = await later(
+      hogql(`SELECT ${names.join(', ')}, p.distinct_ids FROM events e JOIN persons p ON p.id = e.person_id`),
+    );
+    expect(status).toBe(200);
+    const faultsOf = trinoGrammar();
+    expect(athena.asked.map((sql) => faultsOf(sql))).toEqual([[]]);
+  });
 
   test('as DuckDB answers it, whatever is asked', async () => {
     const { later, now, athena } = await large();
