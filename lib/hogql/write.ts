@@ -1,11 +1,18 @@
 /** Syntax that the program writes itself, beside what the parser makes of texts. */
 import type { Known, Syntax } from './syntax.ts';
 
-/** Returns a value as the text of a query would have it. Throws for a number that is not finite. */
+/** Whole numbers from here on have no place in 64 bits. */
+const BEYOND_INTEGERS = 2 ** 63;
+
+/**
+ * Returns a value as the text of a query would have it. A whole number that no integer can be is a float. Throws for a
+ * number that is not finite.
+ */
 export function constant(value: string | number | boolean | null): Syntax {
   if (typeof value !== 'number') return { node: 'Constant', value } satisfies Known;
   if (!Number.isFinite(value)) throw new Error(`no query can hold the number ${value}`);
-  return { node: 'Constant', value: { number: String(value) } } satisfies Known;
+  const number = Math.abs(value) < BEYOND_INTEGERS ? String(value) : value.toExponential();
+  return { node: 'Constant', value: { number } } satisfies Known;
 }
 
 /** Returns the syntax of a field: `field('properties', '$browser')` is `properties.$browser`. */

@@ -219,6 +219,21 @@ describe('a condition of filters', () => {
     ]);
   });
 
+  it('compares with whole numbers that have no place in 64 bits', async () => {
+    const events = eventsOf({ k: 2 ** 63 - 1024 }, { k: 2 ** 63 }, { k: -(2 ** 63) }, { k: 2e20 }, { k: 'much' });
+    const than = (operator: string, value: unknown) => [{ key: 'k', operator, value }];
+    expect(
+      await passing(
+        [than('gte', 2 ** 63), than('lt', '10000000000000000000'), than('exact', [-(2 ** 63), 2e20])],
+        events,
+      ),
+    ).toEqual([
+      [1, 3],
+      [0, 1, 2],
+      [2, 3],
+    ]);
+  });
+
   it('compares dates with the clock of the project, and those that are counted back from now', async () => {
     const events = eventsOf(
       { at: '2026-01-01T04:00:00Z' },
