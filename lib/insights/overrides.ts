@@ -57,10 +57,13 @@ export function overridden(query: SentQuery, { filters, variables }: Overrides):
 const BY_INTERVAL: ReadonlySet<string> = new Set(['TrendsQuery', 'StickinessQuery', 'LifecycleQuery', 'FunnelsQuery']);
 
 function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): SentQuery {
-  const { date_from, date_to, explicitDate, properties, breakdown_filter, interval } = sent;
+  const { explicitDate, properties, breakdown_filter, interval } = sent;
+  // A date that is empty is none, as in PostHog.
+  const date_from = sent.date_from || undefined;
+  const date_to = sent.date_to || undefined;
   const testAccounts =
     typeof sent.filterTestAccounts === 'boolean' ? { filterTestAccounts: sent.filterTestAccounts } : {};
-  const hasDate = typeof date_from === 'string' || typeof date_to === 'string';
+  const hasDate = date_from !== undefined || date_to !== undefined;
   const dateRange = {
     date_from: date_from ?? null,
     date_to: date_to ?? null,
@@ -69,8 +72,8 @@ function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): Sen
   if (query.kind === 'EventsQuery') {
     return {
       ...query,
-      ...(typeof date_from === 'string' ? { after: date_from } : {}),
-      ...(typeof date_to === 'string' ? { before: date_to } : {}),
+      ...(date_from === undefined ? {} : { after: date_from }),
+      ...(date_to === undefined ? {} : { before: date_to }),
       ...joinedProperties(query['properties'], properties),
       ...testAccounts,
     };

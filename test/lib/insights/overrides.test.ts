@@ -31,3 +31,13 @@ test.each([
 ])('%j, which is cut by no interval, keeps what it has', (query, asked) => {
   expect(overridden(query, { filters: { interval: 'week', filterTestAccounts: true } })).toEqual(asked);
 });
+
+test.each([
+  { kind: 'TrendsQuery', series: SERIES, dateRange: { date_from: '-30d' } },
+  { kind: 'EventsQuery', after: '-30d', before: '-1d' },
+  { kind: 'HogQLQuery', query: 'SELECT 1', filters: { dateRange: { date_from: '-30d' } } },
+])('dates that are empty leave those of $kind', (query) => {
+  const filters = FiltersOverride.parse({ date_from: '', date_to: '' });
+  expect(overridden(query, { filters })).toEqual(query);
+  expect(overridden(query, { filters: { ...filters, explicitDate: true } })).toEqual(query);
+});
