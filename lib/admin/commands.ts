@@ -17,6 +17,7 @@ import type { Writing } from '../lake/lease.ts';
 import type { Context } from '../ports/context.ts';
 import { definedOf } from '../ports/defined.ts';
 import { fail } from '../ports/errors.ts';
+import { plain } from '../ports/plain.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
 import { idsIn, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
@@ -91,7 +92,7 @@ export async function addMember(
   const { level, joined_at } = await organizations.addMember(context, member);
   return {
     object: { user: userObject(user), organization_id: organization.id, level, joined_at: wireInstant(joined_at) },
-    text: `${user.email} is now ${options.level} of "${organization.name}"`,
+    text: `${user.email} is now ${options.level} of "${plain(organization.name)}"`,
   };
 }
 
@@ -134,7 +135,9 @@ export async function listKeys(context: AdminContext, options: { email?: string 
     options.email === undefined
       ? await allKeys(context)
       : await personalApiKeys.keysOfUser(context.table, (await userOf(context, options.email)).uuid);
-  const lines = found.map((item) => `${item.id}  ${item.mask}  ${item.label}  ${fromJsonText(item.scopes).join(',')}`);
+  const lines = found.map(
+    (item) => `${item.id}  ${item.mask}  ${plain(item.label)}  ${fromJsonText(item.scopes).join(',')}`,
+  );
   return { object: found.map((item) => personalApiKeyObject(item)), text: lines.join('\n') || 'No keys.' };
 }
 
@@ -147,7 +150,7 @@ export async function revokeKey(context: AdminContext, _options: object, words: 
   await personalApiKeys.revokeKey(context, item);
   return {
     object: personalApiKeyObject(item),
-    text: `Revoked ${item.mask} (${item.label}). A running service may remember it for 60 s.`,
+    text: `Revoked ${item.mask} (${plain(item.label)}). A running service may remember it for 60 s.`,
   };
 }
 
@@ -271,7 +274,7 @@ export async function status(context: AdminContext): Promise<Outcome> {
       `${object.users} users`,
       ...object.organizations.map(
         ({ id, name, projects }) =>
-          `Organization ${id} "${name}": ${projects.map((p) => `project ${p.id} "${p.name}"`).join(', ') || 'no project'}`,
+          `Organization ${id} "${plain(name)}": ${projects.map((p) => `project ${p.id} "${plain(p.name)}"`).join(', ') || 'no project'}`,
       ),
       // On AWS, Step Functions keeps them.
       ...(running.length === 0 ? [] : [`${running.length} executions under way`]),

@@ -1,3 +1,5 @@
+import { plain } from './plain.ts';
+
 export type Level = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 type LogFields = Readonly<Record<string, unknown>>;
 
@@ -49,7 +51,7 @@ export const jsonLines =
 
 const errorFields = ({ name, message, stack }: Error) => ({ name, message, stack });
 
-/** Returns a sink that writes short lines for a person at a terminal. */
+/** Returns a sink that writes short lines for a person at a terminal: texts may be what a stranger has sent. */
 export const shortLines =
   (write: (text: string) => void): LogSink =>
   ({ level, at, message, fields }) => {
@@ -59,13 +61,16 @@ export const shortLines =
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => `${name}=${textOf(value)}`)
       .join(' ');
-    write(`${time} ${mark} ${message}${rest === '' ? '' : `  ${rest}`}\n`);
+    write(`${time} ${mark} ${plain(message)}${rest === '' ? '' : `  ${rest}`}\n`);
   };
 
 function textOf(value: unknown): string {
-  if (value instanceof Error) return value.stack ?? value.message;
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (value instanceof Error) return (value.stack ?? value.message).split(STACK).map(plain).join(STACK);
+  return plain(typeof value === 'string' ? value : JSON.stringify(value));
 }
+
+/** Between the lines of an error's stack. */
+const STACK = '\n    at ';
 
 export function isLevel(text: string): text is Level {
   return Object.hasOwn(ORDER, text);

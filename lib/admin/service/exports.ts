@@ -1,9 +1,10 @@
 /** Batch exports, their runs and their logs. */
 import type * as z from 'zod';
 import type { BatchExport, BatchExportLogEntry } from '../../exports/records/model.ts';
+import { plain } from '../../ports/plain.ts';
 import type { Outcome } from '../commands.ts';
 import { type Addressed, type Asked, exportPath, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
-import { details, plain, table } from './table.ts';
+import { details, table } from './table.ts';
 
 type Export = z.output<typeof BatchExport>;
 type Run = Export['latest_runs'][number];

@@ -6,12 +6,13 @@ import type * as z from 'zod';
 import { type Import, OPEN_STATES, type ReadingInput, type Upload } from '../../imports/model.ts';
 import { localFile } from '../../lake/import/import.ts';
 import { definedOf } from '../../ports/defined.ts';
+import { plain } from '../../ports/plain.ts';
 import { MIB } from '../../ports/units.ts';
 import type { Outcome } from '../commands.ts';
 import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
 import { counted } from '../import-report.ts';
 import { type Addressed, type Asked, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
-import { details, plain, table } from './table.ts';
+import { details, table } from './table.ts';
 
 type ImportObject = z.output<typeof Import>;
 type LocalFile = Awaited<ReturnType<typeof localFile>>;

@@ -3,10 +3,11 @@
 import { Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type * as z from 'zod';
+import { plain } from '../../ports/plain.ts';
 import type { LakeEvent } from '../../reading/events/model.ts';
 import { ServiceError } from './client.ts';
 import { type Asked, countOf, LOOK_MS, type ServiceCommand } from './command.ts';
-import { plain, table } from './table.ts';
+import { table } from './table.ts';
 
 type Event = z.output<typeof LakeEvent>;
 

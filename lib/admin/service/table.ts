@@ -1,11 +1,6 @@
 /** Rows as a person reads them on a terminal. */
 
-/** What cannot be shown in a cell: it would break the line, or steer the terminal. */
-// oxlint-disable-next-line no-control-regex -- these are the signs that it is about
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g;
-
-/** Returns a text without what would break a line or steer a terminal. */
-export const plain = (text: string): string => text.replace(CONTROL, ' ');
+import { plain } from '../../ports/plain.ts';
 
 const cell = (value: unknown): string =>
   plain(typeof value === 'string' ? value : value === null || value === undefined ? '-' : JSON.stringify(value));

@@ -2,8 +2,9 @@
 import type * as z from 'zod';
 import type { Organization } from '../../accounts/organizations/model.ts';
 import type { Project } from '../../accounts/organizations/projects/model.ts';
+import { plain } from '../../ports/plain.ts';
 import { type Asked, type ServiceCommand, withLimit } from './command.ts';
-import { plain, table } from './table.ts';
+import { table } from './table.ts';
 
 type ProjectObject = z.output<typeof Project>;
 
