@@ -1,4 +1,4 @@
-import { lookup as resolveName } from 'node:dns';
+import { type LookupAddress, type LookupAllOptions, promises, lookup as resolveName } from 'node:dns';
 import { once } from 'node:events';
 import { type ClientRequestArgs, Agent as HttpAgent, type IncomingMessage, request as overHttp } from 'node:http';
 import { Agent as HttpsAgent, request as overHttps, type RequestOptions } from 'node:https';
@@ -50,9 +50,9 @@ const isTunnel = ({ parts }: ipaddr.IPv6): boolean => [0, 0x200].includes(parts[
 
 const hint = 'Use an address that is reachable from the internet.';
 
-/** Returns why no connection to this host, as a URL parser spells it, is allowed; undefined when only DNS can tell. */
+/** Returns why no connection to this host, in whatever spelling, is allowed; undefined when only DNS can tell. */
 function refusalOf(host: string): string | undefined {
-  const name = host.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  const name = (URL.parse(`http://${host}`)?.hostname ?? host).replace(/^\[|\]$/g, '').replace(/\.$/, '');
   if (isIP(name) !== 0) return isPublicAddress(name) ? undefined : `Address '${name}' is not public. ${hint}`;
   if (!name.includes('.') || RESERVED_NAMES.test(name)) return `Host '${name}' is not a public name. ${hint}`;
   return undefined;
@@ -95,14 +95,21 @@ export function checkHost(text: string, { privateAddresses }: Allowance, attr = 
   if (refusal !== undefined) invalid(attr, refusal);
 }
 
+/** Tells the addresses of a name, as Node's `lookup` does when it is asked for all. */
+type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
 /** Returns the way out, one for a whole process: its agents keep connections open for reuse. */
-export function openOutbound({ privateAddresses }: Allowance, resolve: typeof resolveName = resolveName): Outbound {
+export function openOutbound({ privateAddresses }: Allowance, resolve?: typeof resolveName): Outbound {
   const options = { keepAlive: true };
   if (privateAddresses) {
-    const connect = socketTo.bind(undefined, { lookup: resolve });
+    const connect = socketTo.bind(undefined, { lookup: resolve ?? resolveName });
     return { httpAgent: new HttpAgent(options), httpsAgent: new HttpsAgent(options), connect };
   }
-  const lookup = publicLookup(resolve);
+  const lookup = publicLookup(resolve ?? publicNames());
   return {
     httpAgent: new PublicHttpAgent({ ...options, lookup }),
     httpsAgent: new PublicHttpsAgent({ ...options, lookup }),
@@ -137,8 +144,38 @@ async function socketTo(
   }
 }
 
+/** How long DNS may take: 3 s, and 6 s the second time, which is less than a connection may take. */
+const DNS_PATIENCE = { timeout: 3 * SECOND_MS, tries: 2 };
+
+/** What DNS says of a name that it does not know, or that has no address of the kind. */
+const NO_ADDRESS: ReadonlySet<unknown> = new Set(['ENOTFOUND', 'ENODATA']);
+
+/**
+ * Returns what asks DNS itself, for any number of names at a time: Node's own `lookup` has two threads, and whoever owns a
+ * few names whose servers are silent would keep all others waiting. `servers`: those that are asked; absent: the machine's.
+ */
+export function publicNames(servers?: readonly string[]): Resolve {
+  return (hostname, _options, done) => {
+    // It knows the machine's servers as they are when it is made.
+    const resolver = new promises.Resolver(DNS_PATIENCE);
+    if (servers !== undefined) resolver.setServers(servers);
+    const asked = [resolver.resolve4(hostname), resolver.resolve6(hostname)];
+    void Promise.allSettled(asked).then((answers) => {
+      const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+      const reasons = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as Error] : []));
+      const failure = reasons.find((reason) => !NO_ADDRESS.has((reason as NodeJS.ErrnoException).code));
+      if (found.length > 0) {
+        done(
+          null,
+          found.map((address) => ({ address, family: isIP(address) })),
+        );
+      } else done(failure ?? Object.assign(new Error(`${hostname} has no address`), { code: 'ENOTFOUND' }), []);
+    });
+  };
+}
+
 /** Returns DNS without answers that are not public. The connection goes to the very address that was checked. */
-export function publicLookup(resolve: typeof resolveName): LookupFunction {
+export function publicLookup(resolve: Resolve): LookupFunction {
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, answers) => {
       const allowed = error === null ? answers.filter(({ address }) => isPublicAddress(address)) : [];

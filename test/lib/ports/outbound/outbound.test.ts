@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram';
 import type { lookup } from 'node:dns';
 import { createServer, get, type Server } from 'node:http';
 import { type AddressInfo, createServer as createSocketServer, type Server as SocketServer } from 'node:net';
@@ -11,6 +12,7 @@ import {
   type Post,
   post,
   publicLookup,
+  publicNames,
 } from '../../../../lib/ports/outbound/outbound.ts';
 import { type Receiver, startReceiver } from '../../../support/receiver.ts';
 
@@ -218,6 +220,57 @@ describe('a name', () => {
     const error = await ask({ 'a.com': ['127.0.0.1', 'fd00::1'] }, 'a.com', true);
     expect(error).toBeInstanceOf(Permanent);
     expect((error as Error).message).toContain("'a.com' resolves to 127.0.0.1, fd00::1, which is not public");
+  });
+
+  describe('in DNS', () => {
+    const server = createSocket('udp4');
+    let servers: string[] = [];
+    let silent: (() => void)[] | undefined;
+
+    beforeAll(async () => {
+      server.on('message', (question, { port, address }) => {
+        const end = question.indexOf(0, 12) + 5;
+        const isKnown = question.includes('known');
+        const isIPv4 = question.readUInt16BE(end - 4) === 1;
+        const answer = isIPv4 ? [0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 93, 184, 216, 34] : [0, 28, 0, 1, 0, 0, 0, 9, 0, 16];
+        const own = isIPv4 ? [] : [0x26, 6, 0x47, ...Array.from({ length: 12 }, () => 0), 1];
+        // A response, its code, one question and, of a name that is known, one answer, whose name is that of the question.
+        const head = [0x81, isKnown ? 0x80 : 0x83, 0, 1, 0, isKnown ? 1 : 0, 0, 0, 0, 0];
+        const rest = isKnown ? [0xc0, 12, ...answer, ...own] : [];
+        const parts = [question.subarray(0, 2), Buffer.from(head), question.subarray(12, end), Buffer.from(rest)];
+        const reply = (): void => server.send(Buffer.concat(parts), port, address);
+        if (question.includes('silent') && silent !== undefined) silent.push(reply);
+        else reply();
+      });
+      await new Promise<void>((done) => server.bind(0, '127.0.0.1', done));
+      servers = [`127.0.0.1:${server.address().port}`];
+    });
+
+    afterAll(() => new Promise<void>((done) => server.close(done)));
+
+    const answerOf = (resolve: ReturnType<typeof publicNames>, name: string) =>
+      new Promise((done) => resolve(name, { all: true }, (error, found) => done(error ?? found)));
+
+    test('has the addresses of both kinds, or is not known', async () => {
+      const resolve = publicNames(servers);
+      expect(await answerOf(resolve, 'known.com')).toEqual([
+        { address: '93.184.216.34', family: 4 },
+        { address: '2606:4700::1', family: 6 },
+      ]);
+      expect(await answerOf(resolve, 'nobody.com')).toMatchObject({ code: 'ENOTFOUND' });
+      expect(await answerOf(resolve, 'known..com')).toBeInstanceOf(Error);
+    });
+
+    test('does not wait for other names, whose servers are silent', async () => {
+      const resolve = publicNames(servers);
+      const held: (() => void)[] = [];
+      silent = held;
+      const others = Array.from({ length: 20 }, (_, n) => answerOf(resolve, `silent-${n}.com`));
+      expect(await answerOf(resolve, 'known.com')).toHaveLength(2);
+      silent = undefined;
+      for (const reply of held) reply();
+      await Promise.all(others);
+    });
   });
 
   test('that is not known fails as DNS says', async () => {
