@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import { connect as overTls } from 'node:tls';
-import type { ClientConfig } from 'pg';
+import type { Client, ClientConfig } from 'pg';
 import { Permanent, Transient } from '../../../ports/errors.ts';
 import { connectionFailure, isPublicAddress } from '../../../ports/outbound/outbound.ts';
 import { MIB, SECOND_MS } from '../../../ports/units.ts';
@@ -105,15 +105,16 @@ async function firstAnswer(socket: Socket, signal: AbortSignal): Promise<string>
 /** Connects and logs in. */
 export async function openSession(account: Account, way: Way): Promise<Session> {
   const { signal } = way;
-  const [{ Client }, { from }, socket] = await Promise.all([
+  const [pg, { from }, socket] = await Promise.all([
     // Loaded when first used: those who only read a config need not wait for it.
     import('pg'),
     import('pg-copy-streams'),
     connectTo(account, way),
   ]);
-  const client = new Client(settings(account, socket));
+  const client = new pg.Client(settings(account, socket));
   // A connection that breaks is seen by the statement that waits for it, or by the next one.
   client.on('error', () => {});
+  cutFloods(client, socket, account);
   const cut = (): void => void socket.destroy();
   signal.addEventListener('abort', cut);
 
@@ -185,6 +186,22 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
       clearTimeout(late);
     },
   };
+}
+
+/** Bytes that a session is answered with at most: of rows, a few that describe a table or count what was merged. */
+const ANSWER_BYTES = 16 * MIB;
+
+/** Cuts the connection when the server answers more than was asked for: the client holds it all. */
+function cutFloods(client: Client, socket: Socket, account: Account): void {
+  let bytes = 0;
+  socket.on('data', ({ length }: Buffer) => {
+    bytes += length;
+    if (bytes <= ANSWER_BYTES) return;
+    const much = `The server at ${serverOf(account)} answers more than PostgreSQL ever does here.`;
+    socket.destroy(new Permanent(`${much} Correct host and port.`));
+  });
+  // A trigger may send one with each row, and none is held.
+  client.on('notice', ({ length }) => void (bytes -= length));
 }
 
 /** How long a server may take to say goodbye; then the connection is cut. */

@@ -1,8 +1,9 @@
 /** A customer's bucket, on S3 or on a server that speaks its protocol: the client, and what its failures mean. */
+import { Readable } from 'node:stream';
 import type { S3 } from '@aws-sdk/client-s3';
 import { messageOf, Permanent, Transient } from '../../../ports/errors.ts';
 import type { Outbound } from '../../../ports/outbound/outbound.ts';
-import { MINUTE_MS, SECOND_MS } from '../../../ports/units.ts';
+import { MIB, MINUTE_MS, SECOND_MS } from '../../../ports/units.ts';
 
 /** Where the bucket is, and with whose key it is reached. */
 export interface BucketConfig {
@@ -24,8 +25,15 @@ const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
 const IDLE_TIMEOUT_MS = MINUTE_MS;
 
 /**
+ * Bytes that are read of one answer, and of all that a client gets: the largest are the pages of a list, a thousand names
+ * each, and an interval has 100,000 files at most.
+ */
+const ANSWER_BYTES = { one: 8 * MIB, all: 64 * MIB };
+
+/**
  * Returns a client that reaches only what `outbound` lets through, with no other credentials than the customer's. Each of
- * its requests ends when the signal is aborted, unless it was given another one.
+ * its requests ends when the signal is aborted, unless it was given another one, and when its answer is larger
+ * than any that is asked for: what lists say is held.
  */
 export async function connect(
   config: BucketConfig,
@@ -44,8 +52,29 @@ export async function connect(
   });
   const { requestHandler } = client.config;
   const handle = requestHandler.handle.bind(requestHandler);
-  requestHandler.handle = (request, options) => handle(request, { abortSignal: signal, ...options });
+  let left = ANSWER_BYTES.all;
+  requestHandler.handle = async (request, options) => {
+    const { response } = await handle(request, { abortSignal: signal, ...options });
+    const body = await wholeAnswer(response.body as Readable, Math.min(ANSWER_BYTES.one, left), config);
+    left -= body.length;
+    response.body = Readable.from(body);
+    return { response };
+  };
   return client;
+}
+
+/** Returns the body of an answer. Throws `Permanent` when it has more bytes than `most`. */
+async function wholeAnswer(body: AsyncIterable<Buffer>, most: number, config: BucketConfig): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes > most) {
+      throw new Permanent(`The server for ${bucketLabel(config)} answers more than S3 ever does. Check endpoint_url.`);
+    }
+  }
+  return Buffer.concat(pieces);
 }
 
 /** How long the requests may take by which what was begun is taken away, also when the delivery was stopped. */

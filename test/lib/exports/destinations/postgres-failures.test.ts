@@ -2,6 +2,7 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { assert, property, string } from 'fast-check';
 import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';
+import { openSession } from '../../../../lib/exports/destinations/databases/session.ts';
 import { qualified, quoted } from '../../../../lib/exports/destinations/databases/sql-identifier.ts';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
 import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
@@ -182,6 +183,43 @@ describeOnPostgres('Postgres', () => {
     test('passes over a table that is there, with columns of its own', async () => {
       await sql('CREATE TABLE events (uuid text, mine int NOT NULL)');
       expect(await passed()).toEqual([undefined, undefined, undefined, undefined]);
+    });
+
+    test('stops when a server answers without an end: its rows are held', async () => {
+      const said = (letter: string, body: Buffer): Buffer => {
+        const head = Buffer.alloc(5, letter);
+        head.writeInt32BE(body.length + 4, 1);
+        return Buffer.concat([head, body]);
+      };
+      const loggedIn = Buffer.concat([said('R', Buffer.alloc(4)), said('Z', Buffer.from('I'))]);
+      const columns = said('T', Buffer.concat([Buffer.from('\0\u0001a\0'), Buffer.alloc(18)]));
+      const row = said('D', Buffer.concat([Buffer.from([0, 1, 0, 0x0f, 0x42, 0x40]), Buffer.alloc(1_000_000, 'x')]));
+      let sent = 0;
+      const port = await door((socket) => {
+        const answers = [Buffer.from('N'), loggedIn, columns];
+        const goOn = (): void => {
+          for (let room = true; room && sent < 100; sent += 1) room = socket.write(row);
+          if (sent < 100) socket.once('drain', goOn);
+        };
+        socket
+          .on('error', () => {})
+          .on('data', () => {
+            const next = answers.shift();
+            if (next !== undefined) socket.write(next);
+            if (next === columns) goOn();
+          });
+      });
+      const session = openSession(
+        { ...configOf({ host: '127.0.0.1', port }), has_self_signed_cert: false },
+        { outbound: openOutbound(LOCAL_SETTINGS), reach: LOCAL_SETTINGS, signal: AbortSignal.timeout(20_000) },
+      );
+      const error: unknown = await (await session).query('SELECT 1').catch((thrown: unknown) => thrown);
+      expect(error).toEqual(
+        new Permanent(
+          `The server at 127.0.0.1:${port} answers more than PostgreSQL ever does here. Correct host and port.`,
+        ),
+      );
+      expect(sent).toBeLessThan(50);
     });
 
     test('stops at the step that fails, and says what to do', async () => {

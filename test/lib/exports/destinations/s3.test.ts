@@ -635,6 +635,39 @@ describe('a failure', () => {
     expect(error.message).not.toContain('secret-of-the-test');
   });
 
+  test('of a server that answers without an end is told at once: an answer is held as a whole', async () => {
+    const megabyte = Buffer.alloc(1_000_000, '<');
+    let sent = 0;
+    const error = await answered((request, response) => {
+      request.resume();
+      response.writeHead(200, { 'content-type': 'application/xml' });
+      const goOn = (): void => {
+        for (let room = true; room && sent < 100; sent += 1) room = response.write(megabyte);
+        if (sent < 100) response.once('drain', goOn);
+      };
+      goOn();
+    });
+    expect(error).toBeInstanceOf(Permanent);
+    expect(error.message).toMatch(
+      /^The server for bucket 'exports' at .* answers more than S3 ever does\. Check endpoint_url\.$/,
+    );
+    expect(sent).toBeLessThan(50);
+  });
+
+  test('of a server whose lists have no end is told: what they name is held', async () => {
+    let pages = 0;
+    const error = await answered((request, response) => {
+      request.resume();
+      pages += 1;
+      const next = `<IsTruncated>true</IsTruncated><NextContinuationToken>${pages}</NextContinuationToken>`;
+      response.writeHead(200, { 'content-type': 'application/xml' });
+      response.end(`<ListBucketResult>${next}<Prefix>${'x'.repeat(7_000_000)}</Prefix></ListBucketResult>`);
+    });
+    expect(error).toBeInstanceOf(Permanent);
+    expect(error.message).toContain('answers more than S3 ever does');
+    expect(pages).toBe(10);
+  });
+
   test.each([
     ['named in the answer', xml(400, 'AuthorizationHeaderMalformed', '<Region>eu-west-1</Region>')],
     ['named in a header', xml(301, 'PermanentRedirect', '', { 'x-amz-bucket-region': 'eu-west-1' })],
