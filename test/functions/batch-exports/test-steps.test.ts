@@ -294,7 +294,7 @@ describe('a step', () => {
     steps: [{ name: 'Step', description: 'A step.', run, ...(skipped === undefined ? {} : { skipped }) }],
   });
   const resultOf = async (destination: Destination) =>
-    (await runStep(testContext(), { destination, config: {}, reach: LOCAL_SETTINGS }, 0, 20)).result;
+    (await runStep(testContext(), { destination, config: {}, reach: LOCAL_SETTINGS }, 'user', 0, 20)).result;
 
   test('that has no answer in time has failed, and is told to stop', async () => {
     let signal: AbortSignal | undefined;
@@ -304,6 +304,20 @@ describe('a step', () => {
     });
     expect(await resultOf(never)).toMatchObject({ status: 'Failed', message: expect.stringContaining('no answer') });
     expect(signal?.aborted).toBe(true);
+  });
+
+  test('is refused to whoever has four that have not ended: 429; others have theirs', async () => {
+    const { promise: answer, resolve } = Promise.withResolvers<undefined>();
+    const destination = stepThat(() => answer);
+    const context = testContext();
+    const runOf = (user: string) => runStep(context, { destination, config: {}, reach: LOCAL_SETTINGS }, user);
+    const four = ['mallory', 'mallory', 'mallory', 'mallory'].map(runOf);
+    await expect(runOf('mallory')).rejects.toMatchObject({ kind: 'throttled' });
+    const all = [...four, runOf('bea')];
+    resolve(undefined);
+    const passed = { result: { status: 'Passed' } };
+    expect(await Promise.all(all)).toMatchObject([passed, passed, passed, passed, passed]);
+    expect(await runOf('mallory')).toMatchObject(passed);
   });
 
   test('that breaks in an unknown way says no more than the name of the error', async () => {

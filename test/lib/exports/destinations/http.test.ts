@@ -343,7 +343,7 @@ describe('the connection check', () => {
   const check = async () => {
     const context = testContext();
     const config = { url: receiver.url, token: TOKEN };
-    const { result } = await runStep(context, { destination: http, config, reach: ANYWHERE });
+    const { result } = await runStep(context, { destination: http, config, reach: ANYWHERE }, 'user');
     return result;
   };
 
