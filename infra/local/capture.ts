@@ -80,6 +80,7 @@ export async function openCapture(
         try {
           events += await lander.pass();
         } finally {
+          metrics.record({ InboxBytes: lander.waitingBytes });
           await counts.tellNowAndThen();
         }
       } while (lander.left > 0);

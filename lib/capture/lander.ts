@@ -34,6 +34,7 @@ export class Lander {
   /** Projects of a segment that have landed, where others wait. What is forgotten by a restart lands again, to no effect. */
   readonly #landed = new Map<string, readonly number[]>();
   #left = 0;
+  #waitingBytes = 0;
 
   constructor(options: LanderOptions) {
     this.#options = options;
@@ -42,6 +43,11 @@ export class Lander {
   /** How many segments the last pass has left to the next, beside those that wait for an import or lie apart. */
   get left(): number {
     return this.#left;
+  }
+
+  /** The bytes of what was in the inbox when the last pass began. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
   }
 
   /** Lands once. Returns how many events are new in the lake. */
@@ -92,6 +98,7 @@ export class Lander {
     let bytes = 0;
     const taken: LandingSegment[] = [];
     const segments = await this.#options.inbox.segments();
+    this.#waitingBytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
     const landing = ({ name }: Segment): LandingSegment => ({ name, landed: this.#landed.get(name) ?? [] });
     const now = this.#options.clock();
     this.#left = 0;

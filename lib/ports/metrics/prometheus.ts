@@ -14,11 +14,14 @@ const LANDING_BUCKETS = [0.5, 1, 2, 5, 10, 30, 60, 120, 600, 3_600];
 const ANSWER_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** Numbers that rise and fall; the last one counts. Other numbers in seconds are spread over buckets. */
-const GAUGES: ReadonlySet<MetricName> = new Set(['OldestDueJob']);
+const GAUGES: ReadonlySet<MetricName> = new Set(['InboxBytes', 'OldestDueJob']);
 
 /** `RunsCompleted` as Prometheus names it: `workspaces_runs_completed_total`. */
-const nameOf = (name: MetricName): string =>
-  `workspaces_${name.replaceAll(/(?!^)[A-Z]/g, '_$&').toLowerCase()}_${METRICS[name] === 'Seconds' ? 'seconds' : 'total'}`;
+function nameOf(name: MetricName): string {
+  const words = `workspaces_${name.replaceAll(/(?!^)[A-Z]/g, '_$&').toLowerCase()}`;
+  if (METRICS[name] === 'Seconds') return `${words}_seconds`;
+  return GAUGES.has(name) ? words : `${words}_total`;
+}
 
 export interface PrometheusMetrics extends Metrics {
   /** Takes in that a request was answered. */

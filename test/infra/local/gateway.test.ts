@@ -660,7 +660,8 @@ describe('the probes', () => {
     const { numbers, service } = await probed();
     numbers.record({ RunsCompleted: 1, RowsDelivered: 7, BytesDelivered: 90, DeliveryLag: 61 });
     numbers.record({ RunsCompleted: 1, RowsDelivered: 3, OldestDueJob: 12.5, KeysRefused: 1 });
-    numbers.record({ OldestDueJob: 2 });
+    numbers.record({ OldestDueJob: 2, InboxBytes: 5_000 });
+    numbers.record({ InboxBytes: 300 });
     await service.call('GET', '/nothing/');
     const { headers, text } = await service.call('GET', '/metrics', { key: null });
     expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -673,6 +674,7 @@ describe('the probes', () => {
         'workspaces_keys_refused_total 1',
         'workspaces_jobs_parked_total 0',
         'workspaces_oldest_due_job_seconds 2',
+        'workspaces_inbox_bytes 300',
         'workspaces_delivery_lag_seconds_bucket{le="60"} 0',
         'workspaces_delivery_lag_seconds_bucket{le="120"} 1',
         'workspaces_http_request_duration_seconds_count{method="GET",status="404"} 1',

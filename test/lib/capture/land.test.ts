@@ -333,12 +333,15 @@ test('what is too much for one pass is left to the next, and what an import hold
       };
     },
   });
-  const left: number[] = [];
+  const left: number[][] = [];
   do {
     await lander.pass();
-    left.push(lander.left);
+    left.push([lander.left, lander.waitingBytes / 2 ** 20]);
   } while (lander.left > 0);
-  expect(left).toEqual([2, 0]);
+  expect(left).toEqual([
+    [2, 10],
+    [0, 7.5],
+  ]);
   expect(landed).toEqual([['second'], ['third', 'last']]);
 });
 

@@ -1,6 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { logTo } from '../../../../lib/ports/log.ts';
 import { emfMetrics } from '../../../../lib/ports/metrics/emf.ts';
 import { loggedMetrics } from '../../../../lib/ports/metrics/logged.ts';
+import { METRICS } from '../../../../lib/ports/metrics/metrics.ts';
+
+test.each(['operations.md', 'operate-one-machine.md'])('%s names every number', (page) => {
+  const text = readFileSync(join(import.meta.dirname, '../../../../docs', page), 'utf8');
+  for (const name of Object.keys(METRICS)) expect(text).toContain(`\`${name}\``);
+});
 
 describe('metrics in the embedded metric format', () => {
   const record = (...args: Parameters<ReturnType<typeof emfMetrics>['record']>) => {
