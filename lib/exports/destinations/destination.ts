@@ -87,7 +87,7 @@ export interface CheckStep<C extends Config = Config> {
 }
 
 /**
- * One kind of destination, in one file. To add one: write it beside the others and list it in `index.ts`.
+ * One kind of destination, in one file. To add one: write it beside the others and list it; CONTRIBUTING.md says where.
  *
  * `deliver` is invisible to readers (where nothing can be sent unseen, the destination says what it does instead);
  * `commit` is the one visible act, and harmless when done twice with one receipt.

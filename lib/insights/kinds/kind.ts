@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
 
 /**
- * A kind of query. A new kind is a file beside this one and a line in `kinds.ts`.
+ * A kind of query. A new kind is a file beside this one and a line in `kinds.ts`; CONTRIBUTING.md says what else it may have.
  *
  * @example
  * export const trends: Kind<TrendsQuery> = { name: 'TrendsQuery', schema: TrendsQuery, answer };

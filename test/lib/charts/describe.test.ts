@@ -1,6 +1,7 @@
 /** From results to charts, without pictures. */
 import type { Chart, SeriesPicture } from '../../../lib/charts/chart.ts';
 import { chartOf } from '../../../lib/charts/describe/describe.ts';
+import { KINDS } from '../../../lib/insights/kinds/kinds.ts';
 import { SAMPLES, trend, waves } from '../../support/charts.ts';
 
 const chart = (name: string): Chart => {
@@ -349,6 +350,11 @@ test('a chart of HogQL that a column splits into series is a table, not one line
     );
   expect(of('browser').picture.type).toBe('table');
   expect(of(null).picture.type).toBe('series');
+});
+
+test.each(KINDS.map(({ name }) => name))('a %s has a picture', (kind) => {
+  const none = chartOf({ kind: 'Unknown' }, { results: [] }).picture;
+  expect(chartOf({ kind }, { results: [] }).picture).not.toEqual(none);
 });
 
 test('a query of no known kind has no picture', () => {

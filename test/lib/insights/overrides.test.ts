@@ -1,7 +1,15 @@
-import { kindOf } from '../../../lib/insights/kinds/kinds.ts';
+import type * as z from 'zod';
+import { KINDS, kindOf } from '../../../lib/insights/kinds/kinds.ts';
 import { FiltersOverride, overridden } from '../../../lib/insights/overrides.ts';
 
 const SERIES = [{ kind: 'EventsNode', event: 'paid' }];
+
+test('an interval is put into queries of the kinds that have one, and of no others', () => {
+  const taking = KINDS.filter(
+    ({ name }) => 'interval' in overridden({ kind: name }, { filters: { interval: 'week' } }),
+  );
+  expect(taking).toEqual(KINDS.filter(({ schema }) => 'interval' in (schema as unknown as z.ZodObject).shape));
+});
 
 test.each([
   { kind: 'TrendsQuery', series: SERIES, interval: 'day' },
