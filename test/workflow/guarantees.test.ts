@@ -273,6 +273,29 @@ describe('HTTP', () => {
     expect(again).toEqual(scheduled.flatMap((uuid) => [uuid, uuid]));
   });
 
+  test('another address, set while a run is under way, is sent all of its rows', async () => {
+    const start = await prepared(5001);
+    const { trace } = await story(start);
+    const second = trace.lastIndexOf('request POST') + 1;
+    http.target.receiver.reset();
+    const world = await exportWorld({ now: at('07T13:59:00'), from: start.from });
+    worlds.push(world);
+    expect(await world.boot({ at: second, when: 'before' }).run(at('07T14:10:00'))).toBe(false);
+    const next = world.boot();
+    const config = { url: `${http.target.receiver.url}/moved/`, token: 'secret-of-the-test' };
+    await world.patch(next.context, start.id, { destination: { type: 'HTTP', config } });
+    await next.engine.resume();
+    await next.run(at('07T14:50:00'));
+    const sizes = http.target.receiver.received.map(({ path, body }) => [path, JSON.parse(body).batch.length]);
+    expect(sizes).toEqual([
+      ['/batch/', 5000],
+      ['/moved/', 5000],
+      ['/moved/', 1],
+    ]);
+    expect((await world.runs(start.id)).map(({ records_completed }) => records_completed)).toEqual([5001]);
+    expect(await world.messages(start.id)).toContainEqual(expect.stringContaining('sent to it from the beginning'));
+  });
+
   test('a receiver that is busy is waited for, and the run and the log say so', async () => {
     const { world, item, arrive, run, statuses, messages } = await hourly();
     const waiting: Promise<unknown>[] = [];

@@ -52,7 +52,7 @@ export interface Delivery<C extends Config = Config> {
   pause(milliseconds: number, reason: string): Promise<void>;
   /** Keeps a note (plain JSON) for another attempt at this run, in place of the one before. */
   keep(note: unknown): Promise<void>;
-  /** Returns the note that was kept last, by this attempt or an earlier one; undefined when there is none. */
+  /** Returns the note that was kept last, by this attempt or an earlier one; undefined: none, or for another config. */
   kept(): Promise<unknown>;
 }
 

@@ -1,4 +1,5 @@
 /** One interval on its way to its destination, as `send` and `settle` handle it: prepared, then committed or discarded. */
+import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { traceOf } from '../../http/trace.ts';
 import type { Context } from '../../ports/context.ts';
@@ -22,6 +23,15 @@ export type DestinationOf = (type: string) => Destination | undefined;
 
 /** How long removing may take, whatever stopped the delivery. */
 const DISCARD_TIMEOUT_MS = 30 * SECOND_MS;
+
+/** What a destination keeps for another attempt, and the digest of its config as it was stored then. */
+interface KeptNote {
+  readonly destination: string;
+  readonly note: unknown;
+}
+
+const CHANGED =
+  'The destination was changed while this interval was on its way: all of it is sent to it from the beginning.';
 
 /** A run of a batch, its destination, and what the log is told when the run ends or waits. */
 export interface Sending {
@@ -49,6 +59,7 @@ export async function openSending(
   const destination = findDestination(item.destination_type);
   if (destination === undefined) throw new Permanent(`There is no destination of type '${item.destination_type}'.`);
   const interval = intervalOf(run);
+  const stored = hash('sha256', `${item.destination_config} ${item.destination_secrets}`);
   context.log.debug('a delivery begins', { run: run.id, trace_id: traceOf(run.id).id });
   const lines: LogLine[] = [];
   const delivery: Delivery = {
@@ -72,8 +83,13 @@ export async function openSending(
       await isWritten(context.table, [troubleOp(run, reason, clock())]);
       await setTimeout(milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
     },
-    keep: (note) => keepNote(context, input.attempt, n, note),
-    kept: () => noteOf(context, input.attempt, n),
+    keep: (note) => keepNote(context, input.attempt, n, { destination: stored, note }),
+    async kept() {
+      const found = (await noteOf(context, input.attempt, n)) as KeptNote | undefined;
+      if (found === undefined || found.destination === stored) return found?.note;
+      delivery.say('WARNING', CHANGED);
+      return undefined;
+    },
   };
   return { run, n, destination, delivery, lines, prepared: undefined };
 }
