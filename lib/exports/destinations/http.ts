@@ -211,10 +211,16 @@ async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting
 /** Statuses below 500 that pass: the request took too long, came too early, or there were too many. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
+/** By which PostHog's capture tells that it has dropped the events of a request, which it answers with 200. */
+const OVER_QUOTA = /"quota_limited"\s*:\s*\[[^\]]*"events"/;
+
 /** Returns what an answer says is wrong; undefined when the receiver has accepted the batch. */
 function failureOf({ status, headers, text }: PostResponse, config: HttpConfig): Permanent | Transient | undefined {
-  if (status >= 200 && status < 300) return undefined;
   const answered = `${config.url} answered ${status}`;
+  if (status >= 200 && status < 300) {
+    if (!OVER_QUOTA.test(text)) return undefined;
+    return new Transient(`${answered} and dropped the events: its quota is used up (quota_limited).`);
+  }
   if (status < 400) {
     const target = headers.location === undefined ? '' : `, a redirect to ${saying(headers.location, config)}`;
     return new Permanent(`${answered}${target}. Redirects are not followed: set url to the right address.`);

@@ -165,6 +165,25 @@ describe('a receiver that is busy', () => {
     },
   );
 
+  test('that drops events for its quota, with a status of success, is asked again', async () => {
+    answering({ 1: { status: 200, body: '{"status": 1, "quota_limited": ["recordings", "events"]}' } });
+    const one = given(1);
+    await http.deliver(one);
+    expect(receiver.received).toHaveLength(2);
+    expect(one.said).toEqual([
+      `WARNING ${receiver.url}/batch/ answered 200 and dropped the events: its quota is used up (quota_limited). Trying again in 1 s.`,
+    ]);
+  });
+
+  test.each(['{"status": 1}', '{"status": 1, "quota_limited": ["recordings"]}', '<p>"quota_limited"'])(
+    'or not, and answers %s, has accepted them',
+    async (body) => {
+      answering({ 1: { status: 200, body } });
+      await http.deliver(given(1));
+      expect(receiver.received).toHaveLength(1);
+    },
+  );
+
   test.each(['soon', '-1', '1.5', ''])(
     "that asks to be asked again '%s' is asked again as if it had not",
     async (asked) => {
