@@ -26,6 +26,9 @@ type PostgresConfig = z.infer<typeof PostgresConfig>;
 
 const COLUMNS = defaultColumns('TEXT', 'JSONB', 'JSONB');
 
+/** How long a statement waits for what another one has locked. */
+const LOCK_TIMEOUT = '30s';
+
 const DIALECT: TableDialect = {
   types: {
     text: 'TEXT',
@@ -37,6 +40,8 @@ const DIALECT: TableDialect = {
     texts: 'JSONB',
   },
   folded: (name) => name,
+  // Statements that are sent together are one transaction.
+  beforeChange: `SELECT pg_catalog.set_config('lock_timeout', '${LOCK_TIMEOUT}', true); `,
   now: 'now()',
   maxNameBytes: 63,
 };
@@ -73,7 +78,7 @@ export const postgres: Destination<PostgresConfig, Receipt, Session> = {
 const TRANSACTION_SETTINGS: Readonly<Record<string, string>> = {
   statement_timeout: '0',
   transaction_timeout: '0',
-  lock_timeout: '30s',
+  lock_timeout: LOCK_TIMEOUT,
   idle_in_transaction_session_timeout: '60s',
   tcp_keepalives_idle: '30',
   tcp_keepalives_interval: '10',

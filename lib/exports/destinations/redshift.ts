@@ -69,6 +69,8 @@ const dialectOf = (config: RedshiftConfig): TableDialect => ({
   },
   // Also of names in quotes, unless a session asks for more.
   folded: (name) => name.toLowerCase(),
+  // It has no setting for that.
+  beforeChange: '',
   // now() is no function of the nodes that hold the data.
   now: 'GETDATE()',
   maxNameBytes: MAX_NAME_BYTES,

@@ -56,6 +56,11 @@ export interface TableDialect {
   readonly types: Readonly<Record<ColumnType, string>>;
   /** Returns a name as the catalog holds it, though it was quoted. */
   readonly folded: (name: string) => string;
+  /**
+   * Stands before a change of the customer's table, in the transaction of that: while it waits for whoever reads the
+   * table, everybody else waits behind it, so it must not wait for long.
+   */
+  readonly beforeChange: string;
   /** The time, as an expression. */
   readonly now: string;
   /** The bytes of the longest name; more are cut off, silently. */
@@ -148,7 +153,7 @@ export async function prepareTable(
   const missing = columns.filter(({ name }) => !found.includes(dialect.folded(name)));
   const additions = missing.map((column) => `ALTER TABLE ${table} ADD COLUMN ${definitionOf(column)}`);
   if (isEvolving) {
-    for (const addition of additions) await make(session, addition);
+    for (const addition of additions) await make(session, dialect.beforeChange + addition);
   } else if (additions.length > 0) {
     throw new Permanent(
       `Table ${table} lacks ${missing.length === 1 ? 'the column' : 'the columns'} ${quotedList(namesOf(missing))}. ` +

@@ -342,6 +342,18 @@ describeOnPostgres('Postgres', () => {
     test('whose column takes no such value says which column and row', async () => {
       const one = given();
       await postgres.commit(one, await postgres.deliver(one));
+    test('that others read is not held up for long by the columns that it is given', async () => {
+      await sql(`
+        CREATE TABLE events (uuid text); CREATE TABLE waits (longest text);
+        CREATE FUNCTION note() RETURNS event_trigger LANGUAGE plpgsql AS
+          $$ BEGIN INSERT INTO "${schema}".waits VALUES (current_setting('lock_timeout')); END $$;
+        CREATE EVENT TRIGGER note ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION note()`);
+      const one = given({ use_automatic_schema_evolution: true });
+      await postgres.commit(one, await postgres.deliver(one));
+      await sql('DROP EVENT TRIGGER note');
+      expect(await sql('SELECT DISTINCT longest FROM waits')).toEqual([{ longest: '30s' }]);
+    });
+
       await sql(
         'TRUNCATE events; DELETE FROM batch_export_deliveries; ALTER TABLE events ALTER COLUMN event TYPE varchar(5)',
       );
