@@ -5,8 +5,8 @@ import { type DatabaseConfig, LEDGER } from './config.ts';
 import { stateOf } from './failure.ts';
 import { prepareLedger } from './ledger.ts';
 import { type Account, connectTo, openSession, type Session } from './session.ts';
-import { qualified, quoted } from './sql-identifier.ts';
-import { columnsOf, prepareTable, type TableColumn, type TableDialect } from './table.ts';
+import { qualified, quoted, quotedList } from './sql-identifier.ts';
+import { columnsOf, namesOf, prepareTable, type TableColumn, type TableDialect } from './table.ts';
 
 /** SQLSTATEs of a database that is not there, or may not be entered: by then the password was right. */
 const AFTER_LOGIN: ReadonlySet<string | undefined> = new Set(['3D000', '42501']);
@@ -23,6 +23,12 @@ export async function inSessionOf(
   } finally {
     await session.end();
   }
+}
+
+/** Has the user's rights looked at, which is before rows are. No names: all columns. */
+async function insertNothing(session: Session, table: string, names: readonly string[]): Promise<void> {
+  const [into, from] = names.length === 0 ? ['', '*'] : [` (${quotedList(names)})`, quotedList(names)];
+  await session.query(`INSERT INTO ${table}${into} SELECT ${from} FROM ${table} WHERE 1 = 0`);
 }
 
 export function databaseSteps<C extends DatabaseConfig>(
@@ -77,13 +83,12 @@ export function databaseSteps<C extends DatabaseConfig>(
           const { schema, table_name } = config;
           await session.query('BEGIN');
           await prepareLedger(session, config, dialect(config));
-          if ((await columnsOf(session, schema, table_name, dialect(config))).length === 0) {
-            await prepareTable(session, config, columns(config), [], dialect(config));
-          }
-          for (const table of [qualified(schema, LEDGER), qualified(schema, table_name)]) {
-            // Rights are looked at before rows are.
-            await session.query(`INSERT INTO ${table} SELECT * FROM ${table} WHERE 1 = 0`);
-          }
+          const there = await columnsOf(session, schema, table_name, dialect(config));
+          if (there.length === 0) await prepareTable(session, config, columns(config), [], dialect(config));
+          // A column of the customer's own may take no value, as GENERATED ALWAYS does not.
+          const ours = namesOf(columns(config)).filter((name) => there.includes(dialect(config).folded(name)));
+          await insertNothing(session, qualified(schema, LEDGER), []);
+          await insertNothing(session, qualified(schema, table_name), ours);
           await session.query('ROLLBACK');
         }),
     },
