@@ -117,7 +117,10 @@ const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
  */
 const PASSING = /^(08|40|53|57|58)|^(55P03|55006|25P03|25P04|42P01)$/;
 
-/** Errors that pass at Redshift, where nearly all have one SQLSTATE: a conflict of transactions, and a full disk. */
+/** What nearly all errors of Redshift have, and of poolers of connections, such as Supabase's. */
+const INTERNAL = 'XX000';
+
+/** Errors that pass at Redshift: a conflict of transactions, and a full disk. */
 const REDSHIFT_PASSING = /^(1023\b|serializable isolation violation|disk full)/i;
 
 const isDatabaseError = (error: unknown): error is DatabaseError => error instanceof Error && 'severity' in error;
@@ -132,15 +135,17 @@ export function stateOf(error: unknown): string | undefined {
 export function explained(error: unknown, place: TableAddress): Permanent | Transient {
   if (error instanceof Permanent || error instanceof Transient) return error;
   if (!isDatabaseError(error)) return connectionFailure(error, serverOf(place));
-  const { code = '', message } = error;
+  const { code = '', message, severity } = error;
   const cause = { cause: error };
   const without = (text: string): string => text.replaceAll(`"${place.user}"`, 'of this export');
   const about = Object.assign(Object.create(error) as DatabaseError, { message: without(message) });
   const advice = MENDABLE.get(code);
   if (advice !== undefined) return new Permanent(advice(place, about), cause);
   const answer = `The server at ${serverOf(place)} answered: ${about.message} (${code})`;
-  if (PASSING.test(code) || (code === 'XX000' && REDSHIFT_PASSING.test(message)))
-    return new Transient(`${answer}.`, cause);
+  // A fatal one ends the connection: a pooler has none left, or does not reach the server behind it.
+  const isPassing =
+    PASSING.test(code) || (code === INTERNAL && (severity === 'FATAL' || REDSHIFT_PASSING.test(message)));
+  if (isPassing) return new Transient(`${answer}.`, cause);
   if (code.startsWith('22')) return new Permanent(misfit(place, about), cause);
   return new Permanent(`${answer}, when rows were to go into ${tableOf(place)}. Mend that, and run it again.`, cause);
 }

@@ -451,6 +451,23 @@ describeOnPostgres('Postgres', () => {
       expect(await sql('SELECT count(*) FROM events')).toEqual([{ count: '10' }]);
     });
 
+    test('whose pooler has no connection left is tried again later', async () => {
+      const words = 'max clients reached in session mode';
+      const fields = Buffer.from(`SFATAL\0CXX000\0M${words}\0\0`);
+      const head = Buffer.from([0x45, 0, 0, 0, fields.length + 4]);
+      const pooler = await door((socket) => {
+        // It has no TLS, and then answers the log-in.
+        socket.once('data', () => {
+          socket.write('N');
+          socket.once('data', () => socket.end(Buffer.concat([head, fields])));
+        });
+        socket.on('error', () => {});
+      });
+      const error = await failure({ port: pooler });
+      expect(error).toBeInstanceOf(Transient);
+      expect(error.message).toBe(`The server at 127.0.0.1:${pooler} answered: ${words} (XX000).`);
+    });
+
     test('that dies on the way is tried again later, whether rows are on their way or the commit is', async () => {
       const end = () =>
         sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
