@@ -330,6 +330,10 @@ describe('a backfill', () => {
       batch_0: JSON.stringify({ finished: 23, failed: 1, records: 1 }),
     });
     expect(world.delivered().size).toBe(1);
+    expect(await world.messages(item.id)).toContain(
+      'Backfill ended as Failed: 23 of 24 runs completed, 1 records exported. The log and the runs say why the others ' +
+        'did not. Once that is mended, retry those runs or backfill their range.',
+    );
   });
 });
 

@@ -77,6 +77,9 @@ async function laterLines(context: Context, item: BatchExportItem, backfill: Bac
   return [{ at: now, level: 'INFO', message, instance }];
 }
 
+const FAILED_RUNS =
+  'The log and the runs say why the others did not. Once that is mended, retry those runs or backfill their range.';
+
 /**
  * Ends a backfill that has not ended: gives its range back, removes its job, and says how it went. Without an `ending`
  * it is told by what the batches have come to: Failed when a run was not delivered. Returns the status that it has now.
@@ -98,7 +101,7 @@ export async function closeBackfill(
     const message =
       status === 'Completed'
         ? `Backfill finished successfully: ${counts}`
-        : `Backfill ended as ${status}: ${counts}.${ending === null ? '' : ` ${ending.reason}`}`;
+        : `Backfill ended as ${status}: ${counts}. ${ending?.reason ?? FAILED_RUNS}`;
     const level = status === 'Completed' ? 'INFO' : 'ERROR';
     await context.table.write([
       ...endOps(context, plan, backfill, status, { level, message }),
