@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { gunzip, gzip } from 'node:zlib';
 import * as z from 'zod';
 import { traceOf } from '../../http/trace.ts';
 import { beginningOf } from '../../ports/cut.ts';
@@ -73,7 +73,7 @@ export const http: Destination<HttpConfig> = {
       name: 'Check that the address takes batches',
       description: 'Posts a batch without events to the address, with the token.',
       async run(config, outbound, _reach, signal) {
-        const answer = await send(config, outbound, { body: await packer(config)([]), headers: {}, signal });
+        const answer = await send(config, outbound, { ...(await packer(config)([])), headers: {}, signal });
         const failure = failureOf(answer, config);
         // A receiver may refuse a batch for being empty; then it has read it.
         if (failure !== undefined && answer.status !== 400 && answer.status !== 422) throw failure;
@@ -84,11 +84,9 @@ export const http: Destination<HttpConfig> = {
   async deliver(delivery) {
     let { batches, events, bytes } = ((await delivery.kept()) as Accepted | undefined) ?? NOTHING;
     let waiting = MAX_WAIT_MS;
-    const { parent: traceparent } = traceOf(delivery.runId);
     try {
       for await (const batch of prefetch(unsent(delivery, batches))) {
-        const headers = { 'idempotency-key': `${delivery.runId}-${batches}`, traceparent };
-        waiting = await sendPatiently(delivery, { body: batch.body, headers }, waiting);
+        waiting = await sendBatch(delivery, batch, `${delivery.runId}-${batches}`, waiting);
         batches += 1;
         events += batch.events;
         bytes += batch.body.length;
@@ -105,9 +103,15 @@ export const http: Destination<HttpConfig> = {
   discard: async () => {},
 };
 
-interface Batch {
-  readonly events: number;
+interface Packed {
   readonly body: Buffer;
+  /** Where the lines begin, unpacked, and where each of them ended. */
+  readonly from: number;
+  readonly ends: readonly number[];
+}
+
+interface Batch extends Packed {
+  readonly events: number;
 }
 
 /** Yields the interval's batches, packed, without those that were accepted. One is packed while the next one is read. */
@@ -115,19 +119,22 @@ async function* unsent(delivery: Delivery<HttpConfig>, accepted: number): AsyncG
   const pack = packer(delivery.config);
   let n = 0;
   for await (const { events, lines } of prefetch(cut(delivery.rows({ format: 'JSONLines', columns: COLUMNS })))) {
-    if (n >= accepted) yield { events, body: await pack(lines) };
+    if (n >= accepted) yield { events, ...(await pack(lines)) };
     n += 1;
   }
 }
 
 /** Cuts whole lines into batches: always the same for the same lines. */
-async function* cut(rows: AsyncIterable<Buffer>): AsyncGenerator<{ events: number; lines: Buffer[] }> {
+async function* cut(
+  rows: AsyncIterable<Buffer> | Iterable<Buffer>,
+  maxEvents = MAX_BATCH_EVENTS,
+): AsyncGenerator<{ events: number; lines: Buffer[] }> {
   let [events, bytes, lines]: [number, number, Buffer[]] = [0, 0, []];
   for await (const piece of rows) {
     let from = 0;
     for (let at = 0; at < piece.length; ) {
       const end = piece.indexOf(LINE_END, at) + 1 || piece.length;
-      if (events === MAX_BATCH_EVENTS || (events > 0 && bytes + end - at > MAX_BATCH_BYTES)) {
+      if (events === maxEvents || (events > 0 && bytes + end - at > MAX_BATCH_BYTES)) {
         if (at > from) lines.push(piece.subarray(from, at));
         yield { events, lines };
         [events, bytes, lines, from] = [0, 0, [], at];
@@ -144,32 +151,65 @@ async function* cut(rows: AsyncIterable<Buffer>): AsyncGenerator<{ events: numbe
 const [LINE_END, COMMA, BLANK] = [0x0a, 0x2c, 0x20];
 
 const gzipped = promisify<Buffer, typeof GZIP, Buffer>(gzip);
+const unpacked = promisify<Buffer, Buffer>(gunzip);
 
 /**
  * Returns what packs lines, one batch after another, into requests' bodies: the lines become the items of a list. JSON
  * has no line ends inside its texts. All are joined in one place of memory; one of its own for each would keep the
  * garbage collector at work for a third of the time.
  */
-function packer({ token }: HttpConfig): (lines: readonly Buffer[]) => Promise<Buffer> {
+function packer({ token }: HttpConfig): (lines: readonly Buffer[]) => Promise<Packed> {
   const head = Buffer.from(`{"api_key":${JSON.stringify(token)},"historical_migration":true,"batch":[`);
   const tail = Buffer.from(']}');
   let joined = Buffer.alloc(0);
-  return (lines) => {
+  return async (lines) => {
     const parts = [head, ...lines, tail];
     const bytes = parts.reduce((sum, { length }) => sum + length, 0);
     if (joined.length < bytes) joined = Buffer.allocUnsafeSlow(bytes + bytes / 4);
     let end = 0;
     for (const part of parts) end += part.copy(joined, end);
     const body = joined.subarray(0, end);
-    let last = -1;
+    const ends: number[] = [];
     for (let at = body.indexOf(LINE_END); at !== -1; at = body.indexOf(LINE_END, at + 1)) {
       body[at] = COMMA;
-      last = at;
+      ends.push(at);
     }
-    if (last !== -1) body[last] = BLANK;
-    return gzipped(body, GZIP);
+    const last = ends.at(-1);
+    if (last !== undefined) body[last] = BLANK;
+    return { body: await gzipped(body, GZIP), from: head.length, ends };
   };
 }
+
+/**
+ * Sends a batch, or its halves where the receiver takes no request of that size: the same ones each time. Returns what
+ * is left of the waiting.
+ */
+async function sendBatch(
+  delivery: Delivery<HttpConfig>,
+  { events, body, from, ends }: Batch,
+  key: string,
+  waiting: number,
+): Promise<number> {
+  const headers = { 'idempotency-key': key, traceparent: traceOf(delivery.runId).parent };
+  try {
+    return await sendPatiently(delivery, { body, headers }, waiting);
+  } catch (error) {
+    if (!(error instanceof TooLarge) || events === 1) throw error;
+  }
+  const text = await unpacked(body);
+  for (const end of ends) text[end] = LINE_END;
+  const lines = text.subarray(from, (ends.at(-1) ?? from) + 1);
+  let [left, n] = [waiting, 0];
+  for await (const half of cut([lines], Math.ceil(events / 2))) {
+    const packed = await packer(delivery.config)(half.lines);
+    left = await sendBatch(delivery, { events: half.events, ...packed }, `${key}.${n}`, left);
+    n += 1;
+  }
+  return left;
+}
+
+/** The receiver takes no request of this size. */
+class TooLarge extends Permanent {}
 
 interface Sent {
   readonly body: Buffer;
@@ -229,6 +269,9 @@ function failureOf({ status, headers, text }: PostResponse, config: HttpConfig):
   const said = words === '' ? answered : `${answered}: ${words}`;
   const sentence = /[.!?]$/.test(said) ? said : `${said}.`;
   if (status >= 500 || PASSING.has(status)) return new Transient(sentence);
+  if (status === 413) {
+    return new TooLarge(`${sentence} It takes no request of this size, though it holds one event: raise its limit.`);
+  }
   return new Permanent(`${sentence} Check url and token.`);
 }
 

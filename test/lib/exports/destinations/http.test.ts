@@ -221,13 +221,54 @@ describe('a receiver that is busy', () => {
   });
 });
 
+describe('a receiver that takes no large requests', () => {
+  const atMost = (most: number): void => {
+    receiver.answer = ({ body }) => ({ status: (JSON.parse(body) as Body).batch.length > most ? 413 : 200 });
+  };
+
+  test('is sent halves, as often as it takes, and each event once', async () => {
+    atMost(2000);
+    await http.deliver(given(5001));
+    expect(sizes()).toEqual([5000, 2500, 1250, 1250, 2500, 1250, 1250, 1]);
+    const taken = receiver.received.filter(({ body }) => (JSON.parse(body) as Body).batch.length <= 2000);
+    const events = taken.flatMap(({ body }) => (JSON.parse(body) as Body).batch);
+    expect(events).toEqual(
+      (await atOnce(lines(5001)))
+        .toString()
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    );
+    expect(new Set(taken.map(({ headers }) => headers['idempotency-key'])).size).toBe(5);
+  });
+
+  test('is sent the same halves by another attempt', async () => {
+    atMost(2500);
+    const one = given(5000);
+    const mortal = { ...one, keep: () => Promise.reject(new Error('The process is dead.')) };
+    await expect(http.deliver(mortal)).rejects.toThrow('dead');
+    await http.deliver(one);
+    const asSent = receiver.received.map(({ headers, body }) => [headers['idempotency-key'], body]);
+    expect(asSent).toHaveLength(6);
+    expect(asSent.slice(3)).toEqual(asSent.slice(0, 3));
+  });
+
+  test('not even of one event is for the customer to mend', async () => {
+    atMost(0);
+    await expect(http.deliver(given(2))).rejects.toThrow(
+      `${receiver.url}/batch/ answered 413. It takes no request of this size, though it holds one event: raise its limit.`,
+    );
+    expect(sizes()).toEqual([2, 1]);
+  });
+});
+
 describe('a receiver that refuses', () => {
   test.each([
     [400, 'Invalid payload.', ': Invalid payload. Check url and token.'],
     [401, '{"detail":"wrong token"}', ': {"detail":"wrong token"}. Check url and token.'],
     [403, '', '. Check url and token.'],
     [404, '<h1>Not\n\r found</h1>\0', ': <h1>Not found</h1>. Check url and token.'],
-    [413, 'x'.repeat(1000), `: ${'x'.repeat(200)}. Check url and token.`],
+    [410, 'x'.repeat(1000), `: ${'x'.repeat(200)}. Check url and token.`],
     [405, `You sent ${TOKEN}!`, ': You sent ***! Check url and token.'],
   ])('with %d fails the run at once, in its own words', async (status, body, message) => {
     receiver.answer = () => ({ status, body });
