@@ -84,17 +84,19 @@ export const http: Destination<HttpConfig> = {
   async deliver(delivery) {
     let { batches, events, bytes } = ((await delivery.kept()) as Accepted | undefined) ?? NOTHING;
     let waiting = MAX_WAIT_MS;
+    let accepted = events;
+    const accept = (more: number): void => void (accepted += more);
     try {
       for await (const batch of prefetch(unsent(delivery, batches))) {
-        waiting = await sendBatch(delivery, batch, `${delivery.runId}-${batches}`, waiting);
+        waiting = await sendBatch(delivery, batch, `${delivery.runId}-${batches}`, waiting, accept);
         batches += 1;
         events += batch.events;
         bytes += batch.body.length;
         await delivery.keep({ batches, events, bytes } satisfies Accepted);
       }
     } catch (error) {
-      if (!(error instanceof Permanent) || events === 0) throw error;
-      throw new Permanent(`${error.message} ${events} events had been accepted before.`, { cause: error });
+      if (!(error instanceof Permanent) || accepted === 0) throw error;
+      throw new Permanent(`${error.message} ${accepted} events had been accepted before.`, { cause: error });
     }
     return { receipt: { bytes } };
   },
@@ -181,18 +183,21 @@ function packer({ token }: HttpConfig): (lines: readonly Buffer[]) => Promise<Pa
 }
 
 /**
- * Sends a batch, or its halves where the receiver takes no request of that size: the same ones each time. Returns what
- * is left of the waiting.
+ * Sends a batch, or its halves where the receiver takes no request of that size: the same ones each time. Tells of
+ * what is accepted; returns what is left of the waiting.
  */
 async function sendBatch(
   delivery: Delivery<HttpConfig>,
   { events, body, from, ends }: Batch,
   key: string,
   waiting: number,
+  accept: (events: number) => void,
 ): Promise<number> {
   const headers = { 'idempotency-key': key, traceparent: traceOf(delivery.runId).parent };
   try {
-    return await sendPatiently(delivery, { body, headers }, waiting);
+    const left = await sendPatiently(delivery, { body, headers }, waiting);
+    accept(events);
+    return left;
   } catch (error) {
     if (!(error instanceof TooLarge) || events === 1) throw error;
   }
@@ -202,7 +207,7 @@ async function sendBatch(
   let [left, n] = [waiting, 0];
   for await (const half of cut([lines], Math.ceil(events / 2))) {
     const packed = await packer(delivery.config)(half.lines);
-    left = await sendBatch(delivery, { events: half.events, ...packed }, `${key}.${n}`, left);
+    left = await sendBatch(delivery, { events: half.events, ...packed }, `${key}.${n}`, left, accept);
     n += 1;
   }
   return left;

@@ -253,6 +253,14 @@ describe('a receiver that takes no large requests', () => {
     expect(asSent.slice(3)).toEqual(asSent.slice(0, 3));
   });
 
+  test('is told of with all that it has accepted', async () => {
+    receiver.answer = (_request, n) => ({ status: [200, 413, 200, 400][n - 1] ?? 200 });
+    await expect(http.deliver(given(5004))).rejects.toThrow(
+      'Check url and token. 5002 events had been accepted before.',
+    );
+    expect(sizes()).toEqual([5000, 4, 2, 2]);
+  });
+
   test('not even of one event is for the customer to mend', async () => {
     atMost(0);
     await expect(http.deliver(given(2))).rejects.toThrow(
