@@ -7,7 +7,6 @@ import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, Rows, Selection, World } from './kind.ts';
 import { bucketIndex } from './parts/bucket-index.ts';
 import {
-  addIntervals,
   type Bucket,
   bucketOfDay,
   bucketsOf,
@@ -20,6 +19,7 @@ import {
   type Range,
   rangeOf,
   resolvedDateRange,
+  startOfInterval,
 } from './parts/date-range.ts';
 import { LACKING } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
@@ -62,7 +62,7 @@ async function planOf(query: LifecycleQuery, world: World): Promise<Plan> {
   const [first, last] = [shown[0], shown.at(-1)];
   if (first === undefined || last === undefined)
     return invalid('dateRange__date_from', 'The range ends before it begins.');
-  const from = addIntervals(first.start, -1, interval, world);
+  const from = startOfInterval(first.start - 1, interval, world);
   const [before] = bucketsOf({ from, to: first.start - 1 }, interval, world);
   const buckets = [...(before === undefined ? [] : [before]), ...shown];
   const edges = [...buckets.map(({ start }) => start), last.end];

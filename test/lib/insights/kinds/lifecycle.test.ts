@@ -84,6 +84,19 @@ describe('a lifecycle query', () => {
     expect(results[0]?.days).toEqual(['2020-01-12']);
   });
 
+  it('knows by the piece of an hour before the range who was there, where clocks are moved by half an hour', async () => {
+    // At 2 o'clock it is half past two: at half past one is an hour before, a quarter to three the one before.
+    const at = (distinct_id: string, timestamp: string) => ({ event: '$pageview', distinct_id, timestamp });
+    const events = ['2026-10-03T15:00:00Z', '2026-10-03T16:10:00Z'].map((timestamp) => at('early', timestamp));
+    events.push(...['2026-10-03T15:45:00Z', '2026-10-03T16:20:00Z'].map((timestamp) => at('late', timestamp)));
+    const persons = ['early', 'late'].map((name, n) => ({ id: id(n), distinct_ids: [name], created_at: day(1) }));
+    const hour = '2026-10-03T16:00:00Z';
+    const query = { dateRange: { date_from: hour, date_to: hour }, interval: 'hour' };
+    const results = await resultsOf({ events, persons, query, moment: { timezone: 'Australia/Lord_Howe' } });
+    expect(results[0]?.days).toEqual(['2026-10-04 03:00:00']);
+    expect(dataOf(results)).toEqual({ new: [0], returning: [1], resurrecting: [1], dormant: [0] });
+  });
+
   it('takes whoever has no state of a person as new when they came first, with any event', async () => {
     const events: WorldEvent[] = [
       ...seen('x', 13, 14),
