@@ -212,11 +212,14 @@ const toCents = (value: number): number => Number(value.toFixed(2));
 
 function edgesOf(least: number, most: number, count: number): number[] {
   const width = (most - least) / count;
-  const last = toCents(cutToCents(most) + 0.01);
-  const edges = Array.from({ length: count }, (_, n) => cutToCents(least + n * width));
+  const inner = Array.from({ length: count - 1 }, (_, n) => cutToCents(least + (n + 1) * width));
+  const [first, last] = [cutToCents(least), toCents(cutToCents(most) + 0.01)];
+  // A hundred times a number may be rounded up, or be more than any number.
+  const below = [first, toCents(first - 0.01)].filter(Number.isFinite).find((edge) => edge <= least);
   // Beside numbers beyond 2^46 a hundredth is nothing, and the next that there is lies above.
-  const above = [last, toCents(last + 0.01)].find((edge) => edge > most) ?? most + Math.abs(most) * Number.EPSILON;
-  return [...new Set([...edges, above])];
+  const above = [last, toCents(last + 0.01)].filter(Number.isFinite).find((edge) => edge > most);
+  const edges = [below ?? least, ...inner, above ?? most + Math.abs(most) * Number.EPSILON];
+  return [...new Set(edges)].filter(Number.isFinite);
 }
 
 /** The text of events that have none of the values. */

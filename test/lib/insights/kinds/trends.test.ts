@@ -193,6 +193,28 @@ describe('The values of trends', () => {
     }
   });
 
+  it('may be bins of all numbers that there are, the least and the greatest too', async () => {
+    const at = { event: 'x', distinct_id: 'a', timestamp: '2020-01-10T12:00:00Z' };
+    const binned = async (...prices: readonly number[]) => {
+      const events = prices.map((price): WorldEvent => ({ ...at, properties: { price } }));
+      const breakdownFilter = { breakdown: 'price', breakdown_histogram_bin_count: 2 };
+      const results = await ask(await insightWorld({ events }, { now: NOW }), {
+        series: [{ event: 'x' }],
+        breakdownFilter,
+      });
+      return results.map(({ label, count }) => [label, count]);
+    };
+    // A hundred times this is 93.
+    expect(await binned(1 - 0.07, 2, 3)).toEqual([
+      ['[1.96,3.01]', 2],
+      ['[0.92,1.96]', 1],
+    ]);
+    expect(await binned(-1e307, 1e307)).toEqual([
+      ['[-1e+307,0]', 1],
+      [expect.stringMatching(/^\[0,1\.0000000000000\d+e\+307\]$/), 1],
+    ]);
+  });
+
   it('may be addresses, alike with and without a tail', async () => {
     const urls = ['/a', '/a/', '/a?#', '/', ''].map(
       ($current_url): WorldEvent => ({
