@@ -27,6 +27,10 @@ const answering =
     all === true ? done(null, [where]) : done(null, where.address, where.family);
 
 dns.lookup = answering(SOMEWHERE) as unknown as typeof dns.lookup;
+// What the function asks itself, where only public addresses are allowed.
+const { prototype: resolver } = dns.promises.Resolver;
+resolver.resolve4 = (async () => [SOMEWHERE.address]) as unknown as typeof resolver.resolve4;
+resolver.resolve6 = (async () => []) as unknown as typeof resolver.resolve6;
 
 const isHere = (host: unknown): boolean => host === undefined || host === '127.0.0.1' || host === 'localhost';
 
