@@ -217,11 +217,14 @@ const zoneOfNoTime = (name: string): string =>
 const zoneAt = (of: readonly Expression[], n: number, name: string): string | undefined =>
   of.length > n ? checkedZone(constantOf(of, n, name)) : undefined;
 
+/** Steps whose starts are dates. */
+const OF_DATES: ReadonlySet<Step> = new Set<Step>(['week', 'monday', 'month', 'quarter', 'year']);
+
 /** The start of the step that a time lies in; of weeks and more, a date. A date is the first instant of its day. */
 function truncated(value: Expression, step: Step, zone: string | undefined, name: string): Expression {
   const at = clock(value, zone, name);
   const start = operation('truncate', [at.local], { step });
-  if (['week', 'monday', 'month', 'quarter', 'year'].includes(step)) return operation('date_of_instant', [start]);
+  if (OF_DATES.has(step)) return operation('date_of_instant', [start]);
   if (value.type === 'date') return converted(value, 'instant', name);
   if (at.zone === undefined) return inZone(start, zone ?? zoneOf(value));
   // In the hour that a clock shows twice, a time stays in the part of it that it is in.
@@ -257,7 +260,7 @@ const startOfInterval: Build = (of, name) => {
   const above = operation('modulo', [operation('add', [operation('modulo', [counted, count]), count]), count]);
   const back = operation('subtract', [integerConstant(0), above]);
   const start = operation('add_units', [operation('truncate', [instant], { step }), back], { unit });
-  if (['week', 'month', 'quarter', 'year'].includes(unit)) return operation('date_of_instant', [start]);
+  if (OF_DATES.has(step)) return operation('date_of_instant', [start]);
   const where = value.type === 'date' ? clockOfQuery().zone : (at.zone ?? 'UTC');
   return inZone(isPassing ? start : fromLocal(start, where), zone ?? zoneOf(value));
 };
