@@ -108,6 +108,18 @@ export type AnswerWatcher = (about: {
   readonly seconds: number;
 }) => void;
 
+/** A request while it is answered. */
+interface Asked {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly method: string;
+  /** As it was sent, without its query. */
+  readonly path: string;
+  /** As `performance.now()` tells it. */
+  readonly startedAt: number;
+}
+
 /** An answer, and whether a function gave it, which has logged it then. */
 interface Responded {
   readonly result: APIGatewayProxyResult;
@@ -184,56 +196,44 @@ class RestApiServer implements Gateway {
 
   /** Answers one request: what SDKs ask, a probe, or the API. */
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const requestId = randomUUID();
     const { method = 'GET', url = '/' } = request;
     const [path = '/'] = url.split('?', 1);
+    const asked: Asked = { request, response, requestId: randomUUID(), method, path, startedAt: performance.now() };
     const { sdk, probes = {}, log } = this.#options;
     const probe = method === 'GET' && Object.hasOwn(probes, path) ? probes[path] : undefined;
     try {
       let result: APIGatewayProxyResult;
-      if (sdk?.isFor(path)) result = await this.#ofSdk(sdk, request, path, requestId);
+      if (sdk?.isFor(path)) result = await this.#ofSdk(sdk, asked);
       else if (probe !== undefined) result = await probe();
-      else result = await this.#ofApi(request, response, path, requestId);
+      else result = await this.#ofApi(asked);
       if (this.#isClosing || !request.complete) response.setHeader('Connection', 'close');
-      send(response, result, requestId);
+      send(response, result, asked.requestId);
     } catch (error) {
       // The caller went away, or sent less than they promised.
-      log.debug('a request was not answered', { request_id: requestId, reason: messageOf(error) });
+      log.debug('a request was not answered', { request_id: asked.requestId, reason: messageOf(error) });
       response.destroy();
     }
   }
 
-  async #ofSdk(
-    sdk: SdkEndpoint,
-    request: IncomingMessage,
-    path: string,
-    requestId: string,
-  ): Promise<APIGatewayProxyResult> {
-    const startedAt = performance.now();
-    const { method = 'GET' } = request;
+  async #ofSdk(sdk: SdkEndpoint, asked: Asked): Promise<APIGatewayProxyResult> {
+    const { request, requestId, method, path } = asked;
     const { status, headers, body } = await sdk.answer(request, requestId);
-    const ms = this.#watched(method, status, startedAt);
+    const ms = this.#watched(asked, status);
     // What is kept is counted, and told by the minute: a line for each would be thousands a second.
     this.#options.log[status < 300 ? 'debug' : 'info']('answered', { request_id: requestId, method, path, status, ms });
     return { statusCode: status, headers: { ...headers }, body };
   }
 
-  async #ofApi(
-    request: IncomingMessage,
-    response: ServerResponse,
-    path: string,
-    requestId: string,
-  ): Promise<APIGatewayProxyResult> {
-    const startedAt = performance.now();
-    const { method = 'GET' } = request;
+  async #ofApi(asked: Asked): Promise<APIGatewayProxyResult> {
+    const { request, response, requestId, method, path } = asked;
     const callerLeft = new AbortController();
     response.once('close', () => {
       if (response.writableFinished) return;
       callerLeft.abort(new Failure('parse_error', { detail: 'The caller left before the answer.' }));
     });
-    const { result, isLogged } = await this.#respond(request, requestId, callerLeft);
+    const { result, isLogged } = await this.#respond(asked, callerLeft);
     const status = result.statusCode;
-    const ms = this.#watched(method, status, startedAt);
+    const ms = this.#watched(asked, status);
     if (!isLogged) {
       const trace = traceOf(requestId, headerOf(request.headers as Record<string, string>, 'traceparent'));
       response.setHeader('traceparent', trace.parent);
@@ -244,7 +244,7 @@ class RestApiServer implements Gateway {
   }
 
   /** Tells who watches of an answer, and returns the milliseconds that it took. */
-  #watched(method: string, status: number, startedAt: number): number {
+  #watched({ method, startedAt }: Asked, status: number): number {
     const milliseconds = performance.now() - startedAt;
     this.#options.answered?.({ method, status, seconds: milliseconds / SECOND_MS });
     return Math.round(milliseconds);
@@ -261,14 +261,11 @@ class RestApiServer implements Gateway {
   }
 
   /** Finds whom a request is for, and whether they may: then the function is called. */
-  async #respond(request: IncomingMessage, requestId: string, callerLeft: AbortController): Promise<Responded> {
+  async #respond(asked: Asked, callerLeft: AbortController): Promise<Responded> {
     if (!this.#isLetThrough(performance.now())) return this.#gatewayAnswer('THROTTLED');
     const api = this.#api;
     const prefix = this.#prefix;
-    const method = request.method ?? 'GET';
-    const target = request.url ?? '/';
-    const mark = target.indexOf('?');
-    const whole = mark === -1 ? target : target.slice(0, mark);
+    const { request, requestId, method, path: whole } = asked;
     // Another stage, or none, is not there at all. The name of the stage alone is its root.
     if (api.prefixed && !`${whole}/`.startsWith(`${prefix}/`))
       return this.#gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
@@ -280,7 +277,7 @@ class RestApiServer implements Gateway {
     if (found === undefined) return this.#gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
 
     const { template, params } = found;
-    const query = target.slice(whole.length + 1);
+    const query = (request.url ?? '/').slice(whole.length + 1);
     const sourceIp = addressOf(request, this.#options.proxies ?? 0);
     const parts = { requestId, method, path, prefix, template, params, query, sourceIp };
     const event = proxyEvent(request, api, parts);
