@@ -2,7 +2,6 @@
  * The JSON value that a request of an SDK holds, however it is wrapped. What a layer is, its first bytes say: names of
  * encodings in headers, forms and queries are wrong, or missing, too often to decide anything.
  */
-
 import { gunzipSync } from 'node:zlib';
 import { MIB } from '../ports/units.ts';
 

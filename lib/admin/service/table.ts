@@ -1,5 +1,4 @@
 /** Rows as a person reads them on a terminal. */
-
 import { plain } from '../../ports/plain.ts';
 
 const cell = (value: unknown): string =>
