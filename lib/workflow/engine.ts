@@ -62,8 +62,8 @@ export interface EngineOptions {
   /** Tasks that run at the same time. Executions that wait cost nothing. */
   readonly concurrency?: number;
   /**
-   * Returns whose turn a task takes, by its input. Of those who wait each has a fair turn, and nobody more than half of
-   * all. Absent: all tasks are one owner's, who may have all.
+   * Returns whose turn a task takes, by its input; it is asked again when it fails. Of those who wait each has a fair
+   * turn, and nobody more than half of all. Absent: all tasks are one owner's, who may have all.
    */
   readonly ownerOf?: (input: Json) => Promise<string>;
 }
@@ -99,8 +99,8 @@ const MAX_NOTIFICATIONS = 12;
 const NOTIFICATION_PAUSE_MS = { first: 5_000, longest: 300_000 };
 /** How long the output of a Map's item waits for others, to be written with them. */
 const OUTPUT_WAIT_MS = 250;
-/** A write that failed is tried again after these pauses, without end: until the disk or the table is well again. */
-const WRITE_PAUSE_MS = { first: 1_000, longest: 60_000 };
+/** What failed at the table is tried again after these pauses, without end: until the disk or the table is well again. */
+const TABLE_PAUSE_MS = { first: 1_000, longest: 60_000 };
 
 /** An execution as stored. */
 interface ExecutionItem extends Item {
@@ -381,7 +381,10 @@ class EmbeddedEngine implements Engine {
     concurrency: number,
   ): Promise<Json[]> {
     const { name, visit } = running;
-    const found = running.resumedIn === visit ? await this.#keptItems(name, state, visit) : new Map<number, KeptItem>();
+    const found =
+      running.resumedIn === visit
+        ? await this.#durably(running.controller.signal, () => this.#keptItems(name, state, visit))
+        : new Map<number, KeptItem>();
     const siblings = new AbortController();
     const signal = AbortSignal.any([running.controller.signal, siblings.signal]);
     const outputs = inputs.map((_, index) => found.get(index)?.output);
@@ -450,7 +453,7 @@ class EmbeddedEngine implements Engine {
       const { Payload } = args as { Payload: Json };
       const call = this.#options.tasks(referenced(task.Arguments.FunctionName));
       return this.#turns.run(
-        await this.#ownerOf(Payload),
+        await this.#durably(signal, () => this.#ownerOf(Payload)),
         () => this.#within(limit, signal, (until) => this.#call(call, Payload, until)),
         signal,
       );
@@ -669,15 +672,15 @@ class EmbeddedEngine implements Engine {
     }
   }
 
-  /** Writes, and when that fails for want of a disk or a turn, writes again until it is done. */
-  async #durably<T>(signal: AbortSignal, write: () => Promise<T>): Promise<T> {
-    for (let pause = WRITE_PAUSE_MS.first; ; pause = Math.min(pause * 2, WRITE_PAUSE_MS.longest)) {
+  /** Reads or writes the table, and when that fails for want of a disk or a turn, does it again until it is done. */
+  async #durably<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+    for (let pause = TABLE_PAUSE_MS.first; ; pause = Math.min(pause * 2, TABLE_PAUSE_MS.longest)) {
       try {
-        return await write();
+        return await act();
       } catch (error) {
         if (error instanceof Refused || error instanceof StateError) throw error;
         if (error instanceof TooLarge) throw new StateError('States.DataLimitExceeded', error.message);
-        this.#log.error('the table could not be written', { reason: messageOf(inWords(error)) });
+        this.#log.error('the table could not be read or written', { reason: messageOf(inWords(error)) });
         await this.#sleepUntil(this.#clock() + pause, signal);
       }
     }

@@ -840,6 +840,54 @@ describe('trouble with the table', () => {
     await run();
     expect([await engine.status('m', 'one'), it.time.clock() - begin, it.calls.length]).toEqual(['SUCCEEDED', 7000, 2]);
   });
+
+  test('whose turn a task takes is looked up again, until it is known', async () => {
+    let failures = 3;
+    const it = world({
+      machines: { m: machine({ A: task('work', { End: true }) }) },
+      ownerOf: async () => {
+        if (failures === 0) return 'somebody';
+        failures -= 1;
+        throw new Error('the disk cannot be read');
+      },
+      tasks: { work: (input) => input },
+    });
+    const { engine, run } = it.boot();
+    await engine.start('m', 'one', {});
+    await run();
+    expect([await engine.status('m', 'one'), it.calls.length]).toEqual(['SUCCEEDED', 1]);
+  });
+
+  test('what is kept of the items of a Map is looked up again, until it is known', async () => {
+    const it = world({
+      machines: { m: mapOver(0, { A: task('work', { Next: 'B' }), B: task('wait', { End: true }) }) },
+      tasks: {
+        work: (input) => input,
+        wait: (input, signal) =>
+          it.calls.length > 4
+            ? input
+            : new Promise((_, reject) => signal.addEventListener('abort', () => reject(named('Stopped')))),
+      },
+    });
+    const before = it.boot();
+    await before.engine.start('m', 'one', { items: [1, 2] });
+    await until(() => it.calls.length === 4);
+    await before.engine.close();
+    let failures = 3;
+    const list = it.table.list.bind(it.table);
+    it.table.list = async (range, page) => {
+      if (range.partition === 'X#one' && failures > 0) {
+        failures -= 1;
+        throw new Error('the disk cannot be read');
+      }
+      return list(range, page);
+    };
+    const { engine, run } = it.boot();
+    await engine.resume();
+    await run();
+    expect([await engine.status('m', 'one'), failures]).toEqual(['SUCCEEDED', 0]);
+    expect(it.calls.map((call) => call.task)).toEqual(['work', 'work', 'wait', 'wait', 'wait', 'wait']);
+  });
 });
 
 /** Lets promises turn until it is so. */
