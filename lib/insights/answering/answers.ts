@@ -32,7 +32,7 @@ export interface Told {
   readonly run: QueryRun | null;
 }
 
-/** A run of a query, as it may be asked about. Instants are milliseconds since 1970. */
+/** A run of a query, as it may be asked about; its answer is that of its key. Instants are milliseconds since 1970. */
 export interface QueryRun {
   readonly id: string;
   readonly project: number;
@@ -43,7 +43,8 @@ export interface QueryRun {
   readonly dashboard: number | null;
   endedAt: number | null;
   failure: Failure | null;
-  kept: KeptAnswer | null;
+  /** Looked up when somebody asks about it. */
+  readonly kept: KeptAnswer | null;
 }
 
 export interface Answers {
@@ -79,6 +80,16 @@ export const failTaken = (): never => invalid('client_query_id', 'A query with t
 /** Why a run that somebody stopped has no answer. */
 export const cancelled = (): Failure =>
   new Failure('validation', { detail: 'The query was cancelled.', attr: 'query' });
+
+/** Returns a run with its answer, if it has one. One whose answer is not kept any more has failed for who asks by then. */
+export async function withAnswer(run: QueryRun, cache: AnswerCache): Promise<QueryRun> {
+  if (run.endedAt === null || run.failure !== null) return run;
+  const [kept] = await cache.find(run.project, [run.key]);
+  return kept === undefined ? { ...run, failure: forgotten() } : { ...run, kept };
+}
+
+const forgotten = (): Failure =>
+  new Failure('validation', { attr: 'query', detail: 'The answer is not kept any more. Ask the query again.' });
 
 export function answersOf(
   context: Pick<Context, 'table' | 'clock' | 'newId' | 'log'>,
@@ -166,7 +177,7 @@ export function answersOf(
     stops.set(run, () => stop.abort(cancelled()));
     const promise = join(asked, key, moment, { signal, isBackground: isAsync || isBackground }).then(
       (kept) => {
-        Object.assign(run, { endedAt: clock(), kept });
+        run.endedAt = clock();
         return kept;
       },
       (error: unknown) => {
@@ -220,9 +231,10 @@ export function answersOf(
       return Promise.resolve();
     },
     cached,
-    run: (project, id) => {
+    run: async (project, id) => {
       forget();
-      return Promise.resolve(runs.get(`${project} ${id}`));
+      const run = runs.get(`${project} ${id}`);
+      return run && withAnswer(run, cache);
     },
     cancel: (run) => {
       const known = runs.get(`${run.project} ${run.id}`);

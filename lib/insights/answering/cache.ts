@@ -1,6 +1,7 @@
 /** Answers that are kept: in memory as many as fit, in the table those that are small enough, for a week. */
 import { hash } from 'node:crypto';
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { deflateRaw, inflateRawSync } from 'node:zlib';
 import type { Context } from '../../ports/context.ts';
 import { isObject } from '../../ports/raw-number.ts';
 import { Recent } from '../../ports/recent.ts';
@@ -48,6 +49,9 @@ export function answerKey(project: number, query: SentQuery, moment: Omit<Moment
   const said = [VERSION, project, query, moment.timezone, moment.weekStartDay, moment.testAccountFilters];
   return `cache_${hash('sha256', canonical(said))}`;
 }
+
+/** In a thread: an answer of some megabytes takes longer than others should wait. */
+const deflated = promisify<string, Buffer>(deflateRaw);
 
 /** JSON in which the members of objects are in their order as texts. */
 const canonical = (value: unknown): string =>
@@ -128,7 +132,7 @@ export function answerCache(
     keep: async (project, key, kept) => {
       const text = JSON.stringify(kept);
       memory.set(`${project} ${key}`, text);
-      const body = deflateRawSync(text).toString('base64');
+      const body = (await deflated(text)).toString('base64');
       const at = keys.answer(project, key);
       if (body.length > storedCharacters) {
         await table.write([{ remove: at }]);

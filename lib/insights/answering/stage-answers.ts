@@ -14,7 +14,7 @@ import type { SharedTurn, SharedTurns } from '../../workers/function-pool.ts';
 import { LineFull } from '../../workers/turns.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { Answerer } from './answerer.ts';
-import { type Answers, cancelled, failTaken, type QueryRun, RUN_KNOWN_MS } from './answers.ts';
+import { type Answers, cancelled, failTaken, type QueryRun, RUN_KNOWN_MS, withAnswer } from './answers.ts';
 import { answerCache, OF_MANY } from './cache.ts';
 import { type AskedQuery, computations, keyOf, momentOf, wayOf } from './computations.ts';
 import { BACKGROUND_MS, failCrowded, TOO_SLOW } from './pooled-answerer.ts';
@@ -160,9 +160,7 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
     },
     run: async (project, id) => {
       const run = await runs.find(project, id);
-      if (run === undefined || run.endedAt === null || run.failure !== null) return run;
-      const [kept] = await cache.find(project, [run.key]);
-      return { ...run, kept: kept ?? null };
+      return run && withAnswer(run, cache);
     },
     cancel: (run) => runs.end(run.project, run.id, cancelled()),
     idle: () => Promise.resolve(),

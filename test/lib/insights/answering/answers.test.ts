@@ -1,6 +1,7 @@
 import type { ProjectItem } from '../../../../lib/accounts/organizations/model.ts';
 import type { Answered, Answerer, Waiting } from '../../../../lib/insights/answering/answerer.ts';
 import { type Asker, answersOf } from '../../../../lib/insights/answering/answers.ts';
+import { answerCache } from '../../../../lib/insights/answering/cache.ts';
 import type { AskedQuery } from '../../../../lib/insights/answering/computations.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { testContext } from '../../../support/context.ts';
@@ -16,7 +17,7 @@ const asked = (query = 'SELECT 1', project = 7): AskedQuery => ({
 });
 
 /** Answers of an answerer that answers when it is told to, and notes who was stopped. */
-function world() {
+function world(limits?: Parameters<typeof answerCache>[1]) {
   const context = testContext();
   const calls: { readonly waiting: Waiting; readonly answer: (answered?: Answered) => void }[] = [];
   const answerer: Answerer = {
@@ -26,7 +27,7 @@ function world() {
         calls.push({ waiting, answer: (answered = ANSWERED) => resolve(answered) });
       }),
   };
-  const answers = answersOf(context, answerer);
+  const answers = answersOf(context, answerer, answerCache(context, limits));
   /** Resolves when so many computations have begun. */
   const begun = async (count: number): Promise<void> => {
     while (calls.length < count) await new Promise((resolve) => setImmediate(resolve));
@@ -95,6 +96,28 @@ test('an answer outlives the service, and one that is too large for the table is
     Promise.all([0, 1].map(async (n) => (await of.ask(asked(`SELECT ${n}`), 'force_cache', {})).kept?.answer.results));
   expect(await found(answers)).toEqual([[1], large]);
   expect(await found(later)).toEqual([[1], undefined]);
+});
+
+test('a run holds no answer: it is told that which is kept of its query, or that none is any more', async () => {
+  const { context, answers, calls, begun } = world({ storedCharacters: 500, memoryCharacters: 10_000, isSwept: false });
+  const results = ['small', ...[1, 2, 3].map(() => context.random(2_000).toString('hex'))];
+  for (const [n, one] of results.entries()) {
+    const going = answers.ask(asked(`SELECT ${n}`), 'blocking', { runId: `run ${n}` });
+    await begun(n + 1);
+    calls[n]?.answer({ ...ANSWERED, answer: { results: one } });
+    await going;
+  }
+  const told = async (n: number) => {
+    const run = await answers.run(7, `run ${n}`);
+    return run?.failure?.message ?? run?.kept?.answer.results === results[n];
+  };
+  // The first is small enough for the table; of the others, two are in memory.
+  expect([await told(0), await told(1), await told(2), await told(3)]).toEqual([
+    true,
+    'The answer is not kept any more. Ask the query again.',
+    true,
+    true,
+  ]);
 });
 
 test.each([
