@@ -4,7 +4,7 @@ import { parseJson } from '../http/json.ts';
 import type { Context } from '../ports/context.ts';
 import { Failure } from '../ports/errors.ts';
 import type { Asker, Told } from './answering/answers.ts';
-import type { AskedQuery } from './answering/computations.ts';
+import { type AskedQuery, MOST_TOLD } from './answering/computations.ts';
 import { sourceOf } from './kinds/source.ts';
 import type { InsightItem } from './model.ts';
 import { type Overrides, overridden } from './overrides.ts';
@@ -22,6 +22,9 @@ export interface Asking {
 
 /** The members of an insight that tell its answer; `result` is the query's `results` as they are. */
 export type ResultFields = ReturnType<typeof toldFields>;
+
+/** Why an insight of a dashboard is told without its answer. */
+const TOO_MUCH = `The answers of this dashboard have more than ${MOST_TOLD / 1_000_000} MB together. Ask for this insight by itself.`;
 
 /** So many insights of a dashboard are computed at the same time. */
 const AT_ONCE = 2;
@@ -43,20 +46,6 @@ export function queryOf({ id, query }: InsightItem, { project, overrides = {}, d
   }
 }
 
-/**
- * Returns the answers of insights by their numbers, from the cache alone: what is not there is not in it. Nothing is
- * computed. One read, of those that are not in memory.
- */
-async function cachedResults(
-  { answers }: Pick<Context, 'answers'>,
-  items: readonly InsightItem[],
-  asking: Omit<Asking, 'refresh'>,
-): Promise<ReadonlyMap<number, Told>> {
-  const asked = items.flatMap((item) => queryOf(item, { ...asking, refresh: 'force_cache' }) ?? []);
-  const told = answers === null || asked.length === 0 ? [] : await answers.cached(asked);
-  return new Map(told.flatMap((one, n) => (one.kept === null ? [] : [[asked[n]?.insight ?? 0, one] as const])));
-}
-
 /** Returns what is told of an insight's answer. Throws what computing throws. */
 export async function resultOf(
   { answers }: Pick<Context, 'answers'>,
@@ -69,36 +58,56 @@ export async function resultOf(
   return toldFields(asked, await answers.ask(asked, asking.refresh, asker));
 }
 
-/** Returns the same of the insights of a dashboard, by their numbers. One that cannot be answered tells why. */
+/**
+ * Returns the same of the insights of a dashboard, by their numbers. One that cannot be answered tells why, as do those
+ * that would have more than MOST_TOLD characters together with what is told before.
+ */
 export async function resultsOf(
   context: Pick<Context, 'answers'>,
   items: readonly InsightItem[],
   asking: Asking,
   asker: Asker,
 ): Promise<ReadonlyMap<number, ResultFields>> {
-  if (asking.refresh === 'force_cache') {
-    const told = await cachedResults(context, items, asking);
-    return new Map(
-      items.flatMap((item) => {
-        const [asked, one] = [queryOf(item, asking), told.get(item.id)];
-        return asked === undefined || one === undefined ? [] : [[item.id, toldFields(asked, one)] as const];
-      }),
-    );
-  }
+  if (asking.refresh === 'force_cache') return keptResults(context, items, asking);
   const found = new Map<number, ResultFields>();
   const together: Asker = { seen: new Map(), ...asker };
   const left = [...items];
+  let characters = 0;
   const work = async (): Promise<void> => {
     for (let item = left.shift(); item !== undefined; item = left.shift()) {
-      const fields = await resultOf(context, item, asking, together).catch((error: unknown) => {
-        if (!(error instanceof Failure)) throw error;
-        return { ...noResult(asking), error: error.body.detail };
-      });
-      found.set(item.id, fields);
+      const fields =
+        characters > MOST_TOLD
+          ? failed(asking, TOO_MUCH)
+          : await resultOf(context, item, asking, together).catch((error: unknown) => {
+              if (!(error instanceof Failure)) throw error;
+              return failed(asking, error.body.detail);
+            });
+      characters += JSON.stringify(fields.result).length;
+      found.set(item.id, characters > MOST_TOLD ? failed(asking, TOO_MUCH) : fields);
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   return found;
+}
+
+/** Returns what is told of the answers of insights that are kept. One read, of those that are not in memory. */
+async function keptResults(
+  { answers }: Pick<Context, 'answers'>,
+  items: readonly InsightItem[],
+  asking: Asking,
+): Promise<ReadonlyMap<number, ResultFields>> {
+  const asked = items.flatMap((item) => {
+    const query = queryOf(item, asking);
+    return query === undefined ? [] : [{ item, query }];
+  });
+  const told = answers === null || asked.length === 0 ? [] : await answers.cached(asked.map(({ query }) => query));
+  return new Map(
+    told.flatMap((one, n) => {
+      const { item, query } = asked[n] as (typeof asked)[number];
+      if (!one.isCached) return [];
+      return [[item.id, one.kept === null ? failed(asking, TOO_MUCH) : toldFields(query, one)] as const];
+    }),
+  );
 }
 
 /** Returns the members of an insight that tell the answer of its query. */
@@ -127,3 +136,6 @@ const noResult = ({ project }: Asking): ResultFields => ({
   filters_hash: '',
   error: null,
 });
+
+/** What is told of one whose answer cannot be told. */
+const failed = (asking: Asking, error: string): ResultFields => ({ ...noResult(asking), error });

@@ -24,6 +24,15 @@ export interface ShownResult {
   readonly fields: () => ResultFields;
 }
 
+/** What is known of insights, by their numbers. */
+interface ShownResults {
+  readonly results: ReadonlyMap<number, ShownResult>;
+  /** Those whose answers are too large for a page that shows what comes before them. */
+  readonly leftOut: ReadonlySet<number>;
+}
+
+const NOTHING: ShownResults = { results: new Map(), leftOut: new Set() };
+
 /** An answer that was looked at so lately is shown as it is: many who look at once cost as much as one. */
 const LOOKED_LATELY_MS = 10 * SECOND_MS;
 
@@ -34,9 +43,10 @@ const PERSONAL: ReadonlySet<unknown> = new Set(['EventsQuery', 'ActorsQuery']);
 export const isPersonal = ({ query }: Pick<InsightItem, 'query'>): boolean =>
   query !== null && PERSONAL.has(sourceOf(parseJson(query))['kind']);
 
-/** Returns why a page never has an answer of an insight; undefined: it may have one. */
-export function unansweredReason(insight: InsightItem): string | undefined {
+/** Returns why a page has no answer of an insight; undefined: it may have one at a later look. */
+export function unansweredReason(insight: InsightItem, { leftOut }: ShownResults): string | undefined {
   if (insight.query === null) return 'This insight has no query, and so no numbers.';
+  if (leftOut.has(insight.id)) return 'The numbers of this page are too many to be shown at once: these are left out.';
   return isPersonal(insight)
     ? 'The rows of this insight are about persons. They are not shown on a shared page.'
     : undefined;
@@ -58,9 +68,9 @@ export async function shownResults(
   context: Pick<Context, 'answers' | 'clock'>,
   insights: readonly InsightItem[],
   asking: { readonly project: ProjectItem; readonly overrides: Overrides; readonly dashboard: number },
-): Promise<ReadonlyMap<number, ShownResult>> {
+): Promise<ShownResults> {
   const { answers } = context;
-  if (answers === null) return new Map();
+  if (answers === null) return NOTHING;
   const wanted = insights.flatMap((insight): AskedInsight[] => {
     const { id, query, deleted_at } = insight;
     if (query === null || deleted_at !== null || isPersonal(insight)) return [];
@@ -69,10 +79,11 @@ export async function shownResults(
   });
   const told = wanted.length === 0 ? [] : await answers.cached(wanted.map(({ asked }) => asked));
   await renew({ ...context, answers }, wanted, told);
-  if (told.every(({ kept }) => kept === null)) return new Map();
+  const leftOut = new Set(wanted.filter((_, at) => told[at]?.isCached && told[at].kept === null).map(({ id }) => id));
+  if (told.every(({ kept }) => kept === null)) return { ...NOTHING, leftOut };
   // A function starts without what draws; the first page that has something to show loads it.
   const { chartOfAnswer, drawn } = await import('./drawn.ts');
-  return new Map(
+  const results = new Map(
     wanted.flatMap(({ id, query, asked }, at) => {
       const one = told[at];
       if (one === undefined || one.kept === null) return [];
@@ -86,6 +97,7 @@ export async function shownResults(
       return [[id, shown] as const];
     }),
   );
+  return { results, leftOut };
 }
 
 /** Has answers computed that are missing or may not be true any more. Nobody waits for it. */
@@ -94,9 +106,9 @@ async function renew(
   insights: readonly AskedInsight[],
   told: readonly Told[],
 ): Promise<void> {
-  const isLate = (_: AskedInsight, at: number): boolean =>
-    clock() - (told[at]?.kept?.at ?? -Infinity) >= LOOKED_LATELY_MS;
-  const late = insights.filter(isLate).map(({ asked }) => asked);
+  const isLate = ({ kept, isCached }: Told): boolean =>
+    kept === null ? !isCached : clock() - kept.at >= LOOKED_LATELY_MS;
+  const late = insights.filter((_, at) => told[at] !== undefined && isLate(told[at])).map(({ asked }) => asked);
   if (late.length > 0) await answers.renew(late);
 }
 

@@ -13,7 +13,7 @@ import { choicesOf, type FilterChoice } from '../sharing/model.ts';
 import { isPass, isPassword, PASS_MS, passOf } from '../sharing/password.ts';
 import { RANGES, type SharedDashboard, type SharedQuery, sharedObject } from './model.ts';
 import { PASSWORD_NEEDED, PASSWORD_WRONG, PUBLIC_HEADERS, sharedPage } from './page.ts';
-import { otherRange, shownResults, unansweredReason } from './results.ts';
+import { otherRange, type ShownResult, shownResults, unansweredReason } from './results.ts';
 import { readAddress } from './rules.ts';
 import { countTry, findShared, type SharedItem } from './store.ts';
 
@@ -52,8 +52,12 @@ export async function sharedAnswer(
   const chosen = { ...own.filters, ...range, ...(choice && chosenFilters(own.filters?.properties, choice)) };
   const overrides = { ...own, filters: FiltersOverride.parse(chosen) };
   const asking = { project, overrides, dashboard: stored.summary.id };
-  const results = await shownResults(context, [...insights.values()], asking);
-  if (form === 'csv') return await csvAnswer(found, results, request.query.tile, headers);
+  // A file has the numbers of one tile, so it asks for no other's.
+  const only = form === 'csv' ? (stored.tiles.find(({ id }) => id === request.query.tile)?.insight ?? 0) : undefined;
+  const asked = [...insights.values()].filter(({ id }) => id === (only ?? id));
+  const told = await shownResults(context, asked, asking);
+  const { results } = told;
+  if (only !== undefined) return await csvAnswer(results.get(only), request.query.tile, headers);
   if (form === 'json') {
     const fields = new Map([...results].map(([id, shown]) => [id, shown.fields()]));
     const body = sharedObject(found, fields, { type, query: request.query });
@@ -65,7 +69,7 @@ export async function sharedAnswer(
     path,
     query: request.query,
     results,
-    unanswered: new Map([...insights.values()].map((insight) => [insight.id, unansweredReason(insight)])),
+    unanswered: new Map([...insights.values()].map((insight) => [insight.id, unansweredReason(insight, told)])),
     otherRange: await otherRange(context, project, results),
     mayChooseRange: stored.sharing.allow_date_range === true,
     choices: choicesOf(stored.sharing).map(({ name }) => name),
@@ -182,13 +186,10 @@ const chosenFilters = (own: unknown, { properties, breakdown_filter }: FilterCho
 });
 
 async function csvAnswer(
-  { stored }: SharedItem,
-  results: Awaited<ReturnType<typeof shownResults>>,
+  shown: ShownResult | undefined,
   tile: number | undefined,
   headers: Readonly<Record<string, string>>,
 ): Promise<TextAnswer> {
-  const insight = stored.tiles.find(({ id }) => id === tile)?.insight;
-  const shown = typeof insight === 'number' ? results.get(insight) : undefined;
   if (shown === undefined) invalid('tile', 'Name a tile of this page that has numbers: `?tile=<its number>`.');
   const { csvOf } = await import('./csv.ts');
   return new TextAnswer(csvOf(shown.table()), 'text/csv; charset=utf-8', {

@@ -28,6 +28,7 @@ export interface Asker {
 export interface Told {
   readonly key: string;
   readonly kept: KeptAnswer | null;
+  /** It was kept before. One that is not told for all that was told already may be. */
   readonly isCached: boolean;
   readonly run: QueryRun | null;
 }
@@ -50,7 +51,10 @@ export interface QueryRun {
 export interface Answers {
   /** Answers as `refresh` says. Throws what computing throws, if it is waited for. */
   ask(asked: AskedQuery, refresh: Refresh, asker: Asker): Promise<Told>;
-  /** Tells the answers of queries of one project as they are kept, true or not any more. Nothing is computed. */
+  /**
+   * Tells the answers of queries of one project as they are kept, true or not any more, as long as they have no more than
+   * MOST_TOLD characters together. Nothing is computed.
+   */
   cached(asked: readonly AskedQuery[]): Promise<Told[]>;
   /** Has answers computed that are missing or not true any more, if they can be. Nobody waits for that. */
   renew(asked: readonly AskedQuery[]): Promise<void>;

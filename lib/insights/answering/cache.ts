@@ -80,12 +80,19 @@ const MAX_STORED = 1_000;
 const SWEEP_EVERY = 100;
 /** So many are read at once then: each may have `storedCharacters`, of which only its place and time are held. */
 const SWEPT_AT_ONCE = 50;
+/** So many are read at once to be told. */
+const FOUND_AT_ONCE = 100;
 
 export interface AnswerCache {
-  /** Returns the answers of these keys, in their order. One read, of those that are not in memory. */
-  find(project: number, keys: readonly string[]): Promise<(KeptAnswer | undefined)[]>;
+  /**
+   * Returns the answers of these keys, in their order; undefined: there is none. From the one on with which they have more
+   * than `most` characters together they are null, whether there is one or not. One read for a hundred that are not in memory.
+   */
+  find(project: number, keys: readonly string[], most?: number): Promise<(KeptAnswer | null | undefined)[]>;
   keep(project: number, key: string, kept: KeptAnswer): Promise<void>;
 }
+
+const nameOf = (project: number, key: string): string => `${project} ${key}`;
 
 /** Returns the cache of a process over the table. An answer is found by the project that it is of, and no other. */
 export function answerCache(
@@ -109,29 +116,41 @@ export function answerCache(
       );
   };
 
+  /** Returns what gives the JSON of those answers that there are. One read, of those that are not in memory. */
+  const textsOf = async (project: number, wanted: readonly string[]): Promise<ReadonlyMap<string, () => string>> => {
+    const texts = new Map<string, () => string>();
+    for (const key of wanted) {
+      const text = memory.get(nameOf(project, key));
+      if (text !== undefined) texts.set(key, () => text);
+    }
+    const missing = [...new Set(wanted)].filter((key) => !texts.has(key));
+    const items = missing.length === 0 ? [] : await table.many(missing.map((key) => keys.answer(project, key)));
+    for (const [n, item] of items.entries())
+      if (item !== undefined)
+        texts.set(missing[n] as string, () => inflateRawSync(Buffer.from(item.body, 'base64')).toString());
+    return texts;
+  };
+
   return {
-    find: async (project, wanted) => {
-      const nameOf = (key: string): string => `${project} ${key}`;
-      const texts = new Map<string, string>();
-      for (const key of wanted) {
-        const text = memory.get(nameOf(key));
-        if (text !== undefined) texts.set(key, text);
+    find: async (project, wanted, most = Infinity) => {
+      const found: (KeptAnswer | null | undefined)[] = [];
+      let characters = 0;
+      for (let from = 0; from < wanted.length; from += FOUND_AT_ONCE) {
+        const some = wanted.slice(from, from + FOUND_AT_ONCE);
+        const texts = characters > most ? undefined : await textsOf(project, some);
+        for (const key of some) {
+          const text = characters > most ? undefined : texts?.get(key)?.();
+          characters += text?.length ?? 0;
+          if (text !== undefined) memory.set(nameOf(project, key), text);
+          const kept = text === undefined ? undefined : (JSON.parse(text) as KeptAnswer);
+          found.push(characters > most ? null : kept);
+        }
       }
-      const missing = [...new Set(wanted)].filter((key) => !texts.has(key));
-      const items = missing.length === 0 ? [] : await table.many(missing.map((key) => keys.answer(project, key)));
-      for (const [n, item] of items.entries())
-        if (item !== undefined)
-          texts.set(missing[n] as string, inflateRawSync(Buffer.from(item.body, 'base64')).toString());
-      return wanted.map((key) => {
-        const text = texts.get(key);
-        if (text === undefined) return undefined;
-        memory.set(nameOf(key), text);
-        return JSON.parse(text) as KeptAnswer;
-      });
+      return found;
     },
     keep: async (project, key, kept) => {
       const text = JSON.stringify(kept);
-      memory.set(`${project} ${key}`, text);
+      memory.set(nameOf(project, key), text);
       const body = (await deflated(text)).toString('base64');
       const at = keys.answer(project, key);
       if (body.length > storedCharacters) {

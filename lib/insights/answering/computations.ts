@@ -22,6 +22,9 @@ export interface AskedQuery {
   readonly dashboard?: number;
 }
 
+/** The answers of one request have at most so many characters of JSON together: they are put together in one turn. */
+export const MOST_TOLD = 10_000_000;
+
 /** The files of projects, by the project's number and their model, as they were listed once. */
 export type SeenFiles = Map<string, Promise<readonly WorldFile[]>>;
 
@@ -70,15 +73,11 @@ export function computations(
       await Promise.all([keeping, reads.note(project.id, properties)]);
       return kept;
     },
-    /** Tells the answers of queries of one project as they are kept, true or not any more. */
     cached: async (asked: readonly AskedQuery[]) => {
       const wanted = asked.map(keyOf);
       const [first] = asked;
-      const found = first === undefined ? [] : await cache.find(first.project.id, wanted);
-      return wanted.map((key, n) => {
-        const kept = found[n] ?? null;
-        return { key, kept, isCached: kept !== null, run: null };
-      });
+      const found = first === undefined ? [] : await cache.find(first.project.id, wanted, MOST_TOLD);
+      return wanted.map((key, n) => ({ key, kept: found[n] ?? null, isCached: found[n] !== undefined, run: null }));
     },
     isFresh: async (
       project: number,

@@ -33,7 +33,7 @@ const QUERY = {
   properties: [{ key: 'email', value: 'secret value' }],
 };
 
-/** Answers that are known before anybody asks; the queries that were asked for a computation are kept. */
+/** Answers that are known before anybody asks, or left out (null); the queries that were asked for a computation are kept. */
 function known(result: (query: SentQuery) => unknown): Answers & { readonly asked: SentQuery[] } {
   const asked: SentQuery[] = [];
   const told = (query: SentQuery): Told => {
@@ -45,7 +45,7 @@ function known(result: (query: SentQuery) => unknown): Answers & { readonly aske
       clock: {},
       files: '',
     } as unknown as KeptAnswer;
-    return { key: 'k', kept: results === undefined ? null : kept, isCached: true, run: null };
+    return { key: 'k', kept: results == null ? null : kept, isCached: results !== undefined, run: null };
   };
   return {
     asked,
@@ -394,6 +394,14 @@ describe('results', () => {
     ]);
     expect(text).toContain('This insight has no query, and so no numbers.');
     expect(text).not.toContain('Last refreshed');
+  });
+
+  test('that are left out, as the page has too many, are told as that and not asked for', async () => {
+    const world = await shown(() => null);
+    const { text } = await look(world, `/shared/${world.token}`);
+    expect(text).toContain('The numbers of this page are too many to be shown at once: these are left out.');
+    expect(text).not.toContain('There are no numbers yet');
+    expect(world.answers.asked).toEqual([]);
   });
 
   test.each<[kind: string, query: object]>([

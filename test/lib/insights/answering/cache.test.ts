@@ -19,3 +19,24 @@ test('the oldest of very many answers go, and few are held at once to find them'
   expect(kept.map((one) => one?.at)).toEqual([undefined, 100, 1_099]);
   expect(most).toBeLessThanOrEqual(50);
 });
+
+test('answers that have too many characters together are left out, and not read', async () => {
+  const context = testContext();
+  const many = jest.spyOn(context.table, 'many');
+  const stored = answerCache(context);
+  const keys = Array.from({ length: 250 }, (_, n) => `k${n}`);
+  for (const [n, key] of keys.entries())
+    if (n !== 3) await stored.keep(1, key, { at: n, files: 'x'.repeat(980) } as KeptAnswer);
+  for (const [most, told, reads] of [
+    [10_500, 10, 1],
+    [150_500, 150, 2],
+    [undefined, 250, 3],
+  ] as const) {
+    many.mockClear();
+    const found = await answerCache(context).find(1, keys, most);
+    const wanted = keys.map((_, n) => (n === 3 ? undefined : n));
+    expect(found.map((one) => one?.at)).toEqual(wanted.map((at, n) => (n > told ? undefined : at)));
+    expect(found.flatMap((one, n) => (one === null ? [n] : []))).toEqual(keys.flatMap((_, n) => (n > told ? [n] : [])));
+    expect(many).toHaveBeenCalledTimes(reads);
+  }
+});
