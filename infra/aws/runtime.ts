@@ -186,7 +186,11 @@ const ATHENA_TURN_MS = MINUTE_MS;
 /** Its worker's program lies beside the function's own (bundle.ts). */
 const athena = ({ settings: { queryBytes }, ...context }: Turning & Pick<Context, 'log' | 'settings'>) =>
   athenaPool({
-    queries: athenaQueries({ client: new AthenaClient(), workGroup: variable('QUERY_WORK_GROUP') }),
+    queries: athenaQueries({
+      client: new AthenaClient(),
+      workGroup: variable('QUERY_WORK_GROUP'),
+      database: variable('LAKE_DATABASE'),
+    }),
     workers: workers({
       program: fileURLToPath(new URL('./athena-worker.js', import.meta.url)),
       options: null,

@@ -51,7 +51,11 @@ export function athenaWarehouse({ database, workGroup, lake, runFiles, converter
 
   return {
     unload: (plan, intervals) =>
-      Promise.resolve({ QueryString: queryOf(plan, intervals, database, lake, runFiles), WorkGroup: workGroup }),
+      Promise.resolve({
+        QueryString: queryOf(plan, intervals, database, lake, runFiles),
+        Database: database,
+        WorkGroup: workGroup,
+      }),
     count: async (plan, interval, signal) => {
       const paths = await unloaded(plan, interval);
       return paths.length === 0 ? 0 : forms().count(plan, paths, signal);

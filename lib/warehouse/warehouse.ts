@@ -3,6 +3,7 @@ import type { Expression, QueryColumn } from '../hogql/expression.ts';
 import type { Written } from '../lake/intact.ts';
 import type { Interval } from '../lake/intervals.ts';
 import type { Model } from '../lake/schema.ts';
+import type { Unload } from '../workflow/messages.ts';
 import type { Column } from './columns.ts';
 import type { Packing } from './packing.ts';
 
@@ -71,7 +72,7 @@ export interface FormedFile {
 /** The port to the engine that selects rows and forms the final bytes. */
 export interface Warehouse {
   /** What the machine's Unload state sends to Athena for these of the intervals; null where rows are read as they lie. */
-  unload(plan: FrozenPlan, intervals: readonly number[]): Promise<{ QueryString: string; WorkGroup: string } | null>;
+  unload(plan: FrozenPlan, intervals: readonly number[]): Promise<Unload | null>;
   /** How many rows the interval delivers. */
   count(plan: FrozenPlan, interval: Interval, signal: AbortSignal): Promise<number>;
   /** The interval's rows as lines, in a fixed order; those that are not packed come in pieces of whole ones. Ends with an error on abort. */

@@ -51,10 +51,18 @@ export type BeginOutput =
     }
   | (Deliverable & {
       readonly do: 'unload';
-      /** `QueryString`: at most 150 kB; `{try}` in it becomes the number of the try, from 0. */
-      readonly unload: { readonly QueryString: string; readonly WorkGroup: string };
+      readonly unload: Unload;
     })
   | (Deliverable & { readonly do: 'deliver' });
+
+/** A query of Athena. */
+export interface Unload {
+  /** At most 150 kB; `{try}` in it becomes the number of the try, from 0. */
+  readonly QueryString: string;
+  /** In which it runs. Without it that is `default`, for which Athena wants a right too. */
+  readonly Database: string;
+  readonly WorkGroup: string;
+}
 
 export interface Deliverable {
   /** `<export id>-<plan version at acquire>`. */

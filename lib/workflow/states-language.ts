@@ -46,7 +46,11 @@ const Task = z.discriminatedUnion('Resource', [
   }),
   z.strictObject({
     Resource: z.literal('arn:aws:states:::athena:startQueryExecution.sync'),
-    Arguments: z.strictObject({ QueryString: z.string(), WorkGroup: z.string() }),
+    Arguments: z.strictObject({
+      QueryString: z.string(),
+      QueryExecutionContext: z.strictObject({ Database: z.string() }),
+      WorkGroup: z.string(),
+    }),
     ...TaskFields,
   }),
   z.strictObject({

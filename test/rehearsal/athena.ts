@@ -21,6 +21,7 @@ interface AthenaOptions {
 
 interface Asked {
   readonly QueryString: string;
+  readonly QueryExecutionContext?: { readonly Database: string };
   readonly WorkGroup: string;
   readonly QueryExecutionId: string;
   readonly NextToken?: string;
@@ -54,7 +55,7 @@ export function fakeAthena({ assembly, client, lakeBucket }: AthenaOptions) {
     }
   };
 
-  const start = ({ QueryString, WorkGroup }: Asked, allows: Allows): object => {
+  const start = ({ QueryString, QueryExecutionContext, WorkGroup }: Asked, allows: Allows): object => {
     const group = assembly.ofType('AWS::Athena::WorkGroup').find(({ properties }) => properties['Name'] === WorkGroup);
     const { ResultConfiguration, BytesScannedCutoffPerQuery } = group?.properties['WorkGroupConfiguration'] ?? {};
     if (typeof BytesScannedCutoffPerQuery !== 'number') throw refusal(`nothing bounds what ${WorkGroup} scans`);
@@ -63,8 +64,9 @@ export function fakeAthena({ assembly, client, lakeBucket }: AthenaOptions) {
       if (!allows({ action, resource })) throw refusal(`not authorized to perform ${action} on ${resource}`);
     };
     const lake = `arn:${PARTITION}:s3:::${lakeBucket}`;
+    const catalog = (path: string): string => `arn:${PARTITION}:glue:${REGION}:${ACCOUNT}:${path}`;
+    check('glue:GetDatabase', catalog(`database/${QueryExecutionContext?.Database ?? 'default'}`));
     for (const [, database = '', table = ''] of QueryString.matchAll(/"(\w+)"\."(\w+)"/g)) {
-      const catalog = (path: string): string => `arn:${PARTITION}:glue:${REGION}:${ACCOUNT}:${path}`;
       for (const resource of ['catalog', `database/${database}`, `table/${database}/${table}`])
         for (const action of ['GetDatabase', 'GetTable', 'GetPartitions']) check(`glue:${action}`, catalog(resource));
       for (const action of ['ListBucket', 'GetBucketLocation']) check(`s3:${action}`, lake);

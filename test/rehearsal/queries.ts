@@ -15,6 +15,7 @@ import type { Access } from './permissions.ts';
 
 export interface Query {
   readonly QueryString: string;
+  readonly QueryExecutionContext?: { readonly Database: string };
   readonly WorkGroup: string;
 }
 
@@ -34,7 +35,8 @@ const UNLOAD =
   /^UNLOAD \((?<select>.*)\)\s+TO '(?<address>s3:\/\/[^']+)'\s+WITH \(format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY\['(?<column>\w+)'\]\)$/s;
 
 /** Runs one query to its end. */
-export async function runQuery({ QueryString, WorkGroup }: Query, options: QueriesOptions): Promise<void> {
+export async function runQuery(query: Query, options: QueriesOptions): Promise<void> {
+  const { QueryString, QueryExecutionContext, WorkGroup } = query;
   const { assembly, client } = options;
   const check = (action: string, resource: string): void => {
     if (!options.allows({ action, resource }))
@@ -55,6 +57,7 @@ export async function runQuery({ QueryString, WorkGroup }: Query, options: Queri
     .find(({ properties }) => properties['DatabaseName'] === database && properties['TableInput']['Name'] === table);
   if (glue === undefined) throw new QueryFailed(`Table ${database}.${table} does not exist`);
   const catalog = (path: string): string => `arn:${PARTITION}:glue:${REGION}:${ACCOUNT}:${path}`;
+  check('glue:GetDatabase', catalog(`database/${QueryExecutionContext?.Database ?? 'default'}`));
   for (const resource of ['catalog', `database/${database}`, `table/${database}/${table}`]) {
     for (const action of ['GetDatabase', 'GetTable', 'GetPartitions']) check(`glue:${action}`, catalog(resource));
   }

@@ -119,7 +119,7 @@ describe('export-run', () => {
   });
 
   test('unloads first where the warehouse wants it, and says which attempt to read', async () => {
-    const unload = { QueryString: "UNLOAD ... 's3://runFiles/e-7/{try}/'", WorkGroup: 'exports' };
+    const unload = { QueryString: "UNLOAD ... 's3://runFiles/e-7/{try}/'", Database: 'lake', WorkGroup: 'exports' };
     const { status, of } = await runToEnd('export-run', input, {
       'begin-run': () => ({ ...deliver, do: 'unload', unload }),
       'send-interval': sent,

@@ -41,6 +41,8 @@ interface AthenaQueriesOptions {
   readonly client: Pick<AthenaClient, 'send'>;
   /** Bounds what a query scans, and says where its result is kept. */
   readonly workGroup: string;
+  /** In which queries run. Without it that is `default`, for which Athena wants a right too. */
+  readonly database: string;
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
 }
 
@@ -55,7 +57,7 @@ const MAX_CHARACTERS = 20_000_000;
 const VALUES =
   /^(?:DIVISION_BY_ZERO|NUMERIC_VALUE_OUT_OF_RANGE|INVALID_FUNCTION_ARGUMENT|INVALID_CAST_ARGUMENT|EXCEEDED_FUNCTION_MEMORY_LIMIT)\b/;
 
-export function athenaQueries({ client, workGroup, sleep = sleepUnless }: AthenaQueriesOptions): RowQueries {
+export function athenaQueries({ client, workGroup, database, sleep = sleepUnless }: AthenaQueriesOptions): RowQueries {
   /** Resolves when the query has succeeded. */
   const ended = async (QueryExecutionId: string, signal: AbortSignal): Promise<void> => {
     for (let wait = LOOKS_MS.first; ; wait = Math.min(wait * 1.5, LOOKS_MS.most)) {
@@ -100,7 +102,13 @@ export function athenaQueries({ client, workGroup, sleep = sleepUnless }: Athena
       signal.throwIfAborted();
       const { QueryExecutionId } = await orTransient(
         'Athena',
-        client.send(new StartQueryExecutionCommand({ QueryString, WorkGroup: workGroup })),
+        client.send(
+          new StartQueryExecutionCommand({
+            QueryString,
+            QueryExecutionContext: { Database: database },
+            WorkGroup: workGroup,
+          }),
+        ),
       );
       if (QueryExecutionId === undefined) throw new Error('Athena did not say which query it has begun');
       try {

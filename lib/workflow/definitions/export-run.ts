@@ -55,6 +55,7 @@ export const exportRunMachine = {
         // The target of an UNLOAD must be empty, and a failed one leaves files behind: each attempt has its own.
         QueryString:
           '{% $replace($states.input.unload.QueryString, "{try}", $string($states.context.State.RetryCount)) %}',
+        QueryExecutionContext: { Database: '{% $states.input.unload.Database %}' },
         WorkGroup: '{% $states.input.unload.WorkGroup %}',
       },
       // Athena ends a query after 30 minutes; 30 more for its queue.

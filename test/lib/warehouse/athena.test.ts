@@ -56,6 +56,7 @@ describe('what Athena is asked', () => {
   test('is one UNLOAD of a batch, with a folder for each interval', async () => {
     expect(await athenaWarehouse(ATHENA).unload(PLAN, [0, 1])).toMatchInlineSnapshot(`
 {
+  "Database": "dev",
   "QueryString": "UNLOAD (SELECT uuid, event, distinct_id, team_id, properties, timestamp_us, inserted_us, created_us, person_id, person_properties, elements_chain, interval_number FROM (
 SELECT uuid, event, distinct_id, CAST(team_id AS bigint) AS team_id, properties, timestamp_us, inserted_us, created_us, person_id, person_properties, elements_chain, CASE WHEN inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 THEN 0 WHEN inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000 THEN 1 END AS interval_number, CASE WHEN inserted_us >= 1767225600000000 AND inserted_us < 1767229200000000 THEN BIGINT '1767229200000000' WHEN inserted_us >= 1767229200000000 AND inserted_us < 1767232800000000 THEN BIGINT '1767232800000000' END AS interval_end
 FROM "dev"."events"

@@ -146,7 +146,7 @@ describe('states', () => {
       A: {
         Type: 'Task',
         Resource: 'arn:aws:states:::athena:startQueryExecution.sync',
-        Arguments: { QueryString: 'UNLOAD', WorkGroup: 'w' },
+        Arguments: { QueryString: 'UNLOAD', QueryExecutionContext: { Database: 'd' }, WorkGroup: 'w' },
         Output: '{% $states.result.QueryExecution.Status.State %}',
         End: true,
       },

@@ -16,7 +16,7 @@ function athena(sleep: (ms: number, signal: AbortSignal) => Promise<unknown> = (
   const mock = mockClient(client);
   mock.on(StartQueryExecutionCommand).resolves({ QueryExecutionId: 'q' });
   mock.on(StopQueryExecutionCommand).resolves({});
-  return { mock, queries: athenaQueries({ client, workGroup: 'queries', sleep }) };
+  return { mock, queries: athenaQueries({ client, workGroup: 'queries', database: 'lake', sleep }) };
 }
 
 const state = (State: 'RUNNING' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED', StateChangeReason = '', category = 2) => ({
@@ -44,6 +44,8 @@ test('a query is begun in its workgroup, looked after, and its rows are read pag
   ]);
   expect(mock.commandCalls(StartQueryExecutionCommand)[0]?.args[0].input).toMatchObject({
     QueryString: 'SELECT 1',
+    // Without it Athena asks for the database `default`, which the service has no right to.
+    QueryExecutionContext: { Database: 'lake' },
     WorkGroup: 'queries',
   });
   expect(waits).toEqual([...waits].toSorted((a, b) => a - b));
