@@ -189,12 +189,14 @@ async function programOf(path: string): Promise<Uint8Array> {
  * An entry makes the function's handler with the context of just what it needs, and hands it the event alone. The
  * authorizer gets the scopes of all rows beside it.
  */
-function entryOf({ name, needs }: LambdaSpec): string {
+function entryOf(spec: LambdaSpec): string {
+  const { name, needs } = spec;
   const ports = needs.map((need) => (need === 'converter' ? 'converter as warehouse' : need));
   const given = needs.map((need) => (need === 'converter' ? 'warehouse' : need)).join(', ');
   const event = name === 'steps/execution-ended' ? 'endedInput(event)' : 'event';
   const ofRuntime = ports.filter((port) => !NATIVE_PORTS.some((native) => port.startsWith(native)));
   return [
+    ...(isNative(spec) ? [`import './infra/aws/own-disk.ts';`] : []),
     `import { handler as made } from './functions/${name}.ts';`,
     `import { ${['contextOf', 'endedInput', ...ofRuntime].join(', ')} } from './infra/aws/runtime.ts';`,
     ...(needs.includes('converter') ? [`import { converter as warehouse } from './infra/aws/converter.ts';`] : []),

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Bundles, builtBundles } from '../../../infra/aws/bundle.ts';
+import { type Bundles, builtBundles, isNative } from '../../../infra/aws/bundle.ts';
 import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
 import { document } from '../../../lib/api/computed/document.ts';
 import { routes } from '../../../lib/api/routes.ts';
 import { messageOf } from '../../../lib/ports/errors.ts';
 import { workerPool } from '../../../lib/workers/pool.ts';
+import { temporaryFolder } from '../../support/context.ts';
 
 let bundles: Bundles;
 beforeAll(async () => {
@@ -20,6 +21,18 @@ function filesIn(name: string): string[] {
     .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
     .map(([path]) => path);
 }
+
+/** All that any function is told by its environment. */
+const VARIABLES = {
+  ...Object.fromEntries(
+    Object.values(ENVIRONMENT)
+      .flat()
+      .map((name) => [name, 'x']),
+  ),
+  MACHINES: '{}',
+  SETTINGS: '{}',
+  AWS_REGION: 'eu-central-1',
+};
 
 /** What stands for one machine, and what only the function that forms bytes may hold. */
 const EMBEDDED =
@@ -230,16 +243,29 @@ describe('a bundle', () => {
   });
 
   test('starts as Lambda starts it, with nothing but its folder and its environment', () => {
-    const names = [...new Set(Object.values(ENVIRONMENT).flat())];
-    const environment = Object.fromEntries(names.map((name) => [name, 'x']));
     const script = `
       for (const folder of JSON.parse(process.argv[1])) {
         const { handler } = require(folder);
         if (typeof handler !== 'function' || handler.length !== 1) throw new Error(folder + ' has no handler');
       }`;
     const folders = FUNCTIONS.map(({ name }) => bundles.folder(name));
-    const env = { ...environment, MACHINES: '{}', SETTINGS: '{}', AWS_REGION: 'eu-central-1' };
-    expect(() => execFileSync(process.execPath, ['-e', script, JSON.stringify(folders)], { env })).not.toThrow();
+    expect(() =>
+      execFileSync(process.execPath, ['-e', script, JSON.stringify(folders)], { env: VARIABLES }),
+    ).not.toThrow();
+  });
+
+  test('begins on an empty disk where files are made, whatever a process that was killed has left on it', () => {
+    const script = `
+      require(process.argv[1]);
+      const [fs, folder] = [require('node:fs'), require('node:os').tmpdir()];
+      process.stdout.write(fs.readdirSync(folder).join());
+      fs.mkdirSync(folder + '/left/behind', { recursive: true });`;
+    const env = { ...VARIABLES, TMPDIR: temporaryFolder() };
+    for (const { name } of FUNCTIONS.filter(isNative)) {
+      const begun = () => execFileSync(process.execPath, ['-e', script, bundles.folder(name)], { env }).toString();
+      begun();
+      expect({ name, left: begun() }).toEqual({ name, left: expect.not.stringContaining('left') });
+    }
   });
 
   test('of a shared page has what makes markup and CSV beside it, and not in it', () => {
