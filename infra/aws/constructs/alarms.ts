@@ -29,6 +29,8 @@ interface Rule {
   readonly periods?: number;
   /** Silence is an alarm too. */
   readonly speaks?: true;
+  /** A share of what is measured, which is judged only where that is much: of a few, one is a large share. */
+  readonly ofMany?: true;
 }
 
 const MINUTE = Duration.minutes(1);
@@ -62,6 +64,7 @@ const rules = (
     metric: api('Latency', 'p99', FIVE_MINUTES),
     threshold: 5_000,
     periods: 3,
+    ofMany: true,
   },
   'An execution is broken': {
     says: 'A state machine failed. What a destination refuses does not count: its run fails, not the machine.',
@@ -191,6 +194,7 @@ export class Alarms extends Construct {
         threshold: rule.threshold,
         evaluationPeriods: rule.periods ?? 1,
         comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        ...(rule.ofMany === true ? { evaluateLowSampleCountPercentile: 'ignore' } : {}),
         treatMissingData: rule.speaks === true ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
       });
       alarm.addAlarmAction(new SnsAction(topic));

@@ -847,6 +847,14 @@ describe('watching a stage', () => {
     expect(silent.map(({ properties }) => properties['MetricName'])).toEqual(['OldestDueJob']);
   });
 
+  // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/percentiles-with-low-samples.html
+  test('a share of the requests is judged only where there are enough to have one', () => {
+    const shares = alarms(dev.service).filter(({ properties }) => 'ExtendedStatistic' in properties);
+    expect(shares.map(({ heading, properties }) => [heading, properties['EvaluateLowSampleCountPercentile']])).toEqual([
+      ['Answers are slow', 'ignore'],
+    ]);
+  });
+
   test('alarms and dashboard read what the service writes, of this stage', () => {
     const own = alarms(dev.service).filter(({ properties }) => properties['Namespace'] === 'Workspaces');
     for (const { properties } of own) {
