@@ -73,6 +73,7 @@ export class Lander {
       }
       log.error('captured events are damaged', { segment: name, bytes: damaged });
       await inbox.setAside(name);
+      metrics.record({ SegmentsDamaged: 1 }, { segment: name });
     }
     for (const { projectId, reason, delayMs } of report.failures) {
       log.error('captured events could not land', { project: projectId, reason });

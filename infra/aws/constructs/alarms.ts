@@ -93,6 +93,11 @@ const rules = (
     threshold: 1e9,
     periods: 3,
   },
+  'Events are damaged': {
+    says: 'Acknowledged events cannot be read, and what holds them was set aside: they are not in the lake.',
+    metric: own('SegmentsDamaged', 'Sum', FIVE_MINUTES),
+    threshold: 1,
+  },
   // https://docs.aws.amazon.com/firehose/latest/dev/firehose-cloudwatch-metrics-best-practices.html names metric and bound.
   'The stream does not deliver': {
     says: 'Acknowledged events have been in the delivery stream for a quarter of an hour; it keeps them for a day and no longer.',

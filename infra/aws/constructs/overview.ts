@@ -51,7 +51,11 @@ export class Overview extends Construct {
           ]),
         ],
         [
-          graph('Captured events', [own('EventsAccepted', 'Sum'), own('EventsRefused', 'Sum')]),
+          graph(
+            'Captured events',
+            [own('EventsAccepted', 'Sum'), own('EventsRefused', 'Sum')],
+            [own('SegmentsDamaged', 'Sum')],
+          ),
           graph(
             'Landed events',
             [own('EventsLanded', 'Sum'), own('EventsKnown', 'Sum')],

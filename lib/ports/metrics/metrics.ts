@@ -23,6 +23,8 @@ export const METRICS = {
   InboxBytes: 'Bytes',
   /** From the arrival of the oldest captured event of a landing to its being in the lake; of one that fails, to now. */
   LandingDelay: 'Seconds',
+  /** Segments of the inbox that were set aside, as something in them cannot be read. */
+  SegmentsDamaged: 'Count',
   /** The wait of the oldest due job, as each tick finds it; 0 when none is due. */
   OldestDueJob: 'Seconds',
   /** Jobs that were taken ten times and are still there. */

@@ -345,6 +345,29 @@ test('what is too much for one pass is left to the next, and what an import hold
   expect(landed).toEqual([['second'], ['third', 'last']]);
 });
 
+test('a segment that is damaged is set aside and counted, so that somebody hears of it', async () => {
+  const { context, inbox } = await world();
+  const [recorded, aside]: [object[], string[]] = [[], []];
+  const lander = new Lander({
+    inbox: {
+      ...inbox,
+      segments: async () => [{ name: 'torn', bytes: 100 }],
+      setAside: async (name) => void aside.push(name),
+    },
+    log: context.log,
+    clock: context.clock,
+    metrics: { record: (measures) => void recorded.push(measures) },
+    counts: new CaptureCounts(context),
+    land: async () => ({
+      projects: [],
+      failures: [],
+      segments: [{ name: 'torn', landed: [], waiting: [], damaged: 100, unfinished: 0 }],
+    }),
+  });
+  await lander.pass();
+  expect([aside, recorded]).toEqual([['torn'], [{ SegmentsDamaged: 1 }]]);
+});
+
 test('a segment that takes down what lands it holds up no other, and is tried again', async () => {
   const { context, inbox, send } = await world();
   const tried: number[] = [];
