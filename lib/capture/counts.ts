@@ -139,11 +139,11 @@ export class CaptureCounts {
     return this.#untoldOf(projectId, minute) + (told?.minute === minute ? told.accepted : 0);
   }
 
-  /** Tells the table if it was not told lately. Never throws. */
-  async tellNowAndThen(): Promise<void> {
+  /** Tells the table if it was not told lately, or `atOnce`. Never throws. */
+  async tellNowAndThen(atOnce = false): Promise<void> {
     const { clock, log } = this.#context;
     const now = clock();
-    if (wasLately(this.#toldAt, now, TOLD_MS)) return;
+    if (!atOnce && wasLately(this.#toldAt, now, TOLD_MS)) return;
     this.#toldAt = now;
     await this.tell().catch((error: unknown) => log.warning('counts were not told', { error }));
   }

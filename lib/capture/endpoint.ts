@@ -1,7 +1,8 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import { bytesOf } from '../http/body.ts';
 import type { Context } from '../ports/context.ts';
-import { MINUTE_MS } from '../ports/units.ts';
+import { wasLately } from '../ports/lately.ts';
+import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { answerSdk, type CaptureContext, type SdkRequest } from './answers.ts';
 import { contentOf } from './content.ts';
 import { CaptureCounts } from './counts.ts';
@@ -12,6 +13,9 @@ import { projectTokens } from './tokens.ts';
 const TOKENS_BELIEVED_MS = MINUTE_MS;
 /** How often it has what is kept landed, before it keeps the next. */
 const LANDING_ASKED_MS = MINUTE_MS;
+
+/** A request that comes so long after the last one has its counts told at once. */
+const ALONE_MS = 2 * SECOND_MS;
 
 /**
  * Of one project. An instance knows what the others have taken from the table, which each tells every ten seconds, so that a
@@ -27,6 +31,7 @@ export function captureEndpoint(context: Context): Capture {
   if (inbox === null) throw new Error('there is no inbox here');
   const counts = new CaptureCounts(context);
   let askedAt = Number.NEGATIVE_INFINITY;
+  let answeredAt = Number.NEGATIVE_INFINITY;
   const capture: CaptureContext = {
     ...context,
     inbox: {
@@ -49,7 +54,10 @@ export function captureEndpoint(context: Context): Capture {
   };
   return async (event) => {
     const { status, headers, body } = await answerSdk(capture, requestOf(event));
-    await counts.tellNowAndThen();
+    // An instance to which nothing comes any more ends without a word, and what it has not told ends with it.
+    const isAlone = !wasLately(answeredAt, clock(), ALONE_MS);
+    answeredAt = clock();
+    await counts.tellNowAndThen(isAlone);
     return { statusCode: status, headers: { ...headers }, body };
   };
 }

@@ -136,6 +136,20 @@ test.each(['before', 'during'])(
   },
 );
 
+test('what comes alone is counted at once: nothing may come after it that would tell', async () => {
+  const { send, clock, context } = await stage();
+  const counted = () => context.table.get(keys.captureCounts(7, '2026-01-01'));
+  expect(await send({ api_key: TOKEN, event: 'nobody' })).toMatchObject({ statusCode: 400 });
+  expect(await counted()).toMatchObject({ refused_missing_distinct_id: 1 });
+  clock.advance(3 * SECOND_MS);
+  await send(event());
+  expect(await counted()).toMatchObject({ accepted: 1 });
+  // What comes in a row waits for the others.
+  clock.advance(SECOND_MS);
+  await send(event(1));
+  expect(await counted()).toMatchObject({ accepted: 1 });
+});
+
 test('counts are told now and then, and by the landing', async () => {
   const { send, land, clock, context } = await stage();
   await send({ api_key: TOKEN, batch: [event(), { event: 'nobody' }] });
