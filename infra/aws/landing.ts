@@ -34,13 +34,12 @@ export const landing = (context: Context, listsFolder = mkdtempSync(join(tmpdir(
       const waiting = await inbox.segments();
       metrics.record({ InboxBytes: waiting.reduce((sum, { bytes }) => sum + bytes, 0) });
       let left = waiting.length;
-      for (let last = -1; left > 0 && left !== last && clock() < until; ) {
-        last = left;
+      while (left > 0 && clock() < until) {
         await lander.pass();
-        left = (await inbox.segments()).length;
+        left = lander.left;
       }
       await counts.tell();
-      return { found: waiting.length, isCut: left > 0 && clock() >= until };
+      return { found: waiting.length, isCut: left > 0 };
     },
   };
 };

@@ -136,6 +136,29 @@ test.each(['before', 'during'])(
   },
 );
 
+test('a landing lists the inbox once for each pass, however much waits', async () => {
+  const { context, inbox } = await stage();
+  const waiting = new Set(['a', 'b', 'c', 'd']);
+  let lists = 0;
+  const walked = await landing(
+    {
+      ...context,
+      inbox: {
+        ...inbox,
+        segments: async () => {
+          lists += 1;
+          return [...waiting].map((name) => ({ name, bytes: 4 * 2 ** 20 }));
+        },
+        read: async () => ({ requests: [], damaged: 0, unfinished: 0 }),
+        remove: async (name) => void waiting.delete(name),
+      },
+    },
+    join(context.folder, 'uuids'),
+  ).walk();
+  expect(walked).toEqual({ found: 4, isCut: false });
+  expect([waiting.size, lists]).toEqual([0, 5]);
+});
+
 test('what comes alone is counted at once: nothing may come after it that would tell', async () => {
   const { send, clock, context } = await stage();
   const counted = () => context.table.get(keys.captureCounts(7, '2026-01-01'));

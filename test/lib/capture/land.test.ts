@@ -1,6 +1,7 @@
 /** From requests to the lake: every event that was acknowledged is there, once. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { type LandingSegment, land } from '../../../lib/capture/land.ts';
 import { Lander } from '../../../lib/capture/lander.ts';
@@ -343,6 +344,38 @@ test('what is too much for one pass is left to the next, and what an import hold
     [0, 7.5],
   ]);
   expect(landed).toEqual([['second'], ['third', 'last']]);
+});
+
+test('what has landed is removed side by side: requests past the stream are segments of their own on AWS', async () => {
+  const { context, inbox } = await world();
+  const names = Array.from({ length: 200 }, (_, n) => `direct/${n}`);
+  let [atOnce, most] = [0, 0];
+  const removed: string[] = [];
+  const lander = new Lander({
+    inbox: {
+      ...inbox,
+      segments: async () => names.map((name) => ({ name, bytes: 3_000 })),
+      remove: async (name) => {
+        atOnce += 1;
+        most = Math.max(most, atOnce);
+        await turn();
+        atOnce -= 1;
+        removed.push(name);
+      },
+    },
+    log: context.log,
+    clock: context.clock,
+    metrics: context.metrics,
+    counts: new CaptureCounts(context),
+    land: async (segments) => ({
+      projects: [],
+      failures: [],
+      segments: segments.map(({ name }) => ({ name, landed: [], waiting: [], damaged: 0, unfinished: 0 })),
+    }),
+  });
+  await lander.pass();
+  expect(removed.toSorted()).toEqual(names.toSorted());
+  expect(most).toBeGreaterThanOrEqual(20);
 });
 
 test('a segment that is damaged is set aside and counted, so that somebody hears of it', async () => {
