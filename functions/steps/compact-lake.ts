@@ -1,5 +1,6 @@
 import { jobOps } from '../../lib/jobs/job.ts';
-import { compactionJob } from '../../lib/lake/compaction-job.ts';
+import { askForCompaction, compactionJob } from '../../lib/lake/compaction-job.ts';
+import { ranges } from '../../lib/ports/table/keys.ts';
 import { HOUR_MS } from '../../lib/ports/units.ts';
 import type { CompactionInput, CompactionOutput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
@@ -17,6 +18,9 @@ export const handler = step(
     const { next, isCut } = await compactor.compact(project);
     if (isCut) return { do: 'more' };
     await table.write(jobOps('compaction', job, next, { project }));
+    // Whoever has replaced files since it looked has found a job that is gone now, and they are to be removed in time.
+    if (next === null && (await table.list(ranges.retiredFiles(project), { limit: 1 })).items.length > 0)
+      await askForCompaction(context, project);
     return { do: 'nothing' };
   },
 );

@@ -3,8 +3,9 @@ import { handler } from '../../../functions/steps/compact-lake.ts';
 import { parquet } from '../../../lib/duckdb/database.ts';
 import { allFiles, filesBetween, type LakeFile } from '../../../lib/lake/catalog.ts';
 import { compact, joinsOf } from '../../../lib/lake/compact.ts';
-import { compactionJob } from '../../../lib/lake/compaction-job.ts';
+import { askForCompaction, compactionJob } from '../../../lib/lake/compaction-job.ts';
 import { MODELS, type Model } from '../../../lib/lake/schema.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
@@ -248,6 +249,22 @@ describe('the job', () => {
     context.clock.advance(2 * DAY_MS);
     await walk(context);
     expect(await jobOf(context)).toBeUndefined();
+  });
+
+  test('is there again for what was replaced while it ended: files of persons who were deleted go in time', async () => {
+    const context = await withBatches(1);
+    const due = context.clock() + 2 * DAY_MS;
+    const about = { due, model: 'events', day: '2026-01-01', paths: toJsonText(['a.parquet']) } as const;
+    const compactor = {
+      compact: async () => {
+        // A deletion that ends now: what was there before is to be removed, and the job that would is there already.
+        await context.table.write([{ put: { ...keys.retiredFiles(PROJECT, due, 'old'), ...about } }]);
+        await askForCompaction(context, PROJECT);
+        return { joined: 0, next: null, isCut: false };
+      },
+    };
+    expect(await handler({ ...context, compactor })({ project: PROJECT, execution: 'e' })).toEqual({ do: 'nothing' });
+    expect((await jobOf(context))?.due).toBe(context.clock() + MINUTE_MS);
   });
 
   test('goes on at once when its time was over', async () => {
