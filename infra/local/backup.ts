@@ -4,7 +4,7 @@
  */
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { orAbsent } from '../../lib/ports/files/or-absent.ts';
@@ -56,6 +56,9 @@ const PAGES = 25_000;
  */
 export async function backUp(folder: string, target: string): Promise<Contents> {
   findDataDirectory(folder);
+  // It would be a part of what it copies, and of each later backup.
+  if (!relative(folder, target).startsWith('..'))
+    throw new BackupRefused(`${target} is in the data directory: choose a folder elsewhere.`);
   if (!(await isFree(target))) throw new BackupRefused(`${target} is there already: choose another folder.`);
   const unfinished = `${target}.unfinished`;
   await rm(unfinished, { recursive: true, force: true });

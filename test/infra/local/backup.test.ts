@@ -60,6 +60,18 @@ test('a backup does not replace anything, nor does a restore', async () => {
   await expect(backUp(join(folder, 'nothing'), `${backup}2`)).rejects.toThrow('There is no data directory at');
 });
 
+test('a backup is not made in the data directory that it copies, and leaves nothing there', async () => {
+  const { folder, directory } = await world();
+  await directory.close();
+  const before = readdirSync(folder);
+  const target = join(folder, 'backups', 'one');
+  await expect(backUp(folder, target)).rejects.toThrow(
+    `${target} is in the data directory: choose a folder elsewhere.`,
+  );
+  expect(readdirSync(folder)).toEqual(before);
+  await expect(backUp(folder, `${folder}..copy`)).resolves.toMatchObject({ files: 5 });
+});
+
 test('a backup that is not whole is refused, and makes nothing', async () => {
   const { folder, directory, backup, restored } = await world();
   await directory.close();
