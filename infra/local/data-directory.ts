@@ -201,7 +201,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     tableProblems: () => table.problems(),
     inboxProblems: async () =>
       (await damagedSegments(inboxIn(folder))).map(({ path, problem }) => ({ path: `inbox/${path}`, problem })),
-    settings,
+    settings: { ...settings, dataDirectory: folder },
     close: async () => {
       table.close();
       await Promise.all(

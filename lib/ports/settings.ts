@@ -39,6 +39,8 @@ export interface Settings {
    * Undefined: Folder is not offered.
    */
   readonly folderRoots: readonly string[] | null | undefined;
+  /** The absolute folder in which one machine keeps all state; Folder writes nowhere below it. Null: there is none. */
+  readonly dataDirectory: string | null;
   /** The address under which callers know the service, without a slash at its end; null: as the gateway sees it. */
   readonly publicUrl: string | null;
   /** Who mail is from; null: none is sent. */
@@ -75,6 +77,7 @@ export const LOCAL_SETTINGS: Settings = {
   queryBytes: null,
   privateAddresses: true,
   folderRoots: null,
+  dataDirectory: null,
   publicUrl: null,
   mailFrom: null,
   requestsPerKey: null,

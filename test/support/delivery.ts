@@ -74,7 +74,7 @@ export function delivery<C extends Config>(
   count: number,
   changes: Partial<Delivery<C>> = {},
 ): Delivery<C> {
-  const reach = { privateAddresses: true, folderRoots: null };
+  const reach = { privateAddresses: true, folderRoots: null, dataDirectory: null };
   let note: string | undefined;
   return {
     exportId: EXPORT,

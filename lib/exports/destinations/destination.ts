@@ -11,11 +11,12 @@ import type { FormedFile, LineForm, ParquetForm } from '../../warehouse/warehous
 export type Config = Readonly<Record<string, unknown>>;
 
 /** What a deployment lets the destinations of an organization reach. */
-export type Reach = Pick<Settings, 'privateAddresses' | 'folderRoots'>;
+export type Reach = Pick<Settings, 'privateAddresses' | 'folderRoots' | 'dataDirectory'>;
 
 /** Returns what an organization's destinations may reach: of each root the folder that is named by its id. */
-export function reachOf({ privateAddresses, folderRoots }: Reach, organizationId: string): Reach {
-  return { privateAddresses, folderRoots: folderRoots?.map((root) => join(root, organizationId)) ?? folderRoots };
+export function reachOf({ privateAddresses, folderRoots, dataDirectory }: Reach, organizationId: string): Reach {
+  const roots = folderRoots?.map((root) => join(root, organizationId)) ?? folderRoots;
+  return { privateAddresses, folderRoots: roots, dataDirectory };
 }
 
 /** One interval on its way to one destination: what `deliver`, `commit` and `discard` are given. */

@@ -76,7 +76,7 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
   secrets: [],
   addresses: [],
 
-  check(config, _model, { folderRoots }) {
+  check(config, _model, { folderRoots, dataDirectory }) {
     checkFileConfig(config);
     const { path, prefix } = config;
     if (!isAbsolute(path) || path.includes('\0')) {
@@ -91,6 +91,9 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
       refuseConfig("prefix may not hold '.' or '..' as a folder's name.");
     }
     const targets = longestNames(config).map((name) => placeOf(config.path, name));
+    if (dataDirectory !== null && [path, ...targets].some((target) => isBelow(resolve(target), [dataDirectory]))) {
+      refuseConfig(`path must not lie in '${dataDirectory}', where the service keeps its own files.`);
+    }
     const longest = Math.max(...targets.flatMap((target) => target.split(sep)).map((name) => Buffer.byteLength(name)));
     if (longest > MAX_NAME_BYTES || targets.some((target) => Buffer.byteLength(target) > MAX_PATH_BYTES)) {
       refuseConfig(`path and prefix are too long: at most ${MAX_NAME_BYTES} bytes a name, ${MAX_PATH_BYTES} in all.`);
@@ -214,11 +217,16 @@ function isBelow(path: string, roots: readonly string[]): boolean {
   });
 }
 
-/** Throws `Permanent` when a path leads outside the allowed roots, through a symbolic link too. */
-async function checkRoots(path: string, { folderRoots }: Reach): Promise<void> {
+/** Throws `Permanent` when a path leads outside the allowed roots or among the service's files, through a symbolic link too. */
+async function checkRoots(path: string, { folderRoots, dataDirectory }: Reach): Promise<void> {
+  const place = await realPathOf(path);
+  if (dataDirectory !== null && isBelow(place, [await realPathOf(dataDirectory)])) {
+    throw new Permanent(
+      `'${place}' is in '${dataDirectory}', where the service keeps its own files. Choose another path.`,
+    );
+  }
   if (folderRoots === null) return;
   const roots = await Promise.all((folderRoots ?? []).map(realPathOf));
-  const place = await realPathOf(path);
   if (!isBelow(place, roots)) {
     throw new Permanent(`'${place}' is outside the folders that exports may write to: ${roots.join(', ') || 'none'}.`);
   }

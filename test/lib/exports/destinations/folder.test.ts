@@ -26,7 +26,7 @@ import { failFileCalls } from '../../../support/file-calls.ts';
 import { toldOf } from '../../../support/refusals.ts';
 
 const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
-const ANYWHERE = { privateAddresses: true, folderRoots: null };
+const ANYWHERE = { privateAddresses: true, folderRoots: null, dataDirectory: null };
 
 let path: string;
 beforeEach(() => {
@@ -519,7 +519,7 @@ describe('the allowed folders', () => {
     mkdirSync(root, { recursive: true });
     mkdirSync(outside);
     symlinkSync(outside, join(root, 'way-out'));
-    const reach = { privateAddresses: true, folderRoots: [root] };
+    const reach = { privateAddresses: true, folderRoots: [root], dataDirectory: null };
     for (const config of [{ path: join(root, 'way-out') }, { path: root, prefix: 'way-out/deep' }]) {
       await expect(folder.deliver(delivery(folder, config, 10, { reach }))).rejects.toThrow(Permanent);
     }
@@ -532,7 +532,7 @@ describe('the allowed folders', () => {
     const prepared = await folder.deliver(delivery(folder, { path }, 10));
     const waiting = tree();
     const later = delivery(folder, { path }, 10, {
-      reach: { privateAddresses: true, folderRoots: [join(path, 'allowed')] },
+      reach: { privateAddresses: true, folderRoots: [join(path, 'allowed')], dataDirectory: null },
     });
     await expect(folder.commit(later, prepared)).rejects.toThrow(Permanent);
     await expect(folder.discard(later, prepared)).rejects.toThrow(Permanent);
@@ -542,9 +542,41 @@ describe('the allowed folders', () => {
   test('may themselves be symbolic links', async () => {
     mkdirSync(join(path, 'real'), { recursive: true });
     symlinkSync(join(path, 'real'), join(path, 'link'));
-    const reach = { privateAddresses: true, folderRoots: [join(path, 'link')] };
+    const reach = { privateAddresses: true, folderRoots: [join(path, 'link')], dataDirectory: null };
     await send(folder, delivery(folder, { path: join(path, 'link') }, 10, { reach }), receiptFile());
     expect(existsSync(join(path, 'real', NAME))).toBe(true);
+  });
+});
+
+describe('the data directory of the service', () => {
+  const reach = () => ({ privateAddresses: true, folderRoots: null, dataDirectory: join(path, 'home') });
+
+  test('is no place for files: not by its name, nor by a prefix that leads into it', () => {
+    for (const config of [
+      { path: join(path, 'home') },
+      { path: join(path, 'home', 'inbox') },
+      { path, prefix: 'home/lake/' },
+    ]) {
+      expect(toldOf(() => folder.check(delivery(folder, config, 0).config, 'events', reach()))).toEqual([
+        400,
+        'destination',
+        `path must not lie in '${join(path, 'home')}', where the service keeps its own files.`,
+      ]);
+    }
+    expect(
+      toldOf(() => folder.check(delivery(folder, { path: join(path, 'home2') }, 0).config, 'events', reach())),
+    ).toBeUndefined();
+  });
+
+  test('is not written through a symbolic link, nor by an export from before', async () => {
+    mkdirSync(join(path, 'home', 'inbox'), { recursive: true });
+    symlinkSync(join(path, 'home'), join(path, 'way-in'));
+    for (const place of [join(path, 'way-in', 'inbox'), join(path, 'home', 'temporary')]) {
+      const written = folder.deliver(delivery(folder, { path: place }, 10, { reach: reach() }));
+      await expect(written).rejects.toThrow('where the service keeps its own files');
+    }
+    expect(readdirSync(join(path, 'home'))).toEqual(['inbox']);
+    expect(readdirSync(join(path, 'home', 'inbox'))).toEqual([]);
   });
 });
 
@@ -579,7 +611,7 @@ describe('a config', () => {
 
   test('must lead below an allowed folder', () => {
     const within = (path: string, folderRoots: Reach['folderRoots']) =>
-      refusal({ path }, { privateAddresses: true, folderRoots });
+      refusal({ path }, { privateAddresses: true, folderRoots, dataDirectory: null });
     expect(within('/srv/exports/deep', ['/data', '/srv/exports'])).toBeUndefined();
     expect(within('/srv/exports', ['/srv/exports'])).toBeUndefined();
     expect(within('/srv/exports2', ['/srv/exports'])).toEqual([

@@ -9,7 +9,7 @@ import { type Receiver, type Reply, startReceiver } from '../../../support/recei
 
 const ROW = { r: expect.any(String) };
 const TOKEN = 'phc_"quoted" secret';
-const ANYWHERE = { privateAddresses: true, folderRoots: null };
+const ANYWHERE = { privateAddresses: true, folderRoots: null, dataDirectory: null };
 
 let receiver: Receiver;
 beforeAll(async () => {
@@ -402,7 +402,7 @@ describe('a config', () => {
   });
 
   test('may name a private address only where a deployment allows it', () => {
-    const closed = { privateAddresses: false, folderRoots: null };
+    const closed = { privateAddresses: false, folderRoots: null, dataDirectory: null };
     expect(checked({ url: 'http://169.254.169.254/latest' }, 'events', closed)).toThrow('is not public');
   });
 });

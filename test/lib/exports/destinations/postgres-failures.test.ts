@@ -490,13 +490,19 @@ describeOnPostgres('Postgres', () => {
 
     test('at an address that is not public is never spoken to where only those are allowed', async () => {
       const outbound = openOutbound({ privateAddresses: false });
-      const error = await failure({}, { outbound, reach: { privateAddresses: false, folderRoots: undefined } });
+      const error = await failure(
+        {},
+        { outbound, reach: { privateAddresses: false, folderRoots: undefined, dataDirectory: null } },
+      );
       expect(error).toBeInstanceOf(Permanent);
       expect(error.message).toContain("Address '127.0.0.1' is not public");
     });
 
     test('without TLS is not given the password unless it is in the deployment’s own network', async () => {
-      const error = await failure({}, { reach: { privateAddresses: false, folderRoots: undefined } });
+      const error = await failure(
+        {},
+        { reach: { privateAddresses: false, folderRoots: undefined, dataDirectory: null } },
+      );
       expect(error).toBeInstanceOf(Permanent);
       expect(error.message).toContain(`The server at ${place()} does not offer TLS`);
     });

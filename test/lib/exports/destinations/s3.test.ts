@@ -23,7 +23,7 @@ const KEY = `events/${NAME}`;
 const FEW = 3000;
 const MANY = 71_000;
 const NEXT_ATTEMPT = `${EXPORT}-2`;
-const ANYWHERE = { privateAddresses: true, folderRoots: null };
+const ANYWHERE = { privateAddresses: true, folderRoots: null, dataDirectory: null };
 
 let bucket: Bucket;
 let many: Buffer;
@@ -766,7 +766,7 @@ describe('a failure', () => {
 describe('a config', () => {
   const refusal = (config: object, privateAddresses = false) => {
     const whole = { ...bucket.config, endpoint_url: null, ...config };
-    const reach = { privateAddresses, folderRoots: undefined };
+    const reach = { privateAddresses, folderRoots: undefined, dataDirectory: null };
     return toldOf(() => s3.check(delivery(s3, whole, 0).config, 'events', reach));
   };
 
