@@ -11,6 +11,9 @@ import { DEFAULT_RATE_LIMIT } from './token-bucket.ts';
 // What the service makes is for its user alone.
 process.umask(0o077);
 
+// A log that cannot be written, for its disk is full or its reader gone, stops no work; it goes on when there is space.
+process.stdout.on('error', () => {});
+
 const isWatched = process.stdout.isTTY;
 const write = (text: string): void => void process.stdout.write(text);
 

@@ -114,6 +114,16 @@ test('a killed service gives its data directory back, and what the command line 
   expect(user).toMatchObject({ first_name: 'Ada', email: 'ada@example.com' });
 });
 
+test('a log that nobody takes any more, as on a full disk or in a broken pipe, stops nothing', async () => {
+  const service = await start(temporaryFolder());
+  const { key } = await service.welcome();
+  service.process.stdout?.destroy();
+  for (let n = 0; n < 5; n += 1) {
+    expect((await call(service.address, key, '/api/organizations/')).status).toBe(200);
+  }
+  expect(await service.end('SIGTERM')).toBe(0);
+});
+
 /** A service whose backfill of 100 hours has begun; `goal` is where the events go. */
 async function backfilling(folder: string, goal: string) {
   const service = await start(folder);
