@@ -82,12 +82,14 @@ export interface Lease {
 export interface Adder {
   readonly projectId: number;
   readonly signal: AbortSignal;
+  /** The import before this one did not end well: what it has added was told to nobody. */
+  readonly isAfterFailure: boolean;
   /** Does what one batch takes under a lease. */
   batch<T>(work: (lease: Lease) => Promise<T>): Promise<T>;
 }
 
 /** Adds all batches under one lease. */
-export const adderUnder = (lease: Lease): Adder => ({ ...lease, batch: (work) => work(lease) });
+export const adderUnder = (lease: Lease): Adder => ({ ...lease, isAfterFailure: false, batch: (work) => work(lease) });
 
 /** Somebody else adds to the project, and is not about to end. */
 export class ImportUnderWay extends Error {
@@ -145,11 +147,12 @@ export function asImport<T>(
   const { table } = context;
   return whileHeld(
     context,
-    { key: keys.importing(projectId), projectId, purpose: 'import', stop },
-    async ({ signal }) => {
+    { key: keys.importing(projectId), projectId, purpose: 'import', stop, isLeftByFailure: true },
+    async ({ signal }, isAfterFailure) => {
       const adder: Adder = {
         projectId,
         signal,
+        isAfterFailure,
         batch: async (batchWork) => {
           let isWanted = false;
           const underOwn = async (lease: Lease) => {
@@ -184,15 +187,23 @@ interface Hold {
   readonly projectId: number;
   readonly purpose: LeasePurpose;
   readonly stop: AbortSignal | undefined;
+  /** Work that fails leaves its lease, as one that is killed does, but run out: so the next holder knows of it. */
+  readonly isLeftByFailure?: boolean;
 }
 
-async function whileHeld<T>(context: Publishing, hold: Hold, work: (lease: Lease) => Promise<T>): Promise<T> {
-  const { key, projectId, stop } = hold;
+/** `work` is told whether it has taken over a lease that was left. */
+async function whileHeld<T>(
+  context: Publishing,
+  hold: Hold,
+  work: (lease: Lease, isTakenOver: boolean) => Promise<T>,
+): Promise<T> {
+  const { key, projectId, stop, isLeftByFailure = false } = hold;
   const lost = new AbortController();
   const signal = stop === undefined ? lost.signal : AbortSignal.any([lost.signal, stop]);
   const lease: Lease = { projectId, holder: context.newId(), signal };
   stop?.throwIfAborted();
-  while (!(await takeLease(context, lease, hold))) {
+  let taken: Taken | undefined;
+  while ((taken = await takeLease(context, lease, hold)) === undefined) {
     stop?.throwIfAborted();
     await pause(LOOK_MS);
   }
@@ -200,11 +211,15 @@ async function whileHeld<T>(context: Publishing, hold: Hold, work: (lease: Lease
     // Only a refusal means that it is lost; what else failed may go well the next time.
     renewLease(context, key, lease).catch((error) => error instanceof Refused && lost.abort(leaseLost()));
   }, RENEWAL_MS).unref();
+  const mine = { is: { holder: lease.holder } };
+  let end: Op = isLeftByFailure ? { change: key, set: { until: 0 }, if: mine } : { remove: key, if: mine };
   try {
-    return await work(lease);
+    const done = await work(lease, taken.isLeft);
+    end = { remove: key, if: mine };
+    return done;
   } finally {
     clearInterval(renewal);
-    await isWritten(context.table, [{ remove: key, if: { is: { holder: lease.holder } } }]);
+    await isWritten(context.table, [end]);
   }
 }
 
@@ -242,30 +257,35 @@ export async function writeUnderLease({ table }: Publishing, { projectId, holder
   }
 }
 
-/** Returns whether the lease was taken; if not, somebody holds it for whom this one waits. */
+interface Taken {
+  /** By somebody who died or failed. */
+  readonly isLeft: boolean;
+}
+
+/** Returns how the lease was taken; undefined: somebody holds it for whom this one waits. */
 async function takeLease(
   { table, clock }: Publishing,
   { projectId, holder }: Lease,
   { key, purpose }: Hold,
-): Promise<boolean> {
+): Promise<Taken | undefined> {
   const now = clock();
   const hold = { ...key, holder, since: now, until: now + LEASE_MS, purpose, pid: process.pid, processes: PROCESSES };
   const isWaitedFor = (held: LeaseItem | undefined): boolean =>
     purpose === 'batch' || (purpose === 'import' && (held === undefined || held.purpose === 'landing'));
   const held = await table.get(key);
   if (held !== undefined && held.until > now && !isDead(held)) {
-    if (isWaitedFor(held)) return false;
+    if (isWaitedFor(held)) return undefined;
     if (purpose === 'landing' && held.purpose === 'batch') await askForTurn(table, key, held);
     throw new ImportUnderWay(underWay(projectId, held));
   }
   try {
     const unchanged = held === undefined ? 'absent' : { is: { holder: held.holder, until: held.until } };
     await table.write([{ put: hold, if: unchanged }]);
-    return true;
+    return { isLeft: held !== undefined };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     const taken = error.foundAt(key);
-    if (isWaitedFor(taken)) return false;
+    if (isWaitedFor(taken)) return undefined;
     throw new ImportUnderWay(underWay(projectId, taken));
   }
 }

@@ -140,7 +140,8 @@ export async function importEvents(context: Writing, options: ImportOptions): Pr
   const sizes = await sizesOf(options.files);
   const work = async (adder: Adder): Promise<ImportReport> => {
     const before = () => allFiles(context.table, projectId, 'events');
-    const { arrived = 'auto', isAgain = false } = options;
+    const { arrived = 'auto' } = options;
+    const isAgain = options.isAgain === true || adder.isAfterFailure;
     return adding(context, adder, { before, arrived, isAgain }, async (batches, folder) => {
       const files: FileReport[] = [];
       const rejected: RejectedLine[] = [];

@@ -14,6 +14,7 @@ import { START } from '../../../support/context.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
 import { LINES, planOf } from '../../../support/lake-rows.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
+import { watchWrites } from '../../../support/table-override.ts';
 
 const MAY_17 = Date.UTC(2015, 4, 17);
 
@@ -500,6 +501,36 @@ describe('a project with exports', () => {
     expect(await daysAgo(context)).toEqual([400, 12, 1]);
     const hours = [400, 12, 1].map(hourOf);
     expect(report.backfills).toEqual(hours.map((from) => ({ export: 'e', name: 'To S3', from, to: from + HOUR_MS })));
+  });
+
+  describe('is told, once, the hours of an import that did not end as well, when it is repeated', () => {
+    const needed = [400, 12, 1].map(hourOf).map((from) => ({ export: 'e', name: 'To S3', from, to: from + HOUR_MS }));
+
+    test.each(['before', 'after'])('for it was killed right %s any change', async (when) => {
+      for (let deaths = 1, alive = false; !alive; deaths += 1) {
+        const { context, file } = await live();
+        const { dying, hasDied } = killableContext(context, deaths, when === 'after');
+        await run(dying, file, { arrived: 'then' }).catch(() => {});
+        alive = !hasDied();
+        const hasEnded = (await context.table.get(keys.importing(PROJECT))) === undefined;
+        const isAdded = (await eventsIn(context)).length > 0;
+        context.clock.advance(61_000);
+        const again = await run(context, file, { arrived: 'then' });
+        expect(again.backfills).toEqual(hasEnded && isAdded ? [] : needed);
+        expect(await run(context, file, { arrived: 'then' })).toMatchObject({ added: 0, backfills: [] });
+      }
+    });
+
+    test('for it failed, or was stopped', async () => {
+      const { context, file } = await live();
+      const table = watchWrites(context.table, (ops) => {
+        if (ops.some((op) => 'put' in op && op.put.sk.startsWith('BOOKMARK#'))) throw new Error('stopped');
+      });
+      await expect(run({ ...context, table }, file, { arrived: 'then' })).rejects.toThrow('stopped');
+      expect((await run(context, file, { arrived: 'then' })).backfills).toEqual(needed);
+      expect(await context.table.get(keys.importing(PROJECT))).toBeUndefined();
+      expect((await run(context, file, { arrived: 'then' })).backfills).toEqual([]);
+    });
   });
 });
 
