@@ -3,8 +3,10 @@ import type { ProjectItem } from '../accounts/organizations/model.ts';
 import { parseJson } from '../http/json.ts';
 import type { Context } from '../ports/context.ts';
 import { Failure } from '../ports/errors.ts';
+import { SECOND_MS } from '../ports/units.ts';
 import type { Asker, Told } from './answering/answers.ts';
 import { type AskedQuery, MOST_TOLD } from './answering/computations.ts';
+import { WAITED_MS } from './answering/pooled-answerer.ts';
 import { sourceOf } from './kinds/source.ts';
 import type { InsightItem } from './model.ts';
 import { type Overrides, overridden } from './overrides.ts';
@@ -23,7 +25,10 @@ export interface Asking {
 /** The members of an insight that tell its answer; `result` is the query's `results` as they are. */
 export type ResultFields = ReturnType<typeof toldFields>;
 
-/** Why an insight of a dashboard is told without its answer. */
+/** Why insights of a dashboard are told without their answers. */
+const TOO_LATE =
+  `The insights of this dashboard take longer than ${WAITED_MS / SECOND_MS} s together. ` +
+  'Ask again: answers that are there are kept.';
 const TOO_MUCH = `The answers of this dashboard have more than ${MOST_TOLD / 1_000_000} MB together. Ask for this insight by itself.`;
 
 /** So many insights of a dashboard are computed at the same time. */
@@ -60,7 +65,8 @@ export async function resultOf(
 
 /**
  * Returns the same of the insights of a dashboard, by their numbers. One that cannot be answered tells why, as do those
- * that would have more than MOST_TOLD characters together with what is told before.
+ * that are not answered in time, for all together have as long as one query has, and those that would have more than
+ * MOST_TOLD characters together with what is told before.
  */
 export async function resultsOf(
   context: Pick<Context, 'answers'>,
@@ -70,7 +76,9 @@ export async function resultsOf(
 ): Promise<ReadonlyMap<number, ResultFields>> {
   if (asking.refresh === 'force_cache') return keptResults(context, items, asking);
   const found = new Map<number, ResultFields>();
-  const together: Asker = { seen: new Map(), ...asker };
+  const late = AbortSignal.timeout(WAITED_MS);
+  const callerLeft = asker.callerLeft === undefined ? late : AbortSignal.any([asker.callerLeft, late]);
+  const together: Asker = { seen: new Map(), ...asker, callerLeft };
   const left = [...items];
   let characters = 0;
   const work = async (): Promise<void> => {
@@ -79,6 +87,7 @@ export async function resultsOf(
         characters > MOST_TOLD
           ? failed(asking, TOO_MUCH)
           : await resultOf(context, item, asking, together).catch((error: unknown) => {
+              if (late.aborted && asker.callerLeft?.aborted !== true) return failed(asking, TOO_LATE);
               if (!(error instanceof Failure)) throw error;
               return failed(asking, error.body.detail);
             });
