@@ -13,13 +13,16 @@ const OPERATIONS: Readonly<Record<string, (left: number, right: number) => numbe
   '+': (left, right) => left + right,
   '-': (left, right) => left - right,
   '*': (left, right) => left * right,
-  '/': (left, right) => left / right,
-  '%': (left, right) => left % right,
+  '/': (left, right) => (right === 0 ? 0 : left / right),
+  '%': (left, right) => (right === 0 ? 0 : restOf(left % right, right)),
 };
 
+/** The rest has the sign of what is divided by, as PostHog's has: -7 % 3 is 2. */
+const restOf = (rest: number, right: number): number => (rest !== 0 && rest < 0 !== right < 0 ? rest + right : rest);
+
 /**
- * Reads a formula of numbers, the letters of so many series in any case, `+ - * / %` and brackets. What it gives is 0
- * where a division by 0 leaves no number. Throws `Failure` (400) about `attr` for anything else.
+ * Reads a formula of numbers, the letters of so many series in any case, `+ - * / %` and brackets. A division by 0 is 0,
+ * and so is what is beyond all numbers. Throws `Failure` (400) about `attr` for anything else.
  */
 export async function readFormula(text: string, series: number, attr: string, world: World): Promise<Formula> {
   const formula = formulaOf(await world.expression(text), series, attr);

@@ -103,6 +103,18 @@ describe('Trends of several series', () => {
     ]);
   });
 
+  it('are reckoned with the signs that PostHog gives, and go on where a part of them is divided by 0', async () => {
+    const formulas = ['(B - 5) % 3', '5 % (B - 3)', 'A / B + 1', 'A % B'];
+    const results = await ask(await both(), { series: [PAGEVIEWS, CLICKS], trendsFilter: { formulas } });
+    // Of 11 and 14 January: a view and a click, and nothing.
+    expect(results.map(({ data }) => [data?.[2], data?.[5]])).toEqual([
+      [2, 1],
+      [-1, -1],
+      [2, 1],
+      [0, 0],
+    ]);
+  });
+
   it('are reckoned by the one formula where the list of formulas is empty', async () => {
     const trendsFilter = { formulaNodes: [], formulas: [], formula: 'A + B' };
     const results = await ask(await both(), { series: [PAGEVIEWS, CLICKS], trendsFilter });
