@@ -1,7 +1,7 @@
 /** How much of something happens, and when: numbers of events by time, told apart by their values. */
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
-import { all, constant, field } from '../../hogql/write.ts';
+import { all, any, constant, field } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, Selection, World } from './kind.ts';
@@ -107,6 +107,8 @@ interface Frame {
   readonly breakdown: Breakdown | undefined;
   /** The condition that events of all series pass. */
   readonly passed: Syntax;
+  /** Formulas are made of the series, which are told apart alike. */
+  readonly isReckoned: boolean;
 }
 
 /** Some time that numbers are told of. */
@@ -139,7 +141,7 @@ async function answer(query: TrendsQuery, world: World): Promise<Answer> {
   const told = await Promise.all(
     periods.map(async (period) => ({
       period,
-      series: await Promise.all(query.series.map(async (_, order) => numbersOf(order, period, frame))),
+      series: await numbersOfSeries(period, frame),
     })),
   );
   const hasMore = told.some(({ series }) => series.flat().some(({ value }) => value === OTHER));
@@ -171,6 +173,7 @@ async function frameOf(query: TrendsQuery, world: World): Promise<Frame> {
     isCumulative: display === 'ActionsLineGraphCumulative',
     breakdown: breakdownOf(query.breakdownFilter, { isUnlimited: display === 'WorldMap' }),
     passed: await propertyCondition(query, world),
+    isReckoned: writtenFormulas(query).length > 0,
   };
 }
 
@@ -188,43 +191,65 @@ async function periodsOf({ query, world, interval, isTotal, passed }: Frame): Pr
   return [periodOf(range, 'current'), periodOf(previous, 'previous')];
 }
 
-async function formulasOf({ query, world }: Frame): Promise<readonly FormulaNode[]> {
-  const { formula, formulas, formulaNodes } = query.trendsFilter ?? {};
+function writtenFormulas({ trendsFilter }: TrendsQuery) {
+  const { formula, formulas, formulaNodes } = trendsFilter ?? {};
   // Clients send empty lists beside the member that they mean.
   const texts = (formulas ?? []).length > 0 ? (formulas ?? []) : [formula ?? ''];
   const nodes: NonNullable<typeof formulaNodes> = formulaNodes ?? [];
   const written = nodes.length > 0 ? nodes : texts.map((one): (typeof nodes)[number] => ({ formula: one }));
+  return written.filter((node) => node.formula !== '');
+}
+
+const formulasOf = async ({ query, world }: Frame): Promise<readonly FormulaNode[]> =>
+  Promise.all(
+    writtenFormulas(query).map(async (node) => ({
+      label: (node.custom_name ?? '') || `Formula (${node.formula})`,
+      of: await readFormula(node.formula, query.series.length, 'trendsFilter__formula', world),
+    })),
+  );
+
+/** Returns the numbers of each series. For formulas a value that is told apart in one series is told apart in all. */
+async function numbersOfSeries(period: Period, frame: Frame): Promise<readonly (readonly Numbers[])[]> {
+  const { query, breakdown, isReckoned } = frame;
+  const found = await Promise.all(query.series.map(async (_, order) => numbersOf(order, period, frame)));
+  if (!isReckoned || breakdown === undefined) return found;
+  const known = new Set(found.flat().map(({ value }) => value ?? ''));
+  const kept = [...known].filter((value) => value !== OTHER && value !== missingValue(breakdown));
   return Promise.all(
-    written
-      .filter((node) => node.formula !== '')
-      .map(async (node) => ({
-        label: (node.custom_name ?? '') || `Formula (${node.formula})`,
-        of: await readFormula(node.formula, query.series.length, 'trendsFilter__formula', world),
-      })),
+    found.map(async (numbers, order) => {
+      const own = new Set(numbers.map(({ value }) => value));
+      const isAlike = !own.has(OTHER) || kept.every((value) => own.has(value));
+      return isAlike ? numbers : numbersOf(order, period, frame, kept);
+    }),
   );
 }
 
 /** Returns what is asked of a series in a period that has some time; `lead` buckets are before it, and looked back to. */
-async function askedOf(order: number, period: Period, frame: Frame) {
+async function askedOf(order: number, period: Period, frame: Frame, kept?: readonly string[]) {
   const { query, world, isCumulative, breakdown } = frame;
   const series = query.series[order] ?? invalid('series', 'The query has no such series.');
   const measure = await measureOf(series, frame.interval === 'day', `series__${order}`, world);
   const { range, edges, lead } = reachOf(measure, period, frame);
-  const { event, properties, fixedProperties } = series;
-  const named = await seriesCondition({ event, properties: undefined, fixedProperties: undefined }, world);
-  const passed = all([await propertyCondition({ properties, fixedProperties }, world), frame.passed]);
+  const { named, passed } = await conditionsOf(series, frame);
   const together: Totals = { measure, named, passed, range, countsOnce: isCumulative, ...(edges && { edges }) };
-  const apart = breakdown && { breakdown: await toldApart(breakdown, together, world) };
+  const apart = breakdown && {
+    breakdown: { ...(await toldApart(breakdown, series, range, frame)), ...(kept && { kept }) },
+  };
   const asked: Totals = { ...together, ...apart };
   return { asked, lead };
 }
 
-/** Returns the numbers of a series, those of the greatest total first, then of no value, then of all other values. */
-async function numbersOf(order: number, period: Period, frame: Frame): Promise<readonly Numbers[]> {
+/** Returns the numbers of a series, those of the greatest total first, then of no value, then of all but the `kept` values. */
+async function numbersOf(
+  order: number,
+  period: Period,
+  frame: Frame,
+  kept?: readonly string[],
+): Promise<readonly Numbers[]> {
   const { world, isTotal, breakdown } = frame;
   const { buckets } = period;
   if (!isTotal && buckets.length === 0) return breakdown === undefined ? [{ value: undefined, data: [] }] : [];
-  const { asked, lead } = await askedOf(order, period, frame);
+  const { asked, lead } = await askedOf(order, period, frame, kept);
   const { rows, types } = await world.rows(totalsQuestion(asked));
   checkTotal(types.at(-1), order);
 
@@ -278,13 +303,27 @@ function reachOf(measure: Measure, { range, buckets }: Period, { isTotal, world 
   return { range: { from: lead === 0 ? range.from : (edges[0] as number), to: range.to }, edges, lead };
 }
 
+/** The conditions of the events of a series: of their name, and what they must pass besides. */
+async function conditionsOf({ event, properties, fixedProperties }: TrendsSeries, { world, passed }: Frame) {
+  return {
+    named: await seriesCondition({ event, properties: undefined, fixedProperties: undefined }, world),
+    passed: all([await propertyCondition({ properties, fixedProperties }, world), passed]),
+  };
+}
+
 /** How the events of a series are told apart. */
 async function toldApart(
   breakdown: Breakdown,
-  { named, passed, range }: Totals,
-  world: World,
+  series: TrendsSeries,
+  range: Range,
+  frame: Frame,
 ): Promise<NonNullable<Totals['breakdown']>> {
-  const edges = await binEdges(breakdown, all([inRange(range), named, passed]), range, world);
+  const { query, world, isReckoned } = frame;
+  const binned = (isReckoned ? query.series : [series]).map(async (one) => {
+    const { named, passed } = await conditionsOf(one, frame);
+    return all([named, passed]);
+  });
+  const edges = await binEdges(breakdown, all([inRange(range), any(await Promise.all(binned))]), range, world);
   const read = await breakdownRead(breakdown, edges, world);
   return {
     value: valueOfRead(breakdown, read),

@@ -1,6 +1,6 @@
 /** The numbers of one series, as one query over events: by buckets of time, and by the values that are told apart. */
 import type { Syntax } from '../../../hogql/syntax.ts';
-import { all, call, comparison, constant, field } from '../../../hogql/write.ts';
+import { all, call, comparison, constant, field, list } from '../../../hogql/write.ts';
 import type { Question } from '../kind.ts';
 import { OTHER } from './breakdown.ts';
 import { bucketIndex } from './bucket-index.ts';
@@ -27,10 +27,15 @@ export interface Totals {
     readonly missing: string;
     /** So many values are told apart, those of the greatest totals; the others are one. */
     readonly limit: number;
+    /** These are told apart, instead of so many. */
+    readonly kept?: readonly string[];
   };
   /** An actor counts in the first of its buckets only. */
   readonly countsOnce: boolean;
 }
+
+/** More than there are values. */
+const NO_LIMIT = 2 ** 40;
 
 /** So few values, which may be long, stand in the rows of each bucket. */
 const FEW_VALUES = 100;
@@ -49,7 +54,7 @@ export function totalsQuestion(asked: Totals): Question {
   // The values are ranked by the total of all of the range.
   const ranking = `,
     ranks AS (
-      SELECT value, row_number() OVER (ORDER BY ifNull(total, 0) DESC, value) AS place
+      SELECT value, row_number() OVER (ORDER BY ifNull(total, 0) DESC, value) + if({isKept}, 0, {limit}) AS place
       FROM (${totalsText('cells', ['value'], measure)}) AS totals WHERE value != {missing}
     ),
     placed AS (
@@ -118,7 +123,8 @@ function valuesOf({ measure, named, passed, range, edges, breakdown }: Totals): 
       made: breakdown.made,
       missing: constant(breakdown.missing),
       other: constant(OTHER),
-      limit: constant(breakdown.limit),
+      limit: constant(breakdown.kept === undefined ? breakdown.limit : NO_LIMIT),
+      isKept: breakdown.kept === undefined ? constant(true) : comparison('in', field('value'), list(breakdown.kept)),
     }),
     days: constant(measure.trailingDays ?? 0),
   };

@@ -115,6 +115,38 @@ describe('Trends of several series', () => {
     ]);
   });
 
+  it('are reckoned with the number that each series has of a value, though it be one of the others there', async () => {
+    const of = (event: string, $browser: string, count: number): WorldEvent[] =>
+      VIEWS.slice(0, count).map((view) => ({ ...view, event, properties: { $browser } }));
+    const events = [
+      [of('a', 'x', 4), of('a', 'y', 3), of('a', 'z', 2), of('a', 'w', 1)],
+      [of('b', 'z', 4), of('b', 'x', 3), of('b', 'y', 2), of('b', 'v', 1)],
+    ].flat(2);
+    const query = { series: [{ event: 'a' }, { event: 'b' }], breakdownFilter: { ...browser, breakdown_limit: 1 } };
+    const trendsFilter = { display: 'BoldNumber', formula: 'A + 10 * B' };
+    const results = await ask(await insightWorld({ events }, { now: NOW }), { ...query, trendsFilter });
+    expect(results.map(({ breakdown_value, aggregated_value }) => [breakdown_value, aggregated_value])).toEqual([
+      ['z', 42],
+      ['x', 34],
+      ['$$_posthog_breakdown_other_$$', 34],
+    ]);
+  });
+
+  it('are reckoned by the same bins', async () => {
+    const of = (event: string, ...prices: readonly number[]): WorldEvent[] =>
+      prices.map((price) => ({ event, distinct_id: 'p', timestamp: '2020-01-10T12:00:00Z', properties: { price } }));
+    const events = [...of('a', 0, 10, 30, 40), ...of('b', 10, 20, 30)];
+    const results = await ask(await insightWorld({ events }, { now: NOW }), {
+      series: [{ event: 'a' }, { event: 'b' }],
+      breakdownFilter: { breakdown: 'price', breakdown_histogram_bin_count: 2 },
+      trendsFilter: { display: 'BoldNumber', formula: 'A + 10 * B' },
+    });
+    expect(results.map(({ breakdown_value, aggregated_value }) => [breakdown_value, aggregated_value])).toEqual([
+      ['[20,40.01]', 22],
+      ['[0,20]', 12],
+    ]);
+  });
+
   it('are reckoned by the one formula where the list of formulas is empty', async () => {
     const trendsFilter = { formulaNodes: [], formulas: [], formula: 'A + B' };
     const results = await ask(await both(), { series: [PAGEVIEWS, CLICKS], trendsFilter });
