@@ -53,7 +53,10 @@ export async function computed(
   if (!read.success) throw within('query', failureOf(read.error));
   checkModifiers(query, moment.timezone, 'query');
   const world = worlds.world(files, moment, { reads, isRepeated: isTile });
-  const answer = await kind.answer(read.data, world);
+  const answer = await kind.answer(read.data, world).catch((error: unknown): never => {
+    const isOfMember = error instanceof Failure && error.body.attr !== null && error.body.attr !== 'query';
+    throw isOfMember ? within('query', error) : error;
+  });
   const bytes = Buffer.byteLength(JSON.stringify(answer));
   if (bytes > MAX_BYTES)
     invalid(

@@ -132,7 +132,7 @@ async function funnelOf(query: FunnelsQuery, world: World): Promise<Funnel> {
   const exclusions = filter.exclusions ?? [];
   const [from, to] = [filter.funnelFromStep ?? 0, filter.funnelToStep ?? series.length - 1];
   if (to >= series.length || from >= to)
-    invalid('query__funnelsFilter__funnelToStep', `'funnelToStep' is from ${from + 1} to ${series.length - 1}.`);
+    invalid('funnelsFilter__funnelToStep', `'funnelToStep' is from ${from + 1} to ${series.length - 1}.`);
   const order = filter.funnelOrderType ?? 'ordered';
   checkExclusions(series, exclusions, order);
   const steps = await Promise.all(series.map((one) => seriesCondition(one, world)));
@@ -143,7 +143,7 @@ async function funnelOf(query: FunnelsQuery, world: World): Promise<Funnel> {
   const range = rangeOf(query.dateRange, query.interval ?? 'day', world, earliest);
   const breakdown = breakdownOf(query.breakdownFilter);
   if (breakdown?.parts.some(({ bins }) => bins !== undefined))
-    invalid('query__breakdownFilter__breakdown_histogram_bin_count', 'A funnel has no breakdown by bins.');
+    invalid('breakdownFilter__breakdown_histogram_bin_count', 'A funnel has no breakdown by bins.');
   const by = filter.funnelAggregateByHogQL ?? '';
   const isOfPersons = by === '' || by === 'person_id';
   const actor = isOfPersons ? field('person_id') : call('toString', await world.expression(by));
@@ -184,7 +184,7 @@ function attributionOf(
 ): NonNullable<FunnelShape['breakdown']>['attribution'] {
   if (type !== 'step') return type ?? 'first_touch';
   if ((value ?? 0) >= steps)
-    invalid('query__funnelsFilter__breakdownAttributionValue', `The steps are counted from 0 to ${steps - 1}.`);
+    invalid('funnelsFilter__breakdownAttributionValue', `The steps are counted from 0 to ${steps - 1}.`);
   return { step: value ?? 0 };
 }
 
@@ -193,7 +193,7 @@ type Exclusion = NonNullable<FunnelsFilter['exclusions']>[number];
 function checkExclusions(series: readonly Step[], exclusions: readonly Exclusion[], order: FunnelShape['order']): void {
   exclusions.forEach((exclusion, at) => {
     const { funnelFromStep: from, funnelToStep: to } = exclusion;
-    const refuse = (detail: string): never => invalid(`query__funnelsFilter__exclusions__${at}`, detail);
+    const refuse = (detail: string): never => invalid(`funnelsFilter__exclusions__${at}`, detail);
     if (from >= to) refuse('Exclusion event range is invalid. End of range should be greater than start.');
     if (to >= series.length) refuse('Exclusion event range is invalid. End of range is greater than number of steps.');
     if (order === 'unordered' && (from !== 0 || to !== series.length - 1))
@@ -228,7 +228,7 @@ function checkUnordered(shape: FunnelShape): void {
     const other = rest.find((one) => !shape.equals(first, one));
     if (other !== undefined)
       invalid(
-        `query__series__${other}`,
+        `series__${other}`,
         `Steps ${first + 1} and ${other + 1} may be the same event, which is not supported in an unordered funnel. ` +
           'Tell them apart by their events, or by a property that is exactly one value.',
       );
@@ -451,7 +451,7 @@ const MAX_AUTOMATIC_BINS = 60;
 
 async function timeToConvert(funnel: Funnel, world: World): Promise<unknown> {
   const { shape, breakdown, filter, from, to } = funnel;
-  if (breakdown !== undefined) invalid('query__breakdownFilter', 'The time to convert has no breakdown.');
+  if (breakdown !== undefined) invalid('breakdownFilter', 'The time to convert has no breakdown.');
   const converted = select({
     columns: { took: microsecondsBetween(from, to) },
     from: furthestOf(shape),

@@ -72,7 +72,7 @@ function timeOf(sent: DateRange | null | undefined, world: World): readonly Synt
 
 function syntaxOf(value: z.output<typeof Value>): Syntax {
   if (!Array.isArray(value)) return constant(value);
-  return value.length > 0 ? list(value) : invalid('query__values', 'A list of values is empty.');
+  return value.length > 0 ? list(value) : invalid('values', 'A list of values is empty.');
 }
 
 export const hogql: Kind<HogQLQuery> = { name: 'HogQLQuery', schema: HogQLQuery, answer };

@@ -1,0 +1,25 @@
+import { computed } from '../../../../lib/insights/answering/answerer.ts';
+import { insightWorld } from '../../../support/insight-world.ts';
+
+const SEEN = { kind: 'EventsNode', event: 'seen' };
+
+test.each([
+  ['its schema', { kind: 'TrendsQuery', series: [{ ...SEEN, math: 'most' }] }, 'query__series__0__math'],
+  ['what a kind asks', { kind: 'TrendsQuery', series: [{ ...SEEN, math: 'sum' }] }, 'query__series__0__math_property'],
+  [
+    'a formula',
+    { kind: 'TrendsQuery', series: [SEEN], trendsFilter: { formula: 'A + C' } },
+    'query__trendsFilter__formula',
+  ],
+  [
+    'a funnel',
+    { kind: 'FunnelsQuery', series: [SEEN, SEEN], funnelsFilter: { funnelToStep: 5 } },
+    'query__funnelsFilter__funnelToStep',
+  ],
+  ['its text', { kind: 'HogQLQuery', query: 'SELECT nothing FROM events' }, 'query'],
+])('a fault of a query is told of its member below `query`, by %s', async (_, query, attr) => {
+  const world = await insightWorld({ events: [] });
+  const moment = { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] } as const;
+  const asked = { query, moment, files: { events: [], persons: [] } };
+  await expect(computed({ world: () => world }, asked)).rejects.toMatchObject({ body: { attr } });
+});
