@@ -1,7 +1,7 @@
 /** Funnels: how many persons do one event after another, how far they get, and how long it takes. */
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
-import { all, type Columns, call, constant, field, fieldsOf, over, select } from '../../hogql/write.ts';
+import { all, any, type Columns, call, constant, field, fieldsOf, over, select } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
@@ -334,19 +334,8 @@ async function stepsAnswer(funnel: Funnel, world: World): Promise<unknown> {
     const [row = {}] = await ask(funnel, select({ columns: numbers, from: persons }), world);
     return stepResults(funnel, row);
   }
-  const kept = fieldsOf(['value', 'furthest', ...names.map((n) => `u${n}`)]);
-  const reaching = Object.fromEntries(
-    names.map((n) => [
-      `total${n}`,
-      over('count', [call('if', hasReached(n + 1), constant(1), constant(null))], { partitionBy: [field('value')] }),
-    ]),
-  );
-  const orderBy = [...names.toReversed().map((n) => ({ descending: field(`total${n}`) })), field('value')];
-  const counted = select({ columns: { ...kept, ...reaching }, from: persons });
-  const place = over('dense_rank', [], { partitionBy: [], orderBy });
-  const placed = select({ columns: { ...kept, place }, from: counted });
-  const isOther = call('greater', field('place'), constant(breakdown.limit));
-  const { value: _, ...numbered } = kept;
+  const isOther = isBeyond(breakdown);
+  const { value: _, ...numbered } = keptOf(shape);
   const shown = select({
     columns: {
       ...numbered,
@@ -354,7 +343,7 @@ async function stepsAnswer(funnel: Funnel, world: World): Promise<unknown> {
       is_other: isOther,
       shown: call('if', isOther, constant(''), field('value')),
     },
-    from: placed,
+    from: placedOf(shape, persons),
   });
   const answered = select({
     columns: { ...fieldsOf(['is_other', 'shown']), first: call('min', field('place')), ...numbers },
@@ -369,6 +358,26 @@ async function stepsAnswer(funnel: Funnel, world: World): Promise<unknown> {
       return stepResults(funnel, row).map((one) => ({ ...one, breakdown: value, breakdown_value: value }));
     });
 }
+
+const keptOf = ({ steps }: FunnelShape): Columns => fieldsOf(['value', 'furthest', ...steps.map((_, n) => `u${n}`)]);
+
+/** Returns the persons with the `place` of their value, by how many of it got furthest. */
+function placedOf(shape: FunnelShape, persons: Syntax): Syntax {
+  const names = shape.steps.map((_, n) => n);
+  const kept = keptOf(shape);
+  const reaching = Object.fromEntries(
+    names.map((n) => [
+      `total${n}`,
+      over('count', [call('if', hasReached(n + 1), constant(1), constant(null))], { partitionBy: [field('value')] }),
+    ]),
+  );
+  const orderBy = [...names.toReversed().map((n) => ({ descending: field(`total${n}`) })), field('value')];
+  const counted = select({ columns: { ...kept, ...reaching, actor: field('actor') }, from: persons });
+  const place = over('dense_rank', [], { partitionBy: [], orderBy });
+  return select({ columns: { ...kept, actor: field('actor'), place }, from: counted });
+}
+
+const isBeyond = ({ limit }: Breakdown): Syntax => call('greater', field('place'), constant(limit));
 
 /** What PostHog calls all values beyond the limit in funnels. */
 const OTHER = 'Other';
@@ -515,15 +524,16 @@ async function actors(query: FunnelsQuery, selection: Selection, world: World): 
   const by = query.funnelsFilter?.funnelAggregateByHogQL ?? '';
   if (by !== '' && by !== 'person_id')
     return invalid('source__source__funnelsFilter', 'The funnel counts no persons: it has `funnelAggregateByHogQL`.');
-  const ofValue = (value: Selection['funnelStepBreakdown']): Syntax[] => {
+  const ofValue = (value: Selection['funnelStepBreakdown'], others: readonly Syntax[]): Syntax[] => {
     if (breakdown === undefined || value === undefined) return [];
     const told = [value].flat().map((one) => (one === '' ? MISSING : String(one)));
-    return [call('equals', field('value'), constant(told.join(SEPARATOR)))];
+    const isValue = call('equals', field('value'), constant(told.join(SEPARATOR)));
+    return [told.join() === OTHER ? any([isValue, ...others]) : isValue];
   };
   const start = selection.funnelTrendsEntrancePeriodStart;
-  const questionOf = (persons: Syntax, conditions: readonly Syntax[]): Question => ({
+  const questionOf = (persons: Syntax, conditions: readonly Syntax[], others: readonly Syntax[] = []): Question => ({
     hogql: 'SELECT DISTINCT actor AS actor_id FROM {persons} AS persons WHERE {condition}',
-    values: { persons, condition: all([...conditions, ...ofValue(selection.funnelStepBreakdown)]) },
+    values: { persons, condition: all([...conditions, ...ofValue(selection.funnelStepBreakdown, others)]) },
     from: range.from,
     to: range.to,
   });
@@ -547,5 +557,7 @@ async function actors(query: FunnelsQuery, selection: Selection, world: World): 
       `A step is 1 to ${shape.steps.length}, or for those who dropped off, -2 and less.`,
     );
   const isAt = number > 0 ? hasReached(number) : call('equals', field('furthest'), constant(Math.abs(number) - 1));
-  return questionOf(furthestOf(shape), [isAt]);
+  const persons = furthestOf(shape);
+  if (breakdown === undefined) return questionOf(persons, [isAt]);
+  return questionOf(placedOf(shape, persons), [isAt], [isBeyond(breakdown)]);
 }

@@ -14,6 +14,7 @@ import {
   breakdownValue,
   MISSING,
   OTHER,
+  OTHERS_UNKNOWN,
   SEPARATOR,
 } from './parts/breakdown.ts';
 import { bucketIndex } from './parts/bucket-index.ts';
@@ -433,6 +434,7 @@ function gridOf(
 async function actors(query: RetentionQuery, { interval, breakdown }: Selection, world: World): Promise<Question> {
   const plan = await planOf(query, world);
   const value = breakdown === undefined ? undefined : [breakdown].flat().map((part) => String(part) || MISSING);
+  if (value?.includes(OTHER) === true) invalid('source__breakdown', OTHERS_UNKNOWN);
   const conditions = [
     ...(interval === undefined ? [] : ['start = {row}']),
     ...(plan.breakdown !== undefined && value !== undefined ? ['value = {chosen}'] : []),

@@ -14,6 +14,7 @@ import {
   breakdownRead,
   missingValue,
   OTHER,
+  OTHERS_UNKNOWN,
   SEPARATOR,
   valueOfRead,
 } from './parts/breakdown.ts';
@@ -431,7 +432,7 @@ async function actors(query: TrendsQuery, selection: Selection, world: World): P
   };
   const value = chosen === undefined || breakdown === undefined ? null : [chosen].flat().map(String).join(SEPARATOR);
   if (value?.split(SEPARATOR).includes(OTHER) === true) {
-    invalid('source__breakdown', 'Of all other values together, the persons are not known. Choose one of them.');
+    invalid('source__breakdown', OTHERS_UNKNOWN);
   }
   return {
     hogql: measure.first === undefined ? PERSONS_OF_EVENTS : PERSONS_OF_FIRSTS,

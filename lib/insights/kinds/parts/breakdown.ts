@@ -8,6 +8,8 @@ import type { World } from '../kind.ts';
 
 /** What PostHog calls all values that are beyond the limit. */
 export const OTHER = '$$_posthog_breakdown_other_$$';
+/** What is said to who asks for the persons of `OTHER`: which values they are, only their totals tell. */
+export const OTHERS_UNKNOWN = 'Of all other values together, the persons are not known. Choose one of them.';
 /** What PostHog calls the value of events that have none. */
 export const MISSING = '$$_posthog_breakdown_null_$$';
 

@@ -1,4 +1,5 @@
 import { actorsOf } from '../../../../lib/insights/kinds/actors.ts';
+import { funnels } from '../../../../lib/insights/kinds/funnels.ts';
 import type { Kind } from '../../../../lib/insights/kinds/kind.ts';
 import { lifecycle } from '../../../../lib/insights/kinds/lifecycle.ts';
 import { retention } from '../../../../lib/insights/kinds/retention.ts';
@@ -6,7 +7,7 @@ import { stickiness } from '../../../../lib/insights/kinds/stickiness.ts';
 import { trends } from '../../../../lib/insights/kinds/trends.ts';
 import { insightWorld, type WorldEvent } from '../../../support/insight-world.ts';
 
-const kind = actorsOf([retention, stickiness, lifecycle, trends] as readonly unknown[] as readonly Kind[]);
+const kind = actorsOf([funnels, retention, stickiness, lifecycle, trends] as readonly unknown[] as readonly Kind[]);
 
 const id = (n: number): string => `01900000-0000-7000-8000-00000000000${n}`;
 const seen = (distinct_id: string, ...days: readonly number[]): WorldEvent[] =>
@@ -149,7 +150,49 @@ describe('an actors query', () => {
     expect(await of({ series: 0, day: '2020-01-13' })).toEqual([id(1), id(2)]);
   });
 
+  it('tells who is behind a number of all other values of a funnel', async () => {
+    const plans = ['pro', 'pro', 'pro', 'free', 'Other', undefined];
+    const events = plans.flatMap((plan, n): WorldEvent[] =>
+      ['seen', 'paid'].slice(0, n % 2 === 0 ? 2 : 1).map((event, minute) => ({
+        event,
+        distinct_id: `p${n}`,
+        timestamp: Date.UTC(2020, 0, 11, 12, minute),
+        properties: { plan },
+      })),
+    );
+    const query = {
+      kind: 'FunnelsQuery',
+      series: [{ event: 'seen' }, { event: 'paid' }],
+      dateRange: { date_from: '2020-01-11', date_to: '2020-01-11' },
+      breakdownFilter: { breakdown: 'plan', breakdown_limit: 1 },
+    };
+    const world = await insightWorld({ events });
+    const of = async (funnelStep: number, funnelStepBreakdown: readonly string[]) => {
+      const source = { kind: 'FunnelsActorsQuery', source: query, funnelStep, funnelStepBreakdown };
+      return (await kind.answer(kind.schema.parse({ kind: 'ActorsQuery', select: ['id'], source }), world)).results;
+    };
+    const { results } = await funnels.answer(funnels.schema.parse(query), world);
+    expect(results).toMatchObject([
+      [{ breakdown_value: ['pro'], count: 3 }, { count: 2 }],
+      [{ breakdown_value: ['Other'], count: 3 }, { count: 1 }],
+    ]);
+    expect(await of(1, ['Other'])).toEqual([['p3'], ['p4'], ['p5']]);
+    expect(await of(2, ['Other'])).toEqual([['p4']]);
+    expect(await of(-2, ['Other'])).toEqual([['p3'], ['p5']]);
+    expect(await of(1, ['pro'])).toEqual([['p0'], ['p1'], ['p2']]);
+  });
+
   it.each([
+    [
+      {
+        source: {
+          kind: 'InsightActorsQuery',
+          breakdown: '$$_posthog_breakdown_other_$$',
+          source: { kind: 'RetentionQuery', breakdownFilter: { breakdown: 'plan' } },
+        },
+      },
+      /Of all other values together/,
+    ],
     [
       { source: { kind: 'InsightActorsQuery', source: { kind: 'HogQLQuery', query: 'SELECT 1' } } },
       /Persons are known behind these: .*RetentionQuery/,
