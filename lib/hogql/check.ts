@@ -96,7 +96,6 @@ const CLAUSES: Readonly<Record<string, string>> = {
   limit_with_ties: 'LIMIT is not supported',
   offset: 'OFFSET is not supported',
   distinct: 'DISTINCT is not supported',
-  settings: 'SETTINGS is not supported',
 };
 const FROM_CLAUSES: Readonly<Record<string, string>> = {
   table_args: 'Query must only SELECT FROM events',

@@ -51,9 +51,15 @@ async function read(rule: Rule, text: string): Promise<string> {
 }
 
 function syntaxOf(answer: string): Syntax {
-  const syntax = JSON.parse(answer, withNumbers) as Syntax & { readonly error?: true };
-  return syntax.error === true ? within(syntax, () => refuse(FAILED)) : syntax;
+  const syntax = JSON.parse(answer, withNumbers) as Syntax & { readonly error?: true; readonly message?: string };
+  if (syntax.error !== true) return syntax;
+  const [, unread] = UNREAD.exec(syntax.message ?? '') ?? [];
+  if (unread !== undefined) refuse(`${unread.toUpperCase()} is not supported`);
+  return within(syntax, () => refuse(FAILED));
 }
+
+/** What the grammar says of that which it knows and does not read: `Unsupported: SelectStmt.settingsClause()`; it has no place. */
+const UNREAD = /^Unsupported(?: rule)?: (?:SelectStmt\.|ColumnExpr)?(.+?)(?:Clause\(\))?$/;
 
 /** Numbers of a query as they are written: JavaScript's have 53 bits. */
 const withNumbers = (key: string, value: unknown, { source }: { source?: string } = {}): unknown =>

@@ -215,7 +215,6 @@ const CLAUSES: Readonly<Record<string, string>> = {
   qualify: 'QUALIFY is not supported; put the window into a subquery',
   group_by_mode: 'Modes of GROUP BY are not supported',
   limit_with_ties: 'LIMIT WITH TIES is not supported',
-  settings: 'SETTINGS is not supported',
 };
 const FROM_CLAUSES: Readonly<Record<string, string>> = {
   table_args: 'Table functions are not supported',

@@ -35,6 +35,8 @@ const QUERIES: readonly (readonly [query: string, text: string])[] = [
   ['SELECT event FROM events LIMIT 10', 'LIMIT is not supported'],
   ['SELECT DISTINCT event FROM events', 'DISTINCT is not supported'],
   ['SELECT event FROM events SAMPLE 0.1', 'SAMPLE is not supported'],
+  ['SELECT event FROM events SETTINGS max_threads = 1', 'SETTINGS is not supported'],
+  ["SELECT event FROM events WHERE timestamp > date '2026-01-01'", 'DATE is not supported'],
   ['SELECT row_number() OVER (PARTITION BY event) AS a FROM events', 'Window functions are not supported'],
   ['SELECT event FROM events WHERE {filters}', 'Placeholders are not supported'],
   ['SELECT event, distinct_id AS EVENT FROM events', 'Duplicate column name: EVENT'],
