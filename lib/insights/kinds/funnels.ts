@@ -84,6 +84,8 @@ const FunnelsFilter = z.object({
   breakdownAttributionValue: step(),
   funnelAggregateByHogQL: z.string().nullish(),
   binCount: integer().nullish(),
+  customAggregationTarget: lacking('Funnels of a data warehouse are', false),
+  hideIncompleteConversionWindowPeriods: lacking('Leaving out periods is', false),
 });
 type FunnelsFilter = z.output<typeof FunnelsFilter>;
 
@@ -97,6 +99,7 @@ const FunnelsQuery = z.object({
   interval: choice(INTERVALS).nullish(),
   funnelsFilter: FunnelsFilter.nullish(),
   breakdownFilter: BreakdownFilter.nullish(),
+  compareFilter: z.object({ compare: lacking('Comparisons of funnels are', false) }).nullish(),
   properties: propertyFilters(),
   fixedProperties: propertyFilters(),
   filterTestAccounts: z.boolean().nullish(),

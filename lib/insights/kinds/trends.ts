@@ -93,6 +93,7 @@ const TrendsQuery = z.object({
       smoothingIntervals: integer({ min: 1, max: MAX_SMOOTHING }).nullish(),
     })
     .nullish(),
+  conversionGoal: lacking('Conversion goals are'),
   ...LACKING,
 });
 type TrendsQuery = z.output<typeof TrendsQuery>;

@@ -351,6 +351,12 @@ describe('a funnel', () => {
       /Steps of first events only are not supported/,
     ]),
     ['sampling', { series: nodes('s', 'p'), samplingFactor: 0.1 }, /Sampling is not supported/],
+    ['a comparison', { series: nodes('s', 'p'), compareFilter: { compare: true } }, /Comparisons .* not supported/],
+    [
+      'periods to leave out',
+      { series: nodes('s', 'p'), funnelsFilter: { hideIncompleteConversionWindowPeriods: true } },
+      /Leaving out periods is not supported/,
+    ],
     [
       'steps that end before they begin',
       { series: nodes('s', 'p'), funnelsFilter: { funnelFromStep: 1, funnelToStep: 1 } },

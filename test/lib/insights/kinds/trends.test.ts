@@ -404,6 +404,7 @@ describe('A trend', () => {
     [{ series: [{ kind: 'ActionsNode', id: 1 }] }, ['series', 0, 'kind']],
     [{ series: [{ event: 'a', math: 'most' }] }, ['series', 0, 'math']],
     [{ series: [PAGEVIEWS], samplingFactor: 0.1 }, ['samplingFactor']],
+    [{ series: [PAGEVIEWS], conversionGoal: { customEventName: 'paid' } }, ['conversionGoal']],
     [{ series: [{ event: 'a', math_multiplier: 0.01 }] }, ['series', 0, 'math_multiplier']],
     [
       { series: [{ event: 'a', math_property_revenue_currency: { static: 'EUR' } }] },
