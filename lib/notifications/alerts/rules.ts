@@ -81,7 +81,7 @@ interface Looked {
   readonly value: number;
   readonly now: number;
   readonly before: number;
-  /** The interval, by its name in `days` and in `labels`; null: there is none. */
+  /** The interval, by what tells it from those beside it, and by its name in `labels`; null: there is none. */
   readonly interval: { readonly day: string; readonly label: string } | null;
 }
 
@@ -99,7 +99,8 @@ function numberOf({ data, days, labels, aggregated_value }: TrendsResult, watch:
     value: watched(now, before, watch),
     now,
     before,
-    interval: { day: days[at] ?? '', label: labels[at] ?? '' },
+    // Where clocks are turned back, two hours have one name.
+    interval: { day: `${days[at] ?? ''}${days[at] === days[at - 1] ? ' again' : ''}`, label: labels[at] ?? '' },
   };
 }
 

@@ -145,6 +145,23 @@ test.each([
   expect(breaches.map(({ sentence }) => sentence)).toEqual([`'Ratio' of 1 ${end}`]);
 });
 
+test('an hour that comes twice where clocks are turned back is told twice', () => {
+  const days = ['01', '02', '02', '03', '04'].map((hour) => `2026-10-25 ${hour}:00:00`);
+  const keys = [3, 4, 5].map((count) => {
+    const result = { name: 'Paid', key: 'paid', data: [9, 9, 9, 9, 9], days: days.slice(0, count), labels: days };
+    const { breaches } = evaluated([{ ...result, data: result.data.slice(0, count) }], {
+      threshold: { type: 'absolute', lower: null, upper: 5 },
+      condition: 'absolute_value',
+      series_index: 0,
+      check_ongoing_interval: false,
+      isTotal: false,
+      hasBreakdown: false,
+    });
+    return breaches.map(({ key }) => key).join();
+  });
+  expect(new Set(keys).size).toBe(3);
+});
+
 test('something after nothing has no share, and is above any', async () => {
   const { alert, read, pay, run } = await alerting();
   await pay(NOON - DAY_MS, 5);
