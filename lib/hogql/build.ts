@@ -1,6 +1,6 @@
 /** How nodes of the checked tree are made: each of the right types, with the conversions that it needs. */
 
-import { clockOfQuery, movedInto, withClockOf, zoneAmong, zoneOf } from './clock.ts';
+import { clockOfQuery, movedApart, movedInto, movedTogether, withClockOf, zoneAmong, zoneOf } from './clock.ts';
 import {
   type Expression,
   elementType,
@@ -47,6 +47,8 @@ export function operation(
   const type = typeGiven(operator, of, lambda, parameters);
   const node = { operator, of, ...(parameters && { with: parameters }), ...(lambda && { each: lambda.body }), type };
   const made = measured(node, lambda);
+  if (operator === 'tuple') return movedTogether(of, made);
+  if (operator === 'tuple_part') return movedApart(of[0] as Expression, parameters?.place ?? 0, made);
   if (!GIVING_BACK.includes(OPERATORS[operator].gives)) return made;
   return movedInto(zoneAmong(operator === 'map' && lambda ? [lambda.body] : of), made);
 }

@@ -45,7 +45,7 @@ export function clickhouseType(expression: Expression): string {
   const known = names.get(expression);
   if (known !== undefined) return known;
   const { type } = expression;
-  if (isTuple(type)) return ofParts(expression) ?? nameOf(type, undefined);
+  if (isTuple(type)) return ofParts(expression) ?? nameOf(type, zoneOf(expression));
   if (isList(type)) {
     const [first] = 'operator' in expression ? expression.of : [];
     const element = type.startsWith('tuples(') && first !== undefined ? (elementOf(expression) ?? first) : undefined;
@@ -104,7 +104,7 @@ function ofPart(expression: Expression): string | undefined {
 function nameOf(type: Type, zone: string | undefined): string {
   if (isTuple(type))
     return `Tuple(${partTypes(type)
-      .map((part) => nameOf(part, zone))
+      .map((part, n) => nameOf(part, zone?.split(',')[n] || undefined))
       .join(', ')})`;
   if (isList(type)) return `Array(${nameOf(elementType(type), zone)})`;
   if (type === 'instant') return `DateTime64(6, '${zone ?? clockOfQuery().zone}')`;

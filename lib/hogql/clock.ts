@@ -31,7 +31,10 @@ export function withClock<T>(clock: Clock, work: () => T): T {
   }
 }
 
-/** The zones that times, and lists of times, were moved into: only what reads their clock shows it. */
+/**
+ * The zones that times, and lists of times, were moved into: only what reads their clock shows it. That of a tuple names
+ * those of its parts, `Asia/Tokyo,`: nothing where a part is in that of the query.
+ */
 const zones = new WeakMap<Expression, string>();
 
 /** Returns the zone that a time was moved into; undefined: it is in that of the query. */
@@ -39,9 +42,17 @@ export const zoneOf = (time: Expression): string | undefined => zones.get(time);
 
 /** Returns the time, a node of its own, in a zone; undefined: in that of the query. */
 export function movedInto(zone: string | undefined, time: Expression): Expression {
-  if (zone !== undefined && (time.type === 'instant' || time.type === 'instants')) zones.set(time, zone);
+  if (zone && /^(?:instant|tuple)/.test(time.type)) zones.set(time, zone);
   return time;
 }
+
+/** Returns a tuple of these parts, a node of its own, whose times are in their zones. */
+export const movedTogether = (parts: readonly Expression[], tuple: Expression): Expression =>
+  zoneAmong(parts) === undefined ? tuple : movedInto(parts.map((part) => zoneOf(part) ?? '').join(','), tuple);
+
+/** Returns the part of a tuple at a place, from 1, a node of its own, in its zone. */
+export const movedApart = (tuple: Expression, place: number, part: Expression): Expression =>
+  movedInto(zoneOf(tuple)?.split(',')[place - 1], part);
 
 /** Returns the zone of the first of the times that was moved into one. */
 export const zoneAmong = (times: readonly Expression[]): string | undefined =>
@@ -49,6 +60,6 @@ export const zoneAmong = (times: readonly Expression[]): string | undefined =>
 
 /** Returns what the work gives while queries go by the clock of the first of the times that was moved into a zone. */
 export function withClockOf<T>(times: readonly Expression[], work: () => T): T {
-  const zone = zoneAmong(times);
+  const zone = zoneAmong(times.filter(({ type }) => !type.startsWith('tuple')));
   return zone === undefined ? work() : withClock({ ...current, zone }, work);
 }

@@ -227,6 +227,10 @@ describe('a time that is moved into another zone', () => {
     [`toHour(arrayElement(groupArray(${tokyo}), 1))`, 23],
     [`toHour(lag(any(${tokyo}), 0) OVER ())`, 23],
     [`toHour((SELECT max(${tokyo})))`, 23],
+    [`toHour(argMax((${tokyo}, 1), 1).1)`, 23],
+    [`toHour(argMax((now(), ${tokyo}), 1).2)`, 23],
+    [`toHour((SELECT argMax((1, ${tokyo}), 1)).2)`, 23],
+    [`arrayMap(x -> toHour(x.1), groupArray((${tokyo}, 1)))[1]`, 23],
   ])('keeps it where a query passes it on: %s', async (expression, gives) => {
     expect(await rowsOf(await checked(`SELECT ${expression}, count()`, BERLIN))).toEqual([[gives, 1]]);
   });
