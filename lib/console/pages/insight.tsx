@@ -1,15 +1,15 @@
-import { Alert, Button, Card, Code, Group, MultiSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Card, Code, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from '../client/api.ts';
-import { ALL_DASHBOARDS, useDashboards } from '../client/dashboards.ts';
 import { type Insight, insightKey, readInsight, useAnswer, useInsight } from '../client/insights.ts';
 import { changedOf } from '../client/json.ts';
 import { FIRST_QUESTION, type Question, queryOf, questionOf } from '../client/questions.ts';
 import { useParam } from '../parts/address.ts';
 import { disputedFields } from '../parts/conflict-notice.tsx';
+import { DashboardsChoice } from '../parts/dashboards/dashboard-choice.tsx';
 import { useSubmission } from '../parts/form.ts';
 import { Builder } from '../parts/insights/builder.tsx';
 import { DeleteInsight } from '../parts/insights/delete-insight.tsx';
@@ -74,7 +74,6 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   // What is kept was never read; the service says what is wrong with it.
   const query = useMemo(() => (isForm ? queryOf(settled) : (kept?.query as Schemas['Query'])), [isForm, settled, kept]);
   const answer = useAnswer(project, query);
-  const dashboards = useDashboards(project, 1, ALL_DASHBOARDS);
   const fault = answer.error instanceof Refusal ? answer.error.message : undefined;
 
   const path = { project_id: project };
@@ -185,16 +184,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
             </Stack>
           )}
           <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
-          <MultiSelect
-            label="On dashboards"
-            data={(dashboards.data?.results ?? []).map((one) => ({
-              value: String(one.id),
-              label: one.name === '' ? 'Untitled' : one.name,
-            }))}
-            value={boards}
-            onChange={setBoards}
-            clearButtonProps={{ 'aria-label': 'On none' }}
-          />
+          <DashboardsChoice label="On dashboards" project={project} value={boards} onChange={setBoards} />
           <Problem error={saving.error} />
           <Group>
             <ScopedButton scope="insight:write" loading={saving.isBusy} onClick={() => void saving.attempt(save)}>

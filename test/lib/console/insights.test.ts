@@ -69,6 +69,19 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
   });
 
+  test('finds a dashboard among many by a part of its name, and names it where it is chosen', async () => {
+    const names = [...Array.from({ length: 25 }, (_, at) => `Board ${at + 10}`), 'Zebras'];
+    for (const name of names) await made('/dashboards/', { name });
+    const { id } = await trend('On one of many');
+    const { page } = await open(at(`/insights/${String(id)}`));
+    const boards = page.getByRole('combobox', { name: 'On dashboards' });
+    await boards.fill('zeb');
+    await page.getByRole('option', { name: 'Zebras' }).click();
+    await whileWritten(page, () => button(page, 'Save').click());
+    await page.reload();
+    await expectSeen(page.getByRole('main').getByText('Zebras', { exact: true }));
+  });
+
   test('says once that there is nothing, and how the first event is sent', async () => {
     const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'New' });
     const { page } = await open(`/projects/${String(project['id'])}/insights/new`);

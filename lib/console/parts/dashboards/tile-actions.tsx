@@ -1,20 +1,10 @@
-import { Checkbox, Select } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
+import { Checkbox } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
-import {
-  ALL_DASHBOARDS,
-  duplicateTile,
-  moveTile,
-  showTile,
-  type Tile,
-  useDashboards,
-} from '../../client/dashboards.ts';
+import { duplicateTile, moveTile, showTile, type Tile } from '../../client/dashboards.ts';
 import { ActButton } from '../act-button.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { tell } from '../problem.tsx';
-
-const TYPING_MS = 250;
+import { DashboardChoice } from './dashboard-choice.tsx';
 
 interface TileActionsProps {
   readonly project: string;
@@ -65,36 +55,5 @@ export function TileActions({ project, dashboard, tile }: TileActionsProps) {
         )}
       </FormDialog>
     </>
-  );
-}
-
-interface DashboardChoiceProps {
-  readonly project: string;
-  /** The one that is not offered. */
-  readonly without: number;
-  readonly value: string;
-  readonly error: string | undefined;
-  readonly onChange: (value: string | null) => void;
-}
-
-/** Chooses a dashboard of the project by a part of its name. */
-function DashboardChoice({ project, without, ...rest }: DashboardChoiceProps) {
-  const [typed, setTyped] = useState('');
-  const [search] = useDebouncedValue(typed, TYPING_MS);
-  const { data } = useDashboards(project, 1, { ...ALL_DASHBOARDS, search });
-  const others = (data?.results ?? []).filter(({ id }) => id !== without);
-  return (
-    <Select
-      label="Dashboard"
-      required
-      searchable
-      data-autofocus
-      data={others.map(({ id, name }) => ({ value: String(id), label: name === '' ? 'Untitled' : name }))}
-      // What the service finds is what fits.
-      filter={({ options }) => options}
-      onSearchChange={setTyped}
-      nothingFoundMessage="No other dashboard is like that."
-      {...rest}
-    />
   );
 }

@@ -1,0 +1,76 @@
+import { MultiSelect, type MultiSelectProps, type OptionsFilter, Select, type SelectProps } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQueries } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ALL_DASHBOARDS, dashboardKey, readDashboard, useDashboards } from '../../client/dashboards.ts';
+
+const TYPING_MS = 250;
+
+const optionOf = ({ id, name }: { readonly id: number; readonly name: string }) => ({
+  value: String(id),
+  label: name === '' ? 'Untitled' : name,
+});
+
+/** What the service finds is what fits. */
+const unfiltered: OptionsFilter = ({ options }) => options;
+
+/** Returns the dashboards that have a part of their name like what is typed, and what a field takes to type it. */
+function useFound(project: string) {
+  const [typed, setTyped] = useState('');
+  const [search] = useDebouncedValue(typed, TYPING_MS);
+  const { data } = useDashboards(project, 1, { ...ALL_DASHBOARDS, search });
+  return {
+    found: (data?.results ?? []).map(optionOf),
+    field: { searchable: true, filter: unfiltered, onSearchChange: setTyped },
+  };
+}
+
+interface DashboardChoiceProps extends Pick<SelectProps, 'value' | 'onChange' | 'error' | 'allowDeselect'> {
+  readonly project: string;
+  /** The one that is not offered. */
+  readonly without: number;
+}
+
+/** Chooses a dashboard of the project by a part of its name. */
+export function DashboardChoice({ project, without, ...rest }: DashboardChoiceProps) {
+  const { found, field } = useFound(project);
+  return (
+    <Select
+      label="Dashboard"
+      required
+      data-autofocus
+      data={found.filter(({ value }) => value !== String(without))}
+      nothingFoundMessage="No other dashboard is like that."
+      {...field}
+      {...rest}
+    />
+  );
+}
+
+interface DashboardsChoiceProps extends Required<Pick<MultiSelectProps, 'label' | 'onChange'>> {
+  readonly project: string;
+  readonly value: string[];
+}
+
+/** Chooses dashboards of the project by a part of their names. */
+export function DashboardsChoice({ project, value, ...rest }: DashboardsChoiceProps) {
+  const { found, field } = useFound(project);
+  // Those that are chosen have names, too, when the list that is found is without them.
+  const others = useQueries({
+    queries: value
+      .filter((id) => !found.some((one) => one.value === id))
+      .map((id) => ({ queryKey: dashboardKey(project, id), queryFn: () => readDashboard(project, id) })),
+  });
+  const named = others.flatMap(({ data }) => (data === undefined ? [] : [optionOf(data.value)]));
+  return (
+    <MultiSelect
+      data={[...found, ...named]}
+      value={value}
+      hidePickedOptions
+      nothingFoundMessage="No other dashboard is like that."
+      clearButtonProps={{ 'aria-label': 'On none' }}
+      {...field}
+      {...rest}
+    />
+  );
+}
