@@ -1,7 +1,6 @@
 import { Stack, Text } from '@mantine/core';
 import { useParam } from '../parts/address.ts';
-import { Imports } from '../parts/imports/imports.tsx';
-import { NewImport } from '../parts/imports/new-import.tsx';
+import { ImportDesk } from '../parts/imports/import-desk.tsx';
 import { Page } from '../parts/page.tsx';
 
 export default function Import() {
@@ -13,8 +12,7 @@ export default function Import() {
           Logs of web servers, JSON lines, CSV, Parquet, and what PostHog’s batch exports have written, compressed or
           not. The same file twice adds nothing.
         </Text>
-        <NewImport key={project} project={project} />
-        <Imports project={project} />
+        <ImportDesk project={project} />
       </Stack>
     </Page>
   );

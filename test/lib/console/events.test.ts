@@ -147,6 +147,9 @@ describeConsole('events in the console', ({ service, open, at }) => {
     expect(readFileSync(rejected, 'utf8')).toBe(`Action,Who,When\n${HOSTILE},ada,never\n`);
     await choose(page, 'again.jsonl', '{"event":"imported","distinct_id":"ada","timestamp":"2025-12-31"}\n');
     await expectSeen(page.getByText('It is read as JSON lines'));
+    await page.reload();
+    await row(page, 'Imports', 'again.jsonl').getByRole('button', { name: 'Go on' }).click();
+    await expectSeen(page.getByText('It is read as JSON lines'));
     const refused = { type: 'server_error', code: 'unavailable', detail: 'Not now.', attr: null };
     await page.route('**/imports/?*', (one) => one.fulfill({ status: 429, json: refused }), { times: 1 });
     const [again] = await Promise.all([

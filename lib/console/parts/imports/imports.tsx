@@ -10,6 +10,7 @@ import { Instant } from '../instant.tsx';
 import { Label } from '../label.tsx';
 import { Listing } from '../listing.tsx';
 import { tell, tellProblem } from '../problem.tsx';
+import { ScopedButton } from '../scoped-button.tsx';
 import { TextButton } from '../text-button.tsx';
 
 const STATES: Readonly<Record<Import['state'], readonly [name: string, color: string]>> = {
@@ -21,8 +22,14 @@ const STATES: Readonly<Record<Import['state'], readonly [name: string, color: st
   cancelled: ['Cancelled', 'gray'],
 };
 
+interface ImportsProps {
+  readonly project: string;
+  /** Takes a file that was left before it was imported, or whose import has failed; absent: another one is there. */
+  readonly goOn?: (one: Import) => void;
+}
+
 /** The imports of a project, how far they are, and what became of them. */
-export function Imports({ project }: { readonly project: string }) {
+export function Imports({ project, goOn }: ImportsProps) {
   const [page, setPage] = useState(1);
   const { data, error, refetch } = useImports(project, page);
   return (
@@ -47,7 +54,19 @@ export function Imports({ project }: { readonly project: string }) {
         },
         { name: 'What became of it', cell: (one) => <Outcome project={project} one={one} /> },
         { name: 'Begun', cell: ({ created_at }) => <Instant at={created_at} />, from: 'md' },
-        { name: 'Action', cell: (one) => (isOpen(one) ? <CancelImport project={project} one={one} /> : null) },
+        {
+          name: 'Action',
+          cell: (one) => (
+            <Group gap="xs">
+              {goOn !== undefined && (one.state === 'uploading' || one.state === 'failed') && (
+                <ScopedButton scope="batch_import:write" variant="default" size="compact-xs" onClick={() => goOn(one)}>
+                  Go on
+                </ScopedButton>
+              )}
+              {isOpen(one) && <CancelImport project={project} one={one} />}
+            </Group>
+          ),
+        },
       ]}
     />
   );

@@ -6,6 +6,7 @@ import {
   createImport,
   type Import,
   importsKey,
+  isOpen,
   type Preview,
   previewImport,
   type Reading,
@@ -16,6 +17,7 @@ import { Instant } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { Problem, tell } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
+import { Imports } from './imports.tsx';
 
 /** A file on its way. */
 interface Chosen {
@@ -23,8 +25,8 @@ interface Chosen {
   readonly uploaded: number;
 }
 
-/** Takes a file, shows how it is read, and imports it. */
-export function NewImport({ project }: { readonly project: string }) {
+/** Takes a file, or one that was left before it was imported, shows how it is read, and imports it. Below it are all imports. */
+export function ImportDesk({ project }: { readonly project: string }) {
   const queries = useQueryClient();
   const [chosen, setChosen] = useState<Chosen | null>(null);
   const [preview, setPreview] = useState<Preview | null>(null);
@@ -115,11 +117,19 @@ export function NewImport({ project }: { readonly project: string }) {
     void attempt(() => look(one));
   };
 
+  const goOn = (one: Import): void => {
+    setChosen({ one, uploaded: one.bytes });
+    void attempt(() => look(one));
+  };
+
   if (chosen === null) {
     return (
-      <Stack gap={0}>
-        <DropPlace take={take} />
-        <Problem error={error} />
+      <Stack>
+        <Stack gap={0}>
+          <DropPlace take={take} />
+          <Problem error={error} />
+        </Stack>
+        <Imports project={project} goOn={goOn} />
       </Stack>
     );
   }
@@ -134,43 +144,46 @@ export function NewImport({ project }: { readonly project: string }) {
   const cancel = (): void =>
     void attempt(async () => {
       upload.current?.abort();
-      await cancelImport(project, one);
+      if (isOpen(one)) await cancelImport(project, one);
       reset();
     });
   return (
-    <Card withBorder component="section" aria-label={`Import ${one.name}`}>
-      <Stack>
-        <Title order={2} size="h4" style={{ overflowWrap: 'anywhere' }}>
-          {one.name}
-        </Title>
-        {!isWhole && (
-          <div>
-            <Progress value={(uploaded / one.bytes) * 100} aria-label="Upload" />
-            <Text size="sm">
-              {sizeText(uploaded)} of {sizeText(one.bytes)} uploaded. Keep this page open.
-            </Text>
-          </div>
-        )}
-        {preview !== null && <FirstRecords preview={preview} />}
-        {preview?.columns != null && (
-          <Columns
-            columns={preview.columns}
-            reading={reading}
-            change={(next) => read(one, next)}
-            format={preview.format}
-          />
-        )}
-        <Problem error={error} />
-        <Group>
-          <ScopedButton scope="batch_import:write" loading={isBusy} disabled={!isWhole} onClick={start}>
-            Import
-          </ScopedButton>
-          <Button variant="default" onClick={cancel}>
-            Cancel
-          </Button>
-        </Group>
-      </Stack>
-    </Card>
+    <Stack>
+      <Card withBorder component="section" aria-label={`Import ${one.name}`}>
+        <Stack>
+          <Title order={2} size="h4" style={{ overflowWrap: 'anywhere' }}>
+            {one.name}
+          </Title>
+          {!isWhole && (
+            <div>
+              <Progress value={(uploaded / one.bytes) * 100} aria-label="Upload" />
+              <Text size="sm">
+                {sizeText(uploaded)} of {sizeText(one.bytes)} uploaded. Keep this page open.
+              </Text>
+            </div>
+          )}
+          {preview !== null && <FirstRecords preview={preview} />}
+          {preview?.columns != null && (
+            <Columns
+              columns={preview.columns}
+              reading={reading}
+              change={(next) => read(one, next)}
+              format={preview.format}
+            />
+          )}
+          <Problem error={error} />
+          <Group>
+            <ScopedButton scope="batch_import:write" loading={isBusy} disabled={!isWhole} onClick={start}>
+              Import
+            </ScopedButton>
+            <Button variant="default" onClick={cancel}>
+              Cancel
+            </Button>
+          </Group>
+        </Stack>
+      </Card>
+      <Imports project={project} />
+    </Stack>
   );
 }
 
