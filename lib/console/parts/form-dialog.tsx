@@ -16,7 +16,7 @@ interface FormDialogProps<Values extends object> extends Omit<ButtonProps, 'chil
   readonly children: (form: Form<Values>) => ReactNode;
   /** Which fields show by themselves what is wrong with them. */
   readonly fields?: readonly string[];
-  /** The dialog closes when it is done. */
+  /** The dialog closes when it is done, and not before: what it is refused for stands beside what was written. */
   readonly submit: (values: Values) => Promise<unknown>;
   /** What the button says that does it. */
   readonly does: string;
@@ -51,6 +51,9 @@ export function FormDialog<Values extends object>({
     opened?.();
     open();
   };
+  const dismiss = (): void => {
+    if (!isBusy) close();
+  };
   const send = async (): Promise<void> => {
     await submit(values);
     close();
@@ -61,14 +64,14 @@ export function FormDialog<Values extends object>({
         {label}
       </ScopedButton>
       {/* A click beside it is a slip as often as not, and would take along what was written. */}
-      <Modal opened={isOpen} onClose={close} closeOnClickOutside={false} title={label} size={dialogSize}>
+      <Modal opened={isOpen} onClose={dismiss} closeOnClickOutside={false} title={label} size={dialogSize}>
         <form onSubmit={form.sends(send)}>
           <Stack>
             {children(form)}
             <Problem error={error} fields={fields} />
             <Group justify="end">
               {cancel !== undefined && (
-                <Button variant="default" onClick={close}>
+                <Button variant="default" disabled={isBusy} onClick={dismiss}>
                   {cancel}
                 </Button>
               )}

@@ -28,6 +28,17 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await expectSeen(page.getByText('No dashboards yet.'));
     await button(page, 'New dashboard').first().click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Sales');
+    // A dialog that could be closed while it sends would have nowhere to say that it was refused.
+    const { promise: isTime, resolve: refuse } = Promise.withResolvers<void>();
+    const refused = { type: 'throttled_error', code: 'throttled', detail: 'Not now.', attr: null };
+    await page.route('**/dashboards/', (asked) => isTime.then(() => asked.fulfill({ status: 429, json: refused })), {
+      times: 1,
+    });
+    await button(page, 'Create').click();
+    await expectSeen(page.locator('[type=submit][data-loading]'));
+    await page.keyboard.press('Escape');
+    refuse();
+    await expectSeen(page.getByRole('dialog').getByText('Not now.'));
     await button(page, 'Create').click();
     await expectSeen(page.getByRole('heading', { name: 'Sales' }));
     for (const text of ['# First', 'Second']) {
