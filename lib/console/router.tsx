@@ -4,9 +4,11 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  Navigate,
   Outlet,
 } from '@tanstack/react-router';
 import { PAGES } from './pages.ts';
+import { useParam } from './parts/address.ts';
 import { Failed } from './parts/failed.tsx';
 import { NotFound } from './parts/not-found.tsx';
 import { Shell } from './parts/shell.tsx';
@@ -30,6 +32,12 @@ const invitation = createRoute({
   path: '/invites/$id',
   component: lazyRouteComponent(() => import('./pages/invitation.tsx')),
 });
+/** Who cuts an address short is at the project. */
+const project = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/projects/$project',
+  component: () => <Navigate to={`/projects/${useParam('project')}/home`} replace />,
+});
 const inProject = createRoute({ getParentRoute: () => signedIn, id: 'project', component: Shell });
 const pages = PAGES.map(({ path, load }) =>
   createRoute({
@@ -44,7 +52,7 @@ const pages = PAGES.map(({ path, load }) =>
 export const router = createRouter({
   // What stands in the fragment reaches no server: neither its logs nor those of what lies between.
   history: createHashHistory(),
-  routeTree: root.addChildren([invitation, signedIn.addChildren([start, inProject.addChildren(pages)])]),
+  routeTree: root.addChildren([invitation, signedIn.addChildren([start, project, inProject.addChildren(pages)])]),
   defaultPreload: 'intent',
   defaultErrorComponent: Failed,
 });

@@ -20,6 +20,7 @@ describeConsole('the console', ({ service, open, at, api }) => {
     expect(page.url()).not.toContain('phx_');
     expect(requests.filter((url) => url.includes('phx_') && !url.includes('#'))).toEqual([]);
     expect(await stored(page)).toEqual([[key], []]);
+    await page.goto(`${service().address}/#${at('')}`);
     await page.reload();
     await expectSeen(page.getByRole('heading', { name: 'Default project' }));
     expect(JSON.stringify(lines)).not.toContain(key);
