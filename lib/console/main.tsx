@@ -5,10 +5,11 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
-import { lazy, StrictMode, Suspense } from 'react';
+import { lazy, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Refusal } from './client/api.ts';
 import { takeKeyOfLink } from './client/session.ts';
+import { LoadedLater } from './parts/loaded-later.tsx';
 import { router } from './router.tsx';
 import { theme, variables } from './theme.ts';
 
@@ -42,9 +43,9 @@ if (place !== null) {
         defaultColorScheme="auto"
         getStyleNonce={() => nonce}
       >
-        <Suspense>
+        <LoadedLater>
           <Notifications position="bottom-right" />
-        </Suspense>
+        </LoadedLater>
         <QueryClientProvider client={queries}>
           <RouterProvider router={router} />
         </QueryClientProvider>

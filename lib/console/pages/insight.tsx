@@ -2,7 +2,7 @@ import { Alert, Button, Card, Code, Group, SimpleGrid, Stack, Text, TextInput } 
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { lazy, useMemo, useState } from 'react';
 import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from '../client/api.ts';
 import { type Insight, insightKey, readInsight, useAnswer, useInsight } from '../client/insights.ts';
 import { changedOf } from '../client/json.ts';
@@ -14,6 +14,7 @@ import { useSubmission } from '../parts/form.ts';
 import { Builder } from '../parts/insights/builder.tsx';
 import { DeleteInsight } from '../parts/insights/delete-insight.tsx';
 import { LazyChart } from '../parts/insights/lazy-chart.tsx';
+import { LoadedLater } from '../parts/loaded-later.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
@@ -206,14 +207,14 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
             <>
               <LazyChart {...answer.data} />
               {isForm && question.kind !== 'HogQLQuery' && !answer.isPlaceholderData && (
-                <Suspense>
+                <LoadedLater>
                   <DataRangeOffer
                     project={project}
                     {...answer.data}
                     shown={question.range}
                     choose={(range) => change({ range })}
                   />
-                </Suspense>
+                </LoadedLater>
               )}
             </>
           )}

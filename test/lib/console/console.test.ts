@@ -113,6 +113,14 @@ describeConsole('the console', ({ service, open, at, api }) => {
     await page.getByRole('link', { name: 'Keys' }).click();
     await button(page, 'Load it again').click();
     await expectSeen(page.getByRole('heading', { level: 1, name: 'Keys' }));
+    // What is written beside a part that is not loaded stays.
+    await page.goto(`${service().address}/#${at('/insights/new')}`);
+    await page.getByRole('textbox', { name: 'Name' }).fill('Written');
+    await page.route('**/console/*.js', (asked) => asked.abort());
+    await page.getByRole('combobox', { name: 'Question' }).click();
+    await page.getByRole('option', { name: /^HogQL/ }).click();
+    await expectSeen(page.getByText('This part of the page is missing'));
+    expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Written');
   });
 
   test('shows what strangers have named as text, whatever they say', async () => {

@@ -1,6 +1,7 @@
 import { Modal } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { lazy, Suspense } from 'react';
+import { lazy } from 'react';
+import { LoadedLater } from '../loaded-later.tsx';
 import { Loading } from '../loading.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
 
@@ -20,9 +21,9 @@ export function Access(props: AccessProps) {
         Access
       </ScopedButton>
       <Modal opened={isOpen} onClose={close} title="Access" size="lg">
-        <Suspense fallback={<Loading />}>
+        <LoadedLater fallback={<Loading />}>
           <AccessRules {...props} />
-        </Suspense>
+        </LoadedLater>
       </Modal>
     </>
   );

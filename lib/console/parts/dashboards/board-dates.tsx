@@ -1,11 +1,12 @@
 import { Group, Select, TextInput } from '@mantine/core';
-import { lazy, Suspense } from 'react';
+import { lazy } from 'react';
 import type { Dashboard, Tile } from '../../client/dashboards.ts';
 import type { BoardView } from '../../client/insights.ts';
 import { BOARD_RANGES, type DateRange, daysOf, rangeText } from '../../client/ranges.ts';
 import { ActButton } from '../act-button.tsx';
 import { useView } from '../address.ts';
 import { FormDialog } from '../form-dialog.tsx';
+import { LoadedLater } from '../loaded-later.tsx';
 import { BoardFilters } from './board-filters.tsx';
 
 const DataRangeOffer = lazy(() => import('./data-range-offer.tsx'));
@@ -60,9 +61,9 @@ export function BoardDates({ board, tiles, write }: BoardDatesProps) {
         )}
         <BoardFilters board={board} write={write} />
       </Group>
-      <Suspense>
+      <LoadedLater>
         <DataRangeOffer board={board} tiles={tiles} choose={choose} />
-      </Suspense>
+      </LoadedLater>
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { ActionIcon, Autocomplete, Button, CloseIcon, Group, Select, Stack } from '@mantine/core';
-import { lazy, Suspense } from 'react';
+import { lazy } from 'react';
 import { useEventNames } from '../../client/events.ts';
 import {
   anotherSeries,
@@ -14,6 +14,7 @@ import {
   type Series,
 } from '../../client/questions.ts';
 import { type DateRange, rangeText } from '../../client/ranges.ts';
+import { LoadedLater } from '../loaded-later.tsx';
 import { Loading } from '../loading.tsx';
 import { PropertyFilters } from '../property-filters.tsx';
 import { PropertyName } from '../property-name.tsx';
@@ -64,9 +65,9 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
         onChange={choose}
       />
       {kind === 'HogQLQuery' ? (
-        <Suspense fallback={<Loading />}>
+        <LoadedLater fallback={<Loading />}>
           <HogqlEditor value={question.hogql} change={(hogql) => change({ hogql })} run={run} error={fault} />
-        </Suspense>
+        </LoadedLater>
       ) : (
         <>
           {shown.map((one, at) => (
