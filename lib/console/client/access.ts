@@ -12,6 +12,8 @@ export function useOwnKey() {
     queryKey: ['own-key', key],
     enabled: key !== null,
     staleTime: MINUTE_MS,
+    // Whose it was is asked when the session has ended, whenever they come back.
+    gcTime: Number.POSITIVE_INFINITY,
     queryFn: () => answered(api.GET('/api/personal_api_keys/{id}/', { params: { path: { id: '@current' } } })),
   });
 }

@@ -2,7 +2,7 @@
 import createClient from 'openapi-fetch';
 import type { paths } from '../../../build/types/api.d.ts';
 import type { Schemas } from './schemas.ts';
-import { sessionKey, signOut } from './session.ts';
+import { endSession, sessionKey, signOut } from './session.ts';
 
 export type { Schemas };
 
@@ -43,6 +43,9 @@ function credentials(): string | null {
 
 const NOT_FOUND: Schemas['Error'] = { type: 'invalid_request', code: 'not_found', detail: 'Not found.', attr: null };
 
+/** Has the service known a key? What was done with it is kept when it knows it no longer. */
+let wasKnown = false;
+
 api.use({
   onRequest: ({ request, params }) => {
     // In an address dots stand for what is around: to delete a person called `..` would be to delete the project.
@@ -55,7 +58,10 @@ api.use({
   onResponse: ({ request, response }) => {
     const own = credentials();
     // What was asked with a key of before, and is answered late, says nothing about the key of now.
-    if (response.status === 401 && own !== null && request.headers.get('Authorization') === own) signOut();
+    if (own === null || request.headers.get('Authorization') !== own) return response;
+    if (response.status !== 401) wasKnown = true;
+    else if (wasKnown) endSession();
+    else signOut();
     return response;
   },
 });

@@ -1,6 +1,7 @@
 import { Button, type ButtonProps, Group, Modal, type ModalProps, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode } from 'react';
+import { sessionKey } from '../client/session.ts';
 import { type Form, useForm } from './form.ts';
 import { Problem } from './problem.tsx';
 import { ScopedButton } from './scoped-button.tsx';
@@ -52,7 +53,8 @@ export function FormDialog<Values extends object>({
     open();
   };
   const dismiss = (): void => {
-    if (!isBusy) close();
+    // By Escape it would also be closed below the form that signs in again.
+    if (!isBusy && sessionKey() !== null) close();
   };
   const send = async (): Promise<void> => {
     await submit(values);

@@ -1,12 +1,39 @@
-import { Button, Card, Center, Checkbox, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { Button, Card, Center, Checkbox, Modal, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
-import { ADDRESS } from '../client/api.ts';
-import { signIn, useSessionKey } from '../client/session.ts';
+import { type FormEvent, Fragment, type ReactNode, useState } from 'react';
+import { ADDRESS, type Schemas } from '../client/api.ts';
+import { signIn, useSession } from '../client/session.ts';
 
-/** Shows its children to who is signed in, and the form that signs in to everybody else. */
+/**
+ * Shows its children to who is signed in, and the form that signs in to everybody else: over the children, which keep
+ * what is written in them, where the session has ended in the middle of it.
+ */
 export function SignedIn({ children }: { readonly children: ReactNode }) {
-  if (useSessionKey() !== null) return children;
+  const { key, hasEnded, visitor } = useSession();
+  if (key !== null || hasEnded) {
+    return (
+      <Fragment key={visitor}>
+        {children}
+        <Modal
+          opened={key === null}
+          onClose={() => undefined}
+          closeOnEscape={false}
+          withCloseButton={false}
+          fullScreen
+          zIndex={1000}
+          title="Sign in again"
+        >
+          <Center>
+            <Card withBorder shadow="sm" padding="xl" w="100%" maw={420}>
+              <SignIn
+                title={<Text>Your key works no longer. With another one of yours you go on where you are.</Text>}
+              />
+            </Card>
+          </Center>
+        </Modal>
+      </Fragment>
+    );
+  }
   return (
     <Center component="main" mih="100vh" p="md">
       <Card withBorder shadow="sm" padding="xl" w="100%" maw={420}>
@@ -22,18 +49,21 @@ export function SignedIn({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** Returns whether the service knows a key: the key itself is asked, before it is kept anywhere. */
-async function isTaken(key: string): Promise<boolean> {
+type OwnKey = Partial<Schemas['PersonalApiKey']>;
+
+/** Returns what the service knows of a key, which is asked before it is kept anywhere; undefined: it does not know the key. */
+async function known(key: string): Promise<OwnKey | undefined> {
   // What no header can hold is no key, and would not be sent.
-  if (!/^[!-~]*$/.test(key)) return false;
+  if (!/^[!-~]*$/.test(key)) return undefined;
   const headers = { Authorization: `Bearer ${key}` };
-  const { status } = await fetch(`${ADDRESS}/api/personal_api_keys/@current/`, { headers });
-  return status !== 401;
+  const answer = await fetch(`${ADDRESS}/api/personal_api_keys/@current/`, { headers });
+  return answer.status === 401 ? undefined : ((await answer.json()) as OwnKey);
 }
 
 /** The form that signs in. */
 export function SignIn({ title }: { readonly title: ReactNode }) {
   const queries = useQueryClient();
+  const { hasEnded } = useSession();
   const [key, setKey] = useState('');
   const [remember, setRemember] = useState(false);
   const [fault, setFault] = useState<string | null>(null);
@@ -45,8 +75,15 @@ export function SignIn({ title }: { readonly title: ReactNode }) {
     setFault(null);
     const value = key.trim();
     try {
-      if (!(await isTaken(value))) setFault('The service does not know this key, or it has expired or was revoked.');
-      else {
+      const own = await known(value);
+      const before = queries
+        .getQueriesData<OwnKey>({ queryKey: ['own-key'] })
+        .flatMap(([, data]) => data?.user_id ?? []);
+      if (own === undefined) setFault('The service does not know this key, or it has expired or was revoked.');
+      else if (hasEnded && own.user_id !== undefined && before.includes(own.user_id)) {
+        signIn(value, remember, true);
+        await queries.invalidateQueries();
+      } else {
         queries.clear();
         signIn(value, remember);
       }

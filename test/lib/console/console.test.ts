@@ -6,8 +6,10 @@ import { brotliCompressSync } from 'node:zlib';
 import type { Locator, Page, Request } from 'playwright-core';
 import { builtConsole } from '../../../infra/local/console.ts';
 import { CONSOLE_FOLDER } from '../../../lib/api/console/folder.ts';
+import { obstacles } from '../../support/browser.ts';
 import { button, describeConsole, expectGone, expectSeen, HOSTILE, heldBack, row } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
+import { run } from '../../support/local-service.ts';
 
 describeConsole('the console', ({ service, open, at, api }) => {
   const stored = (page: Page): Promise<readonly unknown[]> =>
@@ -75,6 +77,39 @@ describeConsole('the console', ({ service, open, at, api }) => {
     await page.getByRole('link', { name: 'All events' }).click();
     await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
     expect(await stored(page)).toEqual([[service().key], []]);
+  });
+
+  test('keeps what is written while a key that works no longer gives way to another one of the same user', async () => {
+    const scopes = ['*'];
+    const made = async () => (await service().call('POST', '/api/personal_api_keys/', { label: 'Short', scopes })).body;
+    const [one, other] = [await made(), await made()];
+    const { page } = await open(at('/dashboards'), { key: String(one['value']) });
+    await button(page, 'New dashboard').click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Written');
+    const refused = { type: 'authentication_error', code: 'authentication_failed', detail: 'Unknown key.', attr: null };
+    await page.route('**/dashboards/', (asked) => asked.fulfill({ status: 401, json: refused }), { times: 1 });
+    await button(page, 'Create').click();
+    await expectSeen(page.getByRole('heading', { name: 'Sign in again' }));
+    expect(await obstacles(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('textbox', { name: 'Personal API key' }).fill(String(other['value']));
+    await button(page, 'Sign in').click();
+    await expectGone(page.getByRole('heading', { name: 'Sign in again' }));
+    expect(await stored(page)).toEqual([[other['value']], []]);
+    await button(page, 'Create').click();
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Written' }));
+    // What is written is not for anybody else.
+    await button(page, 'Add text').click();
+    await page.getByRole('textbox', { name: 'Text' }).fill('Of Olivia');
+    await page.route('**/dashboards/*/', (asked) => asked.fulfill({ status: 401, json: refused }), { times: 1 });
+    await button(page, 'Add').click();
+    const words = ['key', 'create', '--email', 'member@example.com', '--label', 'Laptop', '--scopes', '*'];
+    const { out } = await run('infra/local/admin.ts', words, { WORKSPACE_HOME: service().home });
+    await page.getByRole('textbox', { name: 'Personal API key' }).fill(String(/phx_\w+/.exec(out)));
+    await button(page, 'Sign in').click();
+    await expectGone(page.getByRole('heading', { name: 'Sign in again' }));
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Written' }));
+    expect(await page.getByText('Of Olivia').count()).toBe(0);
   });
 
   test('asks for the project where the key cannot tell it, and says when the service does not', async () => {
