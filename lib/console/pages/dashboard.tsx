@@ -160,7 +160,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
         {value.tags.length > 0 && (
           <Group gap={4}>
             {value.tags.map((tag) => (
-              <Label key={tag}>{tag}</Label>
+              <Label key={tag} mayBreak>{tag}</Label>
             ))}
           </Group>
         )}
