@@ -1,6 +1,5 @@
 import { Select, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import {
   type Alert,
@@ -17,7 +16,7 @@ import {
 import { answered, api, type Versioned } from '../client/api.ts';
 import { changedOf } from '../client/json.ts';
 import { ActButton } from '../parts/act-button.tsx';
-import { useParam } from '../parts/address.ts';
+import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { AlertFields, SHOWN_FIELDS } from '../parts/alerts/alert-fields.tsx';
 import { AlertState, numberText } from '../parts/alerts/alert-state.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
@@ -54,7 +53,7 @@ interface AlertViewProps {
 
 function AlertView({ project, seen }: AlertViewProps) {
   const queries = useQueryClient();
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const [edited, setEdited] = useState(seen);
   const { value } = seen;
   const { id, insight } = value;
@@ -90,7 +89,7 @@ function AlertView({ project, seen }: AlertViewProps) {
       api.DELETE('/api/projects/{project_id}/alerts/{id}/', { params: { path: { project_id: project, id } } }),
     );
     await renew();
-    void navigate({ to: `/projects/${project}/alerts`, search: { insight: insight.id } });
+    navigate({ to: `/projects/${project}/alerts`, search: { insight: insight.id } });
   };
   return (
     <Page

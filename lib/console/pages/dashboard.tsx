@@ -1,7 +1,6 @@
 import { Group, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Schemas, Versioned } from '../client/api.ts';
 import {
@@ -16,7 +15,7 @@ import {
 import { changedOf } from '../client/json.ts';
 import type { Place } from '../client/layout.ts';
 import { counted } from '../client/words.ts';
-import { useParam } from '../parts/address.ts';
+import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { type Disputed, disputedFields } from '../parts/conflict-notice.tsx';
 import { Access } from '../parts/dashboards/access.tsx';
@@ -80,7 +79,7 @@ interface DashboardViewProps {
 
 function DashboardView({ project, id, data }: DashboardViewProps) {
   const queries = useQueryClient();
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const [isEditing, { toggle }] = useDisclosure(false);
   const { send, underWay, notice } = useVersionedWrite<Change, Board>({
     what: 'the dashboard',
@@ -121,7 +120,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
       await restoreDashboard(project, deleted.id);
       for (const list of ['dashboard', 'dashboards']) await queries.invalidateQueries({ queryKey: [list, project] });
     });
-    void navigate({ to: `/projects/${project}/dashboards` });
+    navigate({ to: `/projects/${project}/dashboards` });
   };
 
   return (
@@ -160,7 +159,9 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
         {value.tags.length > 0 && (
           <Group gap={4}>
             {value.tags.map((tag) => (
-              <Label key={tag} mayBreak>{tag}</Label>
+              <Label key={tag} mayBreak>
+                {tag}
+              </Label>
             ))}
           </Group>
         )}

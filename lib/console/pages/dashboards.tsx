@@ -1,9 +1,8 @@
 import { Button, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { answered, api } from '../client/api.ts';
 import { type Dashboard, dashboardKey, restoreDashboard, useDashboards } from '../client/dashboards.ts';
-import { useParam, useView } from '../parts/address.ts';
+import { useNavigateFromHere, useParam, useView } from '../parts/address.ts';
 import { DeletedSwitch, RestoreButton } from '../parts/deleted.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
@@ -123,7 +122,7 @@ const TEMPLATES = [
 ];
 
 function NewDashboard({ project }: { readonly project: string }) {
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const queries = useQueryClient();
   return (
     <FormDialog
@@ -141,7 +140,7 @@ function NewDashboard({ project }: { readonly project: string }) {
           }),
         );
         await queries.invalidateQueries({ queryKey: ['dashboards', project] });
-        void navigate({ to: `/projects/${project}/dashboards/${made.id}` });
+        navigate({ to: `/projects/${project}/dashboards/${made.id}` });
       }}
     >
       {(form) => (

@@ -1,10 +1,9 @@
 import { Card, Code, Group, Stack, Switch, Tabs, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { answered, api } from '../client/api.ts';
 import { type BatchExport, exportKey, useExport } from '../client/exports.ts';
 import { ActButton } from '../parts/act-button.tsx';
-import { useParam, useView } from '../parts/address.ts';
+import { useNavigateFromHere, useParam, useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Backfills } from '../parts/exports/backfills.tsx';
 import { ExportSettings } from '../parts/exports/export-settings.tsx';
@@ -20,7 +19,7 @@ import { tell } from '../parts/problem.tsx';
 export default function Export() {
   const project = useParam('project');
   const id = useParam('id');
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const [view, setView] = useView();
   const queries = useQueryClient();
   const asked = useExport(project, id);
@@ -32,7 +31,7 @@ export default function Export() {
     await answered(api.DELETE('/api/projects/{project_id}/batch_exports/{id}/', { params: { path } }));
     await queries.invalidateQueries({ queryKey: ['exports', project] });
     tell(`${value.name} is deleted.`);
-    void navigate({ to: `/projects/${project}/exports`, ignoreBlocker: true });
+    navigate({ to: `/projects/${project}/exports`, ignoreBlocker: true });
   };
   return (
     <Page

@@ -1,13 +1,12 @@
 import { Alert, Button, Card, Code, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { lazy, useMemo, useState } from 'react';
 import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from '../client/api.ts';
 import { type Insight, insightKey, readInsight, useAnswer, useInsight } from '../client/insights.ts';
 import { changedOf } from '../client/json.ts';
 import { FIRST_QUESTION, type Question, queryOf, questionOf } from '../client/questions.ts';
-import { useParam } from '../parts/address.ts';
+import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { disputedFields } from '../parts/conflict-notice.tsx';
 import { DashboardsChoice } from '../parts/dashboards/dashboard-choice.tsx';
 import { useSubmission } from '../parts/form.ts';
@@ -57,7 +56,7 @@ type Change = Pick<Schemas['InsightsUpdateRequest'], 'name' | 'query' | 'dashboa
 
 /** Asks and keeps a question. What is being written is not touched by what others change meanwhile. */
 function InsightEditor({ project, seen, look }: InsightEditorProps) {
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const queries = useQueryClient();
   const [base, setBase] = useState(seen);
   const kept = base?.value;
@@ -133,7 +132,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
     const { id } = await answered(api.POST('/api/projects/{project_id}/insights/', { params: { path }, body: whole }));
     await renew(id);
     tell(`${name === '' ? 'The insight' : name} is kept.`);
-    void navigate({ to: `/projects/${project}/insights/${id}`, ignoreBlocker: true });
+    navigate({ to: `/projects/${project}/insights/${id}`, ignoreBlocker: true });
   }
 
   return (
@@ -165,27 +164,30 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
     >
       <SimpleGrid cols={{ base: 1, lg: 2 }}>
         <Stack>
-          {isForm ? (
-            <Builder
-              project={project}
-              question={question}
-              change={change}
-              run={() => void answer.refetch()}
-              fault={question.kind === 'HogQLQuery' ? fault : undefined}
-            />
-          ) : (
-            <Stack align="start">
-              <Text size="sm">The form cannot say all of this query. It is kept as it is.</Text>
-              <Code block tabIndex={0} w="100%">
-                {JSON.stringify(kept?.query, null, 2)}
-              </Code>
-              <Button variant="default" size="xs" onClick={() => change({})}>
-                Begin anew with the form
-              </Button>
-            </Stack>
-          )}
-          <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
-          <DashboardsChoice label="On dashboards" project={project} value={boards} onChange={setBoards} />
+          {/* What was written from here on would not be on the page of the new insight. */}
+          <Stack inert={saving.isBusy && base === undefined}>
+            {isForm ? (
+              <Builder
+                project={project}
+                question={question}
+                change={change}
+                run={() => void answer.refetch()}
+                fault={question.kind === 'HogQLQuery' ? fault : undefined}
+              />
+            ) : (
+              <Stack align="start">
+                <Text size="sm">The form cannot say all of this query. It is kept as it is.</Text>
+                <Code block tabIndex={0} w="100%">
+                  {JSON.stringify(kept?.query, null, 2)}
+                </Code>
+                <Button variant="default" size="xs" onClick={() => change({})}>
+                  Begin anew with the form
+                </Button>
+              </Stack>
+            )}
+            <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
+            <DashboardsChoice label="On dashboards" project={project} value={boards} onChange={setBoards} />
+          </Stack>
           <Problem error={saving.error} />
           <Group>
             <ScopedButton scope="insight:write" loading={saving.isBusy} onClick={() => void saving.attempt(save)}>

@@ -1,12 +1,11 @@
 import { Button, Group, Radio, Stack } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answered, api, type Schemas } from '../client/api.ts';
 import { configOf, DESTINATIONS, initialValues } from '../client/destinations.ts';
 import { useDestinationTests } from '../client/exports.ts';
 import { sentFilters } from '../client/property-filters.ts';
-import { useParam } from '../parts/address.ts';
+import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { Checks } from '../parts/exports/checks.tsx';
 import { ExportFields, NEW_EXPORT, webhookOf } from '../parts/exports/export-fields.tsx';
 import { useForm } from '../parts/form.ts';
@@ -18,7 +17,7 @@ import { Unsaved } from '../parts/unsaved.tsx';
 
 export default function NewExport() {
   const project = useParam('project');
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const queries = useQueryClient();
   const params = { path: { project_id: project } };
   const types = DESTINATIONS.map(({ type }) => type);
@@ -58,7 +57,7 @@ export default function NewExport() {
     const made = await answered(api.POST('/api/projects/{project_id}/batch_exports/', { params, body: input() }));
     await queries.invalidateQueries({ queryKey: ['exports', project] });
     tell(`${made.name} delivers from now on.`);
-    void navigate({ to: `/projects/${project}/exports/${made.id}`, ignoreBlocker: true });
+    navigate({ to: `/projects/${project}/exports/${made.id}`, ignoreBlocker: true });
   };
 
   return (
@@ -103,7 +102,7 @@ export default function NewExport() {
                 </ScopedButton>
                 <Button
                   variant="default"
-                  onClick={() => void navigate({ to: `/projects/${project}/exports`, ignoreBlocker: true })}
+                  onClick={() => navigate({ to: `/projects/${project}/exports`, ignoreBlocker: true })}
                 >
                   Cancel
                 </Button>

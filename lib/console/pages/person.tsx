@@ -1,9 +1,8 @@
 import { Card, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { answered, api } from '../client/api.ts';
 import { usePerson } from '../client/events.ts';
-import { useParam } from '../parts/address.ts';
+import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { EventList } from '../parts/events/event-list.tsx';
 import { Properties } from '../parts/events/properties.tsx';
@@ -14,7 +13,7 @@ import { tell } from '../parts/problem.tsx';
 export default function PersonPage() {
   const project = useParam('project');
   const id = useParam('id');
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const queries = useQueryClient();
   const asked = usePerson(project, id);
   const { data: person } = asked;
@@ -27,7 +26,7 @@ export default function PersonPage() {
     const { response } = await asked;
     await queries.invalidateQueries({ queryKey: ['persons', project] });
     tell(response.status === 202 ? 'The person will be gone in a few minutes.' : 'The person is deleted.');
-    void navigate({ to: `/projects/${project}/persons` });
+    navigate({ to: `/projects/${project}/persons` });
   };
   return (
     <Page

@@ -1,6 +1,5 @@
 import { Card, Group, Select, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ADDRESS, answered, api, type Versioned } from '../client/api.ts';
 import { changedOf } from '../client/json.ts';
@@ -17,7 +16,7 @@ import {
   writeOrganization,
   writeProject,
 } from '../client/settings.ts';
-import { useParam } from '../parts/address.ts';
+import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { disputedFields } from '../parts/conflict-notice.tsx';
 import { Copied } from '../parts/copied.tsx';
@@ -69,7 +68,7 @@ function NameForm({ label, scope, initial, save }: NameFormProps) {
 
 function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
   const queries = useQueryClient();
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const project = seen.value;
   const id = String(project.id);
   const path = { project_id: id };
@@ -89,7 +88,7 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
   const remove = async (): Promise<void> => {
     await answered(api.DELETE('/api/projects/{project_id}/', { params: { path } }));
     await renew();
-    void navigate({ to: '/' });
+    navigate({ to: '/' });
   };
   return (
     <Card withBorder>
@@ -169,7 +168,7 @@ function Times({ project, save }: TimesProps) {
 
 function NewProject({ organization }: { readonly organization: string }) {
   const queries = useQueryClient();
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   return (
     <FormDialog
       label="New project"
@@ -184,7 +183,7 @@ function NewProject({ organization }: { readonly organization: string }) {
           }),
         );
         await queries.invalidateQueries();
-        void navigate({ to: `/projects/${made.id}/home` });
+        navigate({ to: `/projects/${made.id}/home` });
       }}
     >
       {(form) => <TextInput label="Name" required data-autofocus {...form.text('name')} />}
@@ -231,7 +230,7 @@ function TokenSettings({ project }: { readonly project: Project }) {
 
 function OrganizationSettings({ seen }: { readonly seen: Versioned<Organization> }) {
   const queries = useQueryClient();
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const organization = seen.value;
   const path = { organization_id: organization.id };
   const show = (version: Versioned<Organization>): void =>
@@ -250,7 +249,7 @@ function OrganizationSettings({ seen }: { readonly seen: Versioned<Organization>
   const remove = async (): Promise<void> => {
     await answered(api.DELETE('/api/organizations/{organization_id}/', { params: { path } }));
     await queries.invalidateQueries();
-    void navigate({ to: '/' });
+    navigate({ to: '/' });
   };
   return (
     <Card withBorder>

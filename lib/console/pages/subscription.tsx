@@ -1,6 +1,5 @@
 import { Stack } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Versioned } from '../client/api.ts';
 import { changedOf } from '../client/json.ts';
@@ -16,7 +15,7 @@ import {
   writeSubscription,
 } from '../client/subscriptions.ts';
 import { ActButton } from '../parts/act-button.tsx';
-import { useParam } from '../parts/address.ts';
+import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { disputedFields } from '../parts/conflict-notice.tsx';
 import { type Fact, Facts } from '../parts/facts.tsx';
@@ -59,7 +58,7 @@ interface SubscriptionViewProps {
 
 function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
   const queries = useQueryClient();
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const [edited, setEdited] = useState(seen);
   const { value } = seen;
   const { id } = value;
@@ -101,7 +100,7 @@ function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
   const remove = async (): Promise<void> => {
     await writeSubscription(project, seen, { deleted: true });
     await renew();
-    void navigate({ to: `/projects/${project}/subscriptions`, search: subject });
+    navigate({ to: `/projects/${project}/subscriptions`, search: subject });
   };
   return (
     <Page

@@ -1,9 +1,8 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { answered, api } from '../client/api.ts';
 import { newSubscription, type Subject, sentSubscription, useSubscriptions, useZone } from '../client/subscriptions.ts';
-import { useParam, useView } from '../parts/address.ts';
+import { useNavigateFromHere, useParam, useView } from '../parts/address.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing, useNumbered } from '../parts/listing.tsx';
@@ -91,7 +90,7 @@ interface NewSubscriptionProps {
 
 function NewSubscription({ project, subject, zone, insights }: NewSubscriptionProps) {
   const queries = useQueryClient();
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   return (
     <FormDialog
       label="New subscription"
@@ -114,7 +113,7 @@ function NewSubscription({ project, subject, zone, insights }: NewSubscriptionPr
           }),
         );
         await queries.invalidateQueries({ queryKey: ['subscriptions', project] });
-        void navigate({ to: `/projects/${project}/subscriptions/${made.id}` });
+        navigate({ to: `/projects/${project}/subscriptions/${made.id}` });
       }}
     >
       {(form) => <SubscriptionFields form={form} zone={zone} isNew insights={insights} />}

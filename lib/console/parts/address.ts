@@ -11,6 +11,31 @@ export function useParam(name: string): string {
 
 type Search = Readonly<Record<string, string | number | undefined>>;
 
+interface Destination {
+  readonly to: string;
+  readonly search?: object;
+  /** What is written here is saved. */
+  readonly ignoreBlocker?: boolean;
+}
+
+/**
+ * Returns what leads on to another page once something is done. Who has left this one meanwhile stays where they are, with
+ * what they write there.
+ */
+export function useNavigateFromHere(): (to: Destination) => void {
+  const navigate = useNavigate();
+  const isHere = useRef(false);
+  useEffect(() => {
+    isHere.current = true;
+    return () => {
+      isHere.current = false;
+    };
+  }, []);
+  return (to) => {
+    if (isHere.current) void navigate(to);
+  };
+}
+
 /** Returns what the address keeps of the view, and a function that changes some of it; undefined takes it out. */
 export function useView(): [Readonly<Record<string, string | undefined>>, (change: Search) => void] {
   const search: Record<string, unknown> = useSearch({ strict: false });

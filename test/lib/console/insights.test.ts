@@ -69,6 +69,23 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
   });
 
+  test('leaves who went elsewhere while an insight was being made where they are', async () => {
+    const { page } = await open(at('/insights/new'));
+    await page.getByRole('textbox', { name: 'Name' }).fill('Made slowly');
+    const make = await heldBack(page, '**/insights/', (one) => one.method() === 'POST');
+    await button(page, 'Save').click();
+    await page
+      .locator('[inert]')
+      .filter({ has: page.getByLabel('Name', { exact: true }) })
+      .waitFor();
+    await page.getByRole('link', { name: 'Persons' }).click();
+    await button(page, 'Leave').click();
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Persons' }));
+    make();
+    await expectSeen(page.getByText('Made slowly is kept.'));
+    expect(page.url()).toContain('/persons');
+  });
+
   test('finds a dashboard among many by a part of its name, and names it where it is chosen', async () => {
     const names = [...Array.from({ length: 25 }, (_, at) => `Board ${at + 10}`), 'Zebras'];
     for (const name of names) await made('/dashboards/', { name });

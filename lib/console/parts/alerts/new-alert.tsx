@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { NEW_ALERT, sentAlert } from '../../client/alerts.ts';
 import { answered, api } from '../../client/api.ts';
 import type { Insight } from '../../client/insights.ts';
+import { useNavigateFromHere } from '../address.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { AlertFields, SHOWN_FIELDS } from './alert-fields.tsx';
 
@@ -15,7 +15,7 @@ interface NewAlertProps {
 /** Makes an alert of an insight. */
 export function NewAlert({ project, insight }: NewAlertProps) {
   const queries = useQueryClient();
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   return (
     <FormDialog
       label="New alert"
@@ -34,7 +34,7 @@ export function NewAlert({ project, insight }: NewAlertProps) {
           }),
         );
         await queries.invalidateQueries({ queryKey: ['alerts', project] });
-        void navigate({ to: `/projects/${project}/alerts/${made.id}` });
+        navigate({ to: `/projects/${project}/alerts/${made.id}` });
       }}
     >
       {(form) => <AlertFields form={form} project={project} query={insight.query} />}

@@ -1,8 +1,8 @@
 import { Checkbox, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { answered, api } from '../../client/api.ts';
 import type { Dashboard } from '../../client/dashboards.ts';
+import { useNavigateFromHere } from '../address.ts';
 import { FormDialog } from '../form-dialog.tsx';
 
 interface DuplicateProps {
@@ -12,7 +12,7 @@ interface DuplicateProps {
 
 /** Makes a dashboard of another one's tiles. */
 export function Duplicate({ project, value }: DuplicateProps) {
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const queries = useQueryClient();
   const { id, description, tags, filters, variables } = value;
   return (
@@ -29,7 +29,7 @@ export function Duplicate({ project, value }: DuplicateProps) {
           }),
         );
         await queries.invalidateQueries({ queryKey: ['dashboards', project] });
-        void navigate({ to: `/projects/${project}/dashboards/${made.id}` });
+        navigate({ to: `/projects/${project}/dashboards/${made.id}` });
       }}
     >
       {(form) => (

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { type Insight, setInsightDeleted } from '../../client/insights.ts';
+import { useNavigateFromHere } from '../address.ts';
 import { ConfirmButton } from '../confirm-button.tsx';
 import { tellUndoable } from '../problem.tsx';
 
@@ -12,7 +12,7 @@ interface DeleteInsightProps {
 /** Deletes an insight, and offers for a while to bring it back. */
 export function DeleteInsight({ project, insight: { id, name, derived_name } }: DeleteInsightProps) {
   const queries = useQueryClient();
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const set = async (deleted: boolean): Promise<void> => {
     await setInsightDeleted(project, id, deleted);
     for (const list of ['insights', 'insight', 'dashboard'])
@@ -24,7 +24,7 @@ export function DeleteInsight({ project, insight: { id, name, derived_name } }: 
   const remove = async (): Promise<void> => {
     await set(true);
     tellUndoable(`${name || derived_name || 'The insight'} is deleted.`, () => set(false));
-    void navigate({ to: `/projects/${project}/insights`, ignoreBlocker: true });
+    navigate({ to: `/projects/${project}/insights`, ignoreBlocker: true });
   };
   return (
     <ConfirmButton label="Delete" scope="insight:write" act={remove}>
