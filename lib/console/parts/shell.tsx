@@ -93,12 +93,15 @@ function ProjectChoice() {
     items: projects.map((one) => ({ value: String(one.id), label: one.name })),
   }));
   const isKnown = groups.some(({ items }) => items.some(({ value }) => value === id));
-  if (!isKnown) return <Text truncate>{project?.name ?? `Project ${id}`}</Text>;
+  const name = project?.name ?? `Project ${id}`;
+  if (groups.length === 0) return <Text truncate>{name}</Text>;
   return (
     <Select
       aria-label="Project"
       data={groups}
-      value={id}
+      // Of one that was deleted, or is not for them, a reader finds the way to the others.
+      value={isKnown ? id : null}
+      placeholder={name}
       allowDeselect={false}
       onChange={(value) => value !== null && void navigate({ to: `/projects/${value}/home` })}
       size="xs"
