@@ -212,8 +212,8 @@ interface TileChartProps extends Pick<TileGridProps, 'board'> {
 }
 
 function TileChart({ board, insight }: TileChartProps) {
-  const { data, error } = useQuery(tileAnswer(board, insight));
+  const { data, error, refetch } = useQuery(tileAnswer(board, insight));
   if (insight.query === null) return null;
   if (data !== undefined) return <LazyChart query={insight.query} answer={data} />;
-  return error === null ? <Skeleton height={160} mt="xs" /> : <Problem error={error} />;
+  return error === null ? <Skeleton height={160} mt="xs" /> : <Problem error={error} retry={() => void refetch()} />;
 }
