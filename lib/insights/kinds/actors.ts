@@ -47,8 +47,8 @@ const ActorsQuery = z.object({
   source: Source.nullish(),
   ...listingMembers(),
   search: z.string().nullish(),
-  properties: propertyFilters().optional(),
-  fixedProperties: propertyFilters().optional(),
+  properties: propertyFilters(),
+  fixedProperties: propertyFilters(),
 });
 type ActorsQuery = z.output<typeof ActorsQuery>;
 

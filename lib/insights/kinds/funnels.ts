@@ -19,17 +19,15 @@ import {
 import { bucketIndex } from './parts/bucket-index.ts';
 import {
   bucketsOf,
-  DateRange,
   firstEvent,
   INTERVALS,
   inRange,
-  isOfAllTime,
   type Range,
-  rangeOf,
+  rangeAsked,
   resolvedDateRange,
 } from './parts/date-range.ts';
 import { areRunsApart, bestRunsOf, type FunnelShape, groupsOf, keyOf, runsOf } from './parts/funnel-runs.ts';
-import { LACKING, lacking } from './parts/members.ts';
+import { lacking, MEMBERS } from './parts/members.ts';
 import { areDisjoint, propertyCondition, propertyFilters } from './parts/property-filters.ts';
 import { Series, seriesCondition } from './parts/series.ts';
 
@@ -91,19 +89,16 @@ type FunnelsFilter = z.output<typeof FunnelsFilter>;
 
 const FunnelsQuery = z.object({
   kind: z.literal('FunnelsQuery'),
+  ...MEMBERS,
   series: z
     .array(Step)
     .refine(({ length }) => length >= 2, { error: 'A funnel has at least two steps.' })
     .refine(({ length }) => length <= MAX_STEPS, { error: `A funnel has at most ${MAX_STEPS} steps.` }),
-  dateRange: DateRange.nullish(),
   interval: choice(INTERVALS).nullish(),
   funnelsFilter: FunnelsFilter.nullish(),
   breakdownFilter: BreakdownFilter.nullish(),
   compareFilter: z.object({ compare: lacking('Comparisons of funnels are', false) }).nullish(),
-  properties: propertyFilters(),
   fixedProperties: propertyFilters(),
-  filterTestAccounts: z.boolean().nullish(),
-  ...LACKING,
 });
 type FunnelsQuery = z.output<typeof FunnelsQuery>;
 
@@ -140,10 +135,9 @@ async function funnelOf(query: FunnelsQuery, world: World): Promise<Funnel> {
   checkExclusions(series, exclusions, order);
   const steps = await Promise.all(series.map((one) => seriesCondition(one, world)));
   const passed = await propertyCondition(query, world);
-  const earliest = isOfAllTime(query.dateRange)
-    ? await firstEvent(world, all([call('or', ...steps), passed]))
-    : undefined;
-  const range = rangeOf(query.dateRange, query.interval ?? 'day', world, earliest);
+  const range = await rangeAsked(query.dateRange, query.interval ?? 'day', world, () =>
+    firstEvent(world, all([call('or', ...steps), passed])),
+  );
   const breakdown = breakdownOf(query.breakdownFilter);
   if (breakdown?.parts.some(({ bins }) => bins !== undefined))
     invalid('breakdownFilter__breakdown_histogram_bin_count', 'A funnel has no breakdown by bins.');

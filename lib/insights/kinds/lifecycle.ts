@@ -10,19 +10,17 @@ import {
   type Bucket,
   bucketOfDay,
   bucketsOf,
-  DateRange,
   firstEvent,
   INTERVALS,
   inRange,
   instantConstant,
-  isOfAllTime,
   type Range,
-  rangeOf,
+  rangeAsked,
   resolvedDateRange,
   startOfInterval,
 } from './parts/date-range.ts';
-import { LACKING } from './parts/members.ts';
-import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
+import { MEMBERS } from './parts/members.ts';
+import { propertyCondition } from './parts/property-filters.ts';
 import { labelOfSeries, Series, seriesCondition } from './parts/series.ts';
 
 /** In the order of the answer. */
@@ -30,12 +28,9 @@ const STATUSES = ['new', 'returning', 'resurrecting', 'dormant'] as const;
 
 const LifecycleQuery = z.object({
   kind: z.literal('LifecycleQuery'),
-  dateRange: DateRange.nullish(),
+  ...MEMBERS,
   interval: choice(INTERVALS).nullish(),
   series: z.array(Series).length(1, 'A lifecycle has one series.'),
-  properties: propertyFilters().optional(),
-  filterTestAccounts: z.boolean().nullish(),
-  ...LACKING,
 });
 type LifecycleQuery = z.output<typeof LifecycleQuery>;
 
@@ -56,8 +51,7 @@ async function planOf(query: LifecycleQuery, world: World): Promise<Plan> {
   if (series === undefined) return invalid('series', 'A lifecycle has one series.');
   const [matching, passed] = await Promise.all([seriesCondition(series, world), propertyCondition(query, world)]);
   const counted = all([matching, passed, HAS_PERSON]);
-  const earliest = isOfAllTime(query.dateRange) ? await firstEvent(world, counted) : undefined;
-  const range = rangeOf(query.dateRange, interval, world, earliest);
+  const range = await rangeAsked(query.dateRange, interval, world, () => firstEvent(world, counted));
   const shown = bucketsOf(range, interval, world);
   const [first, last] = [shown[0], shown.at(-1)];
   if (first === undefined || last === undefined)

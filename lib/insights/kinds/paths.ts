@@ -17,16 +17,8 @@ import {
 import { choice, integer, text } from '../../http/fields.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import type { Answer, Kind, Question, Selection, World } from './kind.ts';
-import {
-  DateRange,
-  firstEvent,
-  inRange,
-  isOfAllTime,
-  type Range,
-  rangeOf,
-  resolvedDateRange,
-} from './parts/date-range.ts';
-import { LACKING, lacking } from './parts/members.ts';
+import { firstEvent, inRange, type Range, rangeAsked, resolvedDateRange } from './parts/date-range.ts';
+import { lacking, MEMBERS } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 
 const PAGEVIEW = '$pageview';
@@ -70,13 +62,10 @@ type PathsFilter = z.output<typeof PathsFilter>;
 
 const PathsQuery = z.object({
   kind: z.literal('PathsQuery'),
+  ...MEMBERS,
   pathsFilter: PathsFilter.nullish(),
-  dateRange: DateRange.nullish(),
-  properties: propertyFilters(),
   fixedProperties: propertyFilters(),
-  filterTestAccounts: z.boolean().nullish(),
   funnelPathsFilter: lacking('Paths of a funnel are'),
-  ...LACKING,
 });
 type PathsQuery = z.output<typeof PathsQuery>;
 
@@ -211,8 +200,7 @@ function eventTypes({ includeEventTypes: types }: PathsFilter): Syntax[] {
 async function stepsOf(query: PathsQuery, world: World): Promise<{ readonly steps: Syntax; readonly range: Range }> {
   const filter = query.pathsFilter ?? {};
   const passed = all([await propertyCondition(query, world), ...eventTypes(filter)]);
-  const earliest = isOfAllTime(query.dateRange) ? await firstEvent(world, passed) : undefined;
-  const range = rangeOf(query.dateRange, 'day', world, earliest);
+  const range = await rangeAsked(query.dateRange, 'day', world, () => firstEvent(world, passed));
   const orderBy = [field('at'), field('uuid')];
   const ofActor = { partitionBy: [field('actor')], orderBy };
   const ofPath = { partitionBy: [field('actor'), field('path')], orderBy };

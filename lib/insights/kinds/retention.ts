@@ -22,18 +22,16 @@ import {
   addIntervals,
   type Bucket,
   bucketsOf,
-  DateRange,
   firstEvent,
   inRange,
   instantConstant,
-  isOfAllTime,
   type Range,
-  rangeOf,
+  rangeAsked,
   resolvedDateRange,
   startOfInterval,
   wireInstantOf,
 } from './parts/date-range.ts';
-import { LACKING, lacking } from './parts/members.ts';
+import { lacking, MEMBERS } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 
 const PERIODS = ['Hour', 'Day', 'Week', 'Month'] as const;
@@ -61,7 +59,7 @@ const Entity = z.object({
     .nullish()
     .describe('The name of the event; null: any event.'),
   type: choice(['events', 'actions', 'data_warehouse']).nullish(),
-  properties: propertyFilters().optional(),
+  properties: propertyFilters(),
 });
 type Entity = z.output<typeof Entity>;
 
@@ -86,12 +84,9 @@ type RetentionFilter = z.output<typeof RetentionFilter>;
 
 const RetentionQuery = z.object({
   kind: z.literal('RetentionQuery'),
-  dateRange: DateRange.nullish(),
+  ...MEMBERS,
   retentionFilter: RetentionFilter.nullish(),
   breakdownFilter: BreakdownFilter.nullish(),
-  properties: propertyFilters().optional(),
-  filterTestAccounts: z.boolean().nullish(),
-  ...LACKING,
 });
 type RetentionQuery = z.output<typeof RetentionQuery>;
 
@@ -211,8 +206,7 @@ async function bucketsOfRetention(
   world: World,
 ): Promise<readonly Bucket[]> {
   const interval = INTERVAL_OF[period];
-  const earliest = isOfAllTime(dateRange) ? await firstEvent(world, target) : undefined;
-  const { from, to } = rangeOf(dateRange, interval, world, earliest);
+  const { from, to } = await rangeAsked(dateRange, interval, world, () => firstEvent(world, target));
   const last = startOfInterval(to, interval, world);
   const hasFrom = (dateRange?.date_from ?? '') !== '';
   const first = hasFrom ? from : addIntervals(last, 1 - width, interval, world);

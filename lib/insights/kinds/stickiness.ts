@@ -8,17 +8,15 @@ import { bucketIndex } from './parts/bucket-index.ts';
 import {
   bucketsOf,
   CompareFilter,
-  DateRange,
   INTERVALS,
   inRange,
-  isOfAllTime,
   previousOf,
   type Range,
-  rangeOf,
+  rangeAsked,
   resolvedDateRange,
 } from './parts/date-range.ts';
-import { LACKING } from './parts/members.ts';
-import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
+import { MEMBERS } from './parts/members.ts';
+import { propertyCondition } from './parts/property-filters.ts';
 import { firstOfSeries, labelOfSeries, Series, seriesCondition } from './parts/series.ts';
 
 const MAX_INTERVAL_COUNT = 1000;
@@ -37,7 +35,7 @@ const PersonMath = z
 
 const StickinessQuery = z.object({
   kind: z.literal('StickinessQuery'),
-  dateRange: DateRange.nullish(),
+  ...MEMBERS,
   interval: choice(INTERVALS).nullish(),
   intervalCount: integer({ min: 1, max: MAX_INTERVAL_COUNT }).nullish(),
   series: z.array(Series.extend({ math: PersonMath })).min(1),
@@ -45,9 +43,6 @@ const StickinessQuery = z.object({
     .object({ computedAs: choice(['non_cumulative', 'cumulative']).nullish(), stickinessCriteria: Criteria.nullish() })
     .nullish(),
   compareFilter: CompareFilter.nullish(),
-  properties: propertyFilters().optional(),
-  filterTestAccounts: z.boolean().nullish(),
-  ...LACKING,
 });
 type StickinessQuery = z.output<typeof StickinessQuery>;
 
@@ -62,10 +57,9 @@ interface Line {
 
 async function linesOf(query: StickinessQuery, world: World): Promise<readonly Line[]> {
   const interval = query.interval ?? 'day';
-  const earliest = isOfAllTime(query.dateRange)
-    ? await firstOfSeries(query.series, await propertyCondition(query, world), world)
-    : undefined;
-  const range = rangeOf(query.dateRange, interval, world, earliest);
+  const range = await rangeAsked(query.dateRange, interval, world, async () =>
+    firstOfSeries(query.series, await propertyCondition(query, world), world),
+  );
   const isCompared = query.compareFilter?.compare === true;
   const current = query.series.map(
     (series, order) => ({ series, order, range, compared: isCompared ? 'current' : null }) as const,

@@ -24,23 +24,21 @@ import {
   bucketOfDay,
   bucketsOf,
   CompareFilter,
-  DateRange,
   INTERVALS,
   type Interval,
   inRange,
   instantConstant,
-  isOfAllTime,
   previousOf,
   type Range,
-  rangeOf,
+  rangeAsked,
   resolvedDateRange,
   startOfInterval,
   wireInstantOf,
 } from './parts/date-range.ts';
 import { type Formula, readFormula } from './parts/formula.ts';
 import { MATHS, type Measure, measureOf } from './parts/math.ts';
-import { LACKING, lacking } from './parts/members.ts';
-import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
+import { lacking, MEMBERS } from './parts/members.ts';
+import { propertyCondition } from './parts/property-filters.ts';
 import { firstOfSeries, labelOfSeries, Series, seriesCondition } from './parts/series.ts';
 import { isOfChanges, readField, type Totals, totalsQuestion } from './parts/totals.ts';
 
@@ -74,11 +72,9 @@ const formulaText = () => z.string().trim().max(1000);
 
 const TrendsQuery = z.object({
   kind: z.literal('TrendsQuery'),
-  dateRange: DateRange.nullish(),
+  ...MEMBERS,
   interval: choice(INTERVALS).nullish(),
   series: z.array(TrendsSeries).min(1, 'A query has a series at least.').max(MAX_SERIES),
-  properties: propertyFilters().optional(),
-  filterTestAccounts: z.boolean().nullish(),
   breakdownFilter: BreakdownFilter.nullish(),
   compareFilter: CompareFilter.nullish(),
   trendsFilter: z
@@ -94,7 +90,6 @@ const TrendsQuery = z.object({
     })
     .nullish(),
   conversionGoal: lacking('Conversion goals are'),
-  ...LACKING,
 });
 type TrendsQuery = z.output<typeof TrendsQuery>;
 
@@ -181,13 +176,12 @@ async function frameOf(query: TrendsQuery, world: World): Promise<Frame> {
 
 async function periodsOf({ query, world, interval, isTotal, passed }: Frame): Promise<readonly Period[]> {
   const { dateRange, compareFilter } = query;
-  const earliest = isOfAllTime(dateRange) ? await firstOfSeries(query.series, passed, world) : undefined;
   const periodOf = (range: Range, label: Period['label']): Period => ({
     range,
     buckets: isTotal ? [] : bucketsOf(range, interval, world),
     label,
   });
-  const range = rangeOf(dateRange, interval, world, earliest);
+  const range = await rangeAsked(dateRange, interval, world, () => firstOfSeries(query.series, passed, world));
   if (compareFilter?.compare !== true) return [periodOf(range, undefined)];
   const previous = previousOf(range, dateRange, interval, world, compareFilter.compare_to);
   return [periodOf(range, 'current'), periodOf(previous, 'previous')];

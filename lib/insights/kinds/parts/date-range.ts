@@ -129,7 +129,7 @@ export const CompareFilter = z.object({
 });
 export type CompareFilter = z.output<typeof CompareFilter>;
 
-/** Returns whether the range begins with the first event, whose time `rangeOf` needs. */
+/** Returns whether the range begins with the first event. */
 export const isOfAllTime = (sent: DateRange | null | undefined): boolean => sent?.date_from === 'all';
 
 /** Returns the time of the first event that fits, for a range of all time; undefined: there is none. */
@@ -219,6 +219,14 @@ export function rangeOf(
     to: endOf(sent, interval, calendar).epochMilliseconds,
   };
 }
+
+/** Returns the range of a query, as `rangeOf`; one of all time begins with the event whose time `first` finds out. */
+export const rangeAsked = async (
+  sent: DateRange | null | undefined,
+  interval: Interval,
+  calendar: Calendar,
+  first: () => Promise<number | undefined>,
+): Promise<Range> => rangeOf(sent, interval, calendar, isOfAllTime(sent) ? await first() : undefined);
 
 function beginningOf(
   sent: DateRange | null | undefined,

@@ -1,5 +1,7 @@
 /** Members that queries of several kinds have besides their question. */
 import * as z from 'zod';
+import { DateRange } from './date-range.ts';
+import { propertyFilters } from './property-filters.ts';
 
 /**
  * Returns a field for what PostHog's API has and this service lacks, by its name in words: it is refused unless it is
@@ -13,8 +15,11 @@ export const lacking = (what: string, ...harmless: readonly unknown[]) =>
     })
     .optional();
 
-/** What no kind supports, to be refused by its name. */
-export const LACKING = {
+/** Which events a query is about; and what no kind supports, to be refused by its name. */
+export const MEMBERS = {
+  dateRange: DateRange.nullish(),
+  properties: propertyFilters(),
+  filterTestAccounts: z.boolean().nullish(),
   samplingFactor: lacking('Sampling is', 1),
   aggregation_group_type_index: lacking('Groups are'),
 } as const;
