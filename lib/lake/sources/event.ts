@@ -45,31 +45,34 @@ export function contentUuid(text: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-interface DateParts {
-  readonly year: number;
-  /** From 1. */
-  readonly month: number;
-  readonly day: number;
-  readonly hour: number;
-  readonly minute: number;
-  /** 60 (a leap second) is the next minute's first. */
-  readonly second: number;
-  readonly micros: number;
-  /** Minutes east of Greenwich. */
-  readonly zone: number;
-}
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+
+type DateGroup = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second' | 'fraction' | 'sign' | 'hours' | 'minutes';
 
 /** After so many milliseconds dates fall on the same days again. */
 const FOUR_CENTURIES_MS = 146_097 * DAY_MS;
 
-/** The parts of a date as microseconds since 1970, or undefined when there is no such date, or not in these years. */
-export function microsecondsOf(parts: DateParts, years: Years = YEARS): number | undefined {
-  const { year, month, day, hour, minute, second, micros, zone } = parts;
+/**
+ * The date that the named groups of a pattern tell, as microseconds since 1970; undefined when there is no such date, or
+ * not in these years. A month is a number or three letters, `hours` and `minutes` are of the zone. What is not there is 0,
+ * a finer fraction is cut off, and second 60 (a leap second) is the next minute's first.
+ */
+export function microsecondsOf(
+  groups: Readonly<Partial<Record<DateGroup, string>>>,
+  years: Years = YEARS,
+): number | undefined {
+  const number = (name: DateGroup): number => Number(groups[name] ?? 0);
+  const { month: named = '', fraction = '', sign } = groups;
+  const month = /^\d/.test(named) ? Number(named) : MONTHS.indexOf(named.toLowerCase()) + 1;
+  const [year, day] = [number('year'), number('day')];
+  const [hour, minute, second] = [number('hour'), number('minute'), number('second')];
   if (year < years.first || year > years.last || hour > 23 || minute > 59 || second > 60) return undefined;
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined;
   // Date.UTC takes the years below 100 for those of the twentieth century.
   const local = Date.UTC(year + 400, month - 1, day, hour, minute, second) - FOUR_CENTURIES_MS;
-  return (local - zone * MINUTE_MS) * 1000 + micros;
+  const zone = number('hours') * 60 + number('minutes');
+  const micros = Number(fraction.padEnd(6, '0').slice(0, 6));
+  return (local - (sign === '-' ? -zone : zone) * MINUTE_MS) * 1000 + micros;
 }
 
 const daysIn = (year: number, month: number): number =>
@@ -81,40 +84,15 @@ const daysIn = (year: number, month: number): number =>
       ? 30
       : 31;
 
-const ISO =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)? ?(?:Z|UTC|([+-])(\d\d)(?::?(\d\d))?)?$/i;
+const DAY = String.raw`(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)`;
+const TIME = String.raw`(?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.,](?<fraction>\d{1,9}))?)?`;
+const ZONE = String.raw`Z|UTC|(?<sign>[+-])(?<hours>\d\d)(?::?(?<minutes>\d\d))?`;
+const ISO = new RegExp(`^${DAY}(?:[T ]${TIME})? ?(?:${ZONE})?$`, 'i');
 
 /** An ISO 8601 instant as microseconds; without a zone it is UTC, a finer fraction is cut off. */
 export function isoMicroseconds(text: string, years: Years = YEARS): number | undefined {
-  const match = ISO.exec(text);
-  if (match === null) return undefined;
-  const [
-    ,
-    year,
-    month,
-    day,
-    hour = '0',
-    minute = '0',
-    second = '0',
-    fraction = '',
-    sign,
-    zoneHours = '0',
-    zoneMinutes = '0',
-  ] = match;
-  const zone = Number(zoneHours) * 60 + Number(zoneMinutes);
-  return microsecondsOf(
-    {
-      year: Number(year),
-      month: Number(month),
-      day: Number(day),
-      hour: Number(hour),
-      minute: Number(minute),
-      second: Number(second),
-      micros: Number(fraction.padEnd(6, '0').slice(0, 6)),
-      zone: sign === '-' ? -zone : zone,
-    },
-    years,
-  );
+  const groups = ISO.exec(text)?.groups;
+  return groups && microsecondsOf(groups, years);
 }
 
 /**
