@@ -1,30 +1,8 @@
 /** A whole SELECT as SQL of DuckDB. */
 import { DUCKDB } from './duckdb.ts';
-import type { WholeQuery, Window } from './expression.ts';
-import { ALIKE, both, filtered, MOST_SQUARED, type PrintedWindow, plain, present } from './print-aggregates.ts';
+import type { WholeQuery } from './expression.ts';
+import { ALIKE, both, filtered, plain, present, WINDOWS_ALIKE } from './print-aggregates.ts';
 import { printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
-
-const momentOver =
-  (name: string): PrintedWindow =>
-  ([x], over) =>
-    `${name}(${x}) FILTER (WHERE abs(${x}) < ${MOST_SQUARED}) OVER (${over})`;
-
-/** Windows that are more than their name. */
-const WINDOWS: Readonly<Partial<Record<Window['window'], PrintedWindow>>> = {
-  count: ([x], over) => `count(${x ?? '*'}) OVER (${over})`,
-  sum: ([x], over) => `TRY_CAST(sum(${x}) OVER (${over}) AS BIGINT)`,
-  sum_float: ([x], over) => `sum(${x}) OVER (${over})`,
-  avg_float: ([x], over) => `avg(${x}) OVER (${over})`,
-  any: ([x], over) => `any_value(${x}) OVER (${over})`,
-  first_value: ([x], over) => `first_value(${x} IGNORE NULLS) OVER (${over})`,
-  last_value: ([x], over) => `last_value(${x} IGNORE NULLS) OVER (${over})`,
-  quantile: ([x], over, { at }) => `quantile_cont(${x}, ${at}) OVER (${over})`,
-  list: ([x], over) => `coalesce(list(${x}) FILTER (WHERE ${x} IS NOT NULL) OVER (${over}), [])`,
-  stddev_pop: momentOver('stddev_pop'),
-  stddev_samp: momentOver('stddev_samp'),
-  var_pop: momentOver('var_pop'),
-  var_samp: momentOver('var_samp'),
-};
 
 const SELECT: SelectDialect = {
   dialect: DUCKDB,
@@ -45,8 +23,15 @@ const SELECT: SelectDialect = {
     list_distinct: ([x], filter) =>
       `coalesce(${filtered(`list(DISTINCT ${x})`, both(filter, present([String(x)])))}, [])`,
   },
-  window: (window, of, over) =>
-    (WINDOWS[window.window] ?? ((all) => `${window.window}(${all.join(', ')}) OVER (${over})`))(of, over, window),
+  windows: {
+    ...WINDOWS_ALIKE,
+    sum: ([x], over) => `TRY_CAST(sum(${x}) OVER (${over}) AS BIGINT)`,
+    any: ([x], over) => `any_value(${x}) OVER (${over})`,
+    first_value: ([x], over) => `first_value(${x} IGNORE NULLS) OVER (${over})`,
+    last_value: ([x], over) => `last_value(${x} IGNORE NULLS) OVER (${over})`,
+    quantile: ([x], over, { at }) => `quantile_cont(${x}, ${at}) OVER (${over})`,
+    list: ([x], over) => `coalesce(list(${x}) FILTER (WHERE ${x} IS NOT NULL) OVER (${over}), [])`,
+  },
   unnested: (list, columns, element, from) =>
     `SELECT ${[...columns, `unnest(${list}) AS ${element}`].join(', ')}${from}`,
 };

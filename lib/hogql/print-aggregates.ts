@@ -1,12 +1,8 @@
 /** What aggregates and windows of both dialects are written with. */
-import type { Window } from './expression.ts';
-import type { PrintedAggregate, SelectDialect } from './print-select.ts';
-
-/** A printed window, its arguments and its frame being SQL. */
-export type PrintedWindow = (of: readonly string[], over: string, window: Pick<Window, 'at'>) => string;
+import type { PrintedAggregate, PrintedWindow, SelectDialect } from './print-select.ts';
 
 /** Squares beyond this have no sum: DuckDB fails for them. */
-export const MOST_SQUARED = '1e140';
+const MOST_SQUARED = '1e140';
 
 /** Returns an aggregate of the rows of which the condition holds; an empty one: of all. */
 export const filtered = (call: string, filter: string): string =>
@@ -42,3 +38,20 @@ export const ALIKE = {
   var_pop: moment('var_pop'),
   var_samp: moment('var_samp'),
 } satisfies Partial<SelectDialect['aggregates']>;
+
+/** Returns a window of squares, of those numbers that have them. */
+const momentOver =
+  (name: string): PrintedWindow =>
+  ([x], over) =>
+    `${name}(CASE WHEN abs(${x}) < ${MOST_SQUARED} THEN ${x} END) OVER (${over})`;
+
+/** Windows that are more than their name, and that both dialects write alike. */
+export const WINDOWS_ALIKE = {
+  count: ([x], over) => `count(${x ?? '*'}) OVER (${over})`,
+  sum_float: ([x], over) => `sum(${x}) OVER (${over})`,
+  avg_float: ([x], over) => `avg(${x}) OVER (${over})`,
+  stddev_pop: momentOver('stddev_pop'),
+  stddev_samp: momentOver('stddev_samp'),
+  var_pop: momentOver('var_pop'),
+  var_samp: momentOver('var_samp'),
+} satisfies SelectDialect['windows'];

@@ -21,12 +21,15 @@ export type PrintedAggregate = (
   aggregate: Pick<Aggregate, 'at' | 'type' | 'of'>,
 ) => string;
 
+/** A printed window, its arguments and its frame being SQL. */
+export type PrintedWindow = (of: readonly string[], over: string, window: Pick<Window, 'at'>) => string;
+
 /** How a dialect writes what expressions of one table have not. */
 export interface SelectDialect {
   readonly dialect: Dialect;
   readonly aggregates: Readonly<Record<Aggregate['aggregate'], PrintedAggregate>>;
-  /** A window of the frame's SQL; absent frame: empty. */
-  readonly window: (window: Window, of: readonly string[], over: string) => string;
+  /** Those that are more than their name. */
+  readonly windows: Readonly<Partial<Record<Window['window'], PrintedWindow>>>;
   /** The rows of `from` with these columns, once for each element of the list, which is the column `element`. */
   readonly unnested: (list: string, columns: readonly string[], element: string, from: string, type: Type) => string;
   /** A value of the outermost columns, in the form in which it is told; absent: as it is. */
@@ -201,7 +204,9 @@ function windowText(window: Window, { dialect }: Printer, value: (one: Expressio
       : [`ORDER BY ${order.map((one) => `${value(one.expression)}${one.down ? ' DESC' : ''} NULLS LAST`).join(', ')}`]),
     ...(frame === undefined ? [] : [`${frame.by.toUpperCase()} BETWEEN ${bound(frame.from)} AND ${bound(frame.to)}`]),
   ];
-  return dialect.window(window, window.of.map(value), parts.join(' '));
+  const [of, over] = [window.of.map(value), parts.join(' ')];
+  const printed = dialect.windows[window.window];
+  return printed === undefined ? `${window.window}(${of.join(', ')}) OVER (${over})` : printed(of, over, window);
 }
 
 function bound(one: 'first' | 'last' | number): string {

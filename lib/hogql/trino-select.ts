@@ -1,15 +1,6 @@
 /** A whole SELECT as SQL of Trino. The values are those that DuckDB gives, but for what docs/hogql.md names. */
-import {
-  elementType,
-  isList,
-  isTuple,
-  partTypes,
-  type Tuple,
-  type Type,
-  type WholeQuery,
-  type Window,
-} from './expression.ts';
-import { ALIKE, both, filtered, MOST_SQUARED, type PrintedWindow, plain, present } from './print-aggregates.ts';
+import { elementType, isList, isTuple, partTypes, type Tuple, type Type, type WholeQuery } from './expression.ts';
+import { ALIKE, both, filtered, plain, present, WINDOWS_ALIKE } from './print-aggregates.ts';
 import { type PrintedAggregate, printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
 import { TRINO } from './trino.ts';
 
@@ -50,8 +41,16 @@ const SELECT: SelectDialect = {
     list_distinct: ([x], filter) =>
       `coalesce(${filtered(`array_agg(DISTINCT ${x})`, both(filter, present([String(x)])))}, ARRAY[])`,
   },
-  window: (window, of, over) =>
-    (WINDOWS[window.window] ?? ((all) => `${window.window}(${all.join(', ')}) OVER (${over})`))(of, over, window),
+  windows: {
+    ...WINDOWS_ALIKE,
+    sum: ([x], over) => `TRY_CAST(sum(${wide(x)}) OVER (${over}) AS bigint)`,
+    avg: ([x], over) => `CAST(sum(${wide(x)}) OVER (${over}) AS double) / count(${x}) OVER (${over})`,
+    any: ([x], over) => `arbitrary(${x}) OVER (${over})`,
+    first_value: ([x], over) => `first_value(${x}) IGNORE NULLS OVER (${over})`,
+    last_value: ([x], over) => `last_value(${x}) IGNORE NULLS OVER (${over})`,
+    quantile: ([x], over, { at = 0.5 }) => quantileOf(`array_sort(${listOver(x, over)})`, at),
+    list: ([x], over) => listOver(x, over),
+  },
   // What is made of a row stands behind it as a list. Of a row in the list UNNEST makes columns, but for one around it.
   unnested: (list, columns, element, from, type) =>
     `SELECT ${[...columns.map((column) => column.replace(/^.* AS /s, 'rows_.')), `elements_.${element}`].join(', ')} FROM (SELECT ${[...columns, `${type.startsWith('tuples(') ? `transform(${list}, v -> ROW(v))` : list} AS list_`].join(', ')}${from}) AS rows_ CROSS JOIN UNNEST(rows_.list_) AS elements_(${element})`,
@@ -78,31 +77,8 @@ function told(value: string, type: Type): string {
   return isTuple(element) ? asJson(`transform(${value}, v -> ${textsOf('v', element)})`) : listAsJson(value);
 }
 
-const momentOver =
-  (name: string): PrintedWindow =>
-  ([x], over) =>
-    `${name}(CASE WHEN abs(${x}) < ${MOST_SQUARED} THEN ${x} END) OVER (${over})`;
-
 const listOver = (x: string | undefined, over: string): string =>
   `filter(coalesce(array_agg(${x}) OVER (${over}), ARRAY[]), v -> v IS NOT NULL)`;
-
-/** Windows that are more than their name. */
-const WINDOWS: Readonly<Partial<Record<Window['window'], PrintedWindow>>> = {
-  count: ([x], over) => `count(${x ?? '*'}) OVER (${over})`,
-  sum: ([x], over) => `TRY_CAST(sum(${wide(x)}) OVER (${over}) AS bigint)`,
-  sum_float: ([x], over) => `sum(${x}) OVER (${over})`,
-  avg: ([x], over) => `CAST(sum(${wide(x)}) OVER (${over}) AS double) / count(${x}) OVER (${over})`,
-  avg_float: ([x], over) => `avg(${x}) OVER (${over})`,
-  any: ([x], over) => `arbitrary(${x}) OVER (${over})`,
-  first_value: ([x], over) => `first_value(${x}) IGNORE NULLS OVER (${over})`,
-  last_value: ([x], over) => `last_value(${x}) IGNORE NULLS OVER (${over})`,
-  quantile: ([x], over, { at = 0.5 }) => quantileOf(`array_sort(${listOver(x, over)})`, at),
-  list: ([x], over) => listOver(x, over),
-  stddev_pop: momentOver('stddev_pop'),
-  stddev_samp: momentOver('stddev_samp'),
-  var_pop: momentOver('var_pop'),
-  var_samp: momentOver('var_samp'),
-};
 
 /**
  * Returns the query as Trino's SQL, with columns `c0`, `c1` … as DuckDB has them, but for lists, which are told as JSON
