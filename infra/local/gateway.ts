@@ -6,26 +6,15 @@ import { GATEWAY_RESPONSES } from '../../lib/http/gateway-responses.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { functionsOf } from './functions.ts';
 import { pathMatcher } from './path-matcher.ts';
-import type { Probes } from './probes.ts';
-import { type AnswerWatcher, type Gateway, type GatewayLimits, type Method, serveRestApi } from './rest-api.ts';
-import type { SdkEndpoint } from './sdk-endpoint.ts';
+import { type Gateway, type Method, type ServeOptions, serveRestApi } from './rest-api.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit } from './token-bucket.ts';
 
 export type { Gateway };
 
-export interface GatewayOptions {
+export interface GatewayOptions extends Omit<ServeOptions, 'clock' | 'log' | 'rateLimit'> {
   readonly context: Context;
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
   /** Null: none. Default: `DEFAULT_RATE_LIMIT`. */
   readonly rateLimit?: RateLimit | null;
-  readonly limits?: Partial<GatewayLimits>;
-  readonly probes?: Probes;
-  readonly sdk?: SdkEndpoint;
-  readonly answered?: AnswerWatcher;
-  /** How many proxies stand before it. Default: none. */
-  readonly proxies?: number;
 }
 
 const METHOD_NOT_ALLOWED = 'method-not-allowed';

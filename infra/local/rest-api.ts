@@ -83,7 +83,7 @@ export class PayloadTooLarge extends Error {
   override readonly name = 'PayloadTooLarge';
 }
 
-interface ServeOptions {
+export interface ServeOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
