@@ -1,6 +1,6 @@
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** The state machines, by name: `lib/workflow/definitions/<name>.ts` holds each as data. */
+/** The state machines, by name: `lib/workflow/definitions` holds each as data. */
 export const MACHINE_NAMES = [
   'export-run',
   'backfill',

@@ -1,5 +1,5 @@
 import type { Definition } from '../states-language.ts';
-import { CAUGHT, calls, EXECUTION, FAILED, fields, otherwise } from './task.ts';
+import { BACKOFF, CAUGHT, calls, EXECUTION, FAILED, fields, otherwise } from './task.ts';
 
 /**
  * Runs a backfill as batches of up to 96 intervals, each an execution of `export-run` named `<backfill>-<batch>`. Input:
@@ -53,11 +53,8 @@ export const backfillMachine = {
                   'StepFunctions.ExecutionLimitExceededException',
                   'StepFunctions.AWSStepFunctionsException',
                 ],
-                IntervalSeconds: 5,
-                BackoffRate: 2,
-                MaxDelaySeconds: 300,
                 MaxAttempts: 11,
-                JitterStrategy: 'FULL',
+                ...BACKOFF,
               },
             ],
             Output: '{% $states.input.batch %}',

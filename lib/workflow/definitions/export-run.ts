@@ -1,5 +1,5 @@
 import type { Definition } from '../states-language.ts';
-import { CAUGHT, calls, EXECUTION, FAILED, fields, otherwise } from './task.ts';
+import { BACKOFF, CAUGHT, calls, EXECUTION, FAILED, fields, otherwise } from './task.ts';
 
 /**
  * Runs up to 96 intervals of one export: a scheduled look at it, a retry, or a batch of a backfill. Input: ExportRunInput.
@@ -64,11 +64,8 @@ export const exportRunMachine = {
         // More queries than the account may run: as for Transient, 11 waits of at most 1,815 s together.
         {
           ErrorEquals: ['Athena.TooManyRequestsException', 'Athena.ThrottlingException'],
-          IntervalSeconds: 5,
-          BackoffRate: 2,
-          MaxDelaySeconds: 300,
           MaxAttempts: 11,
-          JitterStrategy: 'FULL',
+          ...BACKOFF,
         },
         // Each attempt scans, and is paid for, again.
         { ErrorEquals: ['States.TaskFailed', 'States.Timeout'], IntervalSeconds: 30, BackoffRate: 2, MaxAttempts: 2 },

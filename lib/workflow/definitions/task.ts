@@ -2,7 +2,7 @@ import type { Definition } from '../states-language.ts';
 import { GRACE_SECONDS, STEPS, type StepName } from '../steps.ts';
 
 /** Waits of what may pass: 5, 10, 20, 40, 80, 160 s, then 300 s each, every one times a random part (full jitter). */
-const BACKOFF = { IntervalSeconds: 5, BackoffRate: 2, MaxDelaySeconds: 300, JitterStrategy: 'FULL' } as const;
+export const BACKOFF = { IntervalSeconds: 5, BackoffRate: 2, MaxDelaySeconds: 300, JitterStrategy: 'FULL' } as const;
 
 /**
  * Every step is tried again so. Transient and Lambda's own trouble: 12 attempts are 11 waits, at most
