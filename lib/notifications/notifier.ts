@@ -1,10 +1,13 @@
 /** What tells people something by itself: alerts and subscriptions, as far as they are alike. */
+import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { MembershipItem } from '../accounts/organizations/model.ts';
+import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { jobOps } from '../jobs/job.ts';
 import { fail } from '../ports/errors.ts';
 import type { Item, Key, Op } from '../ports/table/table.ts';
 import { DAY_MS } from '../ports/units.ts';
+import type { NotifierInput } from '../workflow/messages.ts';
 
 /** What is stored of both. Instants are milliseconds since 1970. */
 export interface NotifierItem extends Item {
@@ -30,6 +33,12 @@ export interface NotifierItem extends Item {
 
 /** Who is told of is found by these. */
 export type NotifierKind = 'alert' | 'subscription';
+
+/** Who writes, and with what. */
+export interface Writing {
+  readonly tenant: Tenant;
+  readonly activityOps: ActivityOps;
+}
 
 /** Failures of so many days in a row pause it. */
 const FAILING_DAYS = 7;
@@ -81,6 +90,13 @@ export const paused = (reason: string) => ({ enabled: false, paused_reason: reas
 
 /** Why it is paused when the person who made it may not see any more what it tells. */
 export const UNSEEN = 'Whoever made it may not see it any more. Make another one.';
+
+/** Returns what a step is told of it, as it is stored. */
+export const ofInput = ({ organization, project, id }: NotifierInput) => ({
+  organization_id: organization,
+  project_id: project,
+  id,
+});
 
 /** Returns the ops that let the next check or message be made at a time, or none (null). */
 export function dueOps(

@@ -3,21 +3,19 @@ import { integer } from '../../http/fields.ts';
 import { route } from '../../http/route.ts';
 import { QueryAnswer, QueryInput, QueryStatusAnswer } from './model.ts';
 
-const tag = 'Queries';
-const needs = ['answers'] as const;
-const scope = 'query:read';
-const inProject = z.object({ project_id: integer() });
-const ofRun = z.object({ project_id: integer(), id: z.string().max(200) });
+const asking = { scope: 'query:read', tag: 'Queries', needs: ['answers'] } as const;
+const one = {
+  paths: ['/api/projects/{project_id}/query/{id}'],
+  params: z.object({ project_id: integer(), id: z.string().max(200) }),
+} as const;
 
 export const createQuery = route({
+  ...asking,
   handler: 'query/create',
   method: 'POST',
   paths: ['/api/projects/{project_id}/query'],
-  scope,
-  tag,
-  needs,
   table: 'read',
-  params: inProject,
+  params: z.object({ project_id: integer() }),
   summary: 'Ask a query',
   description:
     'Answers at once from the cache while its answer is true: until an event comes that it is about, or its relative ' +
@@ -30,13 +28,10 @@ export const createQuery = route({
 });
 
 export const retrieveQuery = route({
+  ...asking,
+  ...one,
   handler: 'query/retrieve',
   method: 'GET',
-  paths: ['/api/projects/{project_id}/query/{id}'],
-  scope,
-  tag,
-  needs,
-  params: ofRun,
   summary: 'Retrieve the status of a query',
   description: '202 while it is answered, then its answer as `results`, for a quarter of an hour.',
   response: QueryStatusAnswer,
@@ -44,14 +39,11 @@ export const retrieveQuery = route({
 });
 
 export const destroyQuery = route({
+  ...asking,
+  ...one,
   handler: 'query/destroy',
   method: 'DELETE',
-  paths: ['/api/projects/{project_id}/query/{id}'],
-  scope,
-  tag,
-  needs,
   table: 'read',
-  params: ofRun,
   summary: 'Cancel a query',
   response: z.object({ message: z.string() }),
 });

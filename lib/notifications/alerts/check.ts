@@ -11,12 +11,12 @@ import type { Context } from '../../ports/context.ts';
 import { Failure, Transient } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Op, Value } from '../../ports/table/table.ts';
+import type { Op } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { NotifierInput } from '../../workflow/messages.ts';
 import { insightLink } from '../links.ts';
-import { type Message, messageOps, type Target } from '../messages/message.ts';
-import { dueOps, failed, paused, SUCCEEDED, UNSEEN, unchangedOp } from '../notifier.ts';
+import { type Message, messageOps, type Outcome, type Target } from '../messages/message.ts';
+import { dueOps, failed, ofInput, paused, SUCCEEDED, UNSEEN, unchangedOp } from '../notifier.ts';
 import { type Place, placeOf } from '../place.ts';
 import type { AlertCheck, AlertItem } from './model.ts';
 import { watchedQuery } from './query.ts';
@@ -63,17 +63,6 @@ export async function checkAlert(context: CheckContext, input: NotifierInput, si
     ];
     await table.write(ops);
   });
-}
-
-const ofInput = ({ organization, project, id }: NotifierInput) => ({
-  organization_id: organization,
-  project_id: project,
-  id,
-});
-
-interface Outcome {
-  readonly set: Readonly<Record<string, Value>>;
-  readonly messages: readonly Message[];
 }
 
 /** Looks, and returns what to store and to tell. */

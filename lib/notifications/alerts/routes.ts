@@ -5,6 +5,8 @@ import { insightId } from '../../insights/model.ts';
 import { AlertInput, AlertObject, AlertPatch } from './model.ts';
 
 const tag = 'Alerts';
+const read = { method: 'GET', scope: 'alert:read', tag } as const;
+const write = { scope: 'alert:write', tag } as const;
 const all = { paths: ['/api/projects/{project_id}/alerts'], params: z.object({ project_id: integer() }) } as const;
 const one = {
   paths: ['/api/projects/{project_id}/alerts/{id}'],
@@ -15,11 +17,9 @@ const one = {
 const UNSUPPORTED = { detector_config: null, schedule_restriction: null } as const;
 
 export const listAlerts = route({
+  ...read,
   ...all,
   handler: 'alerts/list',
-  method: 'GET',
-  scope: 'alert:read',
-  tag,
   summary: 'List alerts',
   description: 'Newest first, with what each found and told; those of insights that the caller may see.',
   query: z.object({
@@ -31,11 +31,10 @@ export const listAlerts = route({
 });
 
 export const createAlert = route({
+  ...write,
   ...all,
   handler: 'alerts/create',
   method: 'POST',
-  scope: 'alert:write',
-  tag,
   summary: 'Create an alert',
   description:
     'Tells a webhook, and members by e-mail, when a number of an insight passes a bound, or changes by a share. It looks ' +
@@ -59,21 +58,18 @@ export const createAlert = route({
 });
 
 export const retrieveAlert = route({
+  ...read,
   ...one,
   handler: 'alerts/retrieve',
-  method: 'GET',
-  scope: 'alert:read',
-  tag,
   summary: 'Retrieve an alert',
   response: AlertObject,
 });
 
 export const updateAlert = route({
+  ...write,
   ...one,
   handler: 'alerts/update',
   method: 'PATCH',
-  scope: 'alert:write',
-  tag,
   summary: 'Change an alert',
   description: 'Fields that are not sent stay. For whoever made it, and admins.',
   needs: ['vault'],
@@ -84,11 +80,10 @@ export const updateAlert = route({
 });
 
 export const destroyAlert = route({
+  ...write,
   ...one,
   handler: 'alerts/destroy',
   method: 'DELETE',
-  scope: 'alert:write',
-  tag,
   summary: 'Delete an alert',
   description: 'For whoever made it, and admins.',
   status: 204,

@@ -1,6 +1,5 @@
 /** Makes, reads, changes and removes alerts. */
 import type * as z from 'zod';
-import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { changesOf, creationChanges, type LoggedFields, secretChanges } from '../../accounts/activity/rules.ts';
 import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
@@ -22,7 +21,7 @@ import { listAll } from '../../ports/table/list-all.ts';
 import type { Op, Table, Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { NO_MAIL } from '../messages/letter.ts';
-import { checkMayChange, dueOps, enabledFields, SUCCEEDED, UNTRIED } from '../notifier.ts';
+import { checkMayChange, dueOps, enabledFields, SUCCEEDED, UNTRIED, type Writing } from '../notifier.ts';
 import {
   type AlertInput,
   type AlertItem,
@@ -97,12 +96,6 @@ export async function alertAnswer(
   // What it found changes without its version.
   const isComputed = alert.item.last_checked_at !== null;
   return new Answer(body as z.input<typeof AlertObject>, { version: alert.item.ver, isComputed });
-}
-
-/** Who writes, and with what. */
-interface Writing {
-  readonly tenant: Tenant;
-  readonly activityOps: ActivityOps;
 }
 
 type WriteContext = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings'>;

@@ -2,7 +2,7 @@
 import type { NumberTable } from '../../charts/chart.ts';
 import { counted } from '../../charts/describe/describer.ts';
 import { jobOps } from '../../jobs/job.ts';
-import type { Op } from '../../ports/table/table.ts';
+import type { Op, Value } from '../../ports/table/table.ts';
 import type { NotifierKind } from '../notifier.ts';
 
 /** Where a message goes. The address of a webhook is read when it is sent, of whose message it is. */
@@ -50,6 +50,12 @@ export interface Message {
   readonly insights: readonly ShownInsight[];
   /** Of a webhook: the same for programs. */
   readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** What it comes to when a notifier is due: what is set of it, and what is told. */
+export interface Outcome {
+  readonly set: Readonly<Record<string, Value>>;
+  readonly messages: readonly Message[];
 }
 
 /** Returns the op that lets a message be sent, for the transaction of what it tells of. `id`: one for each target. */

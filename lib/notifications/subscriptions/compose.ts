@@ -21,13 +21,12 @@ import { shortened } from '../../ports/cut.ts';
 import { Failure, Transient } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { NotifierInput } from '../../workflow/messages.ts';
 import { dashboardLink, insightLink } from '../links.ts';
 import { packedFigure } from '../messages/chart-pictures.ts';
-import { type Message, messageOps, type ShownInsight, type Target } from '../messages/message.ts';
-import { dueOps, failed, paused, UNSEEN, unchangedOp } from '../notifier.ts';
+import { type Message, messageOps, type Outcome, type ShownInsight, type Target } from '../messages/message.ts';
+import { dueOps, failed, ofInput, paused, UNSEEN, unchangedOp } from '../notifier.ts';
 import { type Place, placeOf } from '../place.ts';
 import type { SubscriptionItem } from './model.ts';
 import { nextTime, scheduleText } from './schedule.ts';
@@ -50,8 +49,7 @@ export async function composeSubscription(
     const isLive = item?.enabled === true && !item.deleted && item.next_delivery_date !== null;
     const place = isLive ? await placeOf(table, item) : undefined;
     if (item === undefined || place === undefined || item.next_delivery_date === null) {
-      const { organization: organization_id, project: project_id, id } = input;
-      await table.write([unchangedOp(key, item), ...dueOps('subscription', { organization_id, project_id, id }, null)]);
+      await table.write([unchangedOp(key, item), ...dueOps('subscription', ofInput(input), null)]);
       return;
     }
     const now = clock();
@@ -72,11 +70,6 @@ export async function composeSubscription(
       ...messages.flatMap((message) => messageOps(`${item.project_id}-${context.newId()}`, message)),
     ]);
   });
-}
-
-interface Outcome {
-  readonly set: Readonly<Record<string, Value>>;
-  readonly messages: readonly Message[];
 }
 
 const NOTHING: Outcome = { set: {}, messages: [] };

@@ -5,6 +5,8 @@ import { insightId } from '../../insights/model.ts';
 import { SubscriptionInput, SubscriptionObject, SubscriptionPatch } from './model.ts';
 
 const tag = 'Subscriptions';
+const read = { method: 'GET', scope: 'subscription:read', tag } as const;
+const write = { scope: 'subscription:write', tag } as const;
 const all = {
   paths: ['/api/projects/{project_id}/subscriptions'],
   params: z.object({ project_id: integer() }),
@@ -26,11 +28,9 @@ const UNSUPPORTED = {
 } as const;
 
 export const listSubscriptions = route({
+  ...read,
   ...all,
   handler: 'subscriptions/list',
-  method: 'GET',
-  scope: 'subscription:read',
-  tag,
   summary: 'List subscriptions',
   description: 'Newest first, with how the latest was sent; those of dashboards and insights that the caller may see.',
   query: z.object({
@@ -43,11 +43,10 @@ export const listSubscriptions = route({
 });
 
 export const createSubscription = route({
+  ...write,
   ...all,
   handler: 'subscriptions/create',
   method: 'POST',
-  scope: 'subscription:write',
-  tag,
   summary: 'Create a subscription',
   description:
     'Sends the numbers of a dashboard or an insight by day, week, month or year: what whoever made it may see then. ' +
@@ -70,21 +69,18 @@ export const createSubscription = route({
 });
 
 export const retrieveSubscription = route({
+  ...read,
   ...one,
   handler: 'subscriptions/retrieve',
-  method: 'GET',
-  scope: 'subscription:read',
-  tag,
   summary: 'Retrieve a subscription',
   response: SubscriptionObject,
 });
 
 export const updateSubscription = route({
+  ...write,
   ...one,
   handler: 'subscriptions/update',
   method: 'PATCH',
-  scope: 'subscription:write',
-  tag,
   summary: 'Change a subscription',
   description:
     'Fields that are not sent stay. `deleted: true` deletes softly, `deleted: false` brings back. For whoever made it, ' +
@@ -97,10 +93,9 @@ export const updateSubscription = route({
 });
 
 export const destroySubscription = route({
+  ...write,
   handler: 'subscriptions/destroy',
   method: 'DELETE',
-  scope: 'subscription:write',
-  tag,
   paths: one.paths,
   summary: 'Refused: subscriptions are deleted softly',
   description: 'Always 405, without a body. A subscription is removed by PATCH with `deleted: true`.',

@@ -1,6 +1,5 @@
 /** Makes, reads and changes subscriptions. */
 import * as z from 'zod';
-import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { changesOf, creationChanges, type LoggedFields, patchActivity } from '../../accounts/activity/rules.ts';
 import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
@@ -25,7 +24,7 @@ import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Op, Table, Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { NO_MAIL } from '../messages/letter.ts';
-import { checkMayChange, dueOps, enabledFields, UNTRIED } from '../notifier.ts';
+import { checkMayChange, dueOps, enabledFields, UNTRIED, type Writing } from '../notifier.ts';
 import {
   type Schedule,
   type SubscriptionInput,
@@ -131,12 +130,6 @@ export async function subscriptionAnswer(
   // How the latest was sent changes without its version.
   const isComputed = item.last_delivered_at !== null || item.latest_error !== null;
   return new Answer(body ?? failUnseen(), { version: item.ver, isComputed });
-}
-
-/** Who writes, and with what. */
-interface Writing {
-  readonly tenant: Tenant;
-  readonly activityOps: ActivityOps;
 }
 
 type WriteContext = Pick<Context, 'table' | 'clock' | 'vault' | 'settings'>;
