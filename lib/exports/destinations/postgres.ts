@@ -13,6 +13,7 @@ import {
   type TableColumn,
   type TableDialect,
   tableColumns,
+  typesOf,
 } from './databases/table.ts';
 import type { Delivery, Destination, Receipt } from './destination.ts';
 
@@ -30,15 +31,7 @@ const COLUMNS = defaultColumns('TEXT', 'JSONB', 'JSONB');
 const LOCK_TIMEOUT = '30s';
 
 const DIALECT: TableDialect = {
-  types: {
-    text: 'TEXT',
-    json: 'JSONB',
-    integer: 'BIGINT',
-    float: 'DOUBLE PRECISION',
-    boolean: 'BOOLEAN',
-    instant: 'TIMESTAMPTZ',
-    texts: 'JSONB',
-  },
+  types: typesOf('TEXT', 'JSONB'),
   folded: (name) => name,
   // Statements that are sent together are one transaction.
   beforeChange: `SELECT pg_catalog.set_config('lock_timeout', '${LOCK_TIMEOUT}', true); `,

@@ -15,6 +15,7 @@ import {
   type TableColumn,
   type TableDialect,
   tableColumns,
+  typesOf,
 } from './databases/table.ts';
 import type { Delivery, Destination, Receipt } from './destination.ts';
 import type { BucketConfig } from './files/bucket.ts';
@@ -58,15 +59,7 @@ const columnsFor = (config: RedshiftConfig, model: Model): readonly TableColumn[
 const MAX_NAME_BYTES = 127;
 
 const dialectOf = (config: RedshiftConfig): TableDialect => ({
-  types: {
-    text: TEXT,
-    json: jsonType(config),
-    integer: 'BIGINT',
-    float: 'DOUBLE PRECISION',
-    boolean: 'BOOLEAN',
-    instant: 'TIMESTAMPTZ',
-    texts: jsonType(config),
-  },
+  types: typesOf(TEXT, jsonType(config)),
   // Also of names in quotes, unless a session asks for more.
   folded: (name) => name.toLowerCase(),
   // It has no setting for that.

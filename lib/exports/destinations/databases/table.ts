@@ -50,6 +50,17 @@ export const defaultColumns = (
   ],
 });
 
+/** Returns the types of a query's own columns, with what a database calls texts and JSON. */
+export const typesOf = (text: string, json: string): TableDialect['types'] => ({
+  text,
+  json,
+  integer: 'BIGINT',
+  float: 'DOUBLE PRECISION',
+  boolean: 'BOOLEAN',
+  instant: 'TIMESTAMPTZ',
+  texts: json,
+});
+
 /** What PostgreSQL and Redshift call differently. */
 export interface TableDialect {
   /** Types of a query's own columns. */
