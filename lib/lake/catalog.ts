@@ -143,12 +143,7 @@ export function rowsWithin(files: readonly LakeFile[], from: number, to: number)
 }
 
 /** Can the file hold a row with arrival in [from, to)? Exact to the hour, and to the file's first and last row. */
-export function isTouched(file: LakeFile, from: number, to: number): boolean {
-  const first = Math.max(from, file.min_arrival);
-  const last = Math.min(to - 1, file.max_arrival);
-  if (first > last) return false;
-  const hours = fromJsonText(file.hours);
-  const midnight = Math.floor(file.min_arrival / DAY_MS) * DAY_MS;
-  const hour = (instant: number): number => Math.floor((instant - midnight) / HOUR_MS);
-  return hours.slice(hour(first), hour(last) + 1).some((rows) => rows > 0);
-}
+export const isTouched = (file: LakeFile, from: number, to: number): boolean =>
+  from <= file.max_arrival &&
+  file.min_arrival < to &&
+  arrivalsOf(file).some(({ start, end }) => start < to && from < end);
