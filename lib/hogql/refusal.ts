@@ -26,6 +26,16 @@ export function within<T>(part: object, work: () => T): T {
   }
 }
 
+/** Returns what the work gives; a refusal is what `instead` throws of it. */
+export async function refusedAs<T>(work: () => Promise<T>, instead: (refusal: Refusal) => never): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal) return instead(error);
+    throw error;
+  }
+}
+
 /** The place of what the parser made. */
 function placeOf(part: object): Place | undefined {
   const { start, end } = part as { readonly start?: Partial<Position>; readonly end?: Partial<Position> };

@@ -3,7 +3,7 @@ import { type CheckedQuery, checkedQuery } from '../../hogql/check.ts';
 import type { Expression, QueryColumn, Selected } from '../../hogql/expression.ts';
 import { filterCondition } from '../../hogql/filters.ts';
 import type { Parser } from '../../hogql/parse.ts';
-import { Refusal, refuse } from '../../hogql/refusal.ts';
+import { refuse, refusedAs } from '../../hogql/refusal.ts';
 import type { SelectQuery } from '../../hogql/syntax.ts';
 import { schemaOf } from '../../hogql/text.ts';
 import { trinoColumn, trinoText } from '../../hogql/trino.ts';
@@ -59,14 +59,8 @@ async function fieldsOfFilters(parser: Parser, filters: unknown): Promise<Pick<S
   return { filters: condition === null ? null : toJsonText(filters as unknown[]) };
 }
 
-async function explained<T>(attr: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof Refusal) return invalid(attr, error.message);
-    throw error;
-  }
-}
+const explained = <T>(attr: string, work: () => Promise<T>): Promise<T> =>
+  refusedAs(work, ({ message }) => invalid(attr, message));
 
 /** Returns what a run of the export selects. Throws `Permanent` when what is stored is not supported, or no longer. */
 export async function selectionOf(parser: Parser, { hogql_query, filters }: StoredQuery): Promise<Selection> {
@@ -79,14 +73,10 @@ export async function selectionOf(parser: Parser, { hogql_query, filters }: Stor
   return { select: query?.select ?? null, where };
 }
 
-async function still<T>(field: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    throw new Permanent(`The '${field}' of the batch export cannot be run: ${error.message}. Change it.`);
-  }
-}
+const still = <T>(field: string, work: () => Promise<T>): Promise<T> =>
+  refusedAs(work, ({ message }) => {
+    throw new Permanent(`The '${field}' of the batch export cannot be run: ${message}. Change it.`);
+  });
 
 function compiled(syntax: Parameters<typeof checkedQuery>[0]): CheckedQuery {
   const query = checkedQuery(syntax, EVENTS_TABLE, READER);

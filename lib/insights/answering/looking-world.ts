@@ -6,7 +6,7 @@ import type { WholeQuery } from '../../hogql/expression.ts';
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { filled } from '../../hogql/placeholders.ts';
 import { withPropertyColumns } from '../../hogql/property-columns.ts';
-import { lineAndColumn, Refusal, refuse, within, withoutPlaces } from '../../hogql/refusal.ts';
+import { lineAndColumn, refuse, refusedAs, within, withoutPlaces } from '../../hogql/refusal.ts';
 import { type CheckedSelect, checkedSelect } from '../../hogql/select.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { hogqlText } from '../../hogql/text.ts';
@@ -191,12 +191,7 @@ function ownLimit(syntax: Syntax): number | undefined {
 const finite = (instant: number): number | null => (Number.isFinite(instant) ? instant : null);
 
 /** Throws the 400 of what a caller wrote and is not supported: with the place in `text`, if that is theirs. */
-async function understood<T>(work: () => Promise<T>, text?: string): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    const { message, place } = error;
-    return invalid('query', text && place ? `${message} (${lineAndColumn(text, place)})` : message);
-  }
-}
+const understood = <T>(work: () => Promise<T>, text?: string): Promise<T> =>
+  refusedAs(work, ({ message, place }) =>
+    invalid('query', text && place ? `${message} (${lineAndColumn(text, place)})` : message),
+  );
