@@ -1,4 +1,5 @@
 /** JSON as callers send it: parsed with nothing lost, refused with PostHog's texts. */
+import type * as z from 'zod';
 import { parseWithRawNumbers } from '../ports/raw-number.ts';
 
 /** Deeper bodies are refused (decisions: 64 levels). */
@@ -25,6 +26,16 @@ export function parseJson(text: string): unknown {
     return MAY_HOLD_RAW_NUMBER.test(text) ? parseWithRawNumbers(text, isLossy) : JSON.parse(text);
   } catch {
     throw new BadJson(`JSON parse error - ${explain(text)}`);
+  }
+}
+
+/** Returns what a schema reads of JSON; undefined where it is none, or not of the schema. */
+export function readJson<S extends z.ZodType>(schema: S, text: string): z.output<S> | undefined {
+  try {
+    return schema.safeParse(parseJson(text)).data;
+  } catch (error) {
+    if (error instanceof BadJson) return undefined;
+    throw error;
   }
 }
 

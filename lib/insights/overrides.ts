@@ -1,6 +1,6 @@
 /** What a dashboard, or whoever asks, says of a query beside it. */
 import * as z from 'zod';
-import { BadJson, parseJson } from '../http/json.ts';
+import { readJson } from '../http/json.ts';
 import { invalid } from '../ports/errors.ts';
 import { isObject } from '../ports/raw-number.ts';
 import type { SentQuery } from './kinds/source.ts';
@@ -33,16 +33,8 @@ export const overridesIn = (sent: {
   variables: inText(VariablesOverride, 'variables_override', sent.variables_override),
 });
 
-function inText<S extends z.ZodType>(schema: S, attr: string, text: string | undefined): z.output<S> | undefined {
-  if (text === undefined || text === '') return undefined;
-  try {
-    const read = schema.safeParse(parseJson(text));
-    if (read.success) return read.data;
-  } catch (error) {
-    if (!(error instanceof BadJson)) throw error;
-  }
-  return invalid(attr, 'Expected JSON of an object.');
-}
+const inText = <S extends z.ZodType>(schema: S, attr: string, text: string | undefined): z.output<S> | undefined =>
+  text ? (readJson(schema, text) ?? invalid(attr, 'Expected JSON of an object.')) : undefined;
 
 /**
  * Returns the query as it is asked: the date range replaced, the properties added, the breakdown, the interval and whether

@@ -1,7 +1,7 @@
 /** The names that events and their properties had lately, and those of the properties of persons, with counts. */
 import { v5 } from 'uuid';
 import * as z from 'zod';
-import { BadJson, parseJson } from '../../http/json.ts';
+import { readJson } from '../../http/json.ts';
 import { OffsetPage, type Paging } from '../../http/page.ts';
 import { allFiles } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
@@ -78,12 +78,5 @@ export async function namesSeen(
 const Names = z.array(z.string());
 
 /** Returns the names that `event_names` holds as JSON. Throws a 400 that says what it should be. */
-export function namesOfEvents(text: string): string[] {
-  try {
-    const { data } = Names.safeParse(parseJson(text));
-    if (data !== undefined) return data;
-  } catch (error) {
-    if (!(error instanceof BadJson)) throw error;
-  }
-  return invalid('event_names', 'Expected JSON of a list of names: ["$pageview"].');
-}
+export const namesOfEvents = (text: string): string[] =>
+  readJson(Names, text) ?? invalid('event_names', 'Expected JSON of a list of names: ["$pageview"].');
