@@ -75,6 +75,13 @@ const last =
   ({ argMax }) =>
     argMax(column, 'timestamp_us');
 
+const counted = (column: string, event: string): SessionField => ({
+  column,
+  type: 'integer',
+  clickhouse: 'UInt64',
+  aggregate: () => `count(*) FILTER (WHERE event = '${event}')`,
+});
+
 /** A session is what events of one `$session_id` say of it. */
 const SESSION_FIELDS: Readonly<Record<string, SessionField>> = {
   distinct_id: { column: 'session_distinct_id', type: 'text', aggregate: first('distinct_id') },
@@ -93,24 +100,9 @@ const SESSION_FIELDS: Readonly<Record<string, SessionField>> = {
   $end_pathname: { column: 'session_end_path', type: 'text', aggregate: last('path') },
   $exit_pathname: { column: 'session_exit_path', type: 'text', aggregate: last('path') },
   $entry_referring_domain: { column: 'session_entry_referrer', type: 'text', aggregate: first('referrer') },
-  $pageview_count: {
-    column: 'session_pageviews',
-    type: 'integer',
-    clickhouse: 'UInt64',
-    aggregate: () => "count(*) FILTER (WHERE event = '$pageview')",
-  },
-  $screen_count: {
-    column: 'session_screens',
-    type: 'integer',
-    clickhouse: 'UInt64',
-    aggregate: () => "count(*) FILTER (WHERE event = '$screen')",
-  },
-  $autocapture_count: {
-    column: 'session_autocaptures',
-    type: 'integer',
-    clickhouse: 'UInt64',
-    aggregate: () => "count(*) FILTER (WHERE event = '$autocapture')",
-  },
+  $pageview_count: counted('session_pageviews', '$pageview'),
+  $screen_count: counted('session_screens', '$screen'),
+  $autocapture_count: counted('session_autocaptures', '$autocapture'),
 };
 
 const SESSION_ID: Field = { column: 'session_id', type: 'text' };
@@ -143,13 +135,7 @@ const PERSON_FIELDS: Readonly<Record<string, Field>> = {
   distinct_ids: { column: 'distinct_ids', type: 'texts' },
 };
 
-const tableOf = (fields: Readonly<Record<string, Field>>): Table =>
-  new Map(
-    Object.entries(fields).map(([name, { column, type, clickhouse }]) => [
-      name,
-      { column, type, ...(clickhouse === undefined ? {} : { clickhouse }) },
-    ]),
-  );
+const tableOf = (fields: Readonly<Record<string, Field>>): Table => new Map(Object.entries(fields));
 
 /** What a query of an insight may select from. */
 export const INSIGHT_TABLES: ReadonlyMap<string, Table> = new Map([
