@@ -10,9 +10,8 @@ export type AlertChange = Schemas['AlertsUpdateRequest'];
 /** Returns a page of alerts, of one insight or of all. */
 export function useAlerts(project: string, insight: number | undefined, page: number, search: string) {
   const query = {
-    ...rowsOfPage(page),
+    ...rowsOfPage(page, search),
     ...(insight === undefined ? {} : { insight }),
-    ...(search === '' ? {} : { search }),
   };
   return useQuery({
     queryKey: ['alerts', project, query],

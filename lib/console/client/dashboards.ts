@@ -19,8 +19,7 @@ export const ALL_DASHBOARDS: DashboardFilter = { search: '', tag: undefined, pin
 
 export function useDashboards(project: string, page: number, { search, tag, pinned, deleted }: DashboardFilter) {
   const query = {
-    ...rowsOfPage(page),
-    ...(search === '' ? {} : { search }),
+    ...rowsOfPage(page, search),
     ...(tag === undefined ? {} : { tags: [tag] }),
     ...(pinned ? { pinned: true } : {}),
     ...(deleted ? { deleted: true } : {}),

@@ -18,10 +18,7 @@ export const isOpen = ({ status }: { readonly status: Run['status'] }): boolean 
   status === 'Starting' || status === 'Running';
 
 export function useExports(project: string, page: number, search: string) {
-  const query = {
-    ...rowsOfPage(page),
-    ...(search === '' ? {} : { search }),
-  };
+  const query = rowsOfPage(page, search);
   return useQuery({
     queryKey: ['exports', project, query],
     placeholderData: keepPreviousData,

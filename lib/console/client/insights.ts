@@ -17,8 +17,7 @@ interface InsightFilter {
 
 export function useInsights(project: string, page: number, { search, deleted }: InsightFilter) {
   const query = {
-    ...rowsOfPage(page),
-    ...(search === '' ? {} : { search }),
+    ...rowsOfPage(page, search),
     ...(deleted ? { deleted } : {}),
   };
   return useQuery({

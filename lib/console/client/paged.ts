@@ -6,8 +6,12 @@ import { polled } from './polling.ts';
 /** How many rows stand on a numbered page. */
 export const PAGE_SIZE = 25;
 
-/** Returns which rows a numbered page has, the first one being 1. */
-export const rowsOfPage = (page: number) => ({ limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE });
+/** Returns which rows a numbered page has, the first one being 1, of those like what is searched for. */
+export const rowsOfPage = (page: number, search = '') => ({
+  limit: PAGE_SIZE,
+  offset: (page - 1) * PAGE_SIZE,
+  ...(search === '' ? {} : { search }),
+});
 
 interface Page<Row> {
   readonly next: string | null;

@@ -21,8 +21,7 @@ export interface Subject {
 export function useSubscriptions(project: string, subject: Subject, page: number, search: string) {
   const query = {
     ...subject,
-    ...rowsOfPage(page),
-    ...(search === '' ? {} : { search }),
+    ...rowsOfPage(page, search),
   };
   return useQuery({
     queryKey: ['subscriptions', project, query],

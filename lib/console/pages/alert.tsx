@@ -1,4 +1,4 @@
-import { Select, Stack, Text, Title } from '@mantine/core';
+import { Select, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import {
@@ -23,6 +23,7 @@ import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { disputedFields } from '../parts/conflict-notice.tsx';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
+import { Heading } from '../parts/heading.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
@@ -135,9 +136,7 @@ function AlertView({ project, seen }: AlertViewProps) {
       <Stack>
         <Trouble {...value} />
         <Facts label="Alert" facts={factsOf(value, project)} />
-        <Title order={2} size="h4">
-          What it found
-        </Title>
+        <Heading>What it found</Heading>
         <Listing
           label="Checks"
           rows={value.checks}

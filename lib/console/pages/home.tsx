@@ -1,4 +1,4 @@
-import { Card, Group, SimpleGrid, Stack, Tabs, Text, Title } from '@mantine/core';
+import { Card, Group, SimpleGrid, Stack, Tabs, Text } from '@mantine/core';
 import { useProject } from '../client/access.ts';
 import { ADDRESS } from '../client/api.ts';
 import { ALL_DASHBOARDS, useDashboards } from '../client/dashboards.ts';
@@ -8,29 +8,29 @@ import { useParam } from '../parts/address.ts';
 import { Copied } from '../parts/copied.tsx';
 import { EventList } from '../parts/events/event-list.tsx';
 import { LastDay } from '../parts/events/last-day.tsx';
+import { Heading } from '../parts/heading.tsx';
 import { Page } from '../parts/page.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Missing } from '../parts/problem.tsx';
 import { isFailed, StatusBadge } from '../parts/status.tsx';
 import { To } from '../parts/to.tsx';
 
 export default function Home() {
   const project = useParam('project');
-  const { data, error, refetch } = useProject(project);
+  const asked = useProject(project);
+  const { data } = asked;
   const events = useEvents(project, {}, true);
   const isEmpty = events.rows?.length === 0;
   return (
     <Page title={data?.name ?? 'Home'}>
       <Stack>
-        <Problem error={data === undefined ? error : null} retry={() => void refetch()} />
+        <Missing asked={asked} />
         {isEmpty && data !== undefined && <FirstEvent token={data.api_token} />}
         <SimpleGrid cols={{ base: 1, md: 2 }}>
           <FailedExports project={project} />
           <PinnedDashboards project={project} />
         </SimpleGrid>
         <Group justify="space-between">
-          <Title order={2} size="h4">
-            What arrived
-          </Title>
+          <Heading>What arrived</Heading>
           <To to={`/projects/${project}/events`}>All events</To>
         </Group>
         <LastDay project={project} />
@@ -80,9 +80,7 @@ function FirstEvent({ token }: { readonly token: string }) {
   const all = snippets(token);
   return (
     <Card withBorder>
-      <Title order={2} size="h4" mb="xs">
-        Send your first event
-      </Title>
+      <Heading mb="xs">Send your first event</Heading>
       <Tabs defaultValue={all[0]?.name ?? ''}>
         <Tabs.List aria-label="With what">
           {all.map(({ name }) => (
@@ -105,17 +103,16 @@ function FirstEvent({ token }: { readonly token: string }) {
 }
 
 function FailedExports({ project }: { readonly project: string }) {
-  const { data, error, refetch } = useExports(project, 1, '');
+  const asked = useExports(project, 1, '');
+  const { data } = asked;
   const failed = (data?.results ?? []).flatMap(({ id, name, latest_runs: runs }) => {
     const ended = runs.find((run) => !isOpen(run));
     return ended !== undefined && isFailed(ended.status) ? [{ id, name, status: ended.status }] : [];
   });
   return (
     <Card withBorder>
-      <Title order={2} size="h4" mb="xs">
-        Exports that failed
-      </Title>
-      <Problem error={data === undefined ? error : null} retry={() => void refetch()} />
+      <Heading mb="xs">Exports that failed</Heading>
+      <Missing asked={asked} />
       {data !== undefined && failed.length === 0 && (
         <Text size="sm">
           {data.count === 0 ? (
@@ -140,13 +137,12 @@ function FailedExports({ project }: { readonly project: string }) {
 }
 
 function PinnedDashboards({ project }: { readonly project: string }) {
-  const { data, error, refetch } = useDashboards(project, 1, { ...ALL_DASHBOARDS, pinned: true });
+  const asked = useDashboards(project, 1, { ...ALL_DASHBOARDS, pinned: true });
+  const { data } = asked;
   return (
     <Card withBorder>
-      <Title order={2} size="h4" mb="xs">
-        Pinned dashboards
-      </Title>
-      <Problem error={data === undefined ? error : null} retry={() => void refetch()} />
+      <Heading mb="xs">Pinned dashboards</Heading>
+      <Missing asked={asked} />
       {data?.results.length === 0 && (
         <Text size="sm">
           None. Pin one on <To to={`/projects/${project}/dashboards`}>Dashboards</To>.

@@ -8,6 +8,7 @@ import { signOut, useSessionKey } from '../client/session.ts';
 import { useParam } from '../parts/address.ts';
 import { Facts } from '../parts/facts.tsx';
 import { useSubmission } from '../parts/form.ts';
+import { Heading } from '../parts/heading.tsx';
 import { localTime } from '../parts/instant.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -79,17 +80,7 @@ function Open({ invite }: { readonly invite: Preview }) {
           ['Open until', localTime(expires_at)],
         ]}
       />
-      {key === null ? (
-        <SignIn
-          title={
-            <Title order={2} size="h4">
-              Sign in to accept
-            </Title>
-          }
-        />
-      ) : (
-        <Answer invite={invite} />
-      )}
+      {key === null ? <SignIn title={<Heading>Sign in to accept</Heading>} /> : <Answer invite={invite} />}
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Card, Group, Select, Stack, Table, Text, TextInput, Title } from '@mantine/core';
+import { Button, Card, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMe } from '../client/access.ts';
@@ -9,6 +9,7 @@ import { useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Copied, copyText } from '../parts/copied.tsx';
 import { useForm } from '../parts/form.ts';
+import { Heading } from '../parts/heading.tsx';
 import { InOrganization } from '../parts/in-organization.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
@@ -42,16 +43,12 @@ function PeopleOf({ organization }: OfOrganization) {
   return (
     <Stack>
       <Members organization={organization} isAdmin={isAdmin} />
-      <Title order={2} size="h4">
-        Invitations
-      </Title>
+      <Heading>Invitations</Heading>
       <Problem error={own === undefined ? error : null} />
       {isAdmin && <NewInvite organization={organization} />}
       {own !== undefined && !isAdmin && <Text size="sm">Admins and owners of the organization invite people.</Text>}
       <Invites organization={organization} />
-      <Title order={2} size="h4">
-        Who may do what
-      </Title>
+      <Heading>Who may do what</Heading>
       <Table aria-label="Levels">
         <Table.Tbody>
           {LEVELS.map(({ label, may }) => (

@@ -1,4 +1,4 @@
-import { Card, Stack, Text, Title } from '@mantine/core';
+import { Card, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../client/api.ts';
 import { usePerson } from '../client/events.ts';
@@ -6,6 +6,7 @@ import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { EventList } from '../parts/events/event-list.tsx';
 import { Properties } from '../parts/events/properties.tsx';
+import { Heading } from '../parts/heading.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { tell } from '../parts/problem.tsx';
@@ -44,9 +45,7 @@ export default function PersonPage() {
           </Text>
           <Properties label="Properties" properties={person.properties} />
         </Card>
-        <Title order={2} size="h4">
-          What they did
-        </Title>
+        <Heading>What they did</Heading>
         <EventList
           project={project}
           filter={{ personId: person.uuid }}

@@ -1,4 +1,4 @@
-import { Card, Group, Select, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
+import { Card, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ADDRESS, answered, api, type Versioned } from '../client/api.ts';
@@ -22,6 +22,7 @@ import { disputedFields } from '../parts/conflict-notice.tsx';
 import { Copied } from '../parts/copied.tsx';
 import { useForm } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
+import { Heading } from '../parts/heading.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
@@ -93,9 +94,7 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
   return (
     <Card withBorder>
       <Stack align="start">
-        <Title order={2} size="h4">
-          Project
-        </Title>
+        <Heading>Project</Heading>
         <NameForm
           key={project.name}
           label="Project’s name"
@@ -207,9 +206,7 @@ function TokenSettings({ project }: { readonly project: Project }) {
   return (
     <Card withBorder>
       <Stack align="stretch">
-        <Title order={2} size="h4">
-          Token
-        </Title>
+        <Heading>Token</Heading>
         <Text size="sm">SDKs send events to {ADDRESS} with it. It is no secret, and reads nothing.</Text>
         <Copied value={project.api_token} what="the token" />
         <Group>
@@ -254,9 +251,7 @@ function OrganizationSettings({ seen }: { readonly seen: Versioned<Organization>
   return (
     <Card withBorder>
       <Stack align="start">
-        <Title order={2} size="h4">
-          Organization
-        </Title>
+        <Heading>Organization</Heading>
         <NameForm
           key={organization.name}
           label="Organization’s name"

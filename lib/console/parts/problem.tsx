@@ -1,6 +1,7 @@
 import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
 import type { NotificationData } from '@mantine/notifications';
 import { Refusal } from '../client/api.ts';
+import type { Asked } from '../client/paged.ts';
 
 /** Returns what went wrong in a sentence. */
 function sentenceOf(error: unknown): string {
@@ -42,6 +43,11 @@ export function Problem({ error, fields = [], retry }: ProblemProps) {
       </Stack>
     </Alert>
   );
+}
+
+/** Shows why what was asked for is not there, beside a button that asks again; nothing while it is on its way. */
+export function Missing({ asked: { data, error, refetch } }: { readonly asked: Asked<unknown> }) {
+  return data === undefined && <Problem error={error} retry={() => void refetch()} />;
 }
 
 function titleOf(error: unknown): string {

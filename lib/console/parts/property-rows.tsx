@@ -1,7 +1,8 @@
-import { ActionIcon, Button, CloseIcon, Group, Select, Stack } from '@mantine/core';
+import { Button, Group, Select, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { PROPERTY_TYPES, type PropertyType } from '../client/property-filters.ts';
 import { capitalized } from '../client/words.ts';
+import { RemoveIcon } from './remove-icon.tsx';
 
 /** What is of a property, or in HogQL. */
 interface PropertyRow {
@@ -48,14 +49,11 @@ export function PropertyRows<Row extends PropertyRow>({
               onChange={(type) => set({ type: type ?? 'event' })}
             />
             {children(row, set, at)}
-            <ActionIcon
-              variant="default"
+            <RemoveIcon
               size="lg"
-              aria-label={`Remove ${what} ${at + 1}`}
+              what={`${what} ${at + 1}`}
               onClick={() => change(all.filter(({ key }) => key !== row.key))}
-            >
-              <CloseIcon size="1rem" />
-            </ActionIcon>
+            />
           </Group>
         );
       })}

@@ -1,4 +1,4 @@
-import { ActionIcon, CloseIcon, Group, List, Select, Stack, Text } from '@mantine/core';
+import { Group, List, Select, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import {
@@ -12,6 +12,7 @@ import { useMembers, useOrganizationId } from '../../client/organization.ts';
 import { useSubmission } from '../form.ts';
 import { Loading } from '../loading.tsx';
 import { Problem } from '../problem.tsx';
+import { RemoveIcon } from '../remove-icon.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
 
 interface AccessRulesProps {
@@ -120,11 +121,7 @@ function Rule({ of, level, mayWrite, change, remove }: RuleProps) {
         allowDeselect={false}
         onChange={(value) => value !== null && value !== level && change(value)}
       />
-      {remove !== undefined && (
-        <ActionIcon variant="default" size="input-sm" aria-label={`Remove the rule of ${of}`} onClick={remove}>
-          <CloseIcon size="1rem" />
-        </ActionIcon>
-      )}
+      {remove !== undefined && <RemoveIcon size="input-sm" what={`the rule of ${of}`} onClick={remove} />}
     </Group>
   );
 }

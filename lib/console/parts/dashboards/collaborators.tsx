@@ -1,4 +1,4 @@
-import { ActionIcon, CloseIcon, Group, List, Modal, Select, Stack, Switch, Text } from '@mantine/core';
+import { Group, List, Modal, Select, Stack, Switch, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -7,6 +7,7 @@ import type { Dashboard } from '../../client/dashboards.ts';
 import { useMembers, useOrganizationId } from '../../client/organization.ts';
 import { useSubmission } from '../form.ts';
 import { Problem } from '../problem.tsx';
+import { RemoveIcon } from '../remove-icon.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
 
 const EVERYONE = 21;
@@ -87,13 +88,7 @@ function Editors({ project, value, write }: CollaboratorsProps) {
               <Text size="sm">
                 {user.email} {level === MAY_EDIT ? 'edits' : 'sees'}
               </Text>
-              <ActionIcon
-                variant="default"
-                aria-label={`Remove ${user.email}`}
-                onClick={() => attempt(remove(user.uuid))}
-              >
-                <CloseIcon size="1rem" />
-              </ActionIcon>
+              <RemoveIcon what={user.email} onClick={() => attempt(remove(user.uuid))} />
             </Group>
           </List.Item>
         ))}

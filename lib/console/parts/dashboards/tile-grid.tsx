@@ -1,4 +1,4 @@
-import { ActionIcon, Box, Card, CloseIcon, Group, Skeleton, Text } from '@mantine/core';
+import { ActionIcon, Box, Card, Group, Skeleton, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react';
@@ -9,6 +9,7 @@ import { LazyChart } from '../insights/lazy-chart.tsx';
 import { useKeptFocus } from '../kept-focus.ts';
 import { Markdown } from '../markdown.tsx';
 import { Problem } from '../problem.tsx';
+import { RemoveIcon } from '../remove-icon.tsx';
 import { To } from '../to.tsx';
 
 const ROW_PX = 56;
@@ -129,9 +130,7 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
                     />
                   </>
                 )}
-                <ActionIcon variant="default" aria-label={`Remove ${name}`} onClick={() => remove(tile, name)}>
-                  <CloseIcon size="1rem" />
-                </ActionIcon>
+                <RemoveIcon what={name} onClick={() => remove(tile, name)} />
               </Group>
             )}
             <TileContent board={board} tile={tile} />

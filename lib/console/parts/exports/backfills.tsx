@@ -1,4 +1,4 @@
-import { Alert, Button, Card, Group, Progress, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Alert, Button, Card, Group, Progress, Stack, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answered, api, type Schemas } from '../../client/api.ts';
@@ -6,6 +6,7 @@ import { type Backfill, isOpen, useBackfills } from '../../client/exports.ts';
 import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
 import { useForm } from '../form.ts';
+import { Heading } from '../heading.tsx';
 import { Instant, localRange } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { Problem, tell } from '../problem.tsx';
@@ -114,9 +115,7 @@ function NewBackfill({ project, id }: BackfillsProps) {
   return (
     <Card withBorder>
       <form onSubmit={form.sends(ask)}>
-        <Title order={2} size="h4" mb="xs">
-          Deliver the past
-        </Title>
+        <Heading mb="xs">Deliver the past</Heading>
         <Group align="end">
           <TextInput type="datetime-local" label={`From (${zone})`} required {...form.text('start_at')} />
           <TextInput type="datetime-local" label={`To (${zone})`} required {...form.text('end_at')} />

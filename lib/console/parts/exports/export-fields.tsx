@@ -1,4 +1,4 @@
-import { Card, Code, Group, Select, Stack, Switch, Text, Textarea, TextInput, Title } from '@mantine/core';
+import { Card, Code, Group, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Schemas } from '../../client/api.ts';
 import type { DestinationForm, Values } from '../../client/destinations.ts';
@@ -6,6 +6,7 @@ import type { BatchExport } from '../../client/exports.ts';
 import type { Filter } from '../../client/property-filters.ts';
 import { DestinationFields } from '../destination-fields.tsx';
 import type { Form } from '../form.ts';
+import { Heading } from '../heading.tsx';
 import { Problem } from '../problem.tsx';
 import { PropertyFilters } from '../property-filters.tsx';
 
@@ -68,9 +69,7 @@ export function ExportFields({ form, destination, kept, saysFilters = true, chec
   return (
     <Stack>
       <Card withBorder>
-        <Title order={2} size="h4" mb="sm">
-          {destination.type}
-        </Title>
+        <Heading mb="sm">{destination.type}</Heading>
         <DestinationFields
           form={destination}
           values={values.config}

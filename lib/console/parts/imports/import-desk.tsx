@@ -1,4 +1,4 @@
-import { Alert, Button, Card, FileButton, Group, NativeSelect, Progress, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Card, FileButton, Group, NativeSelect, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import {
@@ -13,6 +13,7 @@ import {
   sendFile,
   startImport,
 } from '../../client/imports.ts';
+import { Heading } from '../heading.tsx';
 import { Instant } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { Problem, tell } from '../problem.tsx';
@@ -151,9 +152,7 @@ export function ImportDesk({ project }: { readonly project: string }) {
     <Stack>
       <Card withBorder component="section" aria-label={`Import ${one.name}`}>
         <Stack>
-          <Title order={2} size="h4" style={{ overflowWrap: 'anywhere' }}>
-            {one.name}
-          </Title>
+          <Heading style={{ overflowWrap: 'anywhere' }}>{one.name}</Heading>
           {!isWhole && (
             <div>
               <Progress value={(uploaded / one.bytes) * 100} aria-label="Upload" />

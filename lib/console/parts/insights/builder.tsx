@@ -1,4 +1,4 @@
-import { ActionIcon, Autocomplete, Button, CloseIcon, Group, Select, Stack } from '@mantine/core';
+import { Autocomplete, Button, Group, Select, Stack } from '@mantine/core';
 import { lazy } from 'react';
 import { useEventNames } from '../../client/events.ts';
 import {
@@ -18,6 +18,7 @@ import { LoadedLater } from '../loaded-later.tsx';
 import { Loading } from '../loading.tsx';
 import { PropertyFilters } from '../property-filters.tsx';
 import { PropertyName } from '../property-name.tsx';
+import { RemoveIcon } from '../remove-icon.tsx';
 import { Breakdowns } from './breakdowns.tsx';
 
 const HogqlEditor = lazy(() => import('./hogql-editor.tsx'));
@@ -97,14 +98,11 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
                 />
               )}
               {shown.length > (kind === 'FunnelsQuery' ? 2 : needed) && (
-                <ActionIcon
-                  variant="default"
+                <RemoveIcon
                   size="lg"
-                  aria-label={`Remove ${seriesLabel(kind, at)}`}
+                  what={seriesLabel(kind, at)}
                   onClick={() => change({ series: series.filter(({ key }) => key !== one.key) })}
-                >
-                  <CloseIcon size="1rem" />
-                </ActionIcon>
+                />
               )}
             </Group>
           ))}
