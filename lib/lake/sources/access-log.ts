@@ -23,8 +23,7 @@ import { isoMicroseconds, type LineReader, microsecondsOf, storable, YEARS } fro
 import type { PageViews } from './formats.ts';
 import { agentProperties, isAsset, referringDomain, targetProperties } from './web-request.ts';
 
-const TIME =
-  /^(?<day>\d{1,2})\/(?<month>[a-z]{3})\/(?<year>\d{4}):(?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)(?:\.(?<fraction>\d{1,9}))? (?<sign>[+-])(?<hours>\d\d)(?<minutes>\d\d)$/i;
+const TIME = /^(\d{1,2})\/([a-z]{3})\/(\d{4}):(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? ([+-])(\d\d)(\d\d)$/i;
 /** The time is looked for behind this many opening brackets: a user's name may hold some. */
 const BRACKETS = 8;
 const LONGEST_TIME = 40;
@@ -129,8 +128,10 @@ function findTime(
 }
 
 function timeOf(text: string): number | undefined {
-  const groups = TIME.exec(text)?.groups;
-  return groups === undefined ? isoMicroseconds(text) : microsecondsOf(groups);
+  const match = TIME.exec(text);
+  if (match === null) return isoMicroseconds(text);
+  const [, day, month, year, hour, minute, second, fraction, sign, hours, minutes] = match;
+  return microsecondsOf({ year, month, day, hour, minute, second, fraction, sign, hours, minutes });
 }
 
 /** A field in quotes, with its escapes; empty when there is none here. Without a closing quote it is the rest. */

@@ -47,25 +47,25 @@ export function contentUuid(text: string): string {
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-type DateGroup = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second' | 'fraction' | 'sign' | 'hours' | 'minutes';
+type DatePart = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second' | 'fraction' | 'sign' | 'hours' | 'minutes';
 
 /** After so many milliseconds dates fall on the same days again. */
 const FOUR_CENTURIES_MS = 146_097 * DAY_MS;
 
 /**
- * The date that the named groups of a pattern tell, as microseconds since 1970; undefined when there is no such date, or
- * not in these years. A month is a number or three letters, `hours` and `minutes` are of the zone. What is not there is 0,
- * a finer fraction is cut off, and second 60 (a leap second) is the next minute's first.
+ * The date of these texts, as microseconds since 1970; undefined when there is no such date, or not in these years. A month
+ * is a number or three letters; `sign`, `hours` and `minutes` are of the zone. What is not there is 0, a finer fraction is
+ * cut off, and second 60 (a leap second) is the next minute's first.
  */
 export function microsecondsOf(
-  groups: Readonly<Partial<Record<DateGroup, string>>>,
+  texts: Readonly<Partial<Record<DatePart, string | undefined>>>,
   years: Years = YEARS,
 ): number | undefined {
-  const number = (name: DateGroup): number => Number(groups[name] ?? 0);
-  const { month: named = '', fraction = '', sign } = groups;
-  const month = /^\d/.test(named) ? Number(named) : MONTHS.indexOf(named.toLowerCase()) + 1;
+  const number = (part: DatePart): number => Number(texts[part] ?? 0);
   const [year, day] = [number('year'), number('day')];
   const [hour, minute, second] = [number('hour'), number('minute'), number('second')];
+  const { month: named = '', fraction = '', sign } = texts;
+  const month = /^\d/.test(named) ? Number(named) : MONTHS.indexOf(named.toLowerCase()) + 1;
   if (year < years.first || year > years.last || hour > 23 || minute > 59 || second > 60) return undefined;
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined;
   // Date.UTC takes the years below 100 for those of the twentieth century.
@@ -84,15 +84,15 @@ const daysIn = (year: number, month: number): number =>
       ? 30
       : 31;
 
-const DAY = String.raw`(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)`;
-const TIME = String.raw`(?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.,](?<fraction>\d{1,9}))?)?`;
-const ZONE = String.raw`Z|UTC|(?<sign>[+-])(?<hours>\d\d)(?::?(?<minutes>\d\d))?`;
-const ISO = new RegExp(`^${DAY}(?:[T ]${TIME})? ?(?:${ZONE})?$`, 'i');
+const ISO =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)? ?(?:Z|UTC|([+-])(\d\d)(?::?(\d\d))?)?$/i;
 
 /** An ISO 8601 instant as microseconds; without a zone it is UTC, a finer fraction is cut off. */
 export function isoMicroseconds(text: string, years: Years = YEARS): number | undefined {
-  const groups = ISO.exec(text)?.groups;
-  return groups && microsecondsOf(groups, years);
+  const match = ISO.exec(text);
+  if (match === null) return undefined;
+  const [, year, month, day, hour, minute, second, fraction, sign, hours, minutes] = match;
+  return microsecondsOf({ year, month, day, hour, minute, second, fraction, sign, hours, minutes }, years);
 }
 
 /**
