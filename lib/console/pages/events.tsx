@@ -11,7 +11,7 @@ const FIELDS = ['event', 'distinct_id', 'property', 'value'] as const;
 export default function Events() {
   const project = useParam('project');
   const [view, setView] = useView();
-  const { typed, type } = useTypedView(FIELDS);
+  const field = useTypedView(FIELDS);
   const names = useEventNames(project);
   const follow = view['follow'] !== 'no';
   const filter = {
@@ -25,27 +25,10 @@ export default function Events() {
     <Page title="Events">
       <Stack>
         <Group align="end">
-          <Autocomplete
-            label="Event"
-            data={(names.data?.results ?? []).map(({ name }) => name)}
-            value={typed['event'] ?? ''}
-            onChange={(text) => type('event', text)}
-          />
-          <TextInput
-            label="Distinct id"
-            value={typed['distinct_id'] ?? ''}
-            onChange={(event) => type('distinct_id', event.currentTarget.value)}
-          />
-          <TextInput
-            label="Property"
-            value={typed['property'] ?? ''}
-            onChange={(event) => type('property', event.currentTarget.value)}
-          />
-          <TextInput
-            label="is"
-            value={typed['value'] ?? ''}
-            onChange={(event) => type('value', event.currentTarget.value)}
-          />
+          <Autocomplete label="Event" data={(names.data?.results ?? []).map(({ name }) => name)} {...field('event')} />
+          <TextInput label="Distinct id" {...field('distinct_id')} />
+          <TextInput label="Property" {...field('property')} />
+          <TextInput label="is" {...field('value')} />
           <Switch
             label="Follow"
             checked={follow}

@@ -1,7 +1,7 @@
 /** The page's own address: what it names, and what of the view is kept in it. */
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
+import { type ChangeEvent, useEffect, useRef, useState } from 'react';
 
 /** Returns a part of the path, such as `project`. */
 export function useParam(name: string): string {
@@ -50,22 +50,18 @@ export function useView(): [Readonly<Record<string, string | undefined>>, (chang
 
 const TYPING_MS = 250;
 
-interface TypedView {
-  /** What stands in each field. */
-  readonly typed: Readonly<Record<string, string>>;
-  readonly type: (name: string, text: string) => void;
-}
+type Texts = Readonly<Record<string, string>>;
 
 /**
- * Texts of fields that are kept in the address once nobody types any more, where the list then begins anew. When the
- * address changes otherwise, as by “back” or the menu, the fields follow it.
+ * Returns, for the names of fields, what a field takes whose text is kept in the address once nobody types any more, where
+ * the list then begins anew. When the address changes otherwise, as by “back” or the menu, the fields follow it.
  */
-export function useTypedView(names: readonly string[]): TypedView {
+export function useTypedView(names: readonly string[]) {
   const [view, setView] = useView();
   const kept = JSON.stringify(Object.fromEntries(names.map((name) => [name, view[name] ?? ''])));
-  const [typed, setTyped] = useState<TypedView['typed']>(() => JSON.parse(kept));
+  const [typed, setTyped] = useState<Texts>(() => JSON.parse(kept));
   const told = useRef(kept);
-  const settle = useDebouncedCallback((all: TypedView['typed']) => {
+  const settle = useDebouncedCallback((all: Texts) => {
     told.current = JSON.stringify(all);
     setView({ ...all, page: undefined });
   }, TYPING_MS);
@@ -74,12 +70,12 @@ export function useTypedView(names: readonly string[]): TypedView {
     told.current = kept;
     setTyped(JSON.parse(kept));
   }, [kept]);
-  return {
-    typed,
-    type: (name, text) => {
-      const all = { ...typed, [name]: text };
+  return (name: string) => ({
+    value: typed[name] ?? '',
+    onChange: (next: string | ChangeEvent<HTMLInputElement>): void => {
+      const all = { ...typed, [name]: typeof next === 'string' ? next : next.currentTarget.value };
       setTyped(all);
       settle(all);
     },
-  };
+  });
 }
