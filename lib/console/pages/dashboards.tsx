@@ -1,8 +1,7 @@
 import { Button, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
-import { answered, api } from '../client/api.ts';
 import { type Dashboard, dashboardKey, restoreDashboard, useDashboards } from '../client/dashboards.ts';
-import { useNavigateFromHere, useParam, useView } from '../parts/address.ts';
+import { useParam, useView } from '../parts/address.ts';
+import { useMakeDashboard } from '../parts/dashboards/make-dashboard.ts';
 import { DeletedSwitch, RestoreButton } from '../parts/deleted.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
@@ -122,8 +121,7 @@ const TEMPLATES = [
 ];
 
 function NewDashboard({ project }: { readonly project: string }) {
-  const navigate = useNavigateFromHere();
-  const queries = useQueryClient();
+  const make = useMakeDashboard(project);
   return (
     <FormDialog
       label="New dashboard"
@@ -132,16 +130,7 @@ function NewDashboard({ project }: { readonly project: string }) {
       size="sm"
       initial={{ name: '', use_template: '' }}
       does="Create"
-      submit={async ({ name, use_template }) => {
-        const made = await answered(
-          api.POST('/api/projects/{project_id}/dashboards/', {
-            params: { path: { project_id: project } },
-            body: { name, ...(use_template === '' ? {} : { use_template }) },
-          }),
-        );
-        await queries.invalidateQueries({ queryKey: ['dashboards', project] });
-        navigate({ to: `/projects/${project}/dashboards/${made.id}` });
-      }}
+      submit={({ name, use_template }) => make({ name, ...(use_template === '' ? {} : { use_template }) })}
     >
       {(form) => (
         <>

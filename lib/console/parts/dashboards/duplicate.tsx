@@ -1,9 +1,7 @@
 import { Checkbox, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
-import { answered, api } from '../../client/api.ts';
 import type { Dashboard } from '../../client/dashboards.ts';
-import { useNavigateFromHere } from '../address.ts';
 import { FormDialog } from '../form-dialog.tsx';
+import { useMakeDashboard } from './make-dashboard.ts';
 
 interface DuplicateProps {
   readonly project: string;
@@ -12,8 +10,7 @@ interface DuplicateProps {
 
 /** Makes a dashboard of another one's tiles. */
 export function Duplicate({ project, value }: DuplicateProps) {
-  const navigate = useNavigateFromHere();
-  const queries = useQueryClient();
+  const make = useMakeDashboard(project);
   const { id, description, tags, filters, variables } = value;
   return (
     <FormDialog
@@ -21,16 +18,7 @@ export function Duplicate({ project, value }: DuplicateProps) {
       scope="dashboard:write"
       initial={{ name: `${value.name} (copy)`, duplicate_tiles: false }}
       does="Make the copy"
-      submit={async ({ name, duplicate_tiles }) => {
-        const made = await answered(
-          api.POST('/api/projects/{project_id}/dashboards/', {
-            params: { path: { project_id: project } },
-            body: { name, description, tags, filters, variables, use_dashboard: id, duplicate_tiles },
-          }),
-        );
-        await queries.invalidateQueries({ queryKey: ['dashboards', project] });
-        navigate({ to: `/projects/${project}/dashboards/${made.id}` });
-      }}
+      submit={(form) => make({ ...form, description, tags, filters, variables, use_dashboard: id })}
     >
       {(form) => (
         <>
