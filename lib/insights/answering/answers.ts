@@ -7,7 +7,7 @@ import { kindOf } from '../kinds/kinds.ts';
 import type { Refresh } from '../queries/model.ts';
 import type { Answerer } from './answerer.ts';
 import { type AnswerCache, answerCache, type KeptAnswer } from './cache.ts';
-import { type AskedQuery, computations, keyOf, momentOf, type SeenFiles, wayOf } from './computations.ts';
+import { type AskedQuery, computations, type SeenFiles } from './computations.ts';
 import type { Moment } from './looking-world.ts';
 
 /** Who asks. */
@@ -105,7 +105,7 @@ export function answersOf(
   const runs = new Map<string, QueryRun>();
   const stops = new Map<QueryRun, () => void>();
   const background = new Set<Promise<unknown>>();
-  const { cached, compute, isFresh } = computations(context, answerer, cache);
+  const { cached, compute, look } = computations(context, answerer, cache);
 
   /** Joins the computation that is under way, or begins one; it is stopped when all who wait have left. */
   const join = async (
@@ -208,14 +208,8 @@ export function answersOf(
 
   const answers: Answers = {
     ask: async (asked, refresh, asker) => {
-      const { project, query } = asked;
-      const moment = momentOf(asked, clock());
-      const key = keyOf(asked);
-      const kept = (await cache.find(project.id, [key]))[0] ?? null;
-      const cached = { key, kept, isCached: kept !== null, run: null };
-      if (refresh === 'force_cache') return cached;
-      kindOf(query);
-      const way = await wayOf(refresh, kept, (one) => isFresh(project.id, one, moment, asker.seen));
+      if (refresh !== 'force_cache') kindOf(asked.query);
+      const { key, moment, way, cached } = await look(asked, refresh, asker.seen);
       if (way === 'cached') return cached;
       if (way === 'now') {
         const { run, promise } = begin(asked, key, moment, asker, false);

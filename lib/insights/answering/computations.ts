@@ -37,7 +37,7 @@ export function computations(
   answerer: Answerer,
   cache: AnswerCache,
 ) {
-  const { table, log } = context;
+  const { table, clock, log } = context;
   const reads = propertyReads(context);
   const filesOf = async (project: number): Promise<WorldFiles> => {
     const [events, persons] = await Promise.all([
@@ -45,6 +45,28 @@ export function computations(
       allFiles(table, project, 'persons'),
     ]);
     return { events: events.map(worldFile), persons: persons.map(worldFile) };
+  };
+
+  const isFresh = async (
+    project: number,
+    kept: KeptAnswer,
+    moment: Moment,
+    seen: SeenFiles = new Map(),
+  ): Promise<boolean> => {
+    if (!meansTheSame(kept.clock, kept.at, moment.now, moment.timezone)) return false;
+    const seenFiles = (model: Model): Promise<readonly WorldFile[]> => {
+      const name = `${project} ${model}`;
+      const files = seen.get(name) ?? filesAsListed(table, project, model);
+      seen.set(name, files);
+      return files;
+    };
+    const { looked } = kept;
+    // Only what was looked at can make it untrue.
+    const [events, persons] = await Promise.all([
+      looked.events.length > 0 ? seenFiles('events') : [],
+      looked.persons ? seenFiles('persons') : [],
+    ]);
+    return kept.files === filesDigest({ events, persons }, looked);
   };
 
   return {
@@ -77,31 +99,25 @@ export function computations(
       const wanted = asked.map(keyOf);
       const [first] = asked;
       const found = first === undefined ? [] : await cache.find(first.project.id, wanted, MOST_TOLD);
-      return wanted.map((key, n) => ({ key, kept: found[n] ?? null, isCached: found[n] !== undefined, run: null }));
+      return wanted.map((key, n) => cachedOf(key, found[n]));
     },
-    isFresh: async (
-      project: number,
-      kept: KeptAnswer,
-      moment: Moment,
-      seen: SeenFiles = new Map(),
-    ): Promise<boolean> => {
-      if (!meansTheSame(kept.clock, kept.at, moment.now, moment.timezone)) return false;
-      const seenFiles = (model: Model): Promise<readonly WorldFile[]> => {
-        const name = `${project} ${model}`;
-        const files = seen.get(name) ?? filesAsListed(table, project, model);
-        seen.set(name, files);
-        return files;
-      };
-      const { looked } = kept;
-      // Only what was looked at can make it untrue.
-      const [events, persons] = await Promise.all([
-        looked.events.length > 0 ? seenFiles('events') : [],
-        looked.persons ? seenFiles('persons') : [],
-      ]);
-      return kept.files === filesDigest({ events, persons }, looked);
+    /** Finds out what is kept of a query, and what becomes of it as `refresh` says. */
+    look: async (asked: AskedQuery, refresh: Refresh, seen?: SeenFiles) => {
+      const moment = momentOf(asked, clock());
+      const key = keyOf(asked);
+      const kept = (await cache.find(asked.project.id, [key]))[0] ?? undefined;
+      const way = await wayOf(refresh, kept, (one) => isFresh(asked.project.id, one, moment, seen));
+      return { key, moment, way, cached: cachedOf(key, kept) };
     },
   };
 }
+
+const cachedOf = (key: string, kept: KeptAnswer | null | undefined) => ({
+  key,
+  kept: kept ?? null,
+  isCached: kept !== undefined,
+  run: null,
+});
 
 /** What a world knows of a file. */
 const worldFile = ({ path, bytes, sha256, min_timestamp, max_timestamp }: LakeFile): WorldFile => ({
@@ -116,17 +132,17 @@ const worldFile = ({ path, bytes, sha256, min_timestamp, max_timestamp }: LakeFi
 type Way = 'cached' | 'now' | 'later' | 'both';
 
 /** Returns what becomes of a query, as `refresh` says; `isFresh`: there is an answer, and it is true. */
-export async function wayOf(
+async function wayOf(
   refresh: Refresh,
-  kept: KeptAnswer | null,
+  kept: KeptAnswer | undefined,
   isFresh: (kept: KeptAnswer) => Promise<boolean>,
 ): Promise<Way> {
   if (refresh === 'force_cache') return 'cached';
   if (refresh === 'force_blocking') return 'now';
   if (refresh === 'force_async') return 'later';
-  if (kept !== null && (await isFresh(kept))) return 'cached';
+  if (kept !== undefined && (await isFresh(kept))) return 'cached';
   if (refresh === 'blocking') return 'now';
   if (refresh === 'async') return 'later';
-  if (kept !== null) return 'both';
+  if (kept !== undefined) return 'both';
   return refresh === 'lazy_async' ? 'later' : 'now';
 }

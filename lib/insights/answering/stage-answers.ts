@@ -16,7 +16,7 @@ import type { SentQuery } from '../kinds/source.ts';
 import type { Answerer } from './answerer.ts';
 import { type Answers, cancelled, failTaken, type QueryRun, RUN_KNOWN_MS, withAnswer } from './answers.ts';
 import { answerCache, OF_MANY } from './cache.ts';
-import { type AskedQuery, computations, keyOf, momentOf, wayOf } from './computations.ts';
+import { type AskedQuery, computations, keyOf, momentOf } from './computations.ts';
 import { BACKGROUND_MS, failCrowded, TOO_SLOW } from './pooled-answerer.ts';
 import { TOO_LARGE } from './read-bytes.ts';
 
@@ -62,9 +62,6 @@ export interface QueryOrder {
   readonly run: { readonly id: string; readonly turn: SharedTurn } | null;
 }
 
-/** Has an order carried out by somebody else. Resolves when it is sure that it begins. */
-type StartOrder = (order: QueryOrder) => Promise<void>;
-
 type StageContext = Pick<Context, 'table' | 'clock' | 'newId' | 'log'>;
 
 /** A query that nobody waits for has ended after so long. */
@@ -81,15 +78,16 @@ const LATER: ReadonlySet<string> = new Set([TOO_SLOW, TOO_LARGE]);
 
 interface StageAnswersOptions {
   readonly answerer: Answerer;
-  readonly start: StartOrder;
+  /** Has an order carried out by somebody else. Resolves when it is sure that it begins. */
+  readonly start: QueryRunner;
   /** A turn of what runs behind is taken when it is asked for, so that nobody's orders stand in others' way. */
   readonly background: SharedTurns;
 }
 
 export function stageAnswers(context: StageContext, { answerer, start, background }: StageAnswersOptions): Answers {
-  const { clock, newId, log } = context;
+  const { newId, log } = context;
   const cache = answerCache(context, OF_MANY);
-  const { cached, compute, isFresh } = computations(context, answerer, cache);
+  const { cached, compute, look } = computations(context, answerer, cache);
   const runs = storedRuns(context);
 
   /**
@@ -121,11 +119,7 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
   return {
     ask: async (asked, refresh, { runId, callerLeft, isBackground = false, seen }) => {
       const { project } = asked;
-      const moment = momentOf(asked, clock());
-      const key = keyOf(asked);
-      const kept = (await cache.find(project.id, [key]))[0] ?? null;
-      const cached = { key, kept, isCached: kept !== null, run: null };
-      const way = await wayOf(refresh, kept, (one) => isFresh(project.id, one, moment, seen));
+      const { key, moment, way, cached } = await look(asked, refresh, seen);
       if (way === 'cached') return cached;
       if (way === 'now') {
         // Only who has given it a name can ask about it.
@@ -295,7 +289,7 @@ export type QueryRunner = (order: QueryOrder) => Promise<void>;
 export function queryRunner(context: OrderContext): QueryRunner {
   const { table, clock, newId, log, answerer, renewing, background, cancelMs } = context;
   const cache = answerCache(context, OF_MANY);
-  const { compute, isFresh } = computations(context, answerer, cache);
+  const { compute, look } = computations(context, answerer, cache);
   const { compute: renewed } = computations(context, renewing, cache);
   const runs = storedRuns(context);
 
@@ -303,7 +297,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
     const project = asked.project.id;
     const key = keyOf(asked);
     const stop = new AbortController();
-    const look = setInterval(() => {
+    const looking = setInterval(() => {
       runs.find(project, id).then(
         (found) => {
           if (found === undefined || found.endedAt !== null) stop.abort(cancelled());
@@ -320,7 +314,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
       if (!(error instanceof Failure)) log.error('a query failed', { error });
       await runs.end(project, id, failureOf(error));
     } finally {
-      clearInterval(look);
+      clearInterval(looking);
       clearTimeout(late);
     }
   };
@@ -328,10 +322,8 @@ export function queryRunner(context: OrderContext): QueryRunner {
   /** Computes what is not true, unless somebody does, or the organization has no turn. */
   const renew = async (asked: AskedQuery): Promise<void> => {
     const { id, organization_id: organization } = asked.project;
-    const key = keyOf(asked);
-    const moment = momentOf(asked, clock());
-    const kept = (await cache.find(id, [key]))[0] ?? null;
-    if ((await wayOf('blocking', kept, (one) => isFresh(id, one, moment))) === 'cached') return;
+    const { key, moment, way } = await look(asked, 'blocking');
+    if (way === 'cached') return;
     const claim = keys.answerUnderWay(id, key);
     const holder = newId();
     const ttl = Math.ceil((clock() + ORDER_MS) / SECOND_MS);
