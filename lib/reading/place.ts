@@ -1,5 +1,6 @@
 /** Where a list of rows goes on: the texts of the last row by which the list is sorted. */
 import * as z from 'zod';
+import { readJson } from '../http/json.ts';
 import { BadCursor } from '../ports/table/table.ts';
 
 const Place = z.array(z.string().max(10_000));
@@ -9,13 +10,7 @@ export const cursorAt = (place: readonly string[]): string => Buffer.from(JSON.s
 
 /** Returns the place of a cursor, which has so many parts and begins with a whole number. Throws `BadCursor`. */
 export function placeOf(cursor: string, parts: number): readonly string[] {
-  let sent: unknown;
-  try {
-    sent = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-  } catch {
-    throw new BadCursor();
-  }
-  const place = Place.safeParse(sent);
-  if (!place.success || place.data.length !== parts || !/^-?\d{1,18}$/.test(place.data[0] ?? '')) throw new BadCursor();
-  return place.data;
+  const place = readJson(Place, Buffer.from(cursor, 'base64url').toString());
+  if (place?.length !== parts || !/^-?\d{1,18}$/.test(place[0] ?? '')) throw new BadCursor();
+  return place;
 }
