@@ -1,7 +1,6 @@
 /** Changes dashboards: their fields, their tiles, their deletion and their return. */
 import type { ActivityOps, Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields, patchActivity } from '../accounts/activity/rules.ts';
-import type { MemberWithLevel } from '../accounts/organizations/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { checkVersion, type IfMatch, inVersion } from '../http/etag.ts';
 import { tagTexts } from '../http/tags.ts';
@@ -25,7 +24,7 @@ import {
   type StoredDashboard,
   type TileItem,
 } from './model.ts';
-import { checkCanEdit, checkCanRestrict } from './rules.ts';
+import { checkCanEdit, checkCanRestrict, mayEdit } from './rules.ts';
 import { aboutDashboard, checkDashboardSize, readDashboard, readSummaries } from './store.ts';
 import { checkTileCount, copiedTiles, insightsOf, tileChanges } from './tiles.ts';
 
@@ -257,7 +256,8 @@ export async function moveTile(
     const destination = summaries.get(to);
     if (summary.deleted_at !== null || tile === undefined || destination === undefined) fail('not_found');
     checkCanEdit(summary, member);
-    checkDestination(destination, member);
+    if (!mayEdit(destination, member))
+      fail('permission_denied', "You don't have edit permissions for the destination dashboard.");
     checkVersion(summary, ifMatch);
     if (to === from) return;
     checkTileCount(destination.tiles + 1);
@@ -293,11 +293,3 @@ const moveChange = ({ id: tile }: TileItem, from: number, to: number): Change =>
   before: { tile, dashboard: from },
   after: { tile, dashboard: to },
 });
-
-function checkDestination(destination: DashboardItem, member: MemberWithLevel): void {
-  try {
-    checkCanEdit(destination, member);
-  } catch {
-    fail('permission_denied', "You don't have edit permissions for the destination dashboard.");
-  }
-}
