@@ -22,6 +22,9 @@ export const field = (...chain: readonly (string | number)[]): Syntax => ({ node
 export const call = (name: string, ...args: readonly Syntax[]): Syntax =>
   ({ node: 'Call', name, args }) satisfies Known;
 
+/** Returns the syntax of a value and a number together. */
+export const plus = (a: Syntax, count: number): Syntax => call('plus', a, constant(count));
+
 /** Returns the syntax of a value where the condition holds, and of null elsewhere. */
 export const when = (condition: Syntax, value: Syntax): Syntax => call('if', condition, value, constant(null));
 

@@ -24,8 +24,9 @@ export function number(value: unknown): number | null {
 /** Returns a text; null for anything else. */
 export const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-const OTHER = '$$_posthog_breakdown_other_$$';
-const NULL = '$$_posthog_breakdown_null_$$';
+/** What PostHog calls all values of a breakdown that are beyond its limit, and that of events that have none. */
+export const OTHER = '$$_posthog_breakdown_other_$$';
+export const MISSING = '$$_posthog_breakdown_null_$$';
 
 /** What people read for the rest of a breakdown's values, and for what has none. */
 export const OTHER_VALUES = 'Other values';
@@ -34,7 +35,7 @@ export const NO_VALUE = 'No value';
 /** Returns a name as people read it: PostHog's names of what is missing and of the rest in words. */
 export function readableName(name: string): string {
   if (name.trim() === '') return NO_VALUE;
-  return name.replaceAll(OTHER, OTHER_VALUES).replaceAll(NULL, NO_VALUE);
+  return name.replaceAll(OTHER, OTHER_VALUES).replaceAll(MISSING, NO_VALUE);
 }
 
 /** Returns a breakdown value as people read it: the members of a list beside each other. */

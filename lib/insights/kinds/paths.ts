@@ -11,6 +11,7 @@ import {
   field,
   list,
   over,
+  plus,
   select,
   when,
 } from '../../hogql/write.ts';
@@ -270,7 +271,6 @@ async function stepsOf(query: PathsQuery, world: World): Promise<{ readonly step
 
 const isAtLeast = (a: Syntax, b: Syntax): Syntax => call('greaterOrEquals', a, b);
 const minus = (a: Syntax, b: Syntax): Syntax => call('minus', a, b);
-const plus = (a: Syntax, count: number): Syntax => call('plus', a, constant(count));
 
 /** Returns the events of paths with `step`, counted from 1; null: it is beyond what is shown of the path. */
 function numberedSteps(compact: Syntax, filter: PathsFilter): Syntax {

@@ -283,7 +283,7 @@ async function read(answer: IncomingMessage): Promise<PostResponse> {
 }
 
 /** Errors of certificates, by Node's code. */
-const BAD_CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/;
+export const BAD_CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/;
 
 /** Returns the error that says where a connection failed and why: `Permanent` where only a person can mend it. */
 export function connectionFailure(error: unknown, place: string): Permanent | Transient {

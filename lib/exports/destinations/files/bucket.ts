@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { S3 } from '@aws-sdk/client-s3';
 import { messageOf, Permanent, Transient } from '../../../ports/errors.ts';
-import type { Outbound } from '../../../ports/outbound/outbound.ts';
+import { BAD_CERTIFICATE, type Outbound } from '../../../ports/outbound/outbound.ts';
 import { MIB, MINUTE_MS, SECOND_MS } from '../../../ports/units.ts';
 
 /** Where the bucket is, and with whose key it is reached. */
@@ -153,9 +153,6 @@ const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
       `The server for ${bucketLabel(config)} does not speak TLS. Use http:// in endpoint_url, or another port.`,
   ],
 ]);
-
-/** Errors of certificates, by Node's code. */
-const BAD_CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/;
 
 /** Errors of S3 that pass, though their status says that the request was wrong. */
 const PASSING = /^(RequestTimeout|RequestTimeTooSkewed|OperationAborted|BadDigest|IncompleteBody|NoSuchUpload)$/;

@@ -1,17 +1,16 @@
 /** Breakdowns: the values by which an insight tells its numbers apart, and their names in results. */
 import * as z from 'zod';
+import { MISSING, OTHER } from '../../../charts/describe/read.ts';
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, call, constant, field } from '../../../hogql/write.ts';
 import { choice, integer } from '../../../http/fields.ts';
 import { invalid } from '../../../ports/errors.ts';
 import type { World } from '../kind.ts';
 
-/** What PostHog calls all values that are beyond the limit. */
-export const OTHER = '$$_posthog_breakdown_other_$$';
+export { MISSING, OTHER };
+
 /** What is said to who asks for the persons of `OTHER`: which values they are, only their totals tell. */
 export const OTHERS_UNKNOWN = 'Of all other values together, the persons are not known. Choose one of them.';
-/** What PostHog calls the value of events that have none. */
-export const MISSING = '$$_posthog_breakdown_null_$$';
 
 const DEFAULT_LIMIT = 25;
 const MAX_LIMIT = 10_000;

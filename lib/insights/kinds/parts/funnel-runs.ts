@@ -13,6 +13,7 @@ import {
   field,
   fieldsOf,
   over,
+  plus,
   select,
   type WindowParts,
   when,
@@ -51,7 +52,6 @@ interface FunnelBreakdown {
 const range = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 const named = (entries: readonly (readonly [name: string, value: Syntax])[]): Columns => Object.fromEntries(entries);
 const isAtMost = (a: Syntax, b: Syntax): Syntax => call('lessOrEquals', a, b);
-const plus = (a: Syntax, count: number): Syntax => call('plus', a, constant(count));
 
 const AT = field('at');
 const ONWARD = { from: 0, to: 'last' } as const;
