@@ -63,14 +63,10 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await write("SELECT count() AS orders FROM events WHERE event = 'ordered'");
     await expectSeen(page.locator('figure').getByRole('columnheader', { name: 'orders' }));
 
-    const refused = { type: 'throttled_error', code: 'throttled', detail: 'Not now.', attr: null };
-    await page.route('**/insights/*/?*', (asked) => asked.fulfill({ status: 429, json: refused }), { times: 1 });
     await page.goto(`${service().address}/#${at(`/dashboards/${String(board['id'])}`)}`);
-    const tile = page.getByRole('region', { name: 'Orders' });
-    await button(tile, 'Try again').click();
-    await expectSeen(tile.locator('figure'));
-    // The browser itself complains of answers that refuse: to the query that was wrong, and to the tile.
-    expect(complaints.filter((one) => !/4(00|29)/.test(one))).toEqual([]);
+    await expectSeen(page.getByRole('region', { name: 'Orders' }).locator('figure'));
+    // The browser itself complains of the answer to the query that was wrong.
+    expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
   });
 
   test('leaves who went elsewhere while an insight was being made where they are', async () => {
