@@ -101,8 +101,14 @@ export async function startService({
       stop: async () => {
         pauseReason = 'stopping';
         // At once: who waits for a slow answer must not keep the tasks from hearing that they are to end.
-        await Promise.all([timer.stop(), gateway.close().then(() => capture.close()), engine.close()]);
-        await Promise.all([landing.stop(), importing.stop().then(() => imports.close())]);
+        await Promise.all([
+          timer.stop(),
+          gateway.close().then(() => capture.close()),
+          engine.close(),
+          // At once, too: a landing that began after the other's end would hold up the stop.
+          landing.stop(),
+          importing.stop().then(() => imports.close()),
+        ]);
         await directory.close();
         claim.release();
       },
