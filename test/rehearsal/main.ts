@@ -4,11 +4,13 @@
  * the tests whose names match the pattern, or, in the short form, one valid request for each row. Fails when
  * something did not go as it should, when IAM would have refused a call, and on calls nobody knows.
  */
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import './own-folder.ts';
+import { appendFileSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { jsonLines, logTo } from '../../lib/ports/log.ts';
+import { folderOfRun } from '../support/folder-of-run.ts';
 import { readAssembly } from './assembly.ts';
 import { contract } from './contract.ts';
 import { journey } from './journey.ts';
@@ -21,7 +23,7 @@ const { values } = parseArgs({
 const short = values.short === true;
 /** One path of each row, and one case. */
 const VALID = '^(?!.*/api/environments/).* answers a valid request';
-const folder = mkdtempSync(join(tmpdir(), 'rehearsal-'));
+const folder = tmpdir();
 const logs = join(folder, 'logs');
 mkdirSync(logs);
 const write = (text: string): void => void process.stdout.write(text);
@@ -77,6 +79,6 @@ try {
     `\n${failures === 0 ? 'The rehearsal went well' : `The rehearsal failed in ${failures} places`}, in ${seconds} s.\n`,
   );
   if (failures > 0 || values.keep === true) write(`Logs of the functions are in ${logs}\n`);
-  else rmSync(folder, { recursive: true, force: true });
+  else folderOfRun.close();
 }
 process.exit(failures === 0 ? 0 : 1);

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 
 let made: string | undefined;
 
-/** A temporary folder for a whole run of jest and the processes that it starts: what they leave in it goes with it. */
+/**
+ * A temporary folder for a whole run of jest, or a rehearsal, and the processes that it starts: what they leave in it
+ * goes with it.
+ */
 export const folderOfRun = {
   open(): void {
     made = mkdtempSync(join(tmpdir(), 'tests-'));
