@@ -50,6 +50,7 @@ test('every setting is set by a variable, but for those that are nobody’s to s
   expect(unchanged.map(([name]) => name).toSorted()).toEqual([
     'answerBytes',
     'cancelSeconds',
+    'dataDirectory',
     'organizationIntervals',
     'queryBytes',
     'requestsPerKey',
