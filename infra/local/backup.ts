@@ -4,9 +4,10 @@
  */
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../lib/ports/errors.ts';
+import { isBelow } from '../../lib/ports/files/below.ts';
 import { orAbsent } from '../../lib/ports/files/or-absent.ts';
 import { UNFINISHED } from '../../lib/ports/files/path.ts';
 import { syncPath } from '../../lib/ports/files/sync-path.ts';
@@ -57,7 +58,7 @@ const PAGES = 25_000;
 export async function backUp(folder: string, target: string): Promise<Contents> {
   findDataDirectory(folder);
   // It would be a part of what it copies, and of each later backup.
-  if (!relative(folder, target).startsWith('..'))
+  if (isBelow(target, [folder]))
     throw new BackupRefused(`${target} is in the data directory: choose a folder elsewhere.`);
   if (!(await isFree(target))) throw new BackupRefused(`${target} is there already: choose another folder.`);
   const unfinished = `${target}.unfinished`;

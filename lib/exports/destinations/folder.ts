@@ -14,9 +14,10 @@ import {
   stat,
   unlink,
 } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
+import { isBelow } from '../../ports/files/below.ts';
 import { orAbsent } from '../../ports/files/or-absent.ts';
 import { syncPath } from '../../ports/files/sync-path.ts';
 import { SECOND_MS } from '../../ports/units.ts';
@@ -209,13 +210,6 @@ async function removePut(receipt: FolderReceipt): Promise<void> {
 
 const removePartials = (interval: FolderInterval): Promise<void> =>
   rm(partialsOf(interval), { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
-
-function isBelow(path: string, roots: readonly string[]): boolean {
-  return roots.some((root) => {
-    const way = relative(root, path);
-    return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
-  });
-}
 
 /** Throws `Permanent` when a path leads outside the allowed roots or among the service's files, through a symbolic link too. */
 async function checkRoots(path: string, { folderRoots, dataDirectory }: Reach): Promise<void> {

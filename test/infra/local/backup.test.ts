@@ -64,10 +64,11 @@ test('a backup is not made in the data directory that it copies, and leaves noth
   const { folder, directory } = await world();
   await directory.close();
   const before = readdirSync(folder);
-  const target = join(folder, 'backups', 'one');
-  await expect(backUp(folder, target)).rejects.toThrow(
-    `${target} is in the data directory: choose a folder elsewhere.`,
-  );
+  for (const target of [join(folder, 'backups', 'one'), join(folder, '..copy')]) {
+    await expect(backUp(folder, target)).rejects.toThrow(
+      `${target} is in the data directory: choose a folder elsewhere.`,
+    );
+  }
   expect(readdirSync(folder)).toEqual(before);
   await expect(backUp(folder, `${folder}..copy`)).resolves.toMatchObject({ files: 5 });
 });
