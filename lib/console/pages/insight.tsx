@@ -24,7 +24,8 @@ import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
 const DataRangeOffer = lazy(() => import('../parts/insights/data-range-offer.tsx'));
 
-const TYPING_MS = 500;
+/** A question is asked once nobody has changed it for so long. */
+const UNCHANGED_MS = 500;
 
 export default function InsightPage() {
   const project = useParam('project');
@@ -68,7 +69,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   const [boards, setBoards] = useState((kept?.dashboards ?? []).map(String));
   const isUnsaved = isTouched || name !== (kept?.name ?? '') || String(boards) !== String(kept?.dashboards ?? []);
   const saving = useSubmission();
-  const [settled] = useDebouncedValue(question, TYPING_MS);
+  const [settled] = useDebouncedValue(question, UNCHANGED_MS);
   // What the form cannot say is asked as it was kept, until somebody begins anew.
   const isForm = begun !== undefined || isTouched;
   // What is kept was never read; the service says what is wrong with it.

@@ -2,6 +2,7 @@
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { type ChangeEvent, useEffect, useRef, useState } from 'react';
+import { TYPING_MS } from './typing.ts';
 
 /** Returns a part of the path, such as `project`. */
 export function useParam(name: string): string {
@@ -47,8 +48,6 @@ export function useView(): [Readonly<Record<string, string | undefined>>, (chang
   };
   return [view, change];
 }
-
-const TYPING_MS = 250;
 
 type Texts = Readonly<Record<string, string>>;
 

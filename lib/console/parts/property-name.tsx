@@ -1,11 +1,9 @@
 import { Autocomplete, Group, Text } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { type NamedType, usePropertyNames, usePropertyValues } from '../client/names.ts';
 import { useParam } from './address.ts';
+import { useSettled } from './typing.ts';
 
-/** Until somebody stops to write. */
-const TYPING_MS = 300;
 const count = new Intl.NumberFormat('en-GB');
 
 const timesOf = (volume: number, type: NamedType): string =>
@@ -21,7 +19,7 @@ interface PropertyNameProps {
 /** The name of a property, completed by those that were seen. */
 export function PropertyName({ label, type, value, change }: PropertyNameProps) {
   const [isAsked, setAsked] = useState(false);
-  const [search] = useDebouncedValue(value, TYPING_MS);
+  const search = useSettled(value);
   const names = usePropertyNames(useParam('project'), type, search, isAsked);
   const volumes = new Map(names.map(({ name, volume_30_day: volume }) => [name, volume]));
   return (

@@ -1,10 +1,8 @@
 import { MultiSelect, type MultiSelectProps, type OptionsFilter, Select, type SelectProps } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
 import { useQueries } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ALL_DASHBOARDS, dashboardKey, readDashboard, useDashboards } from '../../client/dashboards.ts';
-
-const TYPING_MS = 250;
+import { useSettled } from '../typing.ts';
 
 const optionOf = ({ id, name }: { readonly id: number; readonly name: string }) => ({
   value: String(id),
@@ -17,7 +15,7 @@ const unfiltered: OptionsFilter = ({ options }) => options;
 /** Returns the dashboards that have a part of their name like what is typed, and what a field takes to type it. */
 function useFound(project: string) {
   const [typed, setTyped] = useState('');
-  const [search] = useDebouncedValue(typed, TYPING_MS);
+  const search = useSettled(typed);
   const { data } = useDashboards(project, 1, { ...ALL_DASHBOARDS, search });
   return {
     found: (data?.results ?? []).map(optionOf),

@@ -1,5 +1,4 @@
 import { Box, Button, Card, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import type { Schemas } from '../../client/api.ts';
 import { useLogs } from '../../client/exports.ts';
@@ -7,6 +6,7 @@ import { useView } from '../address.ts';
 import { localTime } from '../instant.tsx';
 import { Empty } from '../listing.tsx';
 import { Problem } from '../problem.tsx';
+import { useSettled } from '../typing.ts';
 
 type Level = Schemas['BatchExportLogEntry']['level'];
 
@@ -18,13 +18,12 @@ interface LogsProps {
 }
 
 const LEVELS: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
-const TYPING_MS = 300;
 
 /** What the runs said, newest first; new lines come by themselves. */
 export function Logs({ project, id, run }: LogsProps) {
   const [view, setView] = useView();
   const [search, setSearch] = useState('');
-  const [settled] = useDebouncedValue(search, TYPING_MS);
+  const settled = useSettled(search);
   const [follow, setFollow] = useState(true);
   const level = LEVELS.find((one) => one === view['level']);
   const { data, error, refetch } = useLogs(project, id, run, { level, search: settled, follow });
