@@ -1,6 +1,4 @@
-import { jobOps } from '../../lib/jobs/job.ts';
-import { askForCompaction, compactionJob } from '../../lib/lake/compaction-job.ts';
-import { ranges } from '../../lib/ports/table/keys.ts';
+import { setCompaction } from '../../lib/lake/compaction-job.ts';
 import { HOUR_MS } from '../../lib/ports/units.ts';
 import type { CompactionInput, CompactionOutput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
@@ -12,15 +10,11 @@ const WATCH_MS = HOUR_MS;
 export const handler = step(
   'compact-lake',
   async ({ project }: CompactionInput, context): Promise<CompactionOutput> => {
-    const { table, clock, compactor } = context;
-    const job = compactionJob(project);
-    await table.write(jobOps('compaction', job, clock() + WATCH_MS, { project }));
+    const { clock, compactor } = context;
+    await setCompaction(context, project, clock() + WATCH_MS);
     const { next, isCut } = await compactor.compact(project);
     if (isCut) return { do: 'more' };
-    await table.write(jobOps('compaction', job, next, { project }));
-    // Whoever has replaced files since it looked has found a job that is gone now, and they are to be removed in time.
-    if (next === null && (await table.list(ranges.retiredFiles(project), { limit: 1 })).items.length > 0)
-      await askForCompaction(context, project);
+    await setCompaction(context, project, next);
     return { do: 'nothing' };
   },
 );
