@@ -6,5 +6,5 @@ import { retrieveQuery } from '../../lib/insights/queries/routes.ts';
 export const handler = endpoint(retrieveQuery, async ({ params }, context) => {
   const run = await foundRun(answersIn(context), params.project_id, params.id);
   if (run.failure !== null) throw run.failure;
-  return new Answer({ query_status: queryStatus(run) }, { isAccepted: run.endedAt === null });
+  return new Answer({ query_status: queryStatus(run, run.answer) }, { isAccepted: run.endedAt === null });
 });

@@ -3,6 +3,7 @@ import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, fail, invalid, messageOf } from '../../ports/errors.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
+import type { Answer } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { Refresh } from '../queries/model.ts';
 import type { Answerer } from './answerer.ts';
@@ -33,7 +34,7 @@ export interface Told {
   readonly run: QueryRun | null;
 }
 
-/** A run of a query, as it may be asked about; its answer is that of its key. Instants are milliseconds since 1970. */
+/** A run of a query; its answer is that of its key. Instants are milliseconds since 1970. */
 export interface QueryRun {
   readonly id: string;
   readonly project: number;
@@ -44,8 +45,12 @@ export interface QueryRun {
   readonly dashboard: number | null;
   endedAt: number | null;
   failure: Failure | null;
-  /** Looked up when somebody asks about it. */
-  readonly kept: KeptAnswer | null;
+}
+
+/** A run as it is told to who asks about it. */
+export interface ToldRun extends QueryRun {
+  /** Null while it goes on, and of one that has failed. */
+  readonly answer: Answer | null;
 }
 
 export interface Answers {
@@ -59,7 +64,7 @@ export interface Answers {
   /** Has answers computed that are missing or not true any more, if they can be. Nobody waits for that. */
   renew(asked: readonly AskedQuery[]): Promise<void>;
   /** A run of the project; undefined: there is none, or it has ended more than a quarter of an hour ago. */
-  run(project: number, id: string): Promise<QueryRun | undefined>;
+  run(project: number, id: string): Promise<ToldRun | undefined>;
   /** Stops a run that goes on: from then on it is told as cancelled. */
   cancel(run: QueryRun): Promise<void>;
   /** Ends when nothing is computed any more. */
@@ -86,10 +91,10 @@ export const cancelled = (): Failure =>
   new Failure('validation', { detail: 'The query was cancelled.', attr: 'query' });
 
 /** Returns a run with its answer, if it has one. One whose answer is not kept any more has failed for who asks by then. */
-export async function withAnswer(run: QueryRun, cache: AnswerCache): Promise<QueryRun> {
-  if (run.endedAt === null || run.failure !== null) return run;
-  const [kept] = await cache.find(run.project, [run.key]);
-  return kept === undefined ? { ...run, failure: forgotten() } : { ...run, kept };
+export async function withAnswer(run: QueryRun, cache: AnswerCache): Promise<ToldRun> {
+  if (run.endedAt === null || run.failure !== null) return { ...run, answer: null };
+  const kept = await cache.find(run.project, run.key);
+  return kept === undefined ? { ...run, failure: forgotten(), answer: null } : { ...run, answer: kept.answer };
 }
 
 const forgotten = (): Failure =>
@@ -173,7 +178,6 @@ export function answersOf(
       dashboard: asked.dashboard ?? null,
       endedAt: null,
       failure: null,
-      kept: null,
     };
     const stop = new AbortController();
     const signal = isAsync || callerLeft === undefined ? stop.signal : AbortSignal.any([stop.signal, callerLeft]);
@@ -251,8 +255,8 @@ export function answersIn({ answers }: Pick<Context, 'answers'>): Answers {
   return answers ?? invalid(null, 'Answering queries is not offered here. Export the events instead.');
 }
 
-/** The wire form of a run. */
-export function queryStatus(run: QueryRun) {
+/** The wire form of a run, with its answer where that is told. */
+export function queryStatus(run: QueryRun, answer: Answer | null = null) {
   return {
     id: run.id,
     team_id: run.project,
@@ -261,7 +265,7 @@ export function queryStatus(run: QueryRun) {
     error: run.failure !== null,
     error_message: run.failure?.body.detail ?? null,
     error_code: run.failure?.body.code ?? null,
-    results: run.kept?.answer ?? null,
+    results: answer,
     start_time: wireInstant(run.startedAt),
     pickup_time: wireInstant(run.startedAt),
     end_time: wireInstantOrNull(run.endedAt),
@@ -276,5 +280,5 @@ export function queryStatus(run: QueryRun) {
 }
 
 /** Returns the run of a project. Throws a 404 when it is not known. */
-export const foundRun = async (answers: Answers, project: number, id: string): Promise<QueryRun> =>
+export const foundRun = async (answers: Answers, project: number, id: string): Promise<ToldRun> =>
   (await answers.run(project, id)) ?? fail('not_found');

@@ -84,11 +84,12 @@ const SWEPT_AT_ONCE = 50;
 const FOUND_AT_ONCE = 100;
 
 export interface AnswerCache {
+  find(project: number, key: string): Promise<KeptAnswer | undefined>;
   /**
    * Returns the answers of these keys, in their order; undefined: there is none. From the one on with which they have more
    * than `most` characters together they are null, whether there is one or not. One read for a hundred that are not in memory.
    */
-  find(project: number, keys: readonly string[], most?: number): Promise<(KeptAnswer | null | undefined)[]>;
+  findMany(project: number, keys: readonly string[], most: number): Promise<(KeptAnswer | null | undefined)[]>;
   keep(project: number, key: string, kept: KeptAnswer): Promise<void>;
 }
 
@@ -131,8 +132,18 @@ export function answerCache(
     return texts;
   };
 
+  /** Returns what a text says, and remembers it. */
+  const told = (project: number, key: string, text: string): KeptAnswer => {
+    memory.set(nameOf(project, key), text);
+    return JSON.parse(text) as KeptAnswer;
+  };
+
   return {
-    find: async (project, wanted, most = Infinity) => {
+    find: async (project, key) => {
+      const text = (await textsOf(project, [key])).get(key)?.();
+      return text === undefined ? undefined : told(project, key, text);
+    },
+    findMany: async (project, wanted, most) => {
       const found: (KeptAnswer | null | undefined)[] = [];
       let characters = 0;
       for (let from = 0; from < wanted.length; from += FOUND_AT_ONCE) {
@@ -141,9 +152,8 @@ export function answerCache(
         for (const key of some) {
           const text = characters > most ? undefined : texts?.get(key)?.();
           characters += text?.length ?? 0;
-          if (text !== undefined) memory.set(nameOf(project, key), text);
-          const kept = text === undefined ? undefined : (JSON.parse(text) as KeptAnswer);
-          found.push(characters > most ? null : kept);
+          if (characters > most) found.push(null);
+          else found.push(text === undefined ? undefined : told(project, key, text));
         }
       }
       return found;

@@ -98,14 +98,14 @@ export function computations(
     cached: async (asked: readonly AskedQuery[]) => {
       const wanted = asked.map(keyOf);
       const [first] = asked;
-      const found = first === undefined ? [] : await cache.find(first.project.id, wanted, MOST_TOLD);
+      const found = first === undefined ? [] : await cache.findMany(first.project.id, wanted, MOST_TOLD);
       return wanted.map((key, n) => cachedOf(key, found[n]));
     },
     /** Finds out what is kept of a query, and what becomes of it as `refresh` says. */
     look: async (asked: AskedQuery, refresh: Refresh, seen?: SeenFiles) => {
       const moment = momentOf(asked, clock());
       const key = keyOf(asked);
-      const kept = (await cache.find(asked.project.id, [key]))[0] ?? undefined;
+      const kept = await cache.find(asked.project.id, key);
       const way = await wayOf(refresh, kept, (one) => isFresh(asked.project.id, one, moment, seen));
       return { key, moment, way, cached: cachedOf(key, kept) };
     },

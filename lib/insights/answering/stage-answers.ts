@@ -262,7 +262,6 @@ function runOf(project: number, item: QueryRunItem, now: number): QueryRun {
     failure: isLost
       ? interrupted()
       : told && new Failure(told.kind, { detail: told.detail, code: told.code, attr: told.attr }),
-    kept: null,
   };
 }
 
@@ -308,7 +307,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
     const late = setTimeout(() => stop.abort(tooLong()), LATEST_MS);
     try {
       await compute(asked, key, momentOf(asked, clock()), { signal: stop.signal, isBackground: true });
-      const isKept = (await cache.find(project, [key]))[0] !== undefined;
+      const isKept = (await cache.find(project, key)) !== undefined;
       await runs.end(project, id, isKept ? null : tooLarge(), key);
     } catch (error) {
       if (!(error instanceof Failure)) log.error('a query failed', { error });

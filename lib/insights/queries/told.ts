@@ -23,7 +23,7 @@ export function answerFields({ project, query }: AskedQuery, { kept, isCached, r
     cache_target_age: kept === null ? null : wireInstant(kept.at + answerAge(query)),
     next_allowed_client_refresh: kept === null ? null : wireInstant(kept.at + CLIENT_REFRESH_MS),
     is_cached: isCached,
-    query_status: run === null || !run.isAsync ? null : { ...queryStatus(run), results: null },
+    query_status: run === null || !run.isAsync ? null : queryStatus(run),
     hogql: kept?.looked.hogql ?? null,
   };
 }
@@ -31,7 +31,7 @@ export function answerFields({ project, query }: AskedQuery, { kept, isCached, r
 /** Returns the answer of a query as it is told. */
 export function queryAnswer(asked: AskedQuery, told: Told): z.input<typeof QueryAnswer> {
   const { kept, run, key } = told;
-  if (kept === null && run !== null) return { query_status: { ...queryStatus(run), results: null } };
+  if (kept === null && run !== null) return { query_status: queryStatus(run) };
   const { limit, offset, resolved_date_range } = kept?.answer ?? {};
   return {
     results: kept?.answer.results ?? null,

@@ -89,7 +89,7 @@ test('whatever comes, late events, merges, deletions, a kept answer is what comp
   expect(hits).toBeGreaterThan(0);
 });
 
-const NO_CACHE = { find: async () => [], keep: async () => {} };
+const NO_CACHE = { find: async () => undefined, findMany: async () => [], keep: async () => {} };
 
 function recordOf(one: Exclude<Step, { do: 'wait' }>, now: number, n: number) {
   const at = {
