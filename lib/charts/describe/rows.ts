@@ -71,17 +71,24 @@ function displayOf(
   const form = FORMS[display as keyof typeof FORMS];
   const settings = object(object(query)['chartSettings']);
   const x = columns.indexOf(text(object(settings['xAxis'])['column']) ?? '');
-  const y = objects(settings['yAxis'])
-    .map((axis) => columns.indexOf(text(axis['column']) ?? ''))
-    .filter((at) => at >= 0);
-  if (form === undefined || x < 0 || y.length === 0) return undefined;
+  // A column that is named again is drawn once: the chart is as large as the answer, whatever its settings say.
+  const y = new Set(
+    objects(settings['yAxis'])
+      .map((axis) => columns.indexOf(text(axis['column']) ?? ''))
+      .filter((at) => at >= 0),
+  );
+  if (form === undefined || x < 0 || y.size === 0) return undefined;
   // Rows of several values at one point are no line: their table says whose each number is.
   if ((text(settings['seriesBreakdownColumn']) ?? '') !== '') return undefined;
   return seriesChart({
     form,
     pointName: columns[x] ?? '',
     points: rows.map((row) => String(cellOf(row[x]) ?? '')),
-    series: y.map((at) => ({ name: columns[at] ?? '', values: rows.map((row) => number(row[at])), isPrevious: false })),
+    series: [...y].map((at) => ({
+      name: columns[at] ?? '',
+      values: rows.map((row) => number(row[at])),
+      isPrevious: false,
+    })),
     format: PLAIN,
   });
 }

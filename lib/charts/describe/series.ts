@@ -45,13 +45,17 @@ export function seriesChart({ form, pointName, points, series, format }: Numbers
 
 /** Gives each series a colour of its own, and that of the period before the one of its name. */
 function withColours(series: readonly Omit<Series, 'colour'>[]): Series[] {
-  const previous = series.filter(({ isPrevious }) => isPrevious);
   const current = series.filter(({ isPrevious }) => !isPrevious);
+  // Of several series of one name it is the first whose colour the period before has.
+  const colours = new Map<string, number>(
+    current.map(({ name }, colour) => [`${name}${PREVIOUS}`, colour] as const).toReversed(),
+  );
   let next = 0;
+  let nextPrevious = current.length;
   return series.map((one) => {
     if (!one.isPrevious) return { ...one, colour: next++ };
-    const own = current.findIndex(({ name }) => `${name}${PREVIOUS}` === one.name);
-    return { ...one, colour: own >= 0 ? own : current.length + previous.indexOf(one) };
+    const own = nextPrevious++;
+    return { ...one, colour: colours.get(one.name) ?? own };
   });
 }
 

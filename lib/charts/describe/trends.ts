@@ -33,12 +33,17 @@ const UNITS: Readonly<Record<string, NumberFormat['unit']>> = {
   percentage_scaled: 'fraction',
 };
 
+/** What stands before or after each number of a chart has so many characters of what the query says. */
+const MAX_AFFIX = 50;
+
+const affixOf = (value: unknown): string => (text(value) ?? '').slice(0, MAX_AFFIX).toWellFormed();
+
 /** Returns how the query wants its numbers written. */
 function formatOf(filter: Json): NumberFormat {
   return {
     unit: UNITS[text(filter['aggregationAxisFormat']) ?? ''] ?? 'number',
-    prefix: text(filter['aggregationAxisPrefix']) ?? '',
-    postfix: text(filter['aggregationAxisPostfix']) ?? '',
+    prefix: affixOf(filter['aggregationAxisPrefix']),
+    postfix: affixOf(filter['aggregationAxisPostfix']),
     decimals: Math.min(Math.max(number(filter['decimalPlaces']) ?? PLAIN.decimals, 0), 10),
   };
 }
@@ -132,10 +137,17 @@ type Row = Item & { readonly row: Json };
 
 function numberChart(items: readonly Row[], format: NumberFormat): Chart {
   const current = items.filter(({ row }) => !isPrevious(row));
+  // Of several of one name it is the first.
+  const previous = new Map(
+    items
+      .filter(({ row }) => isPrevious(row))
+      .map(({ name, value }) => [name, value] as const)
+      .toReversed(),
+  );
   const shown = (current.length === 0 ? items : current).map(({ name, value }) => ({
     name,
     value,
-    previous: items.find(({ row, name: other }) => isPrevious(row) && other === `${name}${PREVIOUS}`)?.value ?? null,
+    previous: previous.get(`${name}${PREVIOUS}`) ?? null,
   }));
   return {
     picture: { type: 'number', items: shown.slice(0, MAX_NUMBERS), format },

@@ -352,6 +352,27 @@ test('a chart of HogQL that a column splits into series is a table, not one line
   expect(of(null).picture.type).toBe('series');
 });
 
+test('a chart of HogQL has each column once, however often its settings name it', () => {
+  const { picture, table } = chartOf(
+    {
+      kind: 'DataVisualizationNode',
+      display: 'ActionsBar',
+      chartSettings: { xAxis: { column: 'day' }, yAxis: Array.from({ length: 1_000 }, () => ({ column: 'visitors' })) },
+      source: { kind: 'HogQLQuery', query: 'SELECT 1' },
+    },
+    { columns: ['day', 'visitors'], results: [['2026-01-05', 7]] },
+  );
+  expect(picture).toMatchObject({ series: [{ name: 'visitors', values: [7] }] });
+  expect(table).toEqual({ columns: ['day', 'visitors'], rows: [['2026-01-05', 7]] });
+});
+
+test('a few words stand beside the numbers of a chart, however many the query says', () => {
+  const words = 'é'.repeat(100_000);
+  const filter = { display: 'BoldNumber', aggregationAxisPrefix: words, aggregationAxisPostfix: words };
+  const { picture } = trendsOf([{ label: 'all', aggregated_value: 7 }], filter);
+  expect(picture).toMatchObject({ format: { prefix: 'é'.repeat(50), postfix: 'é'.repeat(50) } });
+});
+
 test.each(KINDS.map(({ name }) => name))('a %s has a picture', (kind) => {
   const none = chartOf({ kind: 'Unknown' }, { results: [] }).picture;
   expect(chartOf({ kind }, { results: [] }).picture).not.toEqual(none);
