@@ -1,4 +1,4 @@
-/** What was drawn of answers: the picture of an answer is always the same, so a later look needs not draw it again. */
+/** What a page makes of answers: of an answer it is always the same, so a later look needs not make it again. */
 import { hash } from 'node:crypto';
 import { type Chart, isEmptyChart } from '../../charts/chart.ts';
 import { chartOf } from '../../charts/describe/describe.ts';
@@ -17,10 +17,8 @@ export interface Drawn {
   readonly hasRows: boolean;
 }
 
-/** Of each process, for all its pages. */
+/** Of each process, for all its pages, and of each form. */
 const MAX_CHARACTERS = 16_000_000;
-
-const memories = new WeakMap<Answers, Recent<Drawn>>();
 
 /** An answer of a project's insight, and the query with its display, as it is stored. */
 export interface AnsweredInsight {
@@ -41,26 +39,37 @@ export function chartOfAnswer({ query, told }: AnsweredInsight): Chart {
 }
 
 /**
- * Returns an answer as a page shows it, from memory when this answer of this query was drawn before. An answer is known by
- * its project, its key, and when and of which files it was computed.
+ * Returns a function that makes something of an answer, or has it from memory when it was made of this answer of this query
+ * before. An answer is known by its project, its key, and when and of which files it was computed.
  */
-export function drawn(answers: Answers, answered: AnsweredInsight): Drawn {
-  const { project, query, told } = answered;
-  const memory = memories.get(answers) ?? new Recent<Drawn>(MAX_CHARACTERS, ({ figure: { length } }) => length);
-  memories.set(answers, memory);
-  const said = JSON.stringify([project, told.key, told.kept?.at, told.kept?.files, query]);
-  const name = hash('sha256', said);
-  const known = memory.get(name);
-  if (known !== undefined) return known;
-  const chart = chartOfAnswer(answered);
-  const made: Drawn = {
-    figure: inOnePiece(figure(chart).toString()),
-    isEmpty: isEmptyChart(chart),
-    hasRows: chart.table.rows.length > 0,
+export function remembered<T>(make: (answered: AnsweredInsight) => T, charactersOf: (made: T) => number) {
+  const memories = new WeakMap<Answers, Recent<T>>();
+  return (answers: Answers, answered: AnsweredInsight): T => {
+    const { project, query, told } = answered;
+    const memory = memories.get(answers) ?? new Recent<T>(MAX_CHARACTERS, charactersOf);
+    memories.set(answers, memory);
+    const said = JSON.stringify([project, told.key, told.kept?.at, told.kept?.files, query]);
+    const name = hash('sha256', said);
+    const known = memory.get(name);
+    if (known !== undefined) return known;
+    const made = make(answered);
+    memory.set(name, made);
+    return made;
   };
-  memory.set(name, made);
-  return made;
 }
+
+/** Returns an answer as a page shows it. */
+export const drawn = remembered(
+  (answered): Drawn => {
+    const chart = chartOfAnswer(answered);
+    return {
+      figure: inOnePiece(figure(chart).toString()),
+      isEmpty: isEmptyChart(chart),
+      hasRows: chart.table.rows.length > 0,
+    };
+  },
+  (made) => made.figure.length,
+);
 
 /** Returns a text that is one piece of memory, not a tree of the pieces that it was joined from. */
 const inOnePiece = (text: string): string => Buffer.from(text).toString();

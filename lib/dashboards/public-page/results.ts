@@ -1,14 +1,14 @@
 /** The answers of a shared page's insights, as anybody may see them. */
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
-import type { NumberTable } from '../../charts/chart.ts';
 import { sourceOf } from '../../charts/describe/read.ts';
 import { parseJson } from '../../http/json.ts';
-import type { Told } from '../../insights/answering/answers.ts';
+import type { Answers, Told } from '../../insights/answering/answers.ts';
 import type { AskedQuery } from '../../insights/answering/computations.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf, type ResultFields, toldFields } from '../../insights/results.ts';
 import type { Context } from '../../ports/context.ts';
+import { Recent } from '../../ports/recent.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import { type DataRange, dataRange } from '../data-range.ts';
 import type { Drawn } from './drawn.ts';
@@ -18,8 +18,8 @@ export interface ShownResult {
   readonly drawn: Drawn;
   /** When it was computed, in milliseconds since 1970. */
   readonly refreshedAt: number;
-  /** Returns all its numbers. */
-  readonly table: () => NumberTable;
+  /** Returns all its numbers, as CSV. */
+  readonly csv: () => Promise<string>;
   /** Returns what the page's data has of it, without the query and without values of filters. */
   readonly fields: () => ResultFields;
 }
@@ -33,7 +33,7 @@ interface ShownResults {
 
 const NOTHING: ShownResults = { results: new Map(), leftOut: new Set() };
 
-/** An answer that was looked at so lately is shown as it is: many who look at once cost as much as one. */
+/** An answer that was computed or looked after so lately is shown as it is: many who look at once cost as much as one. */
 const LOOKED_LATELY_MS = 10 * SECOND_MS;
 
 /** Queries whose answers are rows about persons; these are not shown to strangers. */
@@ -82,7 +82,7 @@ export async function shownResults(
   const leftOut = new Set(wanted.filter((_, at) => told[at]?.isCached && told[at].kept === null).map(({ id }) => id));
   if (told.every(({ kept }) => kept === null)) return { ...NOTHING, leftOut };
   // A function starts without what draws; the first page that has something to show loads it.
-  const { chartOfAnswer, drawn } = await import('./drawn.ts');
+  const { drawn } = await import('./drawn.ts');
   const results = new Map(
     wanted.flatMap(({ id, query, asked }, at) => {
       const one = told[at];
@@ -91,7 +91,7 @@ export async function shownResults(
       const shown: ShownResult = {
         drawn: drawn(answers, answered),
         refreshedAt: one.kept.at,
-        table: () => chartOfAnswer(answered).table,
+        csv: async () => (await import('./csv.ts')).spreadsheet(answers, answered),
         fields: () => withoutQuestion(toldFields(asked, one)),
       };
       return [[id, shown] as const];
@@ -100,16 +100,26 @@ export async function shownResults(
   return { results, leftOut };
 }
 
+/** When this process has last had an answer looked after, by its key: of so many of them. */
+const lookedAfter = new WeakMap<Answers, Recent<number>>();
+const MAX_LOOKED_AFTER = 10_000;
+
 /** Has answers computed that are missing or may not be true any more. Nobody waits for it. */
 async function renew(
   { answers, clock }: Pick<Context, 'clock'> & { readonly answers: NonNullable<Context['answers']> },
   insights: readonly AskedInsight[],
   told: readonly Told[],
 ): Promise<void> {
-  const isLate = ({ kept, isCached }: Told): boolean =>
-    kept === null ? !isCached : clock() - kept.at >= LOOKED_LATELY_MS;
-  const late = insights.filter((_, at) => told[at] !== undefined && isLate(told[at])).map(({ asked }) => asked);
-  if (late.length > 0) await answers.renew(late);
+  const now = clock();
+  const lately = lookedAfter.get(answers) ?? new Recent<number>(MAX_LOOKED_AFTER, () => 1);
+  lookedAfter.set(answers, lately);
+  const isLate = ({ key, kept, isCached }: Told): boolean =>
+    (kept === null ? !isCached : now - kept.at >= LOOKED_LATELY_MS) &&
+    now - (lately.get(key) ?? -Infinity) >= LOOKED_LATELY_MS;
+  const late = insights.filter((_, at) => told[at] !== undefined && isLate(told[at]));
+  if (late.length === 0) return;
+  for (const one of told.filter(isLate)) lately.set(one.key, now);
+  await answers.renew(late.map(({ asked }) => asked));
 }
 
 /** Members of results that anybody may see. Others say what was asked: filters, properties, expressions, persons. */

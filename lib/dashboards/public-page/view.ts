@@ -191,8 +191,7 @@ async function csvAnswer(
   headers: Readonly<Record<string, string>>,
 ): Promise<TextAnswer> {
   if (shown === undefined) invalid('tile', 'Name a tile of this page that has numbers: `?tile=<its number>`.');
-  const { csvOf } = await import('./csv.ts');
-  return new TextAnswer(csvOf(shown.table()), 'text/csv; charset=utf-8', {
+  return new TextAnswer(await shown.csv(), 'text/csv; charset=utf-8', {
     ...PUBLIC_HEADERS,
     ...headers,
     'Cache-Control': 'no-store',

@@ -34,7 +34,7 @@ export interface KeptAnswer {
 /** An answer as it is stored. */
 interface AnswerItem extends Item {
   readonly at: number;
-  /** JSON of a `KeptAnswer`, deflated, in base64. */
+  /** The text of a `KeptAnswer`, deflated, in base64. */
   readonly body: string;
 }
 
@@ -42,7 +42,7 @@ interface AnswerItem extends Item {
  * What answers are made by. A change of the program that changes answers to the same query over the same files raises
  * it, so that those from before are not given any more.
  */
-const VERSION = 3;
+const VERSION = 4;
 
 /** Returns the key of an answer: all that it depends on beside the files and the clock. */
 export function answerKey(project: number, query: SentQuery, moment: Omit<Moment, 'now'>): string {
@@ -93,6 +93,23 @@ export interface AnswerCache {
   keep(project: number, key: string, kept: KeptAnswer): Promise<void>;
 }
 
+/** Returns an answer as it is kept: the JSON of what is known of it, a new line, and the JSON of itself. */
+const textOf = ({ answer, ...known }: KeptAnswer): string => `${JSON.stringify(known)}\n${JSON.stringify(answer)}`;
+
+/** Returns what a text keeps. The answer may have megabytes: it is read by who looks at it, once. */
+function keptOf(text: string): KeptAnswer {
+  const end = text.indexOf('\n');
+  const known: Omit<KeptAnswer, 'answer'> = JSON.parse(text.slice(0, end));
+  let answer: Answer | undefined;
+  return {
+    ...known,
+    get answer() {
+      answer ??= JSON.parse(text.slice(end + 1)) as Answer;
+      return answer;
+    },
+  };
+}
+
 const nameOf = (project: number, key: string): string => `${project} ${key}`;
 
 /** Returns the cache of a process over the table. An answer is found by the project that it is of, and no other. */
@@ -100,7 +117,6 @@ export function answerCache(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { storedCharacters, memoryCharacters, isSwept }: CacheLimits = OF_ONE,
 ): AnswerCache {
-  /** As JSON. */
   const memory = new Recent<string>(memoryCharacters, (text) => text.length);
   const stored = new Map<number, number>();
 
@@ -117,7 +133,7 @@ export function answerCache(
       );
   };
 
-  /** Returns what gives the JSON of those answers that there are. One read, of those that are not in memory. */
+  /** Returns what gives the texts of those answers that there are. One read, of those that are not in memory. */
   const textsOf = async (project: number, wanted: readonly string[]): Promise<ReadonlyMap<string, () => string>> => {
     const texts = new Map<string, () => string>();
     for (const key of wanted) {
@@ -135,7 +151,7 @@ export function answerCache(
   /** Returns what a text says, and remembers it. */
   const told = (project: number, key: string, text: string): KeptAnswer => {
     memory.set(nameOf(project, key), text);
-    return JSON.parse(text) as KeptAnswer;
+    return keptOf(text);
   };
 
   return {
@@ -159,7 +175,7 @@ export function answerCache(
       return found;
     },
     keep: async (project, key, kept) => {
-      const text = JSON.stringify(kept);
+      const text = textOf(kept);
       memory.set(nameOf(project, key), text);
       const body = (await deflated(text)).toString('base64');
       const at = keys.answer(project, key);

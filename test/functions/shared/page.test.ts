@@ -386,6 +386,17 @@ describe('results', () => {
     expect(world.answers.asked).toMatchObject([{ kind: 'TrendsQuery' }]);
   });
 
+  test('are asked for once in ten seconds, however often somebody looks, also while there are none', async () => {
+    for (const result of [undefined, [trend('Views', [1])]]) {
+      const world = await shown(() => result);
+      for (const second of [60, 61, 69, 70, 79]) {
+        world.context.clock.set(NOW + second * 1_000);
+        for (const form of ['', '.json', '.csv?tile=2']) await look(world, `/shared/${world.token}${form}`);
+      }
+      expect(world.answers.asked).toHaveLength(2);
+    }
+  });
+
   test('that are not there yet are not waited for', async () => {
     const world = await shown(() => undefined);
     const { text } = await look(world, `/shared/${world.token}`);

@@ -26,7 +26,7 @@ test('answers that have too many characters together are left out, and not read'
   const stored = answerCache(context);
   const keys = Array.from({ length: 250 }, (_, n) => `k${n}`);
   for (const [n, key] of keys.entries())
-    if (n !== 3) await stored.keep(1, key, { at: n, files: 'x'.repeat(980) } as KeptAnswer);
+    if (n !== 3) await stored.keep(1, key, { at: n, files: 'x'.repeat(980 - 3), answer: {} } as KeptAnswer);
   for (const [most, told, reads] of [
     [10_500, 10, 1],
     [150_500, 150, 2],
@@ -39,4 +39,17 @@ test('answers that have too many characters together are left out, and not read'
     expect(found.flatMap((one, n) => (one === null ? [n] : []))).toEqual(keys.flatMap((_, n) => (n > told ? [n] : [])));
     expect(many).toHaveBeenCalledTimes(reads);
   }
+});
+
+test('an answer is read by who looks at it, and once: whoever asks only whether it is still true does not wait for megabytes', async () => {
+  const context = testContext();
+  const results = [['a', 1]];
+  await answerCache(context).keep(1, 'k', { at: 5, files: 'f', answer: { results } } as unknown as KeptAnswer);
+  const kept = await answerCache(context).find(1, 'k');
+  const parse = jest.spyOn(JSON, 'parse');
+  expect([kept?.at, kept?.files]).toEqual([5, 'f']);
+  expect(parse).not.toHaveBeenCalled();
+  expect(kept?.answer.results).toEqual(results);
+  expect(kept?.answer).toBe(kept?.answer);
+  expect(parse).toHaveBeenCalledTimes(1);
 });
