@@ -117,6 +117,21 @@ test('a rule that began long ago, or has no time left, is told at once', () => {
   expect(nextTime(rule({ start_date: Date.UTC(9999, 0, 1) }), Date.UTC(2026, 0, 1), 'UTC')).toBe(Date.UTC(9999, 0, 1));
 });
 
+test('of thousands of counted times that have passed, the clocks are asked about those around the instant alone', () => {
+  const asked = jest.spyOn(Temporal.PlainDate.prototype, 'toZonedDateTime');
+  const fifth = { frequency: 'monthly', byweekday: ['monday'], bysetpos: 5, count: 10_000 } as const;
+  for (const counted of [rule(fifth), rule({ frequency: 'yearly', count: 10_000 })]) {
+    const old = { ...counted, start_date: Date.parse('0002-01-01T07:00:00Z') };
+    const next = nextTime(old, Date.UTC(2026, 0, 1), 'Europe/Berlin');
+    expect(next).toBe(nextTime({ ...old, count: null }, Date.UTC(2026, 0, 1), 'Europe/Berlin'));
+  }
+  expect(asked.mock.calls.length).toBeLessThan(20);
+});
+
+test('a rule whose next time lies behind all times has none', () => {
+  expect(nextTime(rule({ frequency: 'yearly', interval: 9_000 }), Date.UTC(2027, 0, 1), 'UTC')).toBeNull();
+});
+
 test.each([
   [rule({}), 'sent every day'],
   [
