@@ -20,7 +20,7 @@ import { dueOps, failed, ofInput, paused, SUCCEEDED, UNSEEN, unchangedOp } from 
 import { type Place, placeOf } from '../place.ts';
 import type { AlertCheck, AlertItem } from './model.ts';
 import { watchedQuery } from './query.ts';
-import { type Breach, evaluated, NoNumber, type TrendsResult } from './rules.ts';
+import { type Breach, dayOf, type Evaluated, evaluated, NoNumber, type TrendsResult } from './rules.ts';
 import { afterWeekend, nextCheck } from './times.ts';
 
 /** So many checks are kept. */
@@ -123,31 +123,38 @@ function keyOfResult({ label, action, breakdown_value }: Json): string {
   return hash('sha256', said, 'base64');
 }
 
-/** So many breaches are known to have been told; a breakdown may have more values. */
+/** So many breaches of an interval are known to have been told; a breakdown may have more values. */
 const KNOWN_BREACHES = 50;
 
-/** Returns what to store of a number that was found, and the messages: what was told already is not told again. */
+/**
+ * Returns what to store of a number that was found, and the messages. What was told already is not told again: of an
+ * interval as long as it is looked at, of one number until it is within its bounds.
+ */
 function told(
   context: CheckContext,
   item: AlertItem,
   insight: InsightItem,
-  { value, breaches }: { readonly value: number | null; readonly breaches: readonly Breach[] },
+  { value, breaches, days }: Evaluated,
   now: number,
 ): Outcome {
   const before = new Set(fromJsonText(item.told));
   // The first by their keys: the order of a breakdown's values changes with each event.
-  const known = breaches
-    .map(({ key }) => key)
-    .toSorted()
-    .slice(0, KNOWN_BREACHES);
+  const known = [...Map.groupBy(breaches, ({ day }) => day).values()].flatMap((ofDay) =>
+    ofDay
+      .map(({ key }) => key)
+      .toSorted()
+      .slice(0, KNOWN_BREACHES),
+  );
   const isNew = known.some((key) => !before.has(key));
+  // A mean may leave its bounds and come back several times in an interval.
+  const earlier = [...before].filter((key) => days.has(dayOf(key)) && !known.includes(key)).slice(0, KNOWN_BREACHES);
   const state = breaches.length > 0 ? 'Firing' : 'Not firing';
   const set = {
     // A message that was not sent is still to be told of as an error.
     ...(fromJsonText(item.checks)[0]?.state === 'Errored' ? SUCCEEDED : {}),
     state,
     last_value: value,
-    told: toJsonText(known),
+    told: toJsonText([...known, ...earlier]),
     ...checked(context, item, { value, state, targets_notified: false, at: now }),
   };
   if (!isNew) return { set, messages: [] };

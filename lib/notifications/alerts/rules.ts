@@ -29,15 +29,22 @@ interface Watch {
 export interface Breach {
   /** What it is told once by: its interval and its series. */
   readonly key: string;
+  /** What tells its interval from others; empty: it is of no interval. */
+  readonly day: string;
   readonly sentence: string;
   readonly value: number | null;
 }
 
-interface Evaluated {
+export interface Evaluated {
   /** The number that was looked at; null: there are several, or it has no end. */
   readonly value: number | null;
   readonly breaches: readonly Breach[];
+  /** The intervals that were looked at, by their `day`. */
+  readonly days: ReadonlySet<string>;
 }
+
+/** Returns the `day` of a breach by its key. */
+export const dayOf = (key: string): string => key.slice(0, key.lastIndexOf(' '));
 
 const MAX_NAME_LENGTH = 200;
 
@@ -63,7 +70,8 @@ export function evaluated(results: readonly TrendsResult[], watch: Watch): Evalu
   const breaches = found.flatMap(({ result, number, look }) => breachOf(result, number, look) ?? []);
   const [first] = breaches;
   const only = watch.hasBreakdown ? null : (found[0]?.number.value ?? null);
-  return { value: first === undefined ? finite(only) : first.value, breaches };
+  const days = new Set(found.flatMap(({ number: { interval } }) => interval?.day ?? []));
+  return { value: first === undefined ? finite(only) : first.value, breaches, days };
 }
 
 /** Returns the looks at a result: each at one interval, with the bounds that it is held against. */
@@ -128,7 +136,8 @@ function breachOf(result: TrendsResult, { value, now, before, interval }: Looked
     watch.condition === 'absolute_value'
       ? `${what} is ${plain(now)}, ${bound}.`
       : `${what} is ${plain(now)} after ${plain(before)}: ${change(value, watch)}, ${bound}.`;
-  return { key: `${interval?.day ?? ''} ${result.key}`, sentence, value: finite(value) };
+  const day = interval?.day ?? '';
+  return { key: `${day} ${result.key}`, day, sentence, value: finite(value) };
 }
 
 function change(value: number, { condition, threshold }: Watch): string {

@@ -244,6 +244,40 @@ test('of more values than are known at a time, none is told of an interval again
   expect(bodies()).toEqual([expect.objectContaining({ text: expect.stringContaining('41 more are out of bounds.') })]);
 });
 
+test('a mean that leaves its bounds again and again in an interval is told once of it', async () => {
+  const { alert, read, pay, run, insightOf, series, clock } = await alerting();
+  const insight = await insightOf({ series: [{ ...series[0], math: 'avg', math_property: 'amount' }] });
+  const fields = { threshold: threshold({ upper: 10 }), calculation_interval: 'hourly' };
+  const { id } = await alert({
+    insight,
+    ...fields,
+    config: { type: 'TrendsAlertConfig', check_ongoing_interval: true },
+  });
+  const states: unknown[] = [];
+  for (const amount of [20, -20, 60, -80, 200]) {
+    await pay(NOON, 1, { amount });
+    await run();
+    states.push((await read(id))['state']);
+    clock.advance(HOUR_MS);
+  }
+  expect(states).toEqual(['Firing', 'Not firing', 'Firing', 'Not firing', 'Firing']);
+  expect(bodies()).toHaveLength(1);
+});
+
+test('the values of an interval that were told leave place for those of the one that goes on', async () => {
+  const { alert, pay, run, insightOf, series, clock } = await alerting();
+  const breakdownFilter = { breakdown: 'plan', breakdown_type: 'event', breakdown_limit: 60 };
+  const insight = await insightOf({ series, breakdownFilter });
+  for (let plan = 10; plan <= 69; plan++) await pay(NOON - DAY_MS, 1, { plan: `plan ${plan}` });
+  const fields = { threshold: threshold({ lower: 2, upper: 5 }), calculation_interval: 'hourly' };
+  await alert({ insight, ...fields, config: { type: 'TrendsAlertConfig', check_ongoing_interval: true } });
+  await run();
+  await pay(NOON, 6, { plan: 'plan 69' });
+  clock.advance(HOUR_MS);
+  await run();
+  expect(bodies()).toHaveLength(2);
+});
+
 test("Slack's form shows names as they are: they make no links and call nobody", async () => {
   const { alert, pay, run } = await alerting();
   await pay(NOON - DAY_MS, 12);
