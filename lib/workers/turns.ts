@@ -6,8 +6,12 @@ export interface TurnLimits {
   readonly atOnce: number;
   /** Those of them that may be one owner's; what is left is there for others. */
   readonly each: number;
-  /** The longest lines: of one owner, and of all together. Absent: without end. */
-  readonly waiting?: { readonly each: number; readonly all: number };
+  /**
+   * The longest lines: of one owner, and of all together. Beyond the second an owner of whom nothing waits has one place
+   * all the same, so that others cannot keep it out; not where owners are strangers, of whom there may be any number.
+   * Absent: without end.
+   */
+  readonly waiting?: { readonly each: number; readonly all: number; readonly areStrangers?: boolean };
 }
 
 /** A line is as long as it may be. */
@@ -62,13 +66,11 @@ export class Turns {
   async take(name: string, signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     const owner = this.#owners.get(name) ?? { running: 0, line: new Set() };
+    const isNext = this.#mayRun(owner);
+    if (!isNext && this.#isFull(owner)) throw new LineFull('too much work waits already');
     this.#owners.set(name, owner);
-    if (!this.#mayRun(owner)) {
-      const { waiting } = this.#limits;
-      if (waiting !== undefined && (owner.line.size >= waiting.each || this.#waiting >= waiting.all))
-        throw new LineFull('too much work waits already');
-      await this.#standInLine(name, owner, signal);
-    } else this.#begin(name, owner);
+    if (isNext) this.#begin(name, owner);
+    else await this.#standInLine(name, owner, signal);
     return () => {
       owner.running -= 1;
       this.#running -= 1;
@@ -80,6 +82,13 @@ export class Turns {
 
   #mayRun({ running }: Owner): boolean {
     return this.#running < this.#limits.atOnce && running < this.#limits.each;
+  }
+
+  #isFull({ line }: Owner): boolean {
+    const { waiting } = this.#limits;
+    if (waiting === undefined) return false;
+    if (line.size >= waiting.each) return true;
+    return this.#waiting >= waiting.all && (line.size > 0 || waiting.areStrangers === true);
   }
 
   #begin(name: string, owner: Owner): void {

@@ -50,7 +50,7 @@ test('owners who wait alike are served in turn', async () => {
 });
 
 test('whoever leaves is not served, and frees their place in the line', async () => {
-  const turns = new Turns({ atOnce: 1, each: 1, waiting: { each: 1, all: 2 } });
+  const turns = new Turns({ atOnce: 1, each: 1, waiting: { each: 1, all: 2, areStrangers: true } });
   const { served, take, end } = standing(turns);
   await take('a1');
   const leaving = new AbortController();
@@ -64,4 +64,22 @@ test('whoever leaves is not served, and frees their place in the line', async ()
   await end('a1');
   await end('b1');
   expect(served).toEqual(['a1', 'b1', 'c2']);
+});
+
+test('owners who fill the line keep out none of whom nobody waits, and are refused themselves', async () => {
+  const { served, take, end } = standing(new Turns({ atOnce: 1, each: 1, waiting: { each: 2, all: 3 } }));
+  await take('a1');
+  for (const name of ['a2', 'a3', 'b1']) void take(name);
+  await expect(take('b2')).rejects.toBeInstanceOf(LineFull);
+  void take('c1');
+  await expect(take('c2')).rejects.toBeInstanceOf(LineFull);
+  for (const name of ['a1', 'b1', 'c1']) await end(name);
+  expect(served).toEqual(['a1', 'b1', 'c1', 'a2']);
+});
+
+test('owners who have no line are refused at once', async () => {
+  const { served, take } = standing(new Turns({ atOnce: 1, each: 1, waiting: { each: 0, all: 0 } }));
+  await take('a1');
+  await expect(take('b1')).rejects.toBeInstanceOf(LineFull);
+  expect(served).toEqual(['a1']);
 });
