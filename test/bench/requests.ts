@@ -8,8 +8,8 @@ import { type Service, startService } from './service.ts';
 
 const START = Date.UTC(2024, 0, 1);
 const PAGE = 100;
-/** Creates go round so many users, since each of a user's requests reads all their memberships. */
-const USERS = 1_000;
+/** Creates go round so many users: each of a user's requests reads all their memberships, and a user makes a hundred. */
+const USERS = 2_000;
 
 /**
  * The requests a second of a well-known management API on Node and SQLite on a machine like this one (2 cores), its load

@@ -30,6 +30,8 @@ export interface OrganizationItem extends Item {
   readonly enforce_2fa: boolean;
   /** Whether dashboards may be shared with everybody. Absent: they may. */
   readonly allow_publicly_shared_resources?: boolean;
+  /** The uuid of the user who has made it. Absent: it is older than this field. */
+  readonly created_by?: string;
   readonly created_at: number;
   readonly updated_at: number;
   /** Counts the memberships, and changes in their transactions. */

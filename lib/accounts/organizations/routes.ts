@@ -38,7 +38,7 @@ export const createOrganization = route({
   handler: 'organizations/create',
   method: 'POST',
   summary: 'Create an organization',
-  description: 'The caller becomes its owner. It comes with a project, "Default project".',
+  description: 'The caller becomes its owner. A user can make a hundred. It comes with a project, "Default project".',
   body: OrganizationInput,
   example: { name: 'Acme' },
   unsupported: UNSUPPORTED,

@@ -27,6 +27,9 @@ import { slugOf } from './rules.ts';
 /** Slugs are tried so often; a name has 26^4 tails, so the second try nearly always holds. */
 const MAX_SLUG_ATTEMPTS = 10;
 
+/** A user makes at most so many: in each, work has turns of its own beside those of others. */
+const MAX_MADE = 100;
+
 type NewOrganization = z.output<typeof OrganizationInput> & { readonly owner: UserItem };
 
 /** The changes that a caller may make to an organization. */
@@ -34,7 +37,8 @@ type OrganizationChanges = z.output<typeof OrganizationPatch>;
 
 /**
  * Makes an organization with its owner's membership and a "Default project" in one transaction, to which
- * `idempotencyOps` adds. Throws a 400 when the name is blank or longer than 64 characters.
+ * `idempotencyOps` adds. Throws a 400 when the name is blank or longer than 64 characters, or the owner has made as many
+ * as one may make.
  */
 export async function createOrganization(
   context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
@@ -65,6 +69,7 @@ export async function createOrganization(
       is_member_join_email_enabled,
       enforce_2fa,
       allow_publicly_shared_resources,
+      created_by: owner.uuid,
       created_at: now,
       updated_at: now,
       members: 1,
@@ -78,13 +83,21 @@ export async function createOrganization(
       { put: newMembership(organization, owner, LEVELS.owner, now), if: 'absent' },
       ...newProjectOps(project),
       ...idempotencyOps(id),
+      {
+        change: keys.user(owner.uuid),
+        add: { organizations: 1 },
+        if: { is: { uuid: owner.uuid }, notAbove: { organizations: MAX_MADE - 1 } },
+        else: 'too_many',
+      },
       ...logOps({ organization: id, scope: 'Organization', id, activity: 'created', name }),
     ];
     try {
       await table.write(ops);
       return { organization, project };
     } catch (error) {
-      if (!(error instanceof Refused) || error.reason !== 'slug_taken' || left === 1) throw error;
+      if (!(error instanceof Refused)) throw error;
+      if (error.reason === 'too_many') invalid(null, `A user can make at most ${MAX_MADE} organizations.`);
+      if (error.reason !== 'slug_taken' || left === 1) throw error;
     }
   }
 }
@@ -219,7 +232,7 @@ export async function changeOrganization(
 /** Hides the organization at once; leaves a job to stop its exports and purge it. Throws as `changeOrganization`. */
 export async function deleteOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
-  { id, name }: OrganizationItem,
+  { id, name, created_by }: OrganizationItem,
   activityOps: ActivityOps,
   ifMatch?: IfMatch,
 ): Promise<void> {
@@ -231,6 +244,7 @@ export async function deleteOrganization(
       add: { ver: 1 },
       if: { is: { ...isAlive(id), ...inVersion(ifMatch) } },
     },
+    ...(created_by === undefined ? [] : [{ change: keys.user(created_by), add: { organizations: -1 } }]),
     ...jobOps('purge', id, now, { kind: 'organization' }),
     ...activityOps({ scope: 'Organization', id, activity: 'deleted', name }),
   ]);

@@ -26,6 +26,8 @@ export interface UserItem extends Item {
   readonly created_at: number;
   /** JSON of `KeyRef[]`: the user's personal API keys; changes with them, in their transaction. */
   readonly keys: JsonText<readonly KeyRef[]>;
+  /** Counts the organizations that the user has made and that are not deleted; changes in their transactions. */
+  readonly organizations?: number;
 }
 
 /** Where a personal API key is stored: under the SHA-256 of its value. */

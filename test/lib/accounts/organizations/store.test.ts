@@ -1,6 +1,8 @@
+import { systemActivityOps } from '../../../../lib/accounts/activity/ops.ts';
 import {
   addMember,
   createOrganization,
+  deleteOrganization,
   findOrganization,
   membershipsOf,
   organizationsOf,
@@ -27,6 +29,23 @@ test('a slug that is taken gets a tail, and when all tails are taken nothing is 
   expect((await create()).organization.slug).toBe('acme-aaaa');
   await expect(create()).rejects.toThrow('condition');
   expect(await organizationsOf(context.table, owner.uuid)).toHaveLength(2);
+});
+
+test('a user makes a hundred organizations and no more, however many are asked for at once; one that is deleted does not count', async () => {
+  const { context, owner, organization } = await seeded();
+  const create = (name: string) => createOrganization(context, { name, owner });
+  for (let n = 2; n <= 99; n++) await create(`Number ${n}`);
+  const other = await createUser(context, { email: 'other@example.com' });
+  const { organization: theirs } = await createOrganization(context, { name: 'Theirs', owner: other });
+  await addMember(context, { organization: theirs, user: owner, level: LEVELS.admin });
+  const made = await Promise.allSettled(['A', 'B', 'C'].map(create));
+  expect(made.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected', 'rejected']);
+  const refusal = { kind: 'validation', body: { detail: 'A user can make at most 100 organizations.', attr: null } };
+  await expect(create('D')).rejects.toMatchObject(refusal);
+  expect(await organizationsOf(context.table, owner.uuid)).toHaveLength(101);
+  await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
+  await create('E');
+  await expect(create('F')).rejects.toMatchObject(refusal);
 });
 
 test('a name is checked here too, for callers that are not HTTP', async () => {
