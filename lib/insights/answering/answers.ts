@@ -80,8 +80,16 @@ interface Flight {
 
 /** An ended run is known for so long. */
 export const RUN_KNOWN_MS = 15 * MINUTE_MS;
-/** So many runs are known; the oldest that have ended go first. */
+/** So many runs are known, about; of those that have ended the oldest go first, of the organization that has most of them. */
 const MAX_RUNS = 2_000;
+
+/** A run, and whose it is. */
+interface KnownRun {
+  readonly run: QueryRun;
+  readonly organization: string;
+}
+
+const nameOf = (project: number, id: string): string => `${project} ${id}`;
 
 /** Throws the 400 of a name that a run has which goes on. */
 export const failTaken = (): never => invalid('client_query_id', 'A query with this id is being answered already.');
@@ -107,7 +115,7 @@ export function answersOf(
 ): Answers {
   const { clock, newId, log } = context;
   const flights = new Map<string, Flight>();
-  const runs = new Map<string, QueryRun>();
+  const runs = new Map<string, KnownRun>();
   const stops = new Map<QueryRun, () => void>();
   const background = new Set<Promise<unknown>>();
   const { cached, compute, look } = computations(context, answerer, cache);
@@ -149,10 +157,19 @@ export function answersOf(
 
   const forget = (): void => {
     const now = clock();
-    for (const [id, { endedAt }] of runs) {
-      const isOver = endedAt !== null && (runs.size > MAX_RUNS || endedAt + RUN_KNOWN_MS <= now);
-      if (isOver) runs.delete(id);
-    }
+    for (const [name, { run }] of runs)
+      if (run.endedAt !== null && run.endedAt + RUN_KNOWN_MS <= now) runs.delete(name);
+    if (runs.size <= MAX_RUNS) return;
+    const ended = [...runs].filter(([, { run }]) => run.endedAt !== null);
+    const shares = [...Map.groupBy(ended, ([, { organization }]) => organization).values()];
+    const [largest = []] = shares.toSorted((a, b) => b.length - a.length);
+    for (const [name] of largest.slice(0, runs.size - MAX_RUNS)) runs.delete(name);
+  };
+
+  /** Forgets a run that had no turn: who has begun it is told so at once, and has nothing to ask about. */
+  const forgetRefused = (run: QueryRun): void => {
+    const name = nameOf(run.project, run.id);
+    if (run.failure?.kind === 'throttled' && runs.get(name)?.run === run) runs.delete(name);
   };
 
   /** Begins a run, under the caller's name for it or a new one. */
@@ -165,9 +182,8 @@ export function answersOf(
   ): { readonly run: QueryRun; readonly promise: Promise<KeptAnswer> } => {
     forget();
     const id = runId ?? newId();
-    const name = `${asked.project.id} ${id}`;
-    const known = runs.get(name);
-    if (known !== undefined && known.endedAt === null) failTaken();
+    const name = nameOf(asked.project.id, id);
+    if (runs.get(name)?.run.endedAt === null) failTaken();
     const run: QueryRun = {
       id,
       project: asked.project.id,
@@ -181,7 +197,7 @@ export function answersOf(
     };
     const stop = new AbortController();
     const signal = isAsync || callerLeft === undefined ? stop.signal : AbortSignal.any([stop.signal, callerLeft]);
-    runs.set(name, run);
+    runs.set(name, { run, organization: asked.project.organization_id });
     stops.set(run, () => stop.abort(cancelled()));
     const promise = join(asked, key, moment, { signal, isBackground: isAsync || isBackground }).then(
       (kept) => {
@@ -206,6 +222,7 @@ export function answersOf(
     const { run, promise } = begin(asked, key, moment, asker, true);
     // What is refused at once (too many wait already) is told at once.
     await Promise.race([promise.catch(() => {}), new Promise((resolve) => setImmediate(resolve))]);
+    forgetRefused(run);
     if (run.failure?.kind === 'throttled') throw run.failure;
     return run;
   };
@@ -217,7 +234,8 @@ export function answersOf(
       if (way === 'cached') return cached;
       if (way === 'now') {
         const { run, promise } = begin(asked, key, moment, asker, false);
-        return { key, kept: await promise, isCached: false, run };
+        const kept = await promise.finally(() => forgetRefused(run));
+        return { key, kept, isCached: false, run };
       }
       const run = await behind(asked, key, moment, asker);
       return way === 'both' ? { ...cached, run } : { key, kept: null, isCached: false, run };
@@ -235,12 +253,12 @@ export function answersOf(
     cached,
     run: async (project, id) => {
       forget();
-      const run = runs.get(`${project} ${id}`);
-      return run && withAnswer(run, cache);
+      const known = runs.get(nameOf(project, id));
+      return known && withAnswer(known.run, cache);
     },
     cancel: (run) => {
-      const known = runs.get(`${run.project} ${run.id}`);
-      if (known !== undefined) stops.get(known)?.();
+      const known = runs.get(nameOf(run.project, run.id));
+      if (known !== undefined) stops.get(known.run)?.();
       return Promise.resolve();
     },
     idle: async () => {

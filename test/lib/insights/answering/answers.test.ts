@@ -3,6 +3,8 @@ import type { Answered, Answerer, Waiting } from '../../../../lib/insights/answe
 import { type Asker, answersOf } from '../../../../lib/insights/answering/answers.ts';
 import { answerCache } from '../../../../lib/insights/answering/cache.ts';
 import type { AskedQuery } from '../../../../lib/insights/answering/computations.ts';
+import type { Refresh } from '../../../../lib/insights/queries/model.ts';
+import { Failure } from '../../../../lib/ports/errors.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { testContext } from '../../../support/context.ts';
 
@@ -11,8 +13,8 @@ const ANSWERED: Answered = {
   looked: { events: [], persons: false, now: false, hogql: null },
 };
 
-const asked = (query = 'SELECT 1', project = 7): AskedQuery => ({
-  project: { ...keys.project(project), id: project, organization_id: 'o' } as ProjectItem,
+const asked = (query = 'SELECT 1', project = 7, organization = 'o'): AskedQuery => ({
+  project: { ...keys.project(project), id: project, organization_id: organization } as ProjectItem,
   query: { kind: 'HogQLQuery', query },
 });
 
@@ -118,6 +120,50 @@ test('a run holds no answer: it is told that which is kept of its query, or that
     true,
     true,
   ]);
+});
+
+describe('of very many runs', () => {
+  /** Answers of an answerer that answers at once, but for what it is told to refuse. */
+  const manyRuns = () => {
+    const context = testContext();
+    const answerer: Answerer = {
+      answer: ({ query }) => {
+        if (JSON.stringify(query).includes('refused')) throw new Failure('throttled', { detail: 'Too many.' });
+        return Promise.resolve(ANSWERED);
+      },
+    };
+    const answers = answersOf(context, answerer);
+    const ask = (query: string, project: number, organization: string, refresh: Refresh = 'force_blocking') =>
+      answers.ask(asked(query, project, organization), refresh, { runId: query });
+    return { answers, ask };
+  };
+
+  test('those that were refused at once are not known, and make none of the others unknown', async () => {
+    const { answers, ask } = manyRuns();
+    await ask('mine', 7, 'o', 'force_async');
+    await answers.idle();
+    for (let n = 0; n < 2_100; n++)
+      await expect(ask(`refused ${n}`, 8, 'p', n % 2 === 0 ? 'force_async' : 'force_blocking')).rejects.toMatchObject({
+        kind: 'throttled',
+      });
+    expect(await answers.run(8, 'refused 2098')).toBeUndefined();
+    expect(await answers.run(8, 'refused 2099')).toBeUndefined();
+    expect(await answers.run(7, 'mine')).toMatchObject({ answer: ANSWERED.answer });
+  });
+
+  test('the first of the organization that has most go, in whatever projects', async () => {
+    const { answers, ask } = manyRuns();
+    for (const mine of ['first', 'second']) await ask(mine, 7, 'o');
+    for (let n = 0; n < 2_100; n++) await ask(`run ${n}`, 8 + (n % 50), 'p');
+    expect([await answers.run(7, 'first'), await answers.run(7, 'second')]).toEqual([
+      expect.objectContaining({ answer: ANSWERED.answer }),
+      expect.objectContaining({ answer: ANSWERED.answer }),
+    ]);
+    expect(await answers.run(8, 'run 0')).toBeUndefined();
+    expect(await answers.run(57, 'run 99')).toBeUndefined();
+    expect(await answers.run(8, 'run 150')).toMatchObject({ answer: ANSWERED.answer });
+    expect(await answers.run(57, 'run 2099')).toMatchObject({ answer: ANSWERED.answer });
+  });
 });
 
 test.each([
