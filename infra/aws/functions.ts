@@ -1,5 +1,6 @@
 import { routes } from '../../lib/api/routes.ts';
 import type { Route } from '../../lib/http/route.ts';
+import type { Settings } from '../../lib/ports/settings.ts';
 import { STEPS, type StepName, type StepNeed, type StepRow } from '../../lib/workflow/steps.ts';
 import type { Concurrency } from './stages.ts';
 
@@ -105,6 +106,20 @@ export const FUNCTIONS: readonly LambdaSpec[] = [
 /** One that runs, and one that begins while that one ends. */
 const TICKS_AT_ONCE = 2;
 
+const inBackground = ({ queries }: Concurrency): number => Math.ceil(queries / 2);
+
+/** Returns the turns of an organization where so many functions are set apart: of those for its queries half at most. */
+export function queryTurnsOf(most: QueryTurns, reserved: Concurrency | null): QueryTurns {
+  if (most === null || reserved === null) return most;
+  const halfOf = (functions: number): number => Math.max(1, Math.floor(functions / 2));
+  return {
+    waited: Math.min(most.waited, halfOf(reserved.queries)),
+    background: Math.min(most.background, halfOf(inBackground(reserved))),
+  };
+}
+
+type QueryTurns = Settings['queryTurns'];
+
 /** Returns how many of a function are set apart from the others of the account; undefined: it shares the rest. */
 export function reservedOf({ name, needs }: LambdaSpec, reserved: Concurrency | null): number | undefined {
   if (reserved === null) return undefined;
@@ -114,7 +129,7 @@ export function reservedOf({ name, needs }: LambdaSpec, reserved: Concurrency | 
   if (name === 'steps/send-interval') return reserved.senders;
   if (name === 'lake-worker/waited') return reserved.queries;
   // As many as there are places for what they begin: what is ordered beyond that waits.
-  if (name === 'lake-worker/background' || name === 'run-queries') return Math.ceil(reserved.queries / 2);
+  if (name === 'lake-worker/background' || name === 'run-queries') return inBackground(reserved);
   return needs.includes('outbound') && !name.startsWith('steps/') ? reserved.tests : undefined;
 }
 

@@ -131,8 +131,8 @@ export const imports = () => null;
 /** Not offered: a browser is larger than all of a function may be. */
 export const pictures = () => null;
 
-/** What an organization has done at once: for those who wait for a query, for a page of rows, and for nobody; by Athena. */
-const TURNS = { waited: 8, read: 4, background: 8, athena: 2 };
+/** What an organization has done at once beside the queries of its stage's `queryTurns`: pages of rows; queries by Athena. */
+const TURNS = { read: 4, athena: 2 };
 
 /** Nothing is sent twice: what was lost may have been done. */
 const functionOf = (name: 'LAKE_WORKER' | 'QUERY_RUNNER', ms: number) =>
@@ -147,10 +147,16 @@ const CONNECT_TIMEOUT_MS = 3 * SECOND_MS;
 /** An order is taken in this time, or not at all: what took 25 s before it is ordered is answered before the gateway gives up. */
 const ORDER_TIMEOUT_MS = 2.5 * SECOND_MS;
 
-type Turning = Pick<Context, 'table' | 'clock' | 'newId'>;
+type Turning = Pick<Context, 'table' | 'clock' | 'newId' | 'settings'>;
 
-const turnsOf = (context: Turning, kind: keyof typeof TURNS, waitMs?: number) =>
-  tableTurns({ ...context, kind, each: TURNS[kind], ...(waitMs === undefined ? {} : { waitMs }) });
+const turnsOf = (
+  { settings: { queryTurns }, ...context }: Turning,
+  kind: keyof typeof TURNS | keyof NonNullable<typeof queryTurns>,
+  waitMs?: number,
+) => {
+  const each = { ...TURNS, ...queryTurns }[kind] ?? 1;
+  return tableTurns({ ...context, kind, each, ...(waitMs === undefined ? {} : { waitMs }) });
+};
 
 /** What runs behind has a turn, or is refused at once. */
 const backgroundTurns = (context: Turning) => turnsOf(context, 'background', 0);
@@ -166,7 +172,7 @@ export const reader = (context: Turning) => pooledReader(lakeWorkers(context, RE
  * Answers that somebody waits for come from the same; others are ordered. A step waits where nobody else does: its
  * function is told the one that is for the background.
  */
-export const answers = (context: Pick<Context, 'table' | 'clock' | 'newId' | 'log'>) => {
+export const answers = (context: Turning & Pick<Context, 'log'>) => {
   const runner = functionOf('QUERY_RUNNER', ORDER_TIMEOUT_MS);
   return stageAnswers(context, {
     answerer: pooledAnswerer({
@@ -184,7 +190,7 @@ const ATHENA_WORKER_MB = 600;
 const ATHENA_TURN_MS = MINUTE_MS;
 
 /** Its worker's program lies beside the function's own (bundle.ts). */
-const athena = ({ settings: { queryBytes }, ...context }: Turning & Pick<Context, 'log' | 'settings'>) =>
+const athena = (context: Turning & Pick<Context, 'log'>) =>
   athenaPool({
     queries: athenaQueries({
       client: new AthenaClient(),
@@ -200,13 +206,13 @@ const athena = ({ settings: { queryBytes }, ...context }: Turning & Pick<Context
     }),
     turns: turnsOf(context, 'athena', ATHENA_TURN_MS),
     lake: { database: variable('LAKE_DATABASE'), address: `s3://${variable('LAKE_BUCKET')}/` },
-    mostBytes: queryBytes?.athena ?? 0,
+    mostBytes: context.settings.queryBytes?.athena ?? 0,
     ms: BACKGROUND_MS,
     log: context.log,
   });
 
 /** In the one function that carries out orders. */
-export const queryRunner = (context: Pick<Context, 'table' | 'clock' | 'newId' | 'log' | 'settings'>) => {
+export const queryRunner = (context: Turning & Pick<Context, 'log'>) => {
   const background = lakeWorkers(context, BACKGROUND_MS);
   const small = pooledAnswerer({ waited: background, background });
   const large = athena(context);

@@ -15,6 +15,7 @@ import { Overview } from './constructs/overview.ts';
 import { explainWildcards } from './constructs/permissions.ts';
 import { machineArns, Workflows } from './constructs/workflows.ts';
 import { type DataStack, QUERY_RESULTS } from './data-stack.ts';
+import { queryTurnsOf } from './functions.ts';
 import { concurrencyOf, type StageOptions } from './options.ts';
 import { type Stage, tagsOf } from './stages.ts';
 
@@ -37,7 +38,9 @@ export class ServiceStack extends Stack {
     });
     const { mailFrom = null, domain } = options;
     const publicUrl = domain === undefined ? own.settings.publicUrl : `https://${domain.name}`;
-    const stage: Stage = { ...own, settings: { ...own.settings, mailFrom, publicUrl } };
+    const concurrency = concurrencyOf(options, own);
+    const queryTurns = queryTurnsOf(own.settings.queryTurns, concurrency);
+    const stage: Stage = { ...own, settings: { ...own.settings, mailFrom, publicUrl, queryTurns } };
     this.addStackDependency(data);
 
     const workGroupOf = (logicalId: string, name: string, folder: string, mostBytes?: number): string => {
@@ -77,7 +80,7 @@ export class ServiceStack extends Stack {
       machines,
       inboxStream: stream.arn,
       mailResources: mailFrom === null ? [] : this.mailResourcesOf(mailFrom),
-      concurrency: concurrencyOf(options, stage),
+      concurrency,
       folder,
     });
     const functionNamed = functions.named.bind(functions);

@@ -32,6 +32,11 @@ export interface Settings {
    * Athena, for who asks `async`. Null: any number (there are no such functions).
    */
   readonly queryBytes: { readonly waited: number; readonly background: number; readonly athena: number } | null;
+  /**
+   * Queries of one organization that a stage answers at the same time: that somebody waits for, and that nobody does; no more
+   * than half of the functions that are set apart for them. Null: there are no such functions.
+   */
+  readonly queryTurns: { readonly waited: number; readonly background: number } | null;
   /** Destinations at loopback, link-local and private addresses are allowed (local mode). */
   readonly privateAddresses: boolean;
   /**
@@ -75,6 +80,7 @@ export const LOCAL_SETTINGS: Settings = {
   maxIntervalBytes: 8e9,
   scanPrice: null,
   queryBytes: null,
+  queryTurns: null,
   privateAddresses: true,
   folderRoots: null,
   dataDirectory: null,
@@ -103,6 +109,7 @@ export const CLOUD_SETTINGS: Settings = {
   scanPrice: { dollarsPerTerabyte: 5, minimumBytes: 10 * MIB },
   // Athena reads it for half a dollar: about a hundred days of 10 million events each.
   queryBytes: { waited: 1e9, background: 4e9, athena: 100e9 },
+  queryTurns: { waited: 8, background: 8 },
   // Lambda takes 6 MB of a function (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html); headers come to it.
   answerBytes: 6_000_000,
   privateAddresses: false,

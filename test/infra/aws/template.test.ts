@@ -401,6 +401,25 @@ describe('the functions of a stage', () => {
     expect(apart(dev.service)).toEqual({});
   });
 
+  test('answer queries of an organization in half of what is set apart at most, and in eight', () => {
+    const turns = ({ service }: { readonly service: Resources }): unknown => {
+      const found = ofType(service, 'AWS::Lambda::Function').map(([, { Properties }]) => {
+        const { Variables } = Properties['Environment'] as { Variables: Record<string, unknown> };
+        return JSON.stringify((JSON.parse(flat(Variables['SETTINGS'])) as { queryTurns?: unknown }).queryTurns);
+      });
+      const [one = 'null', ...others] = new Set(found);
+      expect(others).toEqual([]);
+      return JSON.parse(one);
+    };
+    const least = { authorizer: 1, capture: 1, senders: 1, queries: 1, tests: 1 };
+    expect([dev, prod].map(turns)).toEqual([
+      { waited: 8, background: 8 },
+      { waited: 8, background: 8 },
+    ]);
+    expect(turns(synthesized('staging'))).toEqual({ waited: 5, background: 2 });
+    expect(turns(synthesized('staging', { staging: { concurrency: least } }))).toEqual({ waited: 1, background: 1 });
+  });
+
   test('have no more memory in dev than a new account may give one, and elsewhere all that they are declared with', () => {
     const memories = (resources: Resources) =>
       ofType(resources, 'AWS::Lambda::Function').map(([, { Properties }]) => Properties['MemorySize']);

@@ -53,6 +53,7 @@ test('every setting is set by a variable, but for those that are nobody’s to s
     'dataDirectory',
     'organizationIntervals',
     'queryBytes',
+    'queryTurns',
     'requestsPerKey',
     'scanPrice',
     'strictAnswers',
