@@ -108,10 +108,11 @@ const TICKS_AT_ONCE = 2;
 
 const inBackground = ({ queries }: Concurrency): number => Math.ceil(queries / 2);
 
+const halfOf = (functions: number): number => Math.max(1, Math.floor(functions / 2));
+
 /** Returns the turns of an organization where so many functions are set apart: of those for its queries half at most. */
 export function queryTurnsOf(most: QueryTurns, reserved: Concurrency | null): QueryTurns {
   if (most === null || reserved === null) return most;
-  const halfOf = (functions: number): number => Math.max(1, Math.floor(functions / 2));
   return {
     waited: Math.min(most.waited, halfOf(reserved.queries)),
     background: Math.min(most.background, halfOf(inBackground(reserved))),
