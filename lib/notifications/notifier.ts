@@ -4,8 +4,9 @@ import type { MembershipItem } from '../accounts/organizations/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { jobOps } from '../jobs/job.ts';
-import { fail } from '../ports/errors.ts';
-import type { Item, Key, Op } from '../ports/table/table.ts';
+import { fail, invalid } from '../ports/errors.ts';
+import { listAll } from '../ports/table/list-all.ts';
+import type { Item, Key, Op, Range, Table } from '../ports/table/table.ts';
 import { DAY_MS } from '../ports/units.ts';
 import type { NotifierInput } from '../workflow/messages.ts';
 
@@ -110,6 +111,27 @@ export function dueOps(
   return kind === 'alert'
     ? jobOps(kind, job, due, { organization, project, id: String(id) })
     : jobOps(kind, job, due, { organization, project, id: Number(id) });
+}
+
+/** A project has at most so many alerts, and so many subscriptions. */
+const MAX_NOTIFIERS = 500;
+
+/**
+ * Returns what makes place for one more of a range, newest first: where it is full, the oldest goes of those that nobody sees
+ * any more, as `goneOf` tells them. Throws a 400 when all are seen.
+ */
+export async function placeOps<T extends NotifierItem & { readonly id: string | number }>(
+  table: Table,
+  kind: NotifierKind,
+  range: Range<T>,
+  goneOf: (items: readonly T[]) => readonly T[] | Promise<readonly T[]>,
+): Promise<Op[]> {
+  const { count = 0 } = await table.list(range, { limit: 1, count: true });
+  if (count < MAX_NOTIFIERS) return [];
+  const gone = (await goneOf(await listAll(table, range))).at(-1);
+  if (gone === undefined) return invalid(null, `A project may have at most ${MAX_NOTIFIERS} ${kind}s.`);
+  const { pk, sk, id, ver } = gone;
+  return [{ remove: { pk, sk }, if: { is: { id, ver } } }, ...dueOps(kind, gone, null)];
 }
 
 /** Returns the op by which a transaction holds only as long as nobody has changed it since it was read. */

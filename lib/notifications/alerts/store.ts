@@ -21,7 +21,7 @@ import { listAll } from '../../ports/table/list-all.ts';
 import type { Op, Table, Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { NO_MAIL } from '../messages/letter.ts';
-import { checkMayChange, dueOps, enabledFields, SUCCEEDED, UNTRIED, type Writing } from '../notifier.ts';
+import { checkMayChange, dueOps, enabledFields, placeOps, SUCCEEDED, UNTRIED, type Writing } from '../notifier.ts';
 import {
   type AlertInput,
   type AlertItem,
@@ -32,9 +32,6 @@ import {
 } from './model.ts';
 import { watchedQuery } from './query.ts';
 import { snoozeEnd } from './times.ts';
-
-/** A project has at most so many alerts. */
-const MAX_ALERTS = 500;
 
 /** An alert, and the insight that it watches. */
 interface AlertWithInsight {
@@ -112,8 +109,11 @@ export async function createAlert(
   const [id, now] = [newId(), clock()];
   const set = await fieldsOf(context, tenant, id, input, null);
   const insight = await insightFor(context, tenant, input.insight, set);
-  const { count = 0 } = await table.list(ranges.alertsOf(project.id), { limit: 1, count: true });
-  if (count >= MAX_ALERTS) invalid(null, `A project may have at most ${MAX_ALERTS} alerts.`);
+  // Nobody can list or remove the alerts of deleted insights.
+  const place = await placeOps(table, 'alert', ranges.alertsOf(project.id), async (alerts) => {
+    const insights = await table.many(alerts.map(({ insight_id }) => keys.insight(project.id, insight_id)));
+    return alerts.filter((_, at) => insights[at]?.deleted_at !== null);
+  });
   const item: AlertItem = {
     ...keys.alert(project.id, id),
     ...places.alertOf(project.id, now, id),
@@ -150,6 +150,7 @@ export async function createAlert(
   await table.write([
     { put: item, if: 'absent' },
     ...dueOps('alert', item, item.enabled ? now : null),
+    ...place,
     ...idempotencyOps(id),
     ...activityOps({ ...about(item), activity: 'created', changes: creationChanges(item, LOGGED_FIELDS) }),
   ]);

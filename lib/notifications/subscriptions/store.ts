@@ -24,7 +24,7 @@ import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Op, Table, Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { NO_MAIL } from '../messages/letter.ts';
-import { checkMayChange, dueOps, enabledFields, UNTRIED, type Writing } from '../notifier.ts';
+import { checkMayChange, dueOps, enabledFields, placeOps, UNTRIED, type Writing } from '../notifier.ts';
 import {
   type Schedule,
   type SubscriptionInput,
@@ -35,8 +35,6 @@ import {
 } from './model.ts';
 import { nextTime, scheduleText } from './schedule.ts';
 
-/** A project has at most so many subscriptions, deleted ones too. */
-const MAX_SUBSCRIPTIONS = 500;
 /** E-mail addresses of one subscription. */
 const MAX_ADDRESSES = 20;
 
@@ -145,8 +143,9 @@ export async function createSubscription(
   const { project, organization, membership } = placeIn(tenant);
   await checkSubject(table, tenant, input);
   const schedule = scheduleOf(input);
-  const { count = 0 } = await table.list(ranges.subscriptionsOf(project.id), { limit: 1, count: true });
-  if (count >= MAX_SUBSCRIPTIONS) invalid(null, `A project may have at most ${MAX_SUBSCRIPTIONS} subscriptions.`);
+  const place = await placeOps(table, 'subscription', ranges.subscriptionsOf(project.id), (all) =>
+    all.filter(({ deleted }) => deleted),
+  );
   checkTarget(context, input.target_type, input);
   const id = await nextNumber(table, 'subscription');
   const now = clock();
@@ -178,6 +177,7 @@ export async function createSubscription(
   await table.write([
     { put: item, if: 'absent' },
     ...dueOps('subscription', item, dueOf(item)),
+    ...place,
     ...idempotencyOps(String(id)),
     ...activityOps({ ...about(item), activity: 'created', changes: creationChanges(item, LOGGED_FIELDS) }),
   ]);

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { LEVELS } from '../../../../lib/http/levels.ts';
 import { evaluated } from '../../../../lib/notifications/alerts/rules.ts';
 import { nextCheck } from '../../../../lib/notifications/alerts/times.ts';
-import { ranges } from '../../../../lib/ports/table/keys.ts';
+import { keys, places, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { START, settableClock } from '../../../support/context.ts';
@@ -427,6 +427,31 @@ test('with its insight it goes and comes back; deleted, it leaves nothing', asyn
   await call('DELETE', `/alerts/${String(id)}/`);
   expect(await listAll(context.table, ranges.alertsOf(service.project.id))).toEqual([]);
   expect(await listAll(context.table, ranges.dueJobs(clock() + 365 * DAY_MS))).toEqual([]);
+});
+
+test('of the 500 of a project those whose insights are deleted make place for new ones', async () => {
+  const { alert, insightOf, series, insight, call, context, service } = await alerting();
+  const gone = await insightOf({ series });
+  const { id } = await alert({ insight: gone, threshold: threshold({ lower: 1 }) });
+  const { id: project } = service.project;
+  const [like] = await listAll(context.table, ranges.alertsOf(project));
+  if (like === undefined) throw new Error('there is none');
+  const others = Array.from({ length: 499 }, (_, at) => `other ${at}`).map((other) => ({
+    put: {
+      ...like,
+      ...keys.alert(project, other),
+      ...places.alertOf(project, NOON, other),
+      id: other,
+      insight_id: insight,
+    },
+  }));
+  await context.table.write(others, { apart: true });
+  const one = { threshold: threshold({ lower: 1 }) };
+  await expect(alert(one)).rejects.toThrow('A project may have at most 500 alerts.');
+  await call('PATCH', `/insights/${gone}/`, { deleted: true });
+  await alert(one);
+  expect(await context.table.get(keys.alert(project, String(id)))).toBeUndefined();
+  await expect(alert(one)).rejects.toThrow('A project may have at most 500 alerts.');
 });
 
 test('it is deleted only in a version that If-Match names', async () => {

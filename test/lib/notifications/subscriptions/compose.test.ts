@@ -2,7 +2,7 @@
 import { LEVELS } from '../../../../lib/http/levels.ts';
 import { slackBody } from '../../../../lib/notifications/messages/slack.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
-import { ranges } from '../../../../lib/ports/table/keys.ts';
+import { keys, places, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { START, settableClock } from '../../../support/context.ts';
@@ -470,6 +470,26 @@ test("what PostHog's Terraform provider sends is taken, and comes back as it was
     next_delivery_date: '2026-08-17T07:00:00Z',
   });
   expect(await call('PATCH', `/subscriptions/${String(id)}/`, { deleted: true })).toMatchObject({ deleted: true });
+});
+
+test('of the 500 of a project those that were deleted make place for new ones, the oldest first', async () => {
+  const { subscribe, insight, call, context, service, inProject } = await subscribing();
+  const ids: number[] = [];
+  for (let made = 0; made < 3; made += 1) ids.push(Number((await subscribe({ insight }))['id']));
+  const { id: project } = service.project;
+  const [like] = await listAll(context.table, ranges.subscriptionsOf(project));
+  if (like === undefined) throw new Error('there is none');
+  const others = Array.from({ length: 497 }, (_, at) => 10_000 + at).map((id) => ({
+    put: { ...like, ...keys.subscription(project, id), ...places.subscriptionOf(project, NOON, id), id },
+  }));
+  await context.table.write(others, { apart: true });
+  await expect(subscribe({ insight })).rejects.toThrow('A project may have at most 500 subscriptions.');
+  for (const id of ids.slice(0, 2)) await call('PATCH', `/subscriptions/${id}/`, { deleted: true });
+  await subscribe({ insight });
+  const back = ids.map((id) =>
+    service.call('PATCH', `${inProject}/subscriptions/${id}/`, { body: { deleted: false } }),
+  );
+  expect((await Promise.all(back)).map(({ status }) => status)).toEqual([404, 200, 200]);
 });
 
 test('what answers show of an address stays the address', async () => {
