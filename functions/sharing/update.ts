@@ -12,7 +12,9 @@ export const handler = endpoint(updateSharing, {
   async run({ read, body, tenant, ifMatch, activityOps }, context) {
     if (body.filter_choices !== undefined) checkChoices(body.filter_choices);
     const password =
-      typeof body.password === 'string' ? await hashedPassword(body.password, context.random) : body.password;
+      typeof body.password === 'string'
+        ? await hashedPassword(body.password, tenant.organization.id, context.random)
+        : body.password;
     const change = patchOf(body, password);
     const sharing = await changeSharing(context, read, { tenant, change, ifMatch, activityOps });
     return new Answer(sharingObject(sharing), { version: sharing.ver });

@@ -130,7 +130,7 @@ async function markdownOf(tiles: readonly TileItem[]): Promise<(text: string) =>
 /** Returns the headers that open the page again. Throws when it has a password, and neither that nor a pass was sent. */
 async function passHeaders(
   context: ViewContext,
-  { stored: { sharing } }: SharedItem,
+  { stored: { sharing }, organization }: SharedItem,
   { url, cookie, from, password }: SharedRequest,
   token: string,
 ): Promise<Record<string, string>> {
@@ -142,7 +142,7 @@ async function passHeaders(
   if (passes.some((pair) => isPass(pair.slice(name.length + 1), { hash, token, now }))) return {};
   if (password === undefined) fail('permission_denied', PASSWORD_NEEDED);
   await countTry(context, token, from);
-  if (!(await isPassword(password, hash))) fail('permission_denied', PASSWORD_WRONG);
+  if (!(await isPassword(password, organization.id, hash))) fail('permission_denied', PASSWORD_WRONG);
   // A frame of another site gets its cookies back only over TLS.
   const safety = url.startsWith('https:') ? 'SameSite=None; Secure; Partitioned' : 'SameSite=Lax';
   const pass = passOf(hash, token, now + PASS_MS);

@@ -3,25 +3,48 @@ import { createHmac, type ScryptOptions, scrypt, timingSafeEqual } from 'node:cr
 import { promisify } from 'node:util';
 import type { Context } from '../../ports/context.ts';
 import { HOUR_MS, MIB, SECOND_MS } from '../../ports/units.ts';
+import { failFull, LineFull, Turns } from '../../workers/turns.ts';
 
 /** What OWASP asks of scrypt: 32 MB of memory for each try. */
 const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * MIB } as const;
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 
-const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
+/**
+ * A hash holds one of the four threads of the process, by which it reads and writes files too, for a quarter of a second.
+ * The threads are the process's own, and so are these turns, which organizations have.
+ */
+const turns = new Turns({ atOnce: 1, each: 1, waiting: { each: 4, all: 16 } });
 
-/** Returns the hash of a password, as it is stored: `scrypt$<salt>$<key>`, both in base 64. */
-export async function hashedPassword(password: string, random: Context['random']): Promise<string> {
+const scryptKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
+
+async function derive(password: string, salt: Buffer, organization: string): Promise<Buffer> {
+  try {
+    return await turns.run(organization, () => scryptKey(password.normalize('NFKC'), salt, KEY_BYTES, COST));
+  } catch (error) {
+    if (error instanceof LineFull) failFull('Many passwords of shared pages are being set or entered.');
+    throw error;
+  }
+}
+
+/**
+ * Returns the hash of a password, as it is stored: `scrypt$<salt>$<key>`, both in base 64. Fails with 429 when too many
+ * of the organization, or of all, wait for one.
+ */
+export async function hashedPassword(
+  password: string,
+  organization: string,
+  random: Context['random'],
+): Promise<string> {
   const salt = random(SALT_BYTES);
-  const key = await derive(password.normalize('NFKC'), salt, KEY_BYTES, COST);
+  const key = await derive(password, salt, organization);
   return `scrypt$${salt.toString('base64')}$${key.toString('base64')}`;
 }
 
-/** Returns whether a password is the one of a hash. */
-export async function isPassword(password: string, hash: string): Promise<boolean> {
+/** Returns whether a password is the one of an organization's hash. Fails with 429 as `hashedPassword` does. */
+export async function isPassword(password: string, organization: string, hash: string): Promise<boolean> {
   const [, salt = '', key = ''] = hash.split('$');
-  const found = await derive(password.normalize('NFKC'), Buffer.from(salt, 'base64'), KEY_BYTES, COST);
+  const found = await derive(password, Buffer.from(salt, 'base64'), organization);
   return timingSafeEqual(found, Buffer.from(key, 'base64'));
 }
 
