@@ -2,6 +2,7 @@ import type { Context } from '../../lib/ports/context.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import { MACHINES } from '../../lib/workflow/definitions/index.ts';
 import { type Engine, type EngineOptions, startEngine } from '../../lib/workflow/engine.ts';
+import type { BeginInput, CompactionInput, NotifierInput, PurgeInput } from '../../lib/workflow/messages.ts';
 import type { Json } from '../../lib/workflow/workflow.ts';
 import { type NamedSteps, stepRunners } from './functions.ts';
 
@@ -15,15 +16,19 @@ interface Runtime {
   readonly engine: Engine;
 }
 
-/** Returns what tells the organization of a step by its input, or by the export there; '' where there is none. */
+/** What inputs of steps say of whom they are for. */
+type Named = Partial<NotifierInput & BeginInput & CompactionInput & PurgeInput>;
+
+/** Returns what tells the organization of a step by its input; '' where it names none, or what is gone. */
 const organizationOf =
   ({ table }: Pick<Context, 'table'>) =>
   async (input: Json): Promise<string> => {
-    const { organization, export: id } =
-      typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {};
-    if (typeof organization === 'string') return organization;
-    if (typeof id !== 'string') return '';
-    return (await table.get(keys.batchExport(id)))?.organization_id ?? '';
+    const { organization, export: batchExport, project, kind, id } = input as Named;
+    if (organization !== undefined) return organization;
+    if (batchExport !== undefined) return (await table.get(keys.batchExport(batchExport)))?.organization_id ?? '';
+    if (kind === 'organization') return String(id);
+    const number = kind === 'project' ? Number(id) : project;
+    return number === undefined ? '' : ((await table.get(keys.project(number)))?.organization_id ?? '');
   };
 
 /**

@@ -49,8 +49,8 @@ interface About {
   readonly deletion: { readonly project: number; readonly asked: string };
   /** Since when nothing was found in the inbox, and nobody has asked for a landing: milliseconds since 1970. */
   readonly landing: { readonly quietSince: number };
-  /** What the notice says; only who sends it looks into it. */
-  readonly notice: object;
+  /** The export that failed; only who sends the notice looks into the rest. */
+  readonly notice: { readonly export: string };
   readonly alert: Told<string>;
   readonly subscription: Told<number>;
   /** The message; only who sends it looks into it. */

@@ -129,7 +129,11 @@ const EXECUTIONS: Readonly<Record<JobKind, (job: JobItem, name: string) => Execu
   compaction: (job, name) => ({ machine: 'compaction', name, input: { project: aboutOf('compaction', job).project } }),
   deletion: (job, name) => ({ machine: 'deletion', name, input: { project: aboutOf('deletion', job).project } }),
   landing: (_job, name) => ({ machine: 'landing', name, input: {} }),
-  notice: ({ id }, name) => ({ machine: 'notice', name, input: { notice: id } }),
+  notice: (job, name) => ({
+    machine: 'notice',
+    name,
+    input: { export: aboutOf('notice', job).export, notice: job.id },
+  }),
   alert: (job, name) => ({ machine: 'alert', name, input: { ...aboutOf('alert', job) } }),
   subscription: (job, name) => ({ machine: 'subscription', name, input: { ...aboutOf('subscription', job) } }),
   message: (job, name) => ({

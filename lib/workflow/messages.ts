@@ -179,8 +179,9 @@ export interface LandingOutput {
   readonly do: 'more' | 'nothing';
 }
 
-/** Input of a `notice` execution: the notice's id, which is its job's. */
+/** Input of a `notice` execution: the notice's id, which is its job's, and the export that failed. */
 export interface NoticeInput {
+  readonly export: string;
   readonly notice: string;
 }
 

@@ -20,6 +20,14 @@ export type Task = (input: Json, signal: AbortSignal) => Json | Promise<Json>;
 /** Returns a promise that nobody ever keeps: a dead process waits for it. */
 export const never = (): Promise<never> => new Promise(() => {});
 
+/** Lets promises turn until it is so. */
+export async function until(isSo: () => boolean): Promise<void> {
+  for (let turn = 0; !isSo(); turn += 1) {
+    if (turn > 1000) throw new Error('it never came to be so');
+    await new Promise(setImmediate);
+  }
+}
+
 /** Returns a clock with the timers that depend on it. */
 export function settableTime() {
   const clock = settableClock();

@@ -29,7 +29,7 @@ export const MACHINES: Readonly<Record<MachineName, Definition>> = {
     comment: 'Tells of a failure, once.',
     timeout: HOUR_OF_TRIES,
     step: 'send-notice',
-    input: ['notice'],
+    input: ['export', 'notice'],
   }),
   compaction: walks({
     comment: 'Joins small files of the lake until there are none.',

@@ -2,7 +2,7 @@ import type { Item } from '../../../lib/ports/table/table.ts';
 import { DAY_MS } from '../../../lib/ports/units.ts';
 import type { Definition } from '../../../lib/workflow/states-language.ts';
 import type { Json } from '../../../lib/workflow/workflow.ts';
-import { named, never, type Process, type Task, world } from '../../support/engine-world.ts';
+import { named, never, type Process, type Task, until, world } from '../../support/engine-world.ts';
 
 const task = (name: string, more: object = {}) => ({
   Type: 'Task' as const,
@@ -889,11 +889,3 @@ describe('trouble with the table', () => {
     expect(it.calls.map((call) => call.task)).toEqual(['work', 'work', 'wait', 'wait', 'wait', 'wait']);
   });
 });
-
-/** Lets promises turn until it is so. */
-async function until(isSo: () => boolean): Promise<void> {
-  for (let turn = 0; !isSo(); turn += 1) {
-    if (turn > 1000) throw new Error('it never came to be so');
-    await new Promise(setImmediate);
-  }
-}

@@ -160,7 +160,7 @@ test('where there is a bus it is announced once, whatever becomes of the webhook
   const events = { publish: async (type: string, detail: object) => void published.push([type, detail]) };
   const notice = { export: id, type: 'paused', subject: id, range: null, reason: 'because', at: NOW } as const;
   await world.table.write(noticeOps('n', notice));
-  const send = () => sendNotice({ ...context, events }, { notice: 'n' }, new AbortController().signal);
+  const send = () => sendNotice({ ...context, events }, { export: id, notice: 'n' }, new AbortController().signal);
   await send();
   await send();
   expect(published).toMatchObject([['batch_export.paused', { id: 'n', batch_export: id, reason: 'because' }]]);
@@ -180,7 +180,7 @@ test('what breaks while it is sent is tried again for a day, not without end', a
     await world.table.write(noticeOps('n', notice));
     const open = () => Promise.reject(new TypeError('something else'));
     const broken = { ...context, vault: { ...context.vault, open } };
-    await sendNotice(broken, { notice: 'n' }, new AbortController().signal);
+    await sendNotice(broken, { export: id, notice: 'n' }, new AbortController().signal);
   };
   await expect(send(context.clock() - 23 * HOUR_MS)).rejects.toThrow('something else');
   await send(context.clock() - 24 * HOUR_MS);

@@ -1,0 +1,57 @@
+import { runtimeOf } from '../../../infra/local/runtime.ts';
+import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { createUser } from '../../../lib/accounts/users/store.ts';
+import { noticeOps } from '../../../lib/exports/notices/notice.ts';
+import { createBatchExport } from '../../../lib/exports/resource/store.ts';
+import { jobOps } from '../../../lib/jobs/job.ts';
+import { tick } from '../../../lib/jobs/tick.ts';
+import { setCompaction } from '../../../lib/lake/compaction-job.ts';
+import type { Context } from '../../../lib/ports/context.ts';
+import { START, testContext } from '../../support/context.ts';
+import { settableTime, until } from '../../support/engine-world.ts';
+
+/** Makes an organization with a project and an export. */
+async function tenantOf(context: Context, name: string) {
+  const owner = await createUser(context, { email: `${name}@example.com` });
+  const { organization, project } = await createOrganization(context, { name, owner });
+  const tenant = { organization, project, membership: undefined as never };
+  const destination = { type: 'Folder', config: { path: '/tmp' } };
+  const batchExport = await createBatchExport(context, tenant, { name, interval: 'hour', destination }, () => []);
+  return { organization: organization.id, project: project.id, batchExport: batchExport.id };
+}
+
+const paused = (id: string, of: string) =>
+  noticeOps(id, { export: of, type: 'paused', subject: of, range: null, reason: 'x', at: START });
+
+test('what is done for an organization without its asking leaves half of the places to others', async () => {
+  const { clock, timer } = settableTime();
+  const ports = testContext({ clock });
+  const started: string[] = [];
+  const gates: (() => void)[] = [];
+  const { context } = runtimeOf(ports, {
+    timer,
+    steps: () => (step) => async (input) => {
+      const { notice = '' } = input as { readonly notice?: string };
+      started.push(`${step} ${notice}`);
+      if (notice.startsWith('many')) await new Promise<void>((resolve) => gates.push(resolve));
+      return { do: 'nothing' };
+    },
+  });
+  const many = await tenantOf(context, 'many');
+  const few = await tenantOf(context, 'few');
+  await context.table.write(Array.from({ length: 20 }, (_, n) => paused(`many-${n}`, many.batchExport)).flat());
+  await tick(context);
+  await until(() => started.length === 8);
+  await context.table.write([
+    ...paused('few', few.batchExport),
+    ...jobOps('purge', few.organization, START, { kind: 'organization' }),
+    ...jobOps('purge', String(few.project), START, { kind: 'project' }),
+    ...jobOps('purge', 'gone', START, { kind: 'organization' }),
+  ]);
+  await setCompaction(context, few.project, START);
+  await tick(context);
+  await until(() => started.length === 13);
+  expect(started.filter((step) => step.startsWith('send-notice many'))).toHaveLength(8);
+  expect(started.slice(8).toSorted()).toEqual(['compact-lake ', 'purge ', 'purge ', 'purge ', 'send-notice few']);
+  for (const open of gates) open();
+});
