@@ -7,9 +7,14 @@ import { runStep } from '../../lib/exports/resource/test-steps.ts';
 export const handler = endpoint(runTestStep, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
-  async run({ read, body: { step, ...patch }, caller }, context) {
+  async run({ read, body: { step, ...patch } }, context) {
     const { fields, ...tested } = await changedConfig(context, read, patch);
     const writer = { ...read, ...fields, ...tested };
-    return runStep(context, { ...tested, shared: () => sharedPlacesWarning(context, writer) }, caller.userId, step);
+    return runStep(
+      context,
+      { ...tested, shared: () => sharedPlacesWarning(context, writer) },
+      read.organization_id,
+      step,
+    );
   },
 });

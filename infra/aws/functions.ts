@@ -37,6 +37,7 @@ export const ENVIRONMENT = {
   lakeWorker: [],
   queryRunner: ['LAKE_WORKER', 'LAKE_BUCKET', 'LAKE_DATABASE', 'QUERY_WORK_GROUP'],
   pictures: [],
+  testTurns: [],
   events: ['EVENT_BUS'],
   mail: [],
   warehouse: ['LAKE_DATABASE', 'WORK_GROUP', 'LAKE_BUCKET', 'RUN_FILES_BUCKET'],

@@ -38,7 +38,7 @@ import { pooledReader } from '../../lib/warehouse/pooled-reader.ts';
 import { READING_MS } from '../../lib/warehouse/reader.ts';
 import { functionPool, type SharedTurns } from '../../lib/workers/function-pool.ts';
 import { type PoolOptions, workerPool } from '../../lib/workers/pool.ts';
-import { tableTurns } from '../../lib/workers/table-turns.ts';
+import { runningInTurns, tableTurns } from '../../lib/workers/table-turns.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import { stepFunctionsWorkflow } from '../../lib/workflow/stepfunctions.ts';
 import type { StepNeed } from '../../lib/workflow/steps.ts';
@@ -131,8 +131,11 @@ export const imports = () => null;
 /** Not offered: a browser is larger than all of a function may be. */
 export const pictures = () => null;
 
-/** What an organization has done at once beside the queries of its stage's `queryTurns`: pages of rows; queries by Athena. */
-const TURNS = { read: 4, athena: 2 };
+/**
+ * What an organization has done at once beside the queries of its stage's `queryTurns`: pages of rows; queries by Athena;
+ * tests of destinations.
+ */
+const TURNS = { read: 4, athena: 2, test: 4 };
 
 /** Nothing is sent twice: what was lost may have been done. */
 const functionOf = (name: 'LAKE_WORKER' | 'QUERY_RUNNER', ms: number) =>
@@ -157,6 +160,12 @@ const turnsOf = (
   const each = { ...TURNS, ...queryTurns }[kind] ?? 1;
   return tableTurns({ ...context, kind, each, ...(waitMs === undefined ? {} : { waitMs }) });
 };
+
+/** The function of an endpoint ends before. */
+const TEST_TURN_MS = 30 * SECOND_MS;
+
+/** Of all functions together: one instance has one request at a time, and cannot count those of an organization. */
+export const testTurns = (context: Turning) => runningInTurns(turnsOf(context, 'test', 0), TEST_TURN_MS);
 
 /** What runs behind has a turn, or is refused at once. */
 const backgroundTurns = (context: Turning) => turnsOf(context, 'background', 0);
@@ -264,6 +273,7 @@ const PORTS: Readonly<Record<PortName, true>> = {
   answers: true,
   imports: true,
   pictures: true,
+  testTurns: true,
   events: true,
   mail: true,
   compactor: true,

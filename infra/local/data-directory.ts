@@ -27,6 +27,7 @@ import { pooledReader } from '../../lib/warehouse/pooled-reader.ts';
 import { READING_MS } from '../../lib/warehouse/reader.ts';
 import type { RowWorkerOptions } from '../../lib/warehouse/row-worker.ts';
 import { type PoolOptions, workerPool } from '../../lib/workers/pool.ts';
+import { Turns } from '../../lib/workers/turns.ts';
 import { checkDataDirectory, databaseIn, UnusableDataDirectory, upgradeDataDirectory } from './data-version.ts';
 
 const lakeIn = (folder: string): string => join(folder, 'lake');
@@ -61,6 +62,9 @@ const QUERY_SILENCE_MS = 10 * SECOND_MS;
 const QUERY_MEMORY_MB = { each: 200, all: 350 };
 /** Those that wait are requests: an organization that sends what takes long waits for itself. */
 const QUERY_TURNS = { atOnce: 2, each: 1, waiting: { each: 4, all: 32 } };
+
+/** A server that says nothing holds a connection, and one that says too much memory, until a step is late. */
+const TEST_TURNS = { atOnce: 40, each: 4, waiting: { each: 0, all: 0 } };
 
 /** Those that wait are deliveries, of which the engine runs so many at a time. */
 const ROW_TURNS = { atOnce: 4, each: 2 };
@@ -192,6 +196,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     events: null,
     outbound: openOutbound(settings),
     mail: null,
+    testTurns: new Turns(TEST_TURNS),
     compiler: pooledCompiler(queries),
     clock,
     newId: v7,

@@ -17,7 +17,8 @@ export type Need =
   | 'personRemoval'
   | 'answers'
   | 'imports'
-  | 'pictures';
+  | 'pictures'
+  | 'testTurns';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {

@@ -10,6 +10,7 @@ import type { PersonRemoval } from '../lake/import/person-removal.ts';
 import type { Pictures } from '../pictures/pictures.ts';
 import type { Reader } from '../warehouse/reader.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Turns } from '../workers/turns.ts';
 import type { Workflow } from '../workflow/workflow.ts';
 import type { Events } from './events/events.ts';
 import type { FileStore } from './files/files.ts';
@@ -61,6 +62,8 @@ export interface Context {
   readonly outbound: Outbound;
   /** Who carries mail; null where none is sent. */
   readonly mail: Mail | null;
+  /** The turns of organizations whose destinations are tested; they run work, or reject with `LineFull` at once. */
+  readonly testTurns: Pick<Turns, 'run'>;
   /** The compiler of exports' queries and filters. */
   readonly compiler: Compiler;
   /** The bus on which failures are announced; null when there is none. */

@@ -6,11 +6,11 @@ import type { Item, Key } from '../ports/table/table.ts';
 import { isWritten } from '../ports/table/until-written.ts';
 import { SECOND_MS } from '../ports/units.ts';
 import type { SharedTurn, SharedTurns } from './function-pool.ts';
-import { LineFull } from './turns.ts';
+import { LineFull, type Turns } from './turns.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
-    answerTurn: TurnItem;
+    sharedTurn: TurnItem;
   }
 }
 
@@ -43,7 +43,7 @@ const sleepUnless = (milliseconds: number, signal: AbortSignal | undefined): Pro
 export function tableTurns(options: TableTurnsOptions): SharedTurns {
   const { table, clock, newId, kind, each, waitMs = WAIT_MS, sleep = sleepUnless } = options;
 
-  const keyOf = ({ owner, n }: Pick<SharedTurn, 'owner' | 'n'>): Key<TurnItem> => keys.answerTurn(owner, kind, n);
+  const keyOf = ({ owner, n }: Pick<SharedTurn, 'owner' | 'n'>): Key<TurnItem> => keys.sharedTurn(owner, kind, n);
 
   const held = (key: Key<TurnItem>, holder: string, forMs: number): Promise<boolean> => {
     const ttl = Math.ceil((clock() + forMs) / SECOND_MS);
@@ -69,6 +69,20 @@ export function tableTurns(options: TableTurnsOptions): SharedTurns {
     giveBack: async ({ holder, ...turn }) => {
       // What is not given back ends by itself.
       await table.write([{ remove: keyOf(turn), if: { is: { holder } } }]).catch(() => {});
+    },
+  };
+}
+
+/** Returns what runs work in an owner's turn, which ends by itself after so many milliseconds; rejects as `take` does. */
+export function runningInTurns(turns: SharedTurns, forMs: number): Pick<Turns, 'run'> {
+  return {
+    run: async (owner, work, signal) => {
+      const turn = await turns.take(owner, forMs, signal);
+      try {
+        return await work();
+      } finally {
+        await turns.giveBack(turn);
+      }
     },
   };
 }

@@ -25,6 +25,7 @@ import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import { duckdbReader } from '../../lib/warehouse/duckdb-reader.ts';
 import type { Warehouse } from '../../lib/warehouse/warehouse.ts';
+import { Turns } from '../../lib/workers/turns.ts';
 import { onEnd, onePerFile } from './on-end.ts';
 import { parser } from './parser.ts';
 import { type RecordingWorkflow, recordingWorkflow } from './workflow.ts';
@@ -178,6 +179,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
     mail: null,
+    testTurns: new Turns({ atOnce: 40, each: 4, waiting: { each: 0, all: 0 } }),
     compiler,
     newId,
     random: countedBytes(),

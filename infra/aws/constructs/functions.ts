@@ -175,7 +175,7 @@ export class Functions extends Construct {
 const lakeWorkerOf = (spec: LambdaSpec): string =>
   `lake-worker/${kindOf(spec) === 'Endpoints' ? 'waited' : 'background'}`;
 
-function tableStatements({ table: use, countsKeys, reads }: LambdaSpec, table: string): PolicyStatement[] {
+function tableStatements({ table: use, countsKeys, reads, needs }: LambdaSpec, table: string): PolicyStatement[] {
   if (use === 'none') return [];
   const actions = TABLE_ACTIONS[use].map((name) => `dynamodb:${name}`);
   const within = (partition: string, names: readonly string[]): PolicyStatement =>
@@ -190,12 +190,19 @@ function tableStatements({ table: use, countsKeys, reads }: LambdaSpec, table: s
     allow(['dynamodb:Query'], [table, `${table}/index/*`]),
     // Who writes anyway needs no right of its own for counts.
     ...(countsKeys === true && use === 'read' ? [within(keys.requestCount('*', 0).pk, ['dynamodb:UpdateItem'])] : []),
-    ...(reads === true && use === 'read' ? [within(keys.answerTurn('*', '', 0).pk, KEEPS)] : []),
+    ...(reads === true && use === 'read' ? [within(ANSWERS, KEEPS)] : []),
+    ...((reads === true || needs.includes('testTurns')) && use === 'read'
+      ? [within(keys.sharedTurn('*', '', 0).pk, TAKES)]
+      : []),
   ];
 }
 
+/** The partitions of all projects. */
+const ANSWERS = keys.propertyReads(0).pk.replace('0', '*');
 /** What is kept of queries is put, changed and removed, each by itself. */
 const KEEPS = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'];
+/** A turn is taken and given back. */
+const TAKES = ['dynamodb:PutItem', 'dynamodb:DeleteItem'];
 
 /** Queries that Athena answers for who asked, whose rows are read where the workgroup keeps them. */
 const answers = (workGroup: string) => ({
@@ -303,6 +310,7 @@ function statementsOf(
     answers: [],
     imports: [],
     pictures: [],
+    testTurns: [],
     events: [allow(['events:PutEvents'], [eventBus])],
     mail: mailResources.length === 0 ? [] : [allow(['ses:SendEmail'], mailResources)],
     warehouse: [],

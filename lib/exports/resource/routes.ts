@@ -227,7 +227,7 @@ export const runNewTestStep = route({
   params: inPlace,
   body: BatchExportInput.extend({ step }).meta({ id: 'NewTestStep' }),
   unsupported: UNSUPPORTED,
-  needs: ['outbound', 'compiler'],
+  needs: ['outbound', 'testTurns', 'compiler'],
 });
 
 export const runTestStep = route({
@@ -241,7 +241,7 @@ export const runTestStep = route({
   params: ofExport,
   body: BatchExportPatch.extend({ step }).meta({ id: 'TestStep' }),
   unsupported: UNSUPPORTED,
-  needs: ['vault', 'outbound', 'compiler'],
+  needs: ['vault', 'outbound', 'testTurns', 'compiler'],
 });
 
 const LogQuery = z.object({

@@ -4,7 +4,7 @@ import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import type { Settings } from '../../ports/settings.ts';
 import { SECOND_MS } from '../../ports/units.ts';
-import { failFull, LineFull, Turns } from '../../workers/turns.ts';
+import { failFull, LineFull } from '../../workers/turns.ts';
 import type { CheckStep, Config, Destination, Reach } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import type { DestinationTestStep, TEST_STATUSES } from '../records/model.ts';
@@ -46,14 +46,11 @@ interface Tested {
   readonly shared?: SharedWarning;
 }
 
-/** A server that says nothing holds a connection, and one that says too much memory, until a step is late. */
-const turns = new Turns({ atOnce: 40, each: 4, waiting: { each: 0, all: 0 } });
-
-/** Runs one step, from 0. Fails with 400 when there is no such step, and with 429 when too many of `user` run. */
+/** Runs one step, from 0. Fails with 400 when there is no such step, and with 429 when too many of the organization run. */
 export async function runStep(
-  context: Pick<Context, 'outbound' | 'log'>,
+  context: Pick<Context, 'testTurns' | 'outbound' | 'log'>,
   tested: Tested,
-  user: string,
+  organization: string,
   number = 0,
   timeoutMs = STEP_TIMEOUT_MS,
 ): Promise<TestStep> {
@@ -62,7 +59,8 @@ export async function runStep(
   if (step === undefined) invalid('step', `There is no step ${number}: there are ${steps.length}, from 0.`);
   const { name, description } = step;
   try {
-    return { name, description, result: await turns.run(user, () => resultOf(context, step, tested, timeoutMs)) };
+    const run = () => resultOf(context, step, tested, timeoutMs);
+    return { name, description, result: await context.testTurns.run(organization, run) };
   } catch (error) {
     if (error instanceof LineFull) failFull('Many destinations are being tested.');
     throw error;

@@ -47,7 +47,7 @@
  *   run of a query (AWS)       ANSWERS#pid   QUERY#name
  *   it is being computed (AWS) ANSWERS#pid   UNDER-WAY#key
  *   what queries read          ANSWERS#pid   PROPERTY-READS
- *   turn to compute (AWS)      ANSWERS#oid   TURN#kind#n
+ *   shared turn (AWS)          TURNS#oid     TURN#kind#n
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
  *
@@ -153,7 +153,7 @@ export const keys = {
   queryRun: (pid: number, name: string) => at<'queryRun'>(`ANSWERS#${pid}`, `QUERY#${name}`),
   answerUnderWay: (pid: number, key: string) => at<'answerUnderWay'>(`ANSWERS#${pid}`, `UNDER-WAY#${key}`),
   propertyReads: (pid: number) => at<'propertyReads'>(`ANSWERS#${pid}`, 'PROPERTY-READS'),
-  answerTurn: (oid: string, kind: string, n: number) => at<'answerTurn'>(`ANSWERS#${oid}`, `TURN#${kind}#${padded(n)}`),
+  sharedTurn: (oid: string, kind: string, n: number) => at<'sharedTurn'>(`TURNS#${oid}`, `TURN#${kind}#${padded(n)}`),
   lakeLayout: (pid: number) => at<'lakeLayout'>(`W#${pid}`, 'LAYOUT'),
   retiredFiles: (pid: number, due: number, id: string) =>
     at<'retiredFiles'>(`W#${pid}`, `RETIRED#${sortable(due)}#${id}`),

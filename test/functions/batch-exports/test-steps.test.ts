@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import type { Destination } from '../../../lib/exports/destinations/destination.ts';
 import { folder } from '../../../lib/exports/destinations/folder.ts';
 import { runStep } from '../../../lib/exports/resource/test-steps.ts';
+import { LEVELS } from '../../../lib/http/levels.ts';
 import { Permanent } from '../../../lib/ports/errors.ts';
 import { CLOUD_SETTINGS, LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
+import type { Turns } from '../../../lib/workers/turns.ts';
 import { testContext } from '../../support/context.ts';
 import { BUCKET, byOrganization, byProject, create, INPUT, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
@@ -294,7 +296,7 @@ describe('a step', () => {
     steps: [{ name: 'Step', description: 'A step.', run, ...(skipped === undefined ? {} : { skipped }) }],
   });
   const resultOf = async (destination: Destination) =>
-    (await runStep(testContext(), { destination, config: {}, reach: LOCAL_SETTINGS }, 'user', 0, 20)).result;
+    (await runStep(testContext(), { destination, config: {}, reach: LOCAL_SETTINGS }, 'acme', 0, 20)).result;
 
   test('that has no answer in time has failed, and is told to stop', async () => {
     let signal: AbortSignal | undefined;
@@ -306,18 +308,37 @@ describe('a step', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  test('is refused to whoever has four that have not ended: 429; others have theirs', async () => {
+  test('takes a turn of its organization, whoever of that has it run', async () => {
+    const owners: string[] = [];
+    const testTurns: Pick<Turns, 'run'> = {
+      run: (owner, work) => {
+        owners.push(owner);
+        return work();
+      },
+    };
+    const context = testContext({ testTurns });
+    const service = await testService(context);
+    const key = await service.newKey(await service.newUser(LEVELS.admin));
+    const body = { ...INPUT, destination: { type: 'Folder', config: { path: context.folder } } };
+    const id = await newExport(service, body);
+    await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body });
+    await service.call('POST', `${byProject(service)}/${id}/run_test_step/`, { key, body: {} });
+    expect(owners).toEqual([service.organization.id, service.organization.id]);
+  });
+
+  test('is refused to an organization that has four that have not ended: 429; others have theirs', async () => {
     const { promise: answer, resolve } = Promise.withResolvers<undefined>();
     const destination = stepThat(() => answer);
     const context = testContext();
-    const runOf = (user: string) => runStep(context, { destination, config: {}, reach: LOCAL_SETTINGS }, user);
-    const four = ['mallory', 'mallory', 'mallory', 'mallory'].map(runOf);
-    await expect(runOf('mallory')).rejects.toMatchObject({ kind: 'throttled' });
-    const all = [...four, runOf('bea')];
+    const runOf = (organization: string) =>
+      runStep(context, { destination, config: {}, reach: LOCAL_SETTINGS }, organization);
+    const four = ['many', 'many', 'many', 'many'].map(runOf);
+    await expect(runOf('many')).rejects.toMatchObject({ kind: 'throttled' });
+    const all = [...four, runOf('few')];
     resolve(undefined);
     const passed = { result: { status: 'Passed' } };
     expect(await Promise.all(all)).toMatchObject([passed, passed, passed, passed, passed]);
-    expect(await runOf('mallory')).toMatchObject(passed);
+    expect(await runOf('many')).toMatchObject(passed);
   });
 
   test('that breaks in an unknown way says no more than the name of the error', async () => {

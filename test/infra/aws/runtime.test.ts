@@ -1,7 +1,11 @@
 import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
-import { contextOf, endedInput, imports, ofMemory, pictures } from '../../../infra/aws/runtime.ts';
+import { contextOf, endedInput, imports, ofMemory, pictures, testTurns } from '../../../infra/aws/runtime.ts';
 import type { Context } from '../../../lib/ports/context.ts';
+import { SECOND_MS } from '../../../lib/ports/units.ts';
+import { LineFull } from '../../../lib/workers/turns.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
+import { testContext } from '../../support/context.ts';
+import { never, until } from '../../support/engine-world.ts';
 
 const arn = (machine: string) => `arn:aws:states:eu-central-1:123456789012:stateMachine:workspaces-dev-${machine}`;
 
@@ -122,4 +126,31 @@ describe('the context of a function', () => {
       write.mockRestore();
     }
   });
+});
+
+test('an organization has four destinations tested at once, by all functions together; a turn of one that died ends', async () => {
+  const context = testContext();
+  const [one, another] = [testTurns(context), testTurns(context)];
+  const gate = Promise.withResolvers<string>();
+  const begun: string[] = [];
+  const work = (name: string) => () => {
+    begun.push(name);
+    return gate.promise;
+  };
+  const many = [one, one, another, another].map((turns) => turns.run('many', work('many')));
+  await until(() => begun.length === 4);
+  for (const turns of [one, another]) await expect(turns.run('many', async () => 'fifth')).rejects.toThrow(LineFull);
+  const few = another.run('few', work('few'));
+  gate.resolve('done');
+  expect(await Promise.all([...many, few])).toEqual(Array(5).fill('done'));
+  expect(begun).toEqual(['many', 'many', 'many', 'many', 'few']);
+  let hanging = 0;
+  const dying = () => {
+    hanging += 1;
+    return never();
+  };
+  for (let n = 0; n < 4; n += 1) void one.run('many', dying);
+  await until(() => hanging === 4);
+  context.clock.advance(31 * SECOND_MS);
+  expect(await one.run('many', work('after'))).toBe('done');
 });

@@ -325,7 +325,8 @@ describe('the functions of a stage', () => {
     const isWrite = (right: string): boolean => /^dynamodb:(Put|Update|Delete|BatchWrite|PartiQL)/.test(right);
     const isWithin = ({ Condition }: Statement, partition: string): boolean =>
       isDeepStrictEqual(Condition, { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [partition] } });
-    const isCount = (one: Statement): boolean => isWithin(one, 'COUNT#*') || isWithin(one, 'ANSWERS#*');
+    const isCount = (one: Statement): boolean =>
+      ['COUNT#*', 'ANSWERS#*', 'TURNS#*'].some((partition) => isWithin(one, partition));
     const writes = (name: string): boolean =>
       rightsOf(
         name,
@@ -348,6 +349,11 @@ describe('the functions of a stage', () => {
     const reading = FUNCTIONS.filter(({ table, reads }) => reads === true && table === 'read');
     expect(keeping.map(({ name }) => name)).toEqual(reading.map(({ name }) => name));
     for (const { handler } of open) expect(keeping.map(({ name }) => name)).not.toContain(handler);
+    // Turns are shared by those, and by those that test destinations.
+    const sharing = FUNCTIONS.filter(({ name }) => statementsOf(name).some((one) => isWithin(one, 'TURNS#*')));
+    const testing = FUNCTIONS.filter(({ needs }) => needs.includes('testTurns'));
+    expect(testing.map(({ name }) => name)).toEqual(['batch-exports/run-test-step-new', 'batch-exports/run-test-step']);
+    expect(new Set(sharing)).toEqual(new Set([...reading, ...testing]));
     expect(writes('method-not-allowed')).toBe(false);
     const touches = (name: string): boolean => services(name).includes('dynamodb');
     const idle = FUNCTIONS.filter(({ name }) => !touches(name)).map(({ name }) => name);
@@ -449,6 +455,7 @@ describe('the functions of a stage', () => {
       answers: null,
       imports: null,
       pictures: null,
+      testTurns: null,
       events: 'events',
       // A stage without a sender sends none.
       mail: null,

@@ -411,7 +411,7 @@ describe('the connection check', () => {
   const check = async () => {
     const context = testContext();
     const config = { url: receiver.url, token: TOKEN };
-    const { result } = await runStep(context, { destination: http, config, reach: ANYWHERE }, 'user');
+    const { result } = await runStep(context, { destination: http, config, reach: ANYWHERE }, 'acme');
     return result;
   };
 

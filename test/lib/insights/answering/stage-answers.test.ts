@@ -152,7 +152,7 @@ test('what the function runs out of is told in sentences, and a mistake of ours 
 test('an organization has so many turns at once, which are its own, given back, and end by themselves', async () => {
   const { context, service, hogql, lambda } = await stage({ turns: 2 });
   const other = await seeded({ context, address: service.address, mail: (name) => `${name}@example.org` });
-  const all = [0, 1].map((n) => keys.answerTurn(service.organization.id, 'waited', n));
+  const all = [0, 1].map((n) => keys.sharedTurn(service.organization.id, 'waited', n));
   const ttl = START / SECOND_MS + 30;
   await context.table.write(all.map((key) => ({ put: { ...key, holder: 'somebody', ttl } })));
   expect(await hogql(COUNT)).toMatchObject({
@@ -639,7 +639,7 @@ describe('what is too large for the function, and asked for later, Athena answer
 
   test('and an organization has so many there at once', async () => {
     const { context, service, later } = await large({ turns: 1 });
-    const turn = keys.answerTurn(service.organization.id, 'athena', 0);
+    const turn = keys.sharedTurn(service.organization.id, 'athena', 0);
     await context.table.write([{ put: { ...turn, holder: 'somebody', ttl: START / SECOND_MS + 30 } }]);
     expect(await later(hogql(COUNT))).toMatchObject({
       status: 429,
