@@ -62,14 +62,24 @@ export async function createImport(
       detail: `The file has ${bytes} bytes, and one import takes ${importBytes} at most. Split it, or import it with the command line.`,
     });
   const open = await listAll(table, ranges.openImports());
-  if (open.filter(({ organization_id }) => organization_id === organization.id).length >= MAX_OPEN)
+  const own = open.filter(({ organization_id }) => organization_id === organization.id);
+  if (own.length >= MAX_OPEN)
     fail('throttled', {
       detail: `${MAX_OPEN} imports of the organization have not ended. Wait for one of them, or cancel it.`,
       headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
     });
+  const room = (await imports.freeBytes()) - RESERVED_BYTES;
   // A file lies there in parts, and once more while it is read.
-  const needed = open.reduce((sum, one) => sum + one.bytes, 0) + 2 * bytes + RESERVED_BYTES;
-  if (needed > (await imports.freeBytes()))
+  const neededBeside = (others: readonly ImportItem[]): number =>
+    others.reduce((sum, one) => sum + one.bytes, 2 * bytes);
+  if (own.length > 0 && neededBeside(own) > room / 2)
+    fail('throttled', {
+      detail:
+        'The files of an organization’s imports take at most half of the room that the disk of the service has for ' +
+        'files. Wait for one of them, or cancel it.',
+      headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+    });
+  if (neededBeside(open) > room)
     fail('unavailable', {
       detail: 'The disk of the service has no room for the file: space must be freed there.',
       headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },

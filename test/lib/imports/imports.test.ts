@@ -14,7 +14,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { removeLeftovers } from '../../../lib/purge/leftovers.ts';
 import { temporaryFolder, testContext } from '../../support/context.ts';
 import { byProject, newExport } from '../../support/exports.ts';
-import { testService } from '../../support/service.ts';
+import { type Service, testService } from '../../support/service.ts';
 
 const MIB = 1024 * 1024;
 
@@ -80,6 +80,21 @@ async function world(overrides: Parameters<typeof testContext>[0] = {}) {
       return found;
     },
   };
+}
+
+/** A disk with so many bytes for files of imports. */
+const withRoom = (bytes: number) => {
+  const imports = testContext().imports as Imports;
+  return { imports: { ...imports, freeBytes: () => Promise.resolve(bytes + 1e9) } };
+};
+
+/** Makes another organization, whose owner has the key. */
+async function another(service: Service) {
+  const key = await service.newKey(await service.newUser());
+  const made = await service.call('POST', '/api/organizations/', { key, body: { name: 'Other' } });
+  const projects = await service.call('GET', `/api/organizations/${String(made.body?.['id'])}/projects/`, { key });
+  const [{ id: project } = { id: 0 }] = (projects.body?.['results'] ?? []) as { id: number }[];
+  return { project, path: `/api/projects/${project}/imports/`, key };
 }
 
 describe('an import by request', () => {
@@ -241,6 +256,24 @@ describe('an import by request', () => {
       status: 503,
       body: { detail: expect.stringContaining('no room') },
     });
+  });
+
+  test('of an organization that has others leaves half of the room on the disk to other organizations', async () => {
+    const { service, call } = await world(withRoom(100e9));
+    const statuses: number[] = [];
+    for (let n = 0; n < 4; n += 1) statuses.push((await call('POST', '', { name: 'x', bytes: 10e9 })).status);
+    expect(statuses).toEqual([201, 201, 201, 201]);
+    const fifth = await call('POST', '', { name: 'x', bytes: 10e9 });
+    expect(fifth).toMatchObject({ status: 429, body: { detail: expect.stringContaining('half of the room') } });
+    expect(fifth.headers.get('retry-after')).toBe('60');
+    const { path, key } = await another(service);
+    const theirs = await service.call('POST', path, { key, body: { name: 'x', bytes: 10e9 } });
+    expect(theirs).toMatchObject({ status: 201 });
+  });
+
+  test('may be larger than half of the room when its organization has no other', async () => {
+    const { call } = await world(withRoom(20e9));
+    expect(await call('POST', '', { name: 'x', bytes: 10e9 })).toMatchObject({ status: 201 });
   });
 
   test('is refused by name where it is not offered', async () => {
@@ -443,12 +476,7 @@ describe('an import that is under way', () => {
   test('leaves room for those of other organizations', async () => {
     const { service, call, upload, runner } = await world();
     for (const n of [1, 2]) await call('POST', `${await upload('events.jsonl', line(n))}/start/`, {});
-    const other = await service.newUser();
-    const key = await service.newKey(other);
-    const made = await service.call('POST', '/api/organizations/', { key, body: { name: 'Other' } });
-    const projects = await service.call('GET', `/api/organizations/${String(made.body?.['id'])}/projects/`, { key });
-    const [{ id: project } = { id: 0 }] = (projects.body?.['results'] ?? []) as { id: number }[];
-    const path = `/api/projects/${project}/imports/`;
+    const { project, path, key } = await another(service);
     const theirs = await service.call('POST', path, { key, body: { name: 'x', bytes: 5 } });
     const id = String(theirs.body?.['id']);
     await service.call('PUT', `${path}${id}/content/`, { key, body: 'right' });
