@@ -30,7 +30,8 @@ export const createImport = route({
   summary: 'Create an import',
   description:
     'Of one file, which is uploaded then, in parts, and started. 413 when it is larger than an import may be, 429 when ' +
-    'ten imports of the organization have not ended.',
+    'ten imports of the organization have not ended, or several take more than half of the room on the disk; one that ' +
+    'has failed counts for a day, unless it is cancelled.',
   body: ImportInput,
   example: { name: 'events.jsonl.gz', bytes: 52_428 },
   response: Import,
@@ -99,7 +100,8 @@ export const cancelImport = route({
   handler: 'imports/cancel',
   method: 'POST',
   summary: 'Cancel an import',
-  description: 'What it has added stays. 409 when it has ended.',
+  description:
+    'What it has added stays. One that has failed is given up, and its file removed. 409 when it has ended otherwise.',
   response: Import,
 });
 

@@ -15,7 +15,7 @@ import { WorkerLost } from '../workers/pool.ts';
 import { type ImportItem, type ReadingOptions } from './model.ts';
 import type { ImportResult, ImportTask } from './run.ts';
 import { importFolders, removeImport, removeParts, UploadGone } from './spool.ts';
-import { endOf, NOTHING_READ } from './store.ts';
+import { CLOSED, endOf, NOTHING_READ } from './store.ts';
 
 /** Imports that run at the same time; of one organization one. */
 const AT_ONCE = 2;
@@ -83,6 +83,11 @@ export class ImportRunner {
       if (item.state === 'uploading') {
         if (item.created_at + GIVEN_UP_MS < now)
           await this.#end(item, 'cancelled', { error: 'Its file was not uploaded within a day.' });
+        continue;
+      }
+      if (item.state === 'failed') {
+        if (isGivenUp(item, now) && (await this.#change(item, {}, CLOSED)))
+          await removeParts(this.#options.files, item);
         continue;
       }
       const isMet = [...this.#underWay.values()].some(({ organization }) => organization === item.organization_id);
@@ -205,11 +210,14 @@ export class ImportRunner {
     for await (const place of importFolders(files)) {
       const item = await table.get(keys.requestedImport(place.project_id, place.id));
       if (item === undefined) await removeImport(files, place);
-      else if (item.finished_at !== null && (item.state !== 'failed' || item.finished_at + GIVEN_UP_MS < clock()))
+      else if (item.finished_at !== null && (item.state !== 'failed' || isGivenUp(item, clock())))
         await removeParts(files, place);
     }
   }
 }
+
+/** Returns whether an import failed so long ago that nobody will start it again. */
+const isGivenUp = ({ finished_at }: ImportItem, now: number): boolean => (finished_at ?? now) + GIVEN_UP_MS < now;
 
 const resultFields = (result: ImportResult) => ({
   bytes_read: result.files[0]?.bytes ?? 0,

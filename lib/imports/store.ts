@@ -21,7 +21,7 @@ import { keepPart, partsIn, removeParts, sizeOf } from './spool.ts';
 
 type Importing = Pick<Context, 'table' | 'clock' | 'newId' | 'imports' | 'settings'>;
 
-/** Imports of one organization that have not ended. */
+/** Imports of one organization that have not ended, or have failed and may be started again. */
 const MAX_OPEN = 10;
 
 /** When there are too many, one is looked for again after so many seconds. */
@@ -33,10 +33,13 @@ const RESERVED_BYTES = 1e9;
 /** What is known of an import that has ended is kept for so long. */
 const KEPT_MS = 90 * DAY_MS;
 
-/** The fields that an import has when it ends. */
+/** Takes an import from among the open ones. */
+export const CLOSED = ['first_pk', 'first_sk'] as const;
+
+/** The fields that an import has when it ends. One that has failed may be started again, and is open until it is given up. */
 export const endOf = (state: ImportState, now: number) => ({
   set: { state, finished_at: now, ttl: Math.floor((now + KEPT_MS) / 1000) },
-  unset: ['first_pk', 'first_sk'],
+  unset: state === 'failed' ? [] : CLOSED,
 });
 
 interface Author {
@@ -65,7 +68,7 @@ export async function createImport(
   const own = open.filter(({ organization_id }) => organization_id === organization.id);
   if (own.length >= MAX_OPEN)
     fail('throttled', {
-      detail: `${MAX_OPEN} imports of the organization have not ended. Wait for one of them, or cancel it.`,
+      detail: `${MAX_OPEN} imports of the organization have not ended, or have failed and are kept to be started again. Wait for one of them, or cancel it.`,
       headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
     });
   const room = (await imports.freeBytes()) - RESERVED_BYTES;
@@ -187,12 +190,15 @@ export async function startImport(
   return readImport(context, item.project_id, item.id);
 }
 
-/** Ends an import; what it has added stays. Throws a 409 when it has ended. */
+/** States of imports whose files are kept. */
+const CANCELLABLE: readonly ImportState[] = [...OPEN_STATES, 'failed'];
+
+/** Ends an import, or gives up one that has failed; what it has added stays. Throws a 409 when it has ended otherwise. */
 export async function cancelImport(context: Importing, item: ImportItem, ops: readonly Op[]): Promise<ImportItem> {
-  if (!OPEN_STATES.includes(item.state)) fail('conflict', `The import is ${item.state}: there is nothing to cancel.`);
+  if (!CANCELLABLE.includes(item.state)) fail('conflict', `The import is ${item.state}: there is nothing to cancel.`);
   const { set, unset } = endOf('cancelled', context.clock());
   await changed(context, item, [
-    { change: keys.requestedImport(item.project_id, item.id), set, unset, if: { is: { state: [...OPEN_STATES] } } },
+    { change: keys.requestedImport(item.project_id, item.id), set, unset, if: { is: { state: CANCELLABLE } } },
     ...ops,
   ]);
   if (context.imports !== null) await removeParts(context.imports.files, item);

@@ -42,7 +42,7 @@
  *   of the minutes of an hour  W#pid         MINUTES#hour
  *   forgotten distinct_id      W#pid         FORGOTTEN#sha256
  *   how far a file is imported W#pid         BOOKMARK#sha256
- *   import by request          W#pid         IMPORT#iid                IMPORTS / created#iid (not ended)
+ *   import by request          W#pid         IMPORT#iid                IMPORTS / created#iid (may run)
  *   answer to a query          ANSWERS#pid   ANSWER#key
  *   run of a query (AWS)       ANSWERS#pid   QUERY#name
  *   it is being computed (AWS) ANSWERS#pid   UNDER-WAY#key

@@ -443,6 +443,33 @@ describe('an import that is under way', () => {
     expect(await call('POST', `${id}/start/`, {})).toMatchObject({ status: 409 });
   });
 
+  test('has its room on the disk when it has failed, until it is cancelled or a day is over', async () => {
+    const content = line(1);
+    const bytes = Buffer.byteLength(content);
+    const { context, call, upload, read, runner, pass, paths } = await world(withRoom(6 * bytes - 1));
+    const failing = runner(() => Promise.reject(new Error('a mistake')));
+    const fail = async () => {
+      const id = await upload('events.jsonl', content);
+      await call('POST', `${id}/start/`, {});
+      await failing.pass();
+      await failing.idle();
+      expect(await read(id)).toMatchObject({ state: 'failed' });
+      return id;
+    };
+    const first = await fail();
+    const refused = { status: 429, body: { detail: expect.stringContaining('half of the room') } };
+    expect(await call('POST', '', { name: 'x', bytes })).toMatchObject(refused);
+    expect((await call('POST', `${first}/cancel/`)).body).toMatchObject({ state: 'cancelled' });
+    expect(await paths()).toEqual([]);
+    const second = await fail();
+    expect(await call('POST', '', { name: 'x', bytes })).toMatchObject(refused);
+    context.clock.advance(DAY_MS + 1);
+    await pass();
+    expect(await paths()).toEqual([]);
+    expect(await read(second)).toMatchObject({ state: 'failed' });
+    expect(await call('POST', '', { name: 'x', bytes })).toMatchObject({ status: 201 });
+  });
+
   test('is given up when it was interrupted five times', async () => {
     const { call, upload, read, runner } = await world();
     const id = await upload('events.jsonl', line(1));

@@ -63,7 +63,7 @@ export function Imports({ project, goOn }: ImportsProps) {
                   Go on
                 </ScopedButton>
               )}
-              {isOpen(one) && <CancelImport project={project} one={one} />}
+              {(isOpen(one) || one.state === 'failed') && <CancelImport project={project} one={one} />}
             </Group>
           ),
         },
