@@ -59,7 +59,7 @@ export type BeginOutput =
 export interface Unload {
   /** At most 150 kB; `{try}` in it becomes the number of the try, from 0. */
   readonly QueryString: string;
-  /** In which it runs. Without it that is `default`, for which Athena wants a right too. */
+  /** In which it runs. Without it that is `default`. */
   readonly Database: string;
   readonly WorkGroup: string;
 }

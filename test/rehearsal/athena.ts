@@ -12,6 +12,7 @@ import type { TextRow } from '../../lib/ports/queries/athena.ts';
 import { athenaHere } from '../support/athena.ts';
 import { ACCOUNT, type Assembly, PARTITION, REGION } from './assembly.ts';
 import type { Allows } from './calls.ts';
+import type { Access } from './permissions.ts';
 
 interface AthenaOptions {
   readonly assembly: Assembly;
@@ -36,6 +37,17 @@ interface Execution {
 }
 
 const PAGE = 1000;
+
+/** Returns what Athena asks for before it looks at a query's text: the catalog, and `default` beside the query's database. */
+export function accessesOfStart(database = 'default'): Access[] {
+  const arn = (path: string): string => `arn:${PARTITION}:${path.replace(':', `:${REGION}:${ACCOUNT}:`)}`;
+  const of = (action: string, ...paths: string[]): Access[] => paths.map((path) => ({ action, resource: arn(path) }));
+  return [
+    ...of('athena:GetDataCatalog', 'athena:datacatalog/AwsDataCatalog'),
+    ...of('glue:GetDatabase', 'glue:catalog', 'glue:database/default', `glue:database/${database}`),
+    ...of('glue:CreateDatabase', 'glue:catalog', 'glue:database/default'),
+  ];
+}
 
 export function fakeAthena({ assembly, client, lakeBucket }: AthenaOptions) {
   const executions = new Map<string, Execution>();
@@ -65,7 +77,7 @@ export function fakeAthena({ assembly, client, lakeBucket }: AthenaOptions) {
     };
     const lake = `arn:${PARTITION}:s3:::${lakeBucket}`;
     const catalog = (path: string): string => `arn:${PARTITION}:glue:${REGION}:${ACCOUNT}:${path}`;
-    check('glue:GetDatabase', catalog(`database/${QueryExecutionContext?.Database ?? 'default'}`));
+    for (const access of accessesOfStart(QueryExecutionContext?.Database)) check(access.action, access.resource);
     for (const [, database = '', table = ''] of QueryString.matchAll(/"(\w+)"\."(\w+)"/g)) {
       for (const resource of ['catalog', `database/${database}`, `table/${database}/${table}`])
         for (const action of ['GetDatabase', 'GetTable', 'GetPartitions']) check(`glue:${action}`, catalog(resource));

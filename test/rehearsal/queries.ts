@@ -11,6 +11,7 @@ import type { S3 } from '@aws-sdk/client-s3';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { literal, pathList } from '../../lib/duckdb/database.ts';
 import { ACCOUNT, type Assembly, PARTITION, REGION } from './assembly.ts';
+import { accessesOfStart } from './athena.ts';
 import type { Access } from './permissions.ts';
 
 export interface Query {
@@ -57,7 +58,7 @@ export async function runQuery(query: Query, options: QueriesOptions): Promise<v
     .find(({ properties }) => properties['DatabaseName'] === database && properties['TableInput']['Name'] === table);
   if (glue === undefined) throw new QueryFailed(`Table ${database}.${table} does not exist`);
   const catalog = (path: string): string => `arn:${PARTITION}:glue:${REGION}:${ACCOUNT}:${path}`;
-  check('glue:GetDatabase', catalog(`database/${QueryExecutionContext?.Database ?? 'default'}`));
+  for (const { action, resource } of accessesOfStart(QueryExecutionContext?.Database)) check(action, resource);
   for (const resource of ['catalog', `database/${database}`, `table/${database}/${table}`]) {
     for (const action of ['GetDatabase', 'GetTable', 'GetPartitions']) check(`glue:${action}`, catalog(resource));
   }

@@ -23,12 +23,17 @@ export function athenaOver(
   const [lake, runFiles] = [data.lakeBucket, data.runFilesBucket].map(
     (bucket) => `arn:${partition}:s3:::${bucket}`,
   ) as [string, string];
+  const athena = (path: string): string => `arn:${partition}:athena:${region}:${account}:${path}`;
   const glue = (path: string): string => `arn:${partition}:glue:${region}:${account}:${path}`;
   return [
     allow(
       actions.map((action) => `athena:${action}`),
-      [`arn:${partition}:athena:${region}:${account}:workgroup/${workGroup}`],
+      [athena(`workgroup/${workGroup}`)],
     ),
+    allow(['athena:GetDataCatalog'], [athena('datacatalog/AwsDataCatalog')]),
+    // Athena asks for the database `default` whatever database a query names.
+    // https://docs.aws.amazon.com/athena/latest/ug/fine-grained-access-to-glue-resources.html
+    allow(['glue:GetDatabase', 'glue:CreateDatabase'], [glue('catalog'), glue('database/default')]),
     allow(
       ['glue:GetDatabase', 'glue:GetTable', 'glue:GetPartitions'],
       [

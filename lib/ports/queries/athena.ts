@@ -41,7 +41,7 @@ interface AthenaQueriesOptions {
   readonly client: Pick<AthenaClient, 'send'>;
   /** Bounds what a query scans, and says where its result is kept. */
   readonly workGroup: string;
-  /** In which queries run. Without it that is `default`, for which Athena wants a right too. */
+  /** In which queries run. Without it that is `default`. */
   readonly database: string;
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
 }
