@@ -503,6 +503,7 @@ class EmbeddedEngine implements Engine {
       return { StatusCode: 200, Payload: payload };
     } catch (error) {
       if (signal.aborted) throw signal.reason;
+      if (error instanceof StateError) throw error;
       throw new StateError(error instanceof Error ? error.name : 'Error', lambdaCause(error));
     } finally {
       signal.removeEventListener('abort', armGrace);

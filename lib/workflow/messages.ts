@@ -12,7 +12,7 @@ import type { MachineName } from './workflow.ts';
 /** The largest input or output of a state, in bytes of UTF-8: 256 KiB (AWS). */
 export const MAX_PAYLOAD = 262_144;
 
-/** A caught error in a state machine. The `Cause` of a failed function is Lambda's JSON; see `reasonOf`. */
+/** A caught error in a state machine. The `Cause` of a failed function is Lambda's JSON, that of a query Athena's; see `reasonOf`. */
 export type ErrorOutput = {
   readonly Error: string;
   readonly Cause?: string;
@@ -208,13 +208,27 @@ export interface EndedInput {
   readonly error: ErrorOutput | null;
 }
 
+/** Returns whether a query has failed in Athena: the cause is its execution, the text of the query before the status. */
+export const isOfAthena = ({ Cause = '' }: ErrorOutput): boolean => Cause.startsWith('{"QueryExecution":');
+
+/** What is said of a query whose reason is not known, or not for who is told. */
+export const NOT_RUN = 'Athena did not run the query to its end.';
+
 /**
  * Returns the words for a person in a caught error. A failed function's cause is `{"errorType": …, "errorMessage": …,
- * "trace": …}`, perhaps cut off; any other cause is the words themselves.
+ * "trace": …}`, that of a query `{"QueryExecution": …}`, each perhaps cut off; any other cause is the words themselves.
  */
-export function reasonOf({ Error: name, Cause: cause = '' }: ErrorOutput): string {
-  const found = /^\{"errorType":"(?:[^"\\]|\\.)*","errorMessage":"((?:[^"\\]|\\.)*)/.exec(cause)?.[1];
-  if (found === undefined) return cause === '' ? name : cause;
+export function reasonOf(error: ErrorOutput): string {
+  const { Error: name, Cause: cause = '' } = error;
+  if (isOfAthena(error)) return textIn(/"StateChangeReason":"((?:[^"\\]|\\.)*)/.exec(cause)) ?? NOT_RUN;
+  const ofFunction = /^\{"errorType":"(?:[^"\\]|\\.)*","errorMessage":"((?:[^"\\]|\\.)*)/.exec(cause);
+  return textIn(ofFunction) ?? (cause === '' ? name : cause);
+}
+
+/** Returns a text that was found in JSON, perhaps cut off. */
+function textIn(match: RegExpExecArray | null): string | undefined {
+  const found = match?.[1];
+  if (found === undefined) return undefined;
   try {
     return String(JSON.parse(`"${found}"`));
   } catch {

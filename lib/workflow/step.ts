@@ -4,7 +4,10 @@ import { Damaged, messageOf, Permanent, Transient } from '../ports/errors.ts';
 import { Busy } from '../ports/table/table.ts';
 import type { Json } from './workflow.ts';
 
-/** Runs a step over its context: input and output are JSON. */
+/**
+ * Runs a step over its context: input and output are JSON. What it throws a machine catches as the failure of a function;
+ * a `StateError` as it is, where another service than Lambda is stood for.
+ */
 export type StepRunner = (input: Json, signal?: AbortSignal) => Promise<Json>;
 
 /**

@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path';
 import type { S3 } from '@aws-sdk/client-s3';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { literal, pathList } from '../../lib/duckdb/database.ts';
+import { StateError } from '../../lib/workflow/state-error.ts';
 import { ACCOUNT, type Assembly, PARTITION, REGION } from './assembly.ts';
 import { accessesOfStart } from './athena.ts';
 import type { Access } from './permissions.ts';
@@ -20,9 +21,12 @@ export interface Query {
   readonly WorkGroup: string;
 }
 
+/** The longest cause of an error in characters. */
+const MAX_CAUSE = 32_768;
+
 /** A query that Athena would fail. */
 class QueryFailed extends Error {
-  override readonly name = 'States.TaskFailed';
+  override readonly name = 'QueryFailed';
 }
 
 interface QueriesOptions {
@@ -35,8 +39,20 @@ interface QueriesOptions {
 const UNLOAD =
   /^UNLOAD \((?<select>.*)\)\s+TO '(?<address>s3:\/\/[^']+)'\s+WITH \(format = 'PARQUET', compression = 'SNAPPY', partitioned_by = ARRAY\['(?<column>\w+)'\]\)$/s;
 
-/** Runs one query to its end. */
+/** Runs one query to its end. A failure has the cause that the machine gets of Athena: the execution of the query. */
 export async function runQuery(query: Query, options: QueriesOptions): Promise<void> {
+  try {
+    await run(query, options);
+  } catch (error) {
+    if (!(error instanceof QueryFailed)) throw error;
+    const { QueryString, QueryExecutionContext, WorkGroup } = query;
+    const Status = { AthenaError: { ErrorCategory: 2 }, State: 'FAILED', StateChangeReason: error.message };
+    const QueryExecution = { Query: QueryString, QueryExecutionContext, StatementType: 'DML', Status, WorkGroup };
+    throw new StateError('States.TaskFailed', JSON.stringify({ QueryExecution }).slice(0, MAX_CAUSE));
+  }
+}
+
+async function run(query: Query, options: QueriesOptions): Promise<void> {
   const { QueryString, QueryExecutionContext, WorkGroup } = query;
   const { assembly, client } = options;
   const check = (action: string, resource: string): void => {

@@ -1,5 +1,7 @@
 /** The end of a batch, as the machine tells it: by its last step, or by an execution that did not succeed. */
 import type { Context } from '../../ports/context.ts';
+import type { Log } from '../../ports/log.ts';
+import { isOfValues, valuesInWords } from '../../ports/queries/values.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
 import {
@@ -9,6 +11,8 @@ import {
   type ExportRunInput,
   type FinishInput,
   type FinishOutput,
+  isOfAthena,
+  NOT_RUN,
   reasonOf,
   type Trigger,
 } from '../../workflow/messages.ts';
@@ -29,8 +33,15 @@ const PASSING_ERROR =
 /** The step took its process down at each of the three times that a machine tries it. */
 const DEADLY_ERROR = /^Runtime\.(ExitError|OutOfMemory)$/;
 
-function endingOf(error: ErrorOutput | null | undefined): Ending {
+function endingOf(error: ErrorOutput | null | undefined, log: Log): Ending {
   if (error === null || error === undefined) return UNEXPECTED;
+  if (isOfAthena(error)) {
+    const reason = reasonOf(error);
+    if (isOfValues(reason)) return { status: 'Failed', reason: valuesInWords(reason) };
+    // It may name roles and buckets, which are not the customer's.
+    log.error('Athena did not unload the rows of a batch', { reason });
+    return { status: 'FailedRetryable', reason: NOT_RUN };
+  }
   if (DEADLY_ERROR.test(error.Error)) {
     const reason = `It took its process down three times, so it is not tried again. ${reasonOf(error)}`;
     return { status: 'Failed', reason };
@@ -46,8 +57,9 @@ export async function finishRun(
   findDestination: DestinationOf = destinationOf,
   stopped?: AbortSignal,
 ): Promise<FinishOutput> {
-  const endings = new Map(skipped.map(({ interval, error: cause }) => [interval, endingOf(cause)]));
-  const endingOfInterval = (n: number) => endings.get(n) ?? endingOf(error);
+  const endings = new Map(skipped.map(({ interval, error: cause }) => [interval, endingOf(cause, context.log)]));
+  const ending = endingOf(error, context.log);
+  const endingOfInterval = (n: number) => endings.get(n) ?? ending;
   const runs = await settleExecution(context, exportId, execution, endingOfInterval, findDestination, stopped);
   if (runs === undefined) {
     if (error !== null) await noteLostBatch(context, exportId, trigger);
@@ -70,7 +82,7 @@ export async function executionEnded(
   stopped?: AbortSignal,
 ): Promise<void> {
   const ending: Ending = {
-    FAILED: endingOf(error),
+    FAILED: endingOf(error, context.log),
     TIMED_OUT: { status: 'TimedOut', reason: 'The run took longer than it may.' } as const,
     ABORTED: { status: 'Terminated', reason: 'The run was stopped by an operator.' } as const,
   }[status];

@@ -2,6 +2,7 @@
 import { Failure, messageOf } from '../../ports/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { QueryFailed, type RowQueries } from '../../ports/queries/athena.ts';
+import { valuesInWords } from '../../ports/queries/values.ts';
 import type { SharedTurns } from '../../workers/function-pool.ts';
 import type { WorkerPool } from '../../workers/pool.ts';
 import type { Answerer, Asked } from './answerer.ts';
@@ -71,7 +72,7 @@ function inWords(error: QueryFailed, mostBytes: number, log: Pick<Log, 'error'>)
     rows: () => `The query gives more rows than one answer can be made of. ${LESS}`,
     memory: () => `The query takes more memory than one query may have. ${LESS}`,
     time: () => `The query takes too long. ${LESS}`,
-    values: () => `The query cannot be computed: ${messageOf(error).split('\n', 1)[0]?.slice(0, 300)}`,
+    values: () => valuesInWords(messageOf(error)),
     other: () => {
       log.error('Athena does not take a query', { reason: messageOf(error) });
       return `A query that reads so much is answered by Athena, which does not take it. ${LESS}`;

@@ -11,6 +11,7 @@ import {
 import { orTransient } from '../aws-failures.ts';
 import { Transient } from '../errors.ts';
 import { SECOND_MS } from '../units.ts';
+import { isOfValues } from './values.ts';
 
 /** Values as texts; null is null. */
 export type TextRow = readonly (string | null)[];
@@ -52,10 +53,6 @@ const LOOKS_MS = { first: 300, most: 3 * SECOND_MS };
 /** What is read of a result: so many values, and so many characters. */
 const MAX_VALUES = 1_000_000;
 const MAX_CHARACTERS = 20_000_000;
-
-/** What values of a caller's rows may lead to, by Trino's names. */
-const VALUES =
-  /^(?:DIVISION_BY_ZERO|NUMERIC_VALUE_OUT_OF_RANGE|INVALID_FUNCTION_ARGUMENT|INVALID_CAST_ARGUMENT|EXCEEDED_FUNCTION_MEMORY_LIMIT)\b/;
 
 export function athenaQueries({ client, workGroup, database, sleep = sleepUnless }: AthenaQueriesOptions): RowQueries {
   /** Resolves when the query has succeeded. */
@@ -137,7 +134,7 @@ function failureOf({ State, StateChangeReason: reason = '', AthenaError }: Query
   if (/bytes scanned limit/i.test(reason)) return new QueryFailed('bytes', reason);
   if (/exhausted resources|memory limit|INSUFFICIENT_RESOURCES/i.test(reason)) return new QueryFailed('memory', reason);
   if (/time ?(?:out|limit)/i.test(reason)) return new QueryFailed('time', reason);
-  if (VALUES.test(reason)) return new QueryFailed('values', reason);
+  if (isOfValues(reason)) return new QueryFailed('values', reason);
   if (State === 'CANCELLED' || AthenaError?.ErrorCategory === SYSTEM || AthenaError?.Retryable === true)
     return new Transient(`Athena did not run the query to its end: ${reason}`);
   return new QueryFailed('other', reason);

@@ -8,10 +8,31 @@ import { hourlyExport } from '../../support/hourly-export.ts';
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 type How = Pick<EndedInput, 'status' | 'error'>;
 
+/** As a query of Athena that has failed is told. */
+const unloaded = (StateChangeReason: string) => ({
+  Error: 'States.TaskFailed',
+  Cause: JSON.stringify({
+    QueryExecution: {
+      Query: "UNLOAD (SELECT secret) TO 's3://bucket/'",
+      Status: { State: 'FAILED', StateChangeReason },
+    },
+  }),
+});
+
 const ENDINGS: [How, string, string][] = [
   [{ status: 'FAILED', error: { Error: 'Bug', Cause: 'x' } }, 'Failed', 'An unexpected error has occurred'],
   [{ status: 'FAILED', error: null }, 'Failed', 'An unexpected error has occurred'],
   [{ status: 'FAILED', error: { Error: 'Held', Cause: 'Taken.' } }, 'FailedRetryable', 'Taken.'],
+  [
+    { status: 'FAILED', error: unloaded('NUMERIC_VALUE_OUT_OF_RANGE: bigint overflow\nat row 7') },
+    'Failed',
+    'The query cannot be computed: NUMERIC_VALUE_OUT_OF_RANGE: bigint overflow',
+  ],
+  [
+    { status: 'FAILED', error: unloaded('User arn:aws:sts::1:r is not authorized to perform glue:GetTable') },
+    'FailedRetryable',
+    'Athena did not run the query to its end.',
+  ],
   [{ status: 'TIMED_OUT', error: null }, 'TimedOut', 'The run took longer than it may.'],
   [{ status: 'ABORTED', error: null }, 'Terminated', 'The run was stopped by an operator.'],
 ];

@@ -1,5 +1,6 @@
 import type { Item } from '../../../lib/ports/table/table.ts';
 import { DAY_MS } from '../../../lib/ports/units.ts';
+import { StateError } from '../../../lib/workflow/state-error.ts';
 import type { Definition } from '../../../lib/workflow/states-language.ts';
 import type { Json } from '../../../lib/workflow/workflow.ts';
 import { named, never, type Process, type Task, until, world } from '../../support/engine-world.ts';
@@ -234,6 +235,21 @@ describe('retries', () => {
     });
     const failed = await runOne(definition, { fail: () => Promise.reject(named('Permanent')) });
     expect([failed.output, failed.calls.length]).toEqual(['failed', 1]);
+  });
+
+  test('are caught with the cause of a function, or with that of the service which a task stands for', async () => {
+    const definition = machine({
+      A: task('fail', {
+        Catch: [{ ErrorEquals: ['States.ALL'], Output: '{% $states.errorOutput %}', Next: 'B' }],
+        End: true,
+      }),
+      B: { Type: 'Pass', End: true },
+    });
+    const caught = async (error: Error) => (await runOne(definition, { fail: () => Promise.reject(error) })).output;
+    const { Error: name, Cause } = (await caught(named('Mine', 'why'))) as { Error: string; Cause: string };
+    expect([name, JSON.parse(Cause)]).toMatchObject(['Mine', { errorType: 'Mine', errorMessage: 'why' }]);
+    const other = { Error: 'States.TaskFailed', Cause: '{"QueryExecution":{}}' };
+    expect(await caught(new StateError(other.Error, other.Cause))).toEqual(other);
   });
 });
 

@@ -52,6 +52,11 @@ describe('a step', () => {
 });
 
 describe('the reason of a caught error', () => {
+  const NO_REASON = 'Athena did not run the query to its end.';
+  /** What `startQueryExecution.sync` gives as the cause. */
+  const unloaded = (StateChangeReason: string | undefined, Query = 'UNLOAD (SELECT 1)'): string =>
+    JSON.stringify({ QueryExecution: { Query, Status: { State: 'FAILED', StateChangeReason } } });
+
   test.each([
     [{ Error: 'E' }, 'E'],
     [{ Error: 'E', Cause: '' }, 'E'],
@@ -61,6 +66,12 @@ describe('the reason of a caught error', () => {
     [{ Error: 'E', Cause: '{"errorType":"E","errorMessage":"cut \\' }, 'cut '],
     [{ Error: 'E', Cause: '{"errorType":"E","errorMessage":"cut \\u00' }, 'cut \\u00'],
     [{ Error: 'E', Cause: '{"Name":"b-1","Status":"FAILED"}' }, '{"Name":"b-1","Status":"FAILED"}'],
+    [{ Error: 'E', Cause: unloaded('said', 'the "query"') }, 'said'],
+    [{ Error: 'E', Cause: unloaded('a "b"\nc') }, 'a "b"\nc'],
+    [{ Error: 'E', Cause: unloaded('cut of', 'q').slice(0, -4) }, 'cut of'],
+    [{ Error: 'E', Cause: unloaded('said', '{"StateChangeReason":"asked"}') }, 'said'],
+    [{ Error: 'E', Cause: unloaded('said', 'x'.repeat(40_000)).slice(0, 32_768) }, NO_REASON],
+    [{ Error: 'E', Cause: unloaded(undefined) }, NO_REASON],
   ])('of %j is %j', (error, reason) => {
     expect(reasonOf(error)).toBe(reason);
   });
