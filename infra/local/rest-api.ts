@@ -260,6 +260,11 @@ class RestApiServer implements Gateway {
     return { result: answered(this.#api.responses[type], about), isLogged: false };
   }
 
+  /** A path that is not there: API Gateway looks for a signature of AWS in the header that brings a key. */
+  #noEndpoint({ headers }: IncomingMessage): Responded {
+    return this.#gatewayAnswer(headers.authorization ? 'INVALID_SIGNATURE' : 'MISSING_AUTHENTICATION_TOKEN');
+  }
+
   /** Finds whom a request is for, and whether they may: then the function is called. */
   async #respond(asked: Asked, callerLeft: AbortController): Promise<Responded> {
     if (!this.#isLetThrough(performance.now())) return this.#gatewayAnswer('THROTTLED');
@@ -267,14 +272,13 @@ class RestApiServer implements Gateway {
     const prefix = this.#prefix;
     const { request, requestId, method, path: whole } = asked;
     // Another stage, or none, is not there at all. The name of the stage alone is its root.
-    if (api.prefixed && !`${whole}/`.startsWith(`${prefix}/`))
-      return this.#gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
+    if (api.prefixed && !`${whole}/`.startsWith(`${prefix}/`)) return this.#noEndpoint(request);
     const path = whole.slice(prefix.length) || '/';
     const methodArn = `${api.arn}/${api.stage}/${method}${path}`;
     if (methodArn.length > this.#limits.arnBytes) return failure('uri_too_long');
     const found = api.match(path);
     if (found === 'malformed') return failure('parse_error', 'The path of the request is not valid percent-encoding.');
-    if (found === undefined) return this.#gatewayAnswer('MISSING_AUTHENTICATION_TOKEN');
+    if (found === undefined) return this.#noEndpoint(request);
 
     const { template, params } = found;
     const query = (request.url ?? '/').slice(whole.length + 1);

@@ -26,15 +26,20 @@ export function gatewayResponse(
   };
 }
 
+const NO_ENDPOINT = gatewayResponse('not_found', { detail: 'Endpoint not found.' });
+
 /** The gateway's own answers, in the shape of every error, by API Gateway's types; for infra and the local gateway. */
 export const GATEWAY_RESPONSES = {
   /** No key, or none that is good. */
   UNAUTHORIZED: gatewayResponse('not_authenticated'),
   /** A policy of the authorizer says Deny; its context says why. */
   ACCESS_DENIED: gatewayResponse('permission_denied', { detail: '$context.authorizer.detail' }),
-  /** API Gateway's name for a path that is not there. */
-  MISSING_AUTHENTICATION_TOKEN: gatewayResponse('not_found', { detail: 'Endpoint not found.' }),
-  RESOURCE_NOT_FOUND: gatewayResponse('not_found', { detail: 'Endpoint not found.' }),
+  // API Gateway's names for a path that is not there, which it takes for one that asks for a signature of AWS: there is
+  // none, or the header that a key comes in is none, or an old one. No method of ours asks for a signature.
+  MISSING_AUTHENTICATION_TOKEN: NO_ENDPOINT,
+  INVALID_SIGNATURE: NO_ENDPOINT,
+  EXPIRED_TOKEN: NO_ENDPOINT,
+  RESOURCE_NOT_FOUND: NO_ENDPOINT,
   BAD_REQUEST_PARAMETERS: gatewayResponse('parse_error'),
   BAD_REQUEST_BODY: gatewayResponse('parse_error'),
   UNSUPPORTED_MEDIA_TYPE: gatewayResponse('unsupported_media_type'),

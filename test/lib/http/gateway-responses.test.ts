@@ -11,7 +11,10 @@ test.each(Object.entries(GATEWAY_RESPONSES))('%s has the four fields and the hea
 test.each([
   ['UNAUTHORIZED', 401, 'Authentication credentials were not provided or are invalid.'],
   ['ACCESS_DENIED', 403, '$context.authorizer.detail'],
+  // What a path that is not there gives: without a key, with one, and with what looks like a signature of AWS.
   ['MISSING_AUTHENTICATION_TOKEN', 404, 'Endpoint not found.'],
+  ['INVALID_SIGNATURE', 404, 'Endpoint not found.'],
+  ['EXPIRED_TOKEN', 404, 'Endpoint not found.'],
   ['REQUEST_TOO_LARGE', 413, 'The request body is larger than 1 MiB.'],
   ['THROTTLED', 429, 'Request was throttled.'],
   ['AUTHORIZER_FAILURE', 500, 'A server error occurred.'],
