@@ -24,18 +24,25 @@ export async function reapRun(context: Context, { id }: BatchExportItem, { execu
   return true;
 }
 
-/** Closes a backfill if its execution has ended. Returns whether it had, so that the plan has changed. */
+/**
+ * Closes a backfill if its execution has ended, or is gone: its job waits for an execution to begin, so without both
+ * nothing will. Returns whether it was so, and the plan has changed.
+ */
 export async function reapBackfill(
   context: Context,
   { id: exportId }: Pick<BatchExportItem, 'id'>,
   { backfill }: Claim,
 ): Promise<boolean> {
-  const begun = await context.table.get(keys.backfill(exportId, backfill));
-  if (begun !== undefined && context.clock() - begun.created_at <= SUSPICIOUS_AFTER_MS) return false;
-  const status = await context.workflow.status('backfill', backfill);
-  if (status === undefined || status === 'RUNNING') return false;
-  const ending = { status: 'Failed', reason: 'its execution ended without a word' } as const;
-  await closeBackfill(context, { export: exportId, backfill }, ending);
+  const { table, clock, workflow } = context;
+  const begun = await table.get(keys.backfill(exportId, backfill));
+  if (begun !== undefined && clock() - begun.created_at <= SUSPICIOUS_AFTER_MS) return false;
+  // Read first: an execution that begins in between removes it.
+  const job = await table.get(keys.job('backfill', backfill));
+  const status = await workflow.status('backfill', backfill);
+  if (status === 'RUNNING' || (status === undefined && job !== undefined)) return false;
+  const what = status === undefined ? 'is gone' : 'ended without a word';
+  const reason = `Its execution ${what}. Backfill the range again.`;
+  await closeBackfill(context, { export: exportId, backfill }, { status: 'Failed', reason });
   return true;
 }
 

@@ -1,10 +1,13 @@
 import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { fromJsonText } from '../../../lib/ports/table/json-text.ts';
-import { keys } from '../../../lib/ports/table/keys.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
+import { testContext } from '../../support/context.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
@@ -140,6 +143,28 @@ test('a backfill that ended without a word is closed by the next look, when it i
   context.clock.advance(1);
   await begin({ execution: 'later' });
   expect((await read()).plan.claimed).toEqual([]);
+});
+
+test('a backfill whose execution is gone is closed by the next look, unless its job is to start it', async () => {
+  const { begin, context, id, read, job } = await hourlyExport();
+  const { item } = await read();
+  context.clock.set(AT_13 + 2 * HOUR_MS);
+  // As a stage that was removed and deployed again: the table is there, and no execution.
+  const range = { start_at: AT_13 - HOUR_MS, end_at: AT_13 };
+  const backfill = await startBackfill({ ...context, workflow: testContext().workflow }, item, range);
+  context.clock.advance(HOUR_MS);
+  expect(await job('backfill', backfill.id)).toBeDefined();
+  await begin();
+  expect((await read()).plan.claimed).toHaveLength(1);
+  await prepareBackfill(context, { export: id, backfill: backfill.id });
+  expect(await job('backfill', backfill.id)).toBeUndefined();
+  await begin({ execution: 'later' });
+  expect((await read()).plan.claimed).toEqual([]);
+  expect(await context.table.get(keys.backfill(id, backfill.id))).toMatchObject({ status: 'Failed' });
+  const lines = await listAll(context.table, ranges.logLines(id));
+  expect(JSON.stringify(lines)).toContain(
+    'Backfill ended as Failed: 0 of 1 runs completed, 0 records exported. Its execution is gone. Backfill the range again.',
+  );
 });
 
 test('a backfill of an interval that has not settled waits for it', async () => {
