@@ -41,7 +41,13 @@ export class Workflows extends Construct {
   constructor(scope: Construct, id: string, props: WorkflowsProps) {
     super(scope, id);
     const { stage, data, workGroup, machines, functionNamed } = props;
-    const logs = new LogGroup(this, 'Log', { retention: stage.logRetention, removalPolicy: RemovalPolicy.DESTROY });
+    // A group of another name adds to the account's policy for deliveries of logs, which is full at 5,120 characters.
+    // https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html
+    const logs = new LogGroup(this, 'Log', {
+      logGroupName: `/aws/vendedlogs/states/workspaces-${stage.name}`,
+      retention: stage.logRetention,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
     this.machines = MACHINE_NAMES.map((name) => {
       const text = JSON.stringify(MACHINES[name]);
       const functions = Object.keys(STEPS).filter((step) => text.includes(reference(step)));

@@ -107,6 +107,12 @@ interface Statement {
   readonly Resource: unknown;
 }
 
+/** The logical id of the log group of this name. */
+const logGroupNamed = (name: string): string | undefined =>
+  ofType(dev.service, 'AWS::Logs::LogGroup').find(
+    ([, { Properties }]) => 'LogGroupName' in Properties && flat(Properties['LogGroupName']) === name,
+  )?.[0];
+
 const services = (name: string): string[] =>
   [...new Set(rightsOf(name).map((right) => right.slice(0, right.indexOf(':'))))].toSorted((a, b) => (a < b ? -1 : 1));
 
@@ -224,15 +230,11 @@ describe('the API of a stage', () => {
 
   test('keeps what API Gateway logs by itself as long as all else, and not for good, which is what it does unasked', () => {
     const [[, stage] = []] = ofType(dev.service, 'AWS::ApiGateway::Stage');
-    const named = ofType(dev.service, 'AWS::Logs::LogGroup').filter(
-      ([, { Properties }]) => 'LogGroupName' in Properties,
-    );
     const [[api] = ['']] = ofType(dev.service, 'AWS::ApiGateway::RestApi');
-    expect(named.map(([, { Properties }]) => flat(Properties['LogGroupName']))).toEqual([
-      `API-Gateway-Execution-Logs_<${api}>/dev`,
-    ]);
+    const log = logGroupNamed(`API-Gateway-Execution-Logs_<${api}>/dev`);
+    expect(log).toBeDefined();
     // Before the stage is there, which would make it.
-    expect(stage?.DependsOn).toContain(named[0]?.[0]);
+    expect(stage?.DependsOn).toContain(log);
   });
 
   test('is throttled, traced and logged, without what may be secret', () => {
@@ -681,6 +683,19 @@ describe('the state machines of a stage', () => {
         TracingConfiguration: { Enabled: true },
         LoggingConfiguration: { Level: 'ERROR', IncludeExecutionData: false },
       });
+    }
+  });
+
+  // https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html
+  test('log to a group whose name asks for no more of the policy that an account has for logs, which may be full', () => {
+    const log = logGroupNamed('/aws/vendedlogs/states/workspaces-dev');
+    expect(log).toBeDefined();
+    expect(dev.service[log ?? '']).toMatchObject({ DeletionPolicy: 'Delete' });
+    for (const { properties } of machines()) {
+      const { Destinations } = properties['LoggingConfiguration'] as {
+        Destinations: { CloudWatchLogsLogGroup: { LogGroupArn: unknown } }[];
+      };
+      expect(Destinations.map((one) => flat(one.CloudWatchLogsLogGroup.LogGroupArn))).toEqual([`<${log}.Arn>`]);
     }
   });
 
