@@ -1,4 +1,5 @@
 /** Tasks that a Lambda function does, where there are no worker processes beside the one that asks. */
+import { Failure } from '../ports/errors.ts';
 import { FunctionBusy, type LambdaFunction } from '../ports/functions/lambda.ts';
 import { SECOND_MS } from '../ports/units.ts';
 import { receivedError, type SentError } from './errors.ts';
@@ -54,10 +55,13 @@ const LOSSES: ReadonlyMap<string, Loss> = new Map([
   ['Sandbox.Timedout', 'silence'],
 ]);
 
+/** How Lambda names a result of more than the 6 MB that a function returns. */
+const TOO_LARGE = 'Function.ResponseSizeTooLarge';
+
 /**
  * A pool whose tasks are done by a function. Throws as any pool does: `LineFull` when its owner has no turn, or the
- * function runs as often as it may; `WorkerLost` when it ran out of memory or time. Who leaves does not stop the
- * function: it ends its task in its own time.
+ * function runs as often as it may; `WorkerLost` when it ran out of memory or time. A result that is too large for a
+ * function is a 400. Who leaves does not stop the function: it ends its task in its own time.
  */
 export function functionPool({ worker, turns, ms, clock }: FunctionPoolOptions): Pick<WorkerPool, 'run'> {
   return {
@@ -88,6 +92,10 @@ async function outcomeOf(
   // Where time ends, Lambda tells it in the message alone.
   const lost = /Task timed out/.test(message) ? 'silence' : LOSSES.get(name);
   if (lost !== undefined) return { lost, message };
+  if (name === TOO_LARGE)
+    throw new Failure('validation', {
+      detail: 'What was found is too large to be sent. Ask for less: a shorter time, or a filter.',
+    });
   throw new Error(`the function failed: ${name} ${message}`);
 }
 

@@ -36,6 +36,11 @@ export const REFUSED = {
   },
   memory: () => failed('Runtime.OutOfMemory', 'RequestId: 1 Error: Runtime exited with error: signal: killed'),
   time: () => failed('Sandbox.Timedout', 'RequestId: 1 Error: Task timed out after 29.00 seconds'),
+  size: () =>
+    failed(
+      'Function.ResponseSizeTooLarge',
+      'Response payload size exceeded maximum allowed payload size (6291556 bytes).',
+    ),
   mistake: () => failed('TypeError', 'x is not a function'),
 };
 

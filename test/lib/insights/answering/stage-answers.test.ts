@@ -147,6 +147,12 @@ test('what the function runs out of is told in sentences, and a mistake of ours 
     status: 503,
     body: { detail: expect.stringContaining('more time') },
   });
+  // A single row may be larger than what a function returns.
+  lambda.instead = REFUSED.size;
+  expect(await service.call('GET', `/api/projects/${project}/events/`)).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_input', detail: expect.stringContaining('too large to be sent') },
+  });
 });
 
 test('an organization has so many turns at once, which are its own, given back, and end by themselves', async () => {
