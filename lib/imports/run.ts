@@ -1,5 +1,5 @@
 /** Runs an import by request: with the importer of the command line, in a process of its own. */
-import { rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ImportProgress, type ImportReport, importEvents } from '../lake/import/import.ts';
 import type { Writing } from '../lake/lease.ts';
@@ -28,17 +28,19 @@ interface RunOptions {
   readonly onProgress: (progress: ImportProgress) => void;
 }
 
-/** Imports what was uploaded. Throws what `importEvents` does, and `UploadGone`. */
+/** Imports what was uploaded, and leaves nothing in the folder. Throws what `importEvents` does, and `UploadGone`. */
 export async function runImport(
   context: Writing,
   task: ImportTask,
   { files, folder, onProgress }: RunOptions,
 ): Promise<ImportResult> {
   const { project_id: projectId, options } = task;
-  const path = join(folder, 'content');
   const parts = await partsIn(files, task);
   if (sizeOf(parts) !== task.bytes) throw new UploadGone('The uploaded file is gone. Import it anew.');
+  // A worker's folder outlives a run: what is rejected now must not follow what another organization's run has left.
+  const own = await mkdtemp(join(folder, 'import-'));
   try {
+    const path = join(own, 'content');
     await joinParts(
       files,
       parts.map((part) => part.path),
@@ -49,7 +51,7 @@ export async function runImport(
       isAgain: task.isAgain,
       projectId,
       files: [path],
-      rejectedFolder: join(folder, 'rejected'),
+      rejectedFolder: join(own, 'rejected'),
       onProgress,
     });
     const copy = report.files[0]?.rejected ?? null;
@@ -58,6 +60,6 @@ export async function runImport(
     await files.take(copy, rejectedOf(task));
     return { ...report, rejectedBytes };
   } finally {
-    await rm(path, { force: true });
+    await rm(own, { recursive: true, force: true });
   }
 }
