@@ -16,7 +16,10 @@ const NAMED = 20;
 
 /** Where the lines of one file go that are no events: as they were, so that they can be mended and imported again. */
 export interface Rejected {
-  /** `header`: the line that says what the others hold, for the copy to begin with. */
+  /**
+   * Takes lines in their order; of a file that is read again, only those behind the last that it has taken. `header`: the
+   * line that says what the others hold, for the copy to begin with.
+   */
   add(line: Line, reason: string, header?: Line): void;
   /** Writes what was added since. */
   flush(): Promise<void>;
@@ -38,8 +41,11 @@ export async function rejectedLines(
   if (linesBefore === 0) await rm(path, { force: true });
   let waiting: Buffer[] = [];
   let isThere = false;
+  let last = 0;
   return {
     add: (line, reason, header) => {
+      if (line.number <= last) return;
+      last = line.number;
       if (named.length < NAMED) named.push({ file, line: line.number, reason });
       if (header !== undefined && !isThere && waiting.length === 0) waiting.push(bytesOf(header));
       waiting.push(bytesOf(line));

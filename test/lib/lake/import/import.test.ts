@@ -174,6 +174,17 @@ describe('repeating an import', () => {
       expect(await uuids(grown)).toEqual(await uuids(whole));
     });
 
+    test('names and copies a bad line once, though an older line behind it has it read again', async () => {
+      const context = await importContext();
+      const lines = long(3_000);
+      await run(context, write(context, lines));
+      const more = [...lines, 'nonsense', ...long(5, 3_000), 'rubbish', lines[0] as string, 'trash'];
+      const report = await run(context, write(context, more));
+      expect(report).toMatchObject({ added: 6, bad: 3 });
+      expect(report.rejected.map(({ line }) => line)).toEqual([3_001, 3_007, 3_009]);
+      expect(readFileSync(report.files[0]?.rejected ?? '', 'utf8')).toBe('nonsense\nrubbish\ntrash\n');
+    });
+
     test('reads all of a file that begins or ends otherwise, was moved and filled anew, or has not grown', async () => {
       const context = await importContext();
       const lines = long(3_000);
