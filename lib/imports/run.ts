@@ -5,7 +5,7 @@ import { type ImportProgress, type ImportReport, importEvents } from '../lake/im
 import type { Writing } from '../lake/lease.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import type { ReadingOptions } from './model.ts';
-import { joinParts, partsIn, rejectedOf, sizeOf, UploadGone } from './spool.ts';
+import { joinParts, partsIn, rejectedOf, sizeOf, uploadGone } from './spool.ts';
 
 export interface ImportTask {
   readonly project_id: number;
@@ -28,7 +28,7 @@ interface RunOptions {
   readonly onProgress: (progress: ImportProgress) => void;
 }
 
-/** Imports what was uploaded, and leaves nothing in the folder. Throws what `importEvents` does, and `UploadGone`. */
+/** Imports what was uploaded, and leaves nothing in the folder. Throws what `importEvents` does, and a 409 when it is gone. */
 export async function runImport(
   context: Writing,
   task: ImportTask,
@@ -36,7 +36,7 @@ export async function runImport(
 ): Promise<ImportResult> {
   const { project_id: projectId, options } = task;
   const parts = await partsIn(files, task);
-  if (sizeOf(parts) !== task.bytes) throw new UploadGone('The uploaded file is gone. Import it anew.');
+  if (sizeOf(parts) !== task.bytes) uploadGone();
   // A worker's folder outlives a run: what is rejected now must not follow what another organization's run has left.
   const own = await mkdtemp(join(folder, 'import-'));
   try {

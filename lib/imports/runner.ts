@@ -14,7 +14,7 @@ import { DAY_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { WorkerLost } from '../workers/pool.ts';
 import { type ImportItem, type ReadingOptions } from './model.ts';
 import type { ImportResult, ImportTask } from './run.ts';
-import { importFolders, removeImport, removeParts, UploadGone } from './spool.ts';
+import { importFolders, removeImport, removeParts } from './spool.ts';
 import { CLOSED, endOf, NOTHING_READ } from './store.ts';
 
 /** Imports that run at the same time; of one organization one. */
@@ -177,8 +177,7 @@ export class ImportRunner {
       await this.#change(item, { state: 'queued', error: `${messageOf(error)} It is tried again.` });
       return;
     }
-    const isTold =
-      error instanceof Failure || error instanceof Damaged || name === UploadGone.name || name === 'ProjectGone';
+    const isTold = error instanceof Failure || error instanceof Damaged || name === 'ProjectGone';
     if (!isTold) log.error('an import failed', { import: item.id, error });
     await this.#end(item, 'failed', {
       error: isTold ? messageOf(error) : 'The service made a mistake, which its log tells of. What it has added stays.',

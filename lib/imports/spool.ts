@@ -62,12 +62,12 @@ export async function* importFolders(files: FileStore): AsyncGenerator<Place> {
   }
 }
 
-/** Writes parts into one local file. Rejects when one is not there. */
+/** Writes parts into one local file. Throws a 409 when one is not there. */
 export async function joinParts(files: FileStore, paths: readonly string[], target: string): Promise<void> {
   await using file = await open(target, 'w', 0o600);
   for (const path of paths) {
     const bytes = await files.read(path);
-    if (bytes === undefined) throw new UploadGone('The uploaded file is gone. Import it anew.');
+    if (bytes === undefined) uploadGone();
     await file.writeFile(bytes);
   }
 }
@@ -97,7 +97,7 @@ export async function readRejected(files: FileStore, place: Place, offset: numbe
   return { text: buffer.toString('utf8', 0, length), next: isEnd ? undefined : offset + length };
 }
 
-/** What was uploaded is not there any more. */
-export class UploadGone extends Error {
-  override readonly name = 'UploadGone';
+/** Throws the 409 of an import of which what was uploaded is not there any more. */
+export function uploadGone(): never {
+  fail('conflict', 'The uploaded file is gone. Import it anew.');
 }

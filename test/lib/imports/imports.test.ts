@@ -169,6 +169,24 @@ describe('an import by request', () => {
     expect(await rows()).toBe(1);
   });
 
+  test('says that the file is gone, when it is cancelled while its first records are read', async () => {
+    const imports = (await world()).context.imports as Imports;
+    const { call, upload } = await world({
+      imports: {
+        ...imports,
+        preview: async (asked, organization) => {
+          await call('POST', `${id}/cancel/`);
+          return imports.preview(asked, organization);
+        },
+      },
+    });
+    const id = await upload('events.jsonl', line(1));
+    expect(await call('POST', `${id}/preview/`, {})).toMatchObject({
+      status: 409,
+      body: { code: 'conflict', detail: 'The uploaded file is gone. Import it anew.' },
+    });
+  });
+
   test('refuses a mapping that names what is no field, by name', async () => {
     const { call, upload } = await world();
     const id = await upload('events.jsonl', line(1));
