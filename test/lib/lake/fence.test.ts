@@ -294,7 +294,7 @@ test(
       fc.assert(histories, { numRuns: RUNS, endOnFailure: true, includeErrorInReport: true }),
     ).resolves.toBeUndefined();
   },
-  60_000 + RUNS * 30,
+  60_000 + RUNS * 120,
 );
 
 test.each<Mutation>(['fence', 'live', 'lease'])(
