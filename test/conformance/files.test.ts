@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -21,6 +23,7 @@ import { DAY_MS } from '../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
 import { failFileCalls } from '../support/file-calls.ts';
+import { onEnd } from '../support/on-end.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 
 async function filesIn(runFiles: FileStore, path = ''): Promise<{ path: string; size: number }[]> {
@@ -328,5 +331,24 @@ describe('a runFiles on S3', () => {
     await expect(runFiles.read('a')).rejects.toThrow('AccessDenied');
     s3.rejects(answers('NoSuchBucket', 404));
     await expect(runFiles.read('a')).rejects.toThrow('NoSuchBucket');
+  });
+
+  test('says that a body which breaks off may pass, in memory and on its way to a file', async () => {
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'Content-Length': 10 });
+      response.write('half', () => response.destroy());
+    });
+    onEnd(() => server.close());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const client = new S3Client({
+      endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+    });
+    onEnd(() => client.destroy());
+    const files = s3Files({ client, bucket: 'files' });
+    await expect(files.save('a', join(temporaryFolder(), 'copy'))).rejects.toThrow(Transient);
+    await expect(files.read('a')).rejects.toThrow(Transient);
   });
 });

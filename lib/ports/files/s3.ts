@@ -69,7 +69,7 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
     read: async (path) => {
       const command = new GetObjectCommand({ Bucket, Key: keyOf(path) });
       const found = await sent(client.send(command)).catch(orAbsent);
-      return found && Buffer.from((await found.Body?.transformToByteArray()) ?? []);
+      return found && Buffer.from((await (found.Body && sent(found.Body.transformToByteArray()))) ?? []);
     },
     move: async (from, to) => {
       const [source, Key] = [keyOf(from), keyOf(to)];
