@@ -475,7 +475,7 @@ class EmbeddedEngine implements Engine {
   ): Promise<T> {
     if (seconds === undefined) return work(signal);
     const late = new AbortController();
-    const tooLate = (): void => late.abort(new StateError('States.Timeout', `It ran longer than ${seconds} s.`));
+    const tooLate = (): void => late.abort(new StateError('States.Timeout'));
     const callOff = alarm(this.#clock() + seconds * 1000, this.#clock, this.#timer, tooLate);
     try {
       return await work(AbortSignal.any([signal, late.signal]));
@@ -776,10 +776,11 @@ const PARENT_ENDED = { Error: 'Stopped', Cause: 'The execution that started it h
 /** `${begin-run}` -> `begin-run`. */
 const referenced = (reference: string): string => reference.slice(2, -1);
 
-const outputOf = (error: unknown): ErrorOutput =>
-  error instanceof StateError
-    ? { Error: error.output.Error, Cause: error.output.Cause.slice(0, MAX_CAUSE) }
-    : { Error: 'States.Runtime', Cause: messageOf(error) };
+function outputOf(error: unknown): ErrorOutput {
+  if (!(error instanceof StateError)) return { Error: 'States.Runtime', Cause: messageOf(error) };
+  const { Error: name, Cause: cause } = error.output;
+  return { Error: name, ...(cause === undefined ? {} : { Cause: cause.slice(0, MAX_CAUSE) }) };
+}
 
 /** Returns the cause that Step Functions gets when a function throws. */
 function lambdaCause(error: unknown): string {

@@ -217,12 +217,14 @@ export const NOT_RUN = 'Athena did not run the query to its end.';
 /**
  * Returns the words for a person in a caught error. A failed function's cause is `{"errorType": …, "errorMessage": …,
  * "trace": …}`, that of a query `{"QueryExecution": …}`, each perhaps cut off; any other cause is the words themselves.
+ * A step that ran out of time has none.
  */
 export function reasonOf(error: ErrorOutput): string {
   const { Error: name, Cause: cause = '' } = error;
   if (isOfAthena(error)) return textIn(/"StateChangeReason":"((?:[^"\\]|\\.)*)/.exec(cause)) ?? NOT_RUN;
   const ofFunction = /^\{"errorType":"(?:[^"\\]|\\.)*","errorMessage":"((?:[^"\\]|\\.)*)/.exec(cause);
-  return textIn(ofFunction) ?? (cause === '' ? name : cause);
+  if (cause === '') return name === 'States.Timeout' ? 'It took longer than it may.' : name;
+  return textIn(ofFunction) ?? cause;
 }
 
 /** Returns a text that was found in JSON, perhaps cut off. */

@@ -1,13 +1,13 @@
 import type { ErrorOutput } from './messages.ts';
 
-/** A state failed under a name that Retry and Catch match. */
+/** A state failed under a name that Retry and Catch match, for a cause that may be missing, as that of a time-out is on AWS. */
 export class StateError extends Error {
   override readonly name = 'StateError';
-  readonly output: Required<ErrorOutput>;
+  readonly output: ErrorOutput;
 
-  constructor(error: string, cause: string) {
-    super(`${error}: ${cause}`);
-    this.output = { Error: error, Cause: cause };
+  constructor(error: string, cause?: string) {
+    super(cause === undefined ? error : `${error}: ${cause}`);
+    this.output = { Error: error, ...(cause === undefined ? {} : { Cause: cause }) };
   }
 }
 

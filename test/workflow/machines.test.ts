@@ -217,6 +217,27 @@ describe('export-run', () => {
     expect(of('finish-run')).toMatchObject([{ skipped: [{ interval: 4, error: { Error: 'Sandbox.Timedout' } }] }]);
   });
 
+  test('tries an interval that runs out of time three times, then skips it alone: a time-out has no cause', async () => {
+    const it = world({
+      machines: MACHINES,
+      tasks: {
+        'begin-run': () => ({ ...deliver, intervals: [4, 5] }),
+        'send-interval': (each, signal) => {
+          const { interval } = each as { interval: number };
+          while (interval === 4 && !signal.aborted) it.time.ring();
+          return { interval, status: 'Completed' };
+        },
+        'finish-run': finished,
+      },
+    });
+    const { engine, run } = it.boot();
+    await engine.start('export-run', 'execution', input);
+    await run();
+    expect(it.calls.filter(({ task }) => task === 'send-interval').length).toBe(4);
+    const skipped = [{ interval: 4, error: { Error: 'States.Timeout', Cause: '' } }];
+    expect(it.calls.at(-1)).toMatchObject({ task: 'finish-run', input: { skipped, error: null } });
+  });
+
   test('gives up when begin answers nonsense', async () => {
     const { status, of } = await runToEnd('export-run', input, {
       'begin-run': () => ({ ...deliver, intervals: 'all' }),

@@ -101,7 +101,8 @@ export const exportRunMachine = {
               interval: '{% $states.input.interval %}',
               error: {
                 Error: '{% $states.input.error.Error %}',
-                Cause: '{% $substring($string($states.input.error.Cause), 0, 500) %}',
+                // AWS gives a time-out no cause: what is missing is joined as an empty text.
+                Cause: '{% $substring($states.input.error.Cause & "", 0, 500) %}',
               },
             },
             End: true,

@@ -60,6 +60,7 @@ describe('the reason of a caught error', () => {
   test.each([
     [{ Error: 'E' }, 'E'],
     [{ Error: 'E', Cause: '' }, 'E'],
+    [{ Error: 'States.Timeout' }, 'It took longer than it may.'],
     [{ Error: 'E', Cause: 'words' }, 'words'],
     [{ Error: 'E', Cause: '{"errorType":"E","errorMessage":"a \\"b\\"\\nc","trace":[]}' }, 'a "b"\nc'],
     [{ Error: 'E', Cause: '{"errorType":"E","errorMessage":"cut of' }, 'cut of'],
