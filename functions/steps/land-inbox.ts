@@ -1,6 +1,7 @@
-import { LANDING_JOB, QUIET_MS } from '../../lib/capture/landing.ts';
-import { aboutOf, jobOps } from '../../lib/jobs/job.ts';
+import { LANDING_JOB, LATE_LANDING_JOB, LATEST_MS, QUIET_MS } from '../../lib/capture/landing.ts';
+import { aboutOf, type JobItem, jobOps } from '../../lib/jobs/job.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
+import type { Op } from '../../lib/ports/table/table.ts';
 import { untilWritten } from '../../lib/ports/table/until-written.ts';
 import { HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
 import type { LandingInput, LandingOutput } from '../../lib/workflow/messages.ts';
@@ -8,25 +9,41 @@ import { step } from '../../lib/workflow/step.ts';
 
 /** The job waits so long while its machine lands, to start it again if it dies. */
 const WATCH_MS = HOUR_MS;
+/** How often it is looked for what comes late. */
+const LATE_MS = HOUR_MS;
+
+interface Quiet {
+  readonly quietSince: number;
+  /** It is looked for what comes late alone: nobody has asked. */
+  readonly isLate: boolean;
+}
 
 /** Lands what waits in the inbox, and sets when that is looked at again. */
 export const handler = step('land-inbox', async (_input: LandingInput, context): Promise<LandingOutput> => {
   const { table, clock, landing } = context;
   if (landing === null) throw new Error('nobody lands here');
-  /** Puts the job anew, told what became of `quietSince`; who asks for a landing meanwhile is heard. */
-  const put = (next: (quietSince: number) => { readonly due: number | null; readonly quietSince: number }) =>
+  /** Puts the one job of the two anew that `next` says, told how quiet it was; who asks for a landing meanwhile is heard. */
+  const put = (next: (quiet: Quiet) => Quiet & { readonly due: number | null }) =>
     untilWritten(async () => {
-      const job = await table.get(keys.job('landing', LANDING_JOB));
-      const { due, quietSince } = next(job === undefined ? clock() : aboutOf('landing', job).quietSince);
-      const unchanged = { is: { about: job?.about ?? null } };
-      await table.write(jobOps('landing', LANDING_JOB, due, { quietSince }).map((op) => ({ ...op, if: unchanged })));
+      const [asked, late] = await table.many([keys.job('landing', LANDING_JOB), keys.job('landing', LATE_LANDING_JOB)]);
+      const job = asked ?? late;
+      const quietSince = job === undefined ? clock() : aboutOf('landing', job).quietSince;
+      const { due, isLate, ...about } = next({ quietSince, isLate: job !== undefined && job === late });
+      const ops = (id: string, at: number | null, before: JobItem | undefined): Op[] =>
+        jobOps('landing', id, at, about).map((op) => ({ ...op, if: { is: { about: before?.about ?? null } } }));
+      await table.write([
+        ...ops(LANDING_JOB, isLate ? null : due, asked),
+        ...ops(LATE_LANDING_JOB, isLate ? due : null, late),
+      ]);
     });
-  await put((quietSince) => ({ due: clock() + WATCH_MS, quietSince }));
+  await put((quiet) => ({ ...quiet, due: clock() + (quiet.isLate ? LATE_MS : WATCH_MS) }));
   const { found, isCut } = await landing.walk();
   if (isCut) return { do: 'more' };
-  await put((before) => {
-    const quietSince = found > 0 ? clock() : before;
-    return { due: clock() - quietSince < QUIET_MS ? clock() + MINUTE_MS : null, quietSince };
+  await put((quiet) => {
+    const quietSince = found > 0 ? clock() : quiet.quietSince;
+    const quietMs = clock() - quietSince;
+    if (quietMs < QUIET_MS) return { quietSince, isLate: false, due: clock() + MINUTE_MS };
+    return { quietSince, isLate: true, due: quietMs < LATEST_MS ? clock() + LATE_MS : null };
   });
   return { do: 'nothing' };
 });

@@ -6,9 +6,9 @@ import { landing } from '../../infra/aws/landing.ts';
 import { LANDING_JOB } from '../../lib/capture/landing.ts';
 import { allFiles } from '../../lib/lake/catalog.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
-import type { Inbox } from '../../lib/ports/inbox/inbox.ts';
-import { keys } from '../../lib/ports/table/keys.ts';
-import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
+import type { CapturedRequest, Inbox } from '../../lib/ports/inbox/inbox.ts';
+import { keys, ranges } from '../../lib/ports/table/keys.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { temporaryFolder, testContext } from '../support/context.ts';
 import { onEnd } from '../support/on-end.ts';
 import { proxyEvent, type Sent } from '../support/proxy-event.ts';
@@ -135,6 +135,66 @@ test.each(['before', 'during'])(
     expect(await rows()).toBe(2);
   },
 );
+
+describe('what the stream delivers late', () => {
+  async function rested() {
+    const held: CapturedRequest[] = [];
+    const world = await stage();
+    const { context, inbox, send, land, clock } = world;
+    const append = inbox.append.bind(inbox);
+    inbox.append = async (request) => void held.push(request);
+    await send(event());
+    for (let minute = 0; minute < 15; minute += 1) {
+      clock.advance(MINUTE_MS);
+      await land();
+    }
+    const dues = async () => {
+      const { items } = await context.table.list(ranges.dueJobs(clock() + DAY_MS), { limit: 10 });
+      const jobs = await context.table.many(items);
+      return jobs.filter((each) => each?.kind === 'landing').map((each) => each?.due);
+    };
+    const deliver = async () => {
+      for (const request of held.splice(0)) await append(request);
+    };
+    return { ...world, dues, deliver };
+  }
+
+  test('lands within the hour, though nobody asks for it', async () => {
+    const { land, clock, dues, deliver, rows } = await rested();
+    expect(await dues()).toEqual([clock() + HOUR_MS]);
+    clock.advance(HOUR_MS);
+    await land();
+    expect(await dues()).toEqual([clock() + HOUR_MS]);
+    await deliver();
+    clock.advance(HOUR_MS);
+    await land();
+    expect(await rows()).toBe(1);
+    // Where something came, more may come.
+    expect(await dues()).toEqual([clock() + MINUTE_MS]);
+  });
+
+  test('is looked for as long as the stream tries, a day', async () => {
+    const { land, clock, dues } = await rested();
+    let hours = 0;
+    for (; (await dues()).length > 0; hours += 1) {
+      clock.advance(HOUR_MS);
+      await land();
+    }
+    expect(hours).toBe(25);
+  });
+
+  test('keeps nobody waiting who asks meanwhile', async () => {
+    const { send, land, clock, dues, rows, deliver } = await rested();
+    clock.advance(10 * MINUTE_MS);
+    await send(event(1));
+    expect(await dues()).toContain(clock() + MINUTE_MS);
+    await deliver();
+    clock.advance(MINUTE_MS);
+    await land();
+    expect(await rows()).toBe(2);
+    expect(await dues()).toEqual([clock() + MINUTE_MS]);
+  });
+});
 
 test('a landing lists the inbox once for each pass, however much waits', async () => {
   const { context, inbox } = await stage();
