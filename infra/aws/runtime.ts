@@ -137,15 +137,25 @@ export const pictures = () => null;
  */
 const TURNS = { read: 4, athena: 2, test: 4 };
 
-/** Nothing is sent twice: what was lost may have been done. */
+/**
+ * Nothing is sent twice: what was lost may have been done. So no connection is kept for the next call: it may die unseen
+ * while this function is frozen in between.
+ */
 const functionOf = (name: 'LAKE_WORKER' | 'QUERY_RUNNER', ms: number) =>
   lambdaFunction(async () => {
     const { LambdaClient } = await lambdaSdk();
     return new LambdaClient({
       maxAttempts: 1,
-      requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: ms, throwOnRequestTimeout: true },
+      requestHandler: {
+        httpAgent: UNKEPT,
+        httpsAgent: UNKEPT,
+        connectionTimeout: CONNECT_TIMEOUT_MS,
+        requestTimeout: ms,
+        throwOnRequestTimeout: true,
+      },
     });
   }, variable(name));
+const UNKEPT = { keepAlive: false };
 const CONNECT_TIMEOUT_MS = 3 * SECOND_MS;
 /** An order is taken in this time, or not at all: what took 25 s before it is ordered is answered before the gateway gives up. */
 const ORDER_TIMEOUT_MS = 2.5 * SECOND_MS;

@@ -1,11 +1,15 @@
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
-import { contextOf, endedInput, imports, ofMemory, pictures, testTurns } from '../../../infra/aws/runtime.ts';
+import { contextOf, endedInput, imports, ofMemory, pictures, reader, testTurns } from '../../../infra/aws/runtime.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { SECOND_MS } from '../../../lib/ports/units.ts';
+import type { Reading } from '../../../lib/warehouse/reader.ts';
 import { LineFull } from '../../../lib/workers/turns.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 import { testContext } from '../../support/context.ts';
 import { never, until } from '../../support/engine-world.ts';
+import { onEnd } from '../../support/on-end.ts';
 
 const arn = (machine: string) => `arn:aws:states:eu-central-1:123456789012:stateMachine:workspaces-dev-${machine}`;
 
@@ -94,6 +98,29 @@ describe('the context of a function', () => {
   afterAll(() => {
     for (const name of Object.keys(environment)) delete process.env[name];
     Object.assign(process.env, before);
+  });
+
+  test('is asked for rows again after its connections have died unseen, as they do while it is frozen', async () => {
+    const used = new Set<Socket>();
+    const server = createServer(({ socket }, response) => {
+      // A connection that was at rest is dead.
+      if (used.has(socket)) socket.destroy();
+      else used.add(socket) && response.end('{"result":"rows"}');
+    });
+    onEnd(() => server.close());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const credentials = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' };
+    const worker = { LAKE_WORKER: 'lake-worker', AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}` };
+    Object.assign(process.env, credentials, worker);
+    try {
+      const { read } = reader(testContext());
+      const look = async () => read({} as Reading, { organization: 'o', signal: new AbortController().signal });
+      expect(await look()).toBe('rows');
+      expect(await look()).toBe('rows');
+    } finally {
+      for (const name of Object.keys({ ...credentials, ...worker })) delete process.env[name];
+    }
   });
 
   test('tells it that what it needs is not offered', () => {
