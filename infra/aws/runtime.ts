@@ -68,9 +68,14 @@ export const workflow = (): Workflow => {
 
 export const vault = () => kmsVault({ client: new KMSClient(), keyId: variable('KEY_ARN') });
 
-export const runFiles = () => s3Files({ client: new S3Client(), bucket: variable('RUN_FILES_BUCKET') });
+/** A body may take long, but not pause for long: S3 sends something now and then, also while it joins the parts of an upload. */
+const S3_TIMEOUTS = { connectionTimeout: 3 * SECOND_MS, socketTimeout: 30 * SECOND_MS };
 
-export const lake = () => s3Files({ client: new S3Client(), bucket: variable('LAKE_BUCKET') });
+const filesIn = (bucket: string) => s3Files({ client: new S3Client({ requestHandler: S3_TIMEOUTS }), bucket });
+
+export const runFiles = () => filesIn(variable('RUN_FILES_BUCKET'));
+
+export const lake = () => filesIn(variable('LAKE_BUCKET'));
 
 /** What does not answer within this is kept past the stream. */
 const FIREHOSE_TIMEOUT_MS = 3 * SECOND_MS;
@@ -82,7 +87,7 @@ export const inbox = ({ newId, log }: Pick<Context, 'newId' | 'log'>) =>
       requestHandler: { requestTimeout: FIREHOSE_TIMEOUT_MS, throwOnRequestTimeout: true },
     }),
     stream: variable('INBOX_STREAM'),
-    files: s3Files({ client: new S3Client(), bucket: variable('INBOX_BUCKET') }),
+    files: filesIn(variable('INBOX_BUCKET')),
     newId,
     log,
   });
@@ -302,6 +307,9 @@ const invocationLines: LogSink = (line) => {
   lines({ ...line, fields: { function_name, xray_trace_id, ...line.fields } });
 };
 
+/** DynamoDB answers in milliseconds: what does not is lost, as with a connection that died while the function was frozen. */
+const TABLE_TIMEOUTS = { connectionTimeout: SECOND_MS, requestTimeout: 2.5 * SECOND_MS, throwOnRequestTimeout: true };
+
 /** The context of a function that needs these ports. To touch another one is an error that says so. */
 export function contextOf(ports: { readonly [name in PortName]?: (context: Context) => Context[name] }): Context {
   const level = variable('LOG_LEVEL');
@@ -309,7 +317,11 @@ export function contextOf(ports: { readonly [name in PortName]?: (context: Conte
   const clock = Date.now;
   const context = {
     // The table's adapter tries again by itself.
-    table: dynamodbTable({ client: new DynamoDBClient({ maxAttempts: 1 }), tableName: variable('TABLE_NAME'), clock }),
+    table: dynamodbTable({
+      client: new DynamoDBClient({ maxAttempts: 1, requestHandler: TABLE_TIMEOUTS }),
+      tableName: variable('TABLE_NAME'),
+      clock,
+    }),
     clock,
     newId: v7,
     random: randomBytes,

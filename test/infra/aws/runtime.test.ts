@@ -1,7 +1,21 @@
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { S3Client } from '@aws-sdk/client-s3';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { mockClient } from 'aws-sdk-client-mock';
 import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
-import { contextOf, endedInput, imports, ofMemory, pictures, reader, testTurns } from '../../../infra/aws/runtime.ts';
+import {
+  contextOf,
+  endedInput,
+  imports,
+  inbox,
+  lake,
+  ofMemory,
+  pictures,
+  reader,
+  runFiles,
+  testTurns,
+} from '../../../infra/aws/runtime.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { SECOND_MS } from '../../../lib/ports/units.ts';
 import type { Reading } from '../../../lib/warehouse/reader.ts';
@@ -121,6 +135,39 @@ describe('the context of a function', () => {
     } finally {
       for (const name of Object.keys({ ...credentials, ...worker })) delete process.env[name];
     }
+  });
+
+  test('does not wait for ever for a table or a bucket that has fallen silent', async () => {
+    const buckets = {
+      RUN_FILES_BUCKET: 'run-files',
+      LAKE_BUCKET: 'lake',
+      INBOX_BUCKET: 'inbox',
+      INBOX_STREAM: 'inbox',
+    };
+    Object.assign(process.env, buckets);
+    const limits: unknown[] = [];
+    const note = async (_input: unknown, client: () => unknown) => {
+      const { config } = client() as { config: { requestHandler: { configProvider: Promise<unknown> } } };
+      limits.push(await config.requestHandler.configProvider);
+      return {};
+    };
+    const mocks = [mockClient(DynamoDBDocumentClient), mockClient(S3Client)];
+    for (const mock of mocks) mock.onAnyCommand().callsFake(note);
+    try {
+      const context = contextOf({ runFiles, lake, inbox });
+      await context.table.get({ pk: 'a', sk: 'b' });
+      await context.runFiles.read('a');
+      await context.lake.read('a');
+      await context.inbox?.segments();
+    } finally {
+      for (const mock of mocks) mock.restore();
+      for (const name of Object.keys(buckets)) delete process.env[name];
+    }
+    // A second attempt at the table fits into what a gateway waits; a body of S3 may take long, but not pause for long.
+    const ofTable = { connectionTimeout: 1_000, requestTimeout: 2_500, throwOnRequestTimeout: true };
+    const ofBucket = { connectionTimeout: 3_000, socketTimeout: 30_000 };
+    expect(limits).toMatchObject([ofTable, ...Array.from({ length: limits.length - 1 }, () => ofBucket)]);
+    expect(limits.length).toBeGreaterThan(3);
   });
 
   test('tells it that what it needs is not offered', () => {
