@@ -1,7 +1,10 @@
 /** Answers to queries: from the cache while they are true, else computed, once for all who ask at the same time. */
 import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import type { Context } from '../../ports/context.ts';
-import { Failure, fail, invalid, messageOf } from '../../ports/errors.ts';
+import { inWords } from '../../ports/disk-failures.ts';
+import { Failure, fail, invalid, messageOf, Transient } from '../../ports/errors.ts';
+import type { Log } from '../../ports/log.ts';
+import { Busy } from '../../ports/table/table.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import type { Answer } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/kinds.ts';
@@ -105,6 +108,19 @@ export async function withAnswer(run: QueryRun, cache: AnswerCache): Promise<Tol
   return kept === undefined ? { ...run, failure: forgotten(), answer: null } : { ...run, answer: kept.answer };
 }
 
+const isPassing = (error: unknown): boolean => error instanceof Busy || inWords(error) instanceof Transient;
+
+/** Returns what is told of a run that ended so: what may pass is a 503, and a mistake of ours says nothing. */
+export const failureOf = (error: unknown): Failure =>
+  error instanceof Failure ? error : new Failure(isPassing(error) ? 'unavailable' : 'server_error');
+
+/** Notes how a run ended that nobody waits for, unless it is a failure in which the service has no part. */
+export function noteFailed(log: Log, error: unknown): void {
+  if (error instanceof Failure) return;
+  if (isPassing(error)) log.warning('a query failed', { reason: messageOf(error) });
+  else log.error('a query failed', { error });
+}
+
 const forgotten = (): Failure =>
   new Failure('validation', { attr: 'query', detail: 'The answer is not kept any more. Ask the query again.' });
 
@@ -206,8 +222,8 @@ export function answersOf(
       },
       (error: unknown) => {
         const isLeft = callerLeft?.aborted === true && error === callerLeft.reason;
-        const failure = error instanceof Failure ? error : isLeft ? cancelled() : new Failure('server_error');
-        if (!(error instanceof Failure) && isAsync) log.error('a query failed', { error });
+        const failure = isLeft && !(error instanceof Failure) ? cancelled() : failureOf(error);
+        if (isAsync) noteFailed(log, error);
         Object.assign(run, { endedAt: clock(), failure });
         throw error;
       },

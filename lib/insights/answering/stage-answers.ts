@@ -14,7 +14,16 @@ import type { SharedTurn, SharedTurns } from '../../workers/function-pool.ts';
 import { LineFull } from '../../workers/turns.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { Answerer } from './answerer.ts';
-import { type Answers, cancelled, failTaken, type QueryRun, RUN_KNOWN_MS, withAnswer } from './answers.ts';
+import {
+  type Answers,
+  cancelled,
+  failTaken,
+  failureOf,
+  noteFailed,
+  type QueryRun,
+  RUN_KNOWN_MS,
+  withAnswer,
+} from './answers.ts';
 import { answerCache, OF_MANY } from './cache.ts';
 import { type AskedQuery, computations, keyOf, momentOf } from './computations.ts';
 import { BACKGROUND_MS, failCrowded, TOO_SLOW } from './pooled-answerer.ts';
@@ -267,8 +276,6 @@ function runOf(project: number, item: QueryRunItem, now: number): QueryRun {
 
 const interrupted = (): Failure => new Failure('unavailable', { detail: 'The query was interrupted. Ask it again.' });
 
-const failureOf = (error: unknown): Failure => (error instanceof Failure ? error : new Failure('server_error'));
-
 interface OrderContext extends StageContext {
   /** Computes in the background what somebody has asked for. */
   readonly answerer: Answerer;
@@ -310,7 +317,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
       const isKept = (await cache.find(project, key)) !== undefined;
       await runs.end(project, id, isKept ? null : tooLarge(), key);
     } catch (error) {
-      if (!(error instanceof Failure)) log.error('a query failed', { error });
+      noteFailed(log, error);
       await runs.end(project, id, failureOf(error));
     } finally {
       clearInterval(looking);

@@ -151,8 +151,9 @@ describe('the context of a function', () => {
       limits.push(await config.requestHandler.configProvider);
       return {};
     };
-    const mocks = [mockClient(DynamoDBDocumentClient), mockClient(S3Client)];
-    for (const mock of mocks) mock.onAnyCommand().callsFake(note);
+    const [ofDynamodb, ofS3] = [mockClient(DynamoDBDocumentClient), mockClient(S3Client)];
+    ofDynamodb.onAnyCommand().callsFake(note);
+    ofS3.onAnyCommand().callsFake(note);
     try {
       const context = contextOf({ runFiles, lake, inbox });
       await context.table.get({ pk: 'a', sk: 'b' });
@@ -160,7 +161,8 @@ describe('the context of a function', () => {
       await context.lake.read('a');
       await context.inbox?.segments();
     } finally {
-      for (const mock of mocks) mock.restore();
+      ofDynamodb.restore();
+      ofS3.restore();
       for (const name of Object.keys(buckets)) delete process.env[name];
     }
     // A second attempt at the table fits into what a gateway waits; a body of S3 may take long, but not pause for long.

@@ -4,8 +4,9 @@ import { type Asker, answersOf } from '../../../../lib/insights/answering/answer
 import { answerCache } from '../../../../lib/insights/answering/cache.ts';
 import type { AskedQuery } from '../../../../lib/insights/answering/computations.ts';
 import type { Refresh } from '../../../../lib/insights/queries/model.ts';
-import { Failure } from '../../../../lib/ports/errors.ts';
+import { Failure, Transient } from '../../../../lib/ports/errors.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
+import { Busy } from '../../../../lib/ports/table/table.ts';
 import { testContext } from '../../../support/context.ts';
 
 const ANSWERED: Answered = {
@@ -82,6 +83,20 @@ test('a run that is cancelled stops, and tells so; another one of its name waits
   expect(calls[0]?.waiting.signal.aborted).toBe(true);
   expect(await answers.run(7, 'mine')).toMatchObject({ failure: { message: 'The query was cancelled.' } });
   expect(await answers.run(8, 'mine')).toBeUndefined();
+});
+
+test.each([
+  [new Transient('The disk is full.'), 'unavailable', 'WARNING'],
+  [Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }), 'unavailable', 'WARNING'],
+  [new Busy('the table is busy'), 'unavailable', 'WARNING'],
+  [new TypeError('a mistake'), 'server_error', 'ERROR'],
+])('a run that nobody waits for and that fails for %s is told as %s', async (error, kind, level) => {
+  const context = testContext();
+  const answers = answersOf(context, { answer: () => Promise.reject(error) });
+  await answers.ask(asked(), 'force_async', { runId: 'mine' });
+  await answers.idle();
+  expect(await answers.run(7, 'mine')).toMatchObject({ failure: { kind } });
+  expect(context.lines.at(-1)).toMatchObject({ level, message: 'a query failed' });
 });
 
 test('an answer outlives the service, and one that is too large for the table is kept in memory', async () => {

@@ -263,6 +263,22 @@ describe('a run that nobody waits for', () => {
     });
   });
 
+  test('that meets what passes is told as a 503, as a request that waits is', async () => {
+    const { context, hogql, service, path, orders, carryOut, lambda } = await stage();
+    lambda.instead = () => {
+      throw Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
+    };
+    expect((await hogql(COUNT)).status).toBe(503);
+    await hogql(COUNT, { refresh: 'async', client_query_id: 'mine' });
+    for (const order of orders) await carryOut(order);
+    expect(await service.call('GET', `${path}mine/`)).toMatchObject({
+      status: 503,
+      body: { code: 'service_unavailable', detail: expect.stringContaining('Try again later') },
+    });
+    const lines = context.lines.filter(({ message }) => message === 'a query failed');
+    expect(lines).toMatchObject([{ level: 'WARNING', fields: { reason: 'Lambda does not answer: aborted' } }]);
+  });
+
   test('is told as cancelled from then on, and who waits for the function stops', async () => {
     const { hogql, service, path, orders, carryOut, lambda } = await stage();
     await hogql(COUNT, { refresh: 'async', client_query_id: 'long' });
