@@ -105,7 +105,7 @@ export function invalid(attr: string | null, detail: string, code = 'invalid_inp
  */
 export class Transient extends Error {
   override readonly name = 'Transient';
-  /** The reason lies with the service itself (its disk), not with what it reaches out to. */
+  /** The reason lies with the service itself (its disk, what it runs on in AWS), not with what it reaches out to. */
   readonly isOwn: boolean;
 
   constructor(message: string, { isOwn = false, ...options }: ErrorOptions & { readonly isOwn?: boolean } = {}) {

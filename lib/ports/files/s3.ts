@@ -114,7 +114,7 @@ const PASSING: ReadonlySet<string | undefined> = new Set(['InternalError', 'Slow
 
 function notRemoved({ Key, Code, Message }: S3Error): Error {
   const text = `S3 did not remove ${Key}: ${Code} ${Message}`;
-  return PASSING.has(Code) ? new Transient(text) : new Error(text);
+  return PASSING.has(Code) ? new Transient(text, { isOwn: true }) : new Error(text);
 }
 
 /** Returns the path itself. Throws `TypeError` when it is none. */

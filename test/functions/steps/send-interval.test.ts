@@ -7,6 +7,7 @@ import { cancelBackfill } from '../../../lib/exports/runs/cancel.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { cancelOpenRun } from '../../../lib/exports/runs/outcome.ts';
 import { sendInterval } from '../../../lib/exports/runs/send.ts';
+import { orTransient } from '../../../lib/ports/aws-failures.ts';
 import { Permanent, Transient } from '../../../lib/ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
@@ -408,6 +409,18 @@ describe('an export whose destination has failed alike twice', () => {
     between.remembered.inside = inside;
     await between.attempts(2);
     expect(await between.until()).toBeNull();
+  });
+
+  test('does not wait for what the service itself runs on: rows that S3 does not give are no trouble of it', async () => {
+    const { attempts, tries, until, remembered, log } = await failing();
+    const brokenOff = Object.assign(new Error('aborted'), { code: 'ECONNRESET' });
+    remembered.inside = async (call) => {
+      if (call === 'deliver') await orTransient('S3', Promise.reject(brokenOff));
+    };
+    for (const interval of [0, 1, 2]) expect(await attempts(interval)).toEqual(['Transient']);
+    expect(tries()).toBe(3);
+    expect(await until()).toBeNull();
+    expect((await log()).join()).not.toContain('its destination failed');
   });
 
   test('is tried at once after a change of the export, and after the begin of a backfill, once', async () => {
