@@ -188,6 +188,18 @@ describeOnDynamodb('DynamoDB that conflicts, throttles and does batches by halve
   concurrencyCases(faulty);
 });
 
+describeOnDynamodb('DynamoDB that gives a part of what was asked, as of more than 16 MB', () => {
+  test('is asked for the rest at once: what has come was no failure', async () => {
+    const { table, injected, waits } = await open({});
+    const all = Array.from({ length: 100 }, (_, at) => ({ put: { pk: 'a', sk: String(at).padStart(3, '0'), at } }));
+    await table.write(all, { apart: true });
+    injected.next.push('partial', 'partial', 'partial');
+    expect((await table.many(all.map(({ put }) => put))).map((item) => item?.['at'])).toEqual(all.map((_, at) => at));
+    expect(injected.counts.partial).toBe(3);
+    expect(waits).toEqual([]);
+  });
+});
+
 describeOnDynamodb('DynamoDB whose connections break', () => {
   test('answers reads all the same', async () => {
     const { table, injected } = await open({ lostAnswer: 0.3, lostRequest: 0.2 });

@@ -118,15 +118,18 @@ class DynamodbTable implements Table {
   async many<const K extends readonly Key[]>(keys: K): Promise<ItemsAt<K>> {
     const wanted = new Map(keys.filter(isPossibleKey).map((key) => [textOf(key), bare(key)]));
     const found = new Map<string, Item>();
+    /** Returns the keys that are left: one answer has 16 MB. */
+    const readSome = async (asked: Record<string, unknown>[]): Promise<Record<string, unknown>[]> => {
+      const RequestItems = { [this.#tableName]: { Keys: asked, ConsistentRead: true } };
+      const { Responses, UnprocessedKeys } = await sent(this.#client.send(new BatchGetCommand({ RequestItems })));
+      for (const item of (Responses?.[this.#tableName] ?? []) as Item[]) found.set(textOf(item), item);
+      const left = UnprocessedKeys?.[this.#tableName]?.Keys ?? [];
+      if (left.length === asked.length) throw new Again('keys were left out');
+      return left;
+    };
     const read = async (names: readonly string[]): Promise<void> => {
       let left: Record<string, unknown>[] = names.map((name) => ({ ...wanted.get(name) }));
-      await this.#persist(async () => {
-        const RequestItems = { [this.#tableName]: { Keys: left, ConsistentRead: true } };
-        const { Responses, UnprocessedKeys } = await sent(this.#client.send(new BatchGetCommand({ RequestItems })));
-        for (const item of (Responses?.[this.#tableName] ?? []) as Item[]) found.set(textOf(item), item);
-        left = UnprocessedKeys?.[this.#tableName]?.Keys ?? [];
-        if (left.length > 0) throw new Again('keys were left out');
-      });
+      while (left.length > 0) left = await this.#persist(() => readSome(left));
     };
     await Promise.all(groups([...wanted.keys()], MAX_BATCH_GET).map(read));
     return keys.map((key) => live(found.get(textOf(key)), this.#clock())) as ItemsAt<K>;
