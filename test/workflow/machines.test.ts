@@ -224,7 +224,7 @@ describe('export-run', () => {
         'begin-run': () => ({ ...deliver, intervals: [4, 5] }),
         'send-interval': (each, signal) => {
           const { interval } = each as { interval: number };
-          while (interval === 4 && !signal.aborted) it.time.ring();
+          if (interval === 4) while (!signal.aborted) it.time.ring();
           return { interval, status: 'Completed' };
         },
         'finish-run': finished,

@@ -119,7 +119,8 @@ describe('the context of a function', () => {
     const server = createServer(({ socket }, response) => {
       // A connection that was at rest is dead.
       if (used.has(socket)) socket.destroy();
-      else used.add(socket) && response.end('{"result":"rows"}');
+      else response.end('{"result":"rows"}');
+      used.add(socket);
     });
     onEnd(() => server.close());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -128,8 +129,8 @@ describe('the context of a function', () => {
     const worker = { LAKE_WORKER: 'lake-worker', AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}` };
     Object.assign(process.env, credentials, worker);
     try {
-      const { read } = reader(testContext());
-      const look = async () => read({} as Reading, { organization: 'o', signal: new AbortController().signal });
+      const rows = reader(testContext());
+      const look = async () => rows.read({} as Reading, { organization: 'o', signal: new AbortController().signal });
       expect(await look()).toBe('rows');
       expect(await look()).toBe('rows');
     } finally {
