@@ -1,11 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
-import { chartOfAnswer, remembered } from './drawn.ts';
+import type { NumberTable } from '../../charts/chart.ts';
 
-/** Returns all numbers of an answer as a file for spreadsheets: RFC 4180. Texts that would be formulas begin with an apostrophe. */
-export const spreadsheet = remembered(
-  (answered): string => {
-    const { columns, rows } = chartOfAnswer(answered).table;
-    return stringify([columns, ...rows], { escape_formulas: true, record_delimiter: 'windows' });
-  },
-  (text) => text.length,
-);
+/** Returns a table as a file for spreadsheets: RFC 4180. Texts that would be formulas begin with an apostrophe. */
+export const csvOf = ({ columns, rows }: NumberTable): string =>
+  stringify([columns, ...rows], { escape_formulas: true, record_delimiter: 'windows' });

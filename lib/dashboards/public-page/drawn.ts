@@ -39,12 +39,12 @@ export function chartOfAnswer({ query, told }: AnsweredInsight): Chart {
 }
 
 /**
- * Returns a function that makes something of an answer, or has it from memory when it was made of this answer of this query
- * before. An answer is known by its project, its key, and when and of which files it was computed.
+ * Returns a function that gives what was made of an answer, from memory when it was made of this answer of this query before.
+ * An answer is known by its project, its key, and when and of which files it was computed.
  */
-export function remembered<T>(make: (answered: AnsweredInsight) => T, charactersOf: (made: T) => number) {
+function memoryOf<T>(charactersOf: (made: T) => number) {
   const memories = new WeakMap<Answers, Recent<T>>();
-  return (answers: Answers, answered: AnsweredInsight): T => {
+  return (answers: Answers, answered: AnsweredInsight, make: () => T): T => {
     const { project, query, told } = answered;
     const memory = memories.get(answers) ?? new Recent<T>(MAX_CHARACTERS, charactersOf);
     memories.set(answers, memory);
@@ -52,24 +52,31 @@ export function remembered<T>(make: (answered: AnsweredInsight) => T, characters
     const name = hash('sha256', said);
     const known = memory.get(name);
     if (known !== undefined) return known;
-    const made = make(answered);
+    const made = make();
     memory.set(name, made);
     return made;
   };
 }
 
+const drawings = memoryOf<Drawn>((made) => made.figure.length);
+const spreadsheets = memoryOf<string>((text) => text.length);
+
 /** Returns an answer as a page shows it. */
-export const drawn = remembered(
-  (answered): Drawn => {
+export const drawn = (answers: Answers, answered: AnsweredInsight): Drawn =>
+  drawings(answers, answered, () => {
     const chart = chartOfAnswer(answered);
     return {
       figure: inOnePiece(figure(chart).toString()),
       isEmpty: isEmptyChart(chart),
       hasRows: chart.table.rows.length > 0,
     };
-  },
-  (made) => made.figure.length,
-);
+  });
+
+/** Returns all numbers of an answer as a file for spreadsheets. */
+export async function spreadsheet(answers: Answers, answered: AnsweredInsight): Promise<string> {
+  const { csvOf } = await import('./csv.ts');
+  return spreadsheets(answers, answered, () => csvOf(chartOfAnswer(answered).table));
+}
 
 /** Returns a text that is one piece of memory, not a tree of the pieces that it was joined from. */
 const inOnePiece = (text: string): string => Buffer.from(text).toString();

@@ -82,7 +82,7 @@ export async function shownResults(
   const leftOut = new Set(wanted.filter((_, at) => told[at]?.isCached && told[at].kept === null).map(({ id }) => id));
   if (told.every(({ kept }) => kept === null)) return { ...NOTHING, leftOut };
   // A function starts without what draws; the first page that has something to show loads it.
-  const { drawn } = await import('./drawn.ts');
+  const { drawn, spreadsheet } = await import('./drawn.ts');
   const results = new Map(
     wanted.flatMap(({ id, query, asked }, at) => {
       const one = told[at];
@@ -91,7 +91,7 @@ export async function shownResults(
       const shown: ShownResult = {
         drawn: drawn(answers, answered),
         refreshedAt: one.kept.at,
-        csv: async () => (await import('./csv.ts')).spreadsheet(answers, answered),
+        csv: () => spreadsheet(answers, answered),
         fields: () => withoutQuestion(toldFields(asked, one)),
       };
       return [[id, shown] as const];

@@ -1,5 +1,4 @@
-import { spreadsheet } from '../../../../lib/dashboards/public-page/csv.ts';
-import { type AnsweredInsight, drawn } from '../../../../lib/dashboards/public-page/drawn.ts';
+import { type AnsweredInsight, drawn, spreadsheet } from '../../../../lib/dashboards/public-page/drawn.ts';
 import type { Answers } from '../../../../lib/insights/answering/answers.ts';
 import { trend } from '../../../support/charts.ts';
 
@@ -29,12 +28,12 @@ test('an answer is drawn once, and whatever is another one is drawn anew', () =>
   expect(drawn(answers, answered([1, 2]))).toBe(first);
 });
 
-test('a file for spreadsheets is made once, too', () => {
+test('a file for spreadsheets is made once, too', async () => {
   const answers = {} as Answers;
   const one = answered([1, 2]);
   const looked = jest.fn(() => ({ results: [trend('Views', [1, 2])] }));
   Object.defineProperty(one.told.kept, 'answer', { get: looked });
   for (let look = 0; look < 5; look += 1)
-    expect(spreadsheet(answers, one)).toBe('Date,Views\r\n1-Jan-2020,1\r\n2-Jan-2020,2\r\n');
+    expect(await spreadsheet(answers, one)).toBe('Date,Views\r\n1-Jan-2020,1\r\n2-Jan-2020,2\r\n');
   expect(looked).toHaveBeenCalledTimes(1);
 });
