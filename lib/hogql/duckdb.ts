@@ -128,11 +128,11 @@ export const DUCKDB: Dialect = {
       startOf: (instant, unit) => `epoch_us(date_trunc('${unit}', ${time(instant)}))`,
       unitsSince1970: (instant, unit) => `date_diff('${unit}', TIMESTAMP '1970-01-01', ${time(instant)})`,
       addMonths: (instant, months) => `epoch_us(${time(instant)} + to_months(CAST(${months} AS INTEGER)))`,
+      bound,
     }),
     concat: (of) => joined(of.map((one) => (one.startsWith("'") ? one : `coalesce(${one}, '')`))),
     least: (of) => `least(${of.join(', ')})`,
     greatest: (of) => `greatest(${of.join(', ')})`,
-    round: ([x], { digits }) => `TRY(round_even(${x}, ${digits}))`,
 
     finite: ([x]) => `CASE WHEN isfinite(${x}) THEN ${x} END`,
 

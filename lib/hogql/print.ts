@@ -184,6 +184,8 @@ interface Spelling {
   /** How many whole units lie between 1970 and the start of the instant's own. */
   readonly unitsSince1970: (instant: string, unit: 'month' | 'quarter' | 'year') => string;
   readonly addMonths: (instant: string, months: string) => string;
+  /** `body` over a value that it reads more than once. */
+  readonly bound: (value: string, body: (name: string) => string) => string;
 }
 
 /** Months in the units that are made of months. */
@@ -229,7 +231,7 @@ const certain = (sql: string): string => `coalesce(${sql}, FALSE)`;
 const same: Printed = ([x]) => String(x);
 
 /** Operators that both dialects write alike, but for the spelling. */
-export function alike({ slash, startOf, unitsSince1970, addMonths }: Spelling) {
+export function alike({ slash, startOf, unitsSince1970, addMonths, bound }: Spelling) {
   const floorDivided = (x: string, width: bigint): string =>
     `((${x} + ${shift(width)}) ${slash} ${width} - ${shift(width) / width})`;
   return {
@@ -264,6 +266,13 @@ export function alike({ slash, startOf, unitsSince1970, addMonths }: Spelling) {
     abs_float: ([x]) => `abs(${x})`,
     floor: ([x]) => `floor(${x})`,
     ceil: ([x]) => `ceil(${x})`,
+    // Of what the scaled number is as a float, as ClickHouse rounds: engines decide by digits of their own what is a half, and
+    // round it away from zero; half of the number, rounded and doubled, is the even one.
+    round: ([x], { digits }) =>
+      bound(`${x} * 1e${digits}`, (v) => {
+        const half = `${v} - floor(${v}) = 5e-1`;
+        return `(CASE WHEN ${half} THEN 2 * round(${v} / 2) ELSE round(${v}) END) / 1e${digits}`;
+      }),
 
     integer_of_boolean: ([x]) => `CASE ${x} WHEN TRUE THEN BIGINT '1' WHEN FALSE THEN BIGINT '0' END`,
     float_of_integer: ([x]) => `CAST(${x} AS DOUBLE)`,

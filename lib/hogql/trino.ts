@@ -97,16 +97,11 @@ export const TRINO: Dialect = {
       unitsSince1970: (instant, unit) =>
         `date_diff('${unit}', TIMESTAMP '1970-01-01', date_trunc('${unit}', ${time(instant)}))`,
       addMonths: (instant, months) => microseconds(`date_add('month', ${months}, ${time(instant)})`),
+      bound,
     }),
     concat: (of) => `(${of.map((one) => (/^(?:U&)?'/.test(one) ? one : `coalesce(${one}, '')`)).join(' || ')})`,
     least: (of) => `array_min(${notNull(of)})`,
     greatest: (of) => `array_max(${notNull(of)})`,
-    // Trino rounds halves away from zero; half of the number, rounded and doubled, is the even one.
-    round: ([x], { digits }) =>
-      bound(`${x} * 1e${digits}`, (v) => {
-        const half = `abs(${v} - truncate(${v})) = 5e-1`;
-        return `(CASE WHEN ${half} THEN 2 * round(${v} / 2) ELSE round(${v}) END) / 1e${digits}`;
-      }),
 
     finite: ([x]) => `CASE WHEN is_finite(${x}) THEN ${x} END`,
 

@@ -267,6 +267,11 @@ export const CONSTRUCTS: Readonly<Record<string, readonly Construct[]>> = {
     ['round(2.5)', 2],
     ['round(3.5)', 4],
     ['round(2.346, 2)', 2.35],
+    ['round(8.45, 1)', 8.4],
+    ['round(2.05, 1)', 2],
+    ['round(0.545, 2)', 0.55],
+    ['round(-2.5)', -2],
+    ['round(-0.125, 2)', -0.12],
     ['round(7)', 7],
   ],
   Text: [
