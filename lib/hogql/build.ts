@@ -37,6 +37,10 @@ export const indexOf = (place: number): number | undefined =>
 export const truth = (value: boolean): Expression => ({ constant: value, type: 'boolean' });
 export const nothing = (type: Type = 'text'): Expression => ({ constant: null, type });
 
+/** What holds where any of the conditions does; there is one at least. */
+export const anyOf = (conditions: readonly Expression[]): Expression =>
+  conditions.length === 1 ? (conditions[0] as Expression) : operation('or', conditions);
+
 /** What is done with the elements of a list. */
 export function operation(
   operator: Operator,

@@ -1,6 +1,7 @@
 /** From syntax to the checked tree: every name and type of a query is known after this, or it is refused in words. */
 import {
   allAs,
+  anyOf,
   argument,
   column,
   comparable,
@@ -509,7 +510,10 @@ function amongConstants(value: Expression, list: readonly Syntax[], scope: Scope
   const values = list.map((one) => expression(one, scope));
   if (!values.every((one) => 'constant' in one)) refuse('IN takes constants');
   const present = values.filter((one) => !isNothing(one));
-  return present.length === 0 ? truth(false) : operation('in', comparable([value, ...present], 'IN'));
+  if (present.length === 0) return truth(false);
+  // Each constant is compared by its own type, as by =: a number beside texts makes no numbers of them.
+  const alike = Map.groupBy(present, ({ type }) => (type === 'integer' ? 'float' : type));
+  return anyOf([...alike.values()].map((some) => operation('in', comparable([value, ...some], 'IN'))));
 }
 
 /** `(a, b) IN ((1, 2), (3, 4))`, or of one tuple `(a, b) IN (1, 2)`. */
@@ -519,8 +523,7 @@ function amongTuples(value: Expression, right: Syntax, scope: Scope): Expression
   const each = tuples.map((one) =>
     partByPart(partsOf(value), tupleOf(one) ?? [one], (part, other) => amongConstants(part, [other], scope)),
   );
-  const [only = truth(false), ...others] = each;
-  return others.length === 0 ? only : operation('or', each);
+  return each.length === 0 ? truth(false) : anyOf(each);
 }
 
 const CASTS: readonly (readonly [RegExp, string])[] = [

@@ -1,6 +1,6 @@
 /** Property filters, as PostHog's clients send them, to one condition of the checked tree. */
 import { inQuotes } from '../ports/errors.ts';
-import { column, converted, operation, textConstant } from './build.ts';
+import { anyOf, column, converted, operation, textConstant } from './build.ts';
 import { checkedCondition } from './check.ts';
 import type { Expression, QueryTable } from './expression.ts';
 import { equal, less, lessOrEqual, like, matches } from './functions.ts';
@@ -93,8 +93,6 @@ function only(value: unknown, operator: string): Scalar {
 }
 
 const float = (value: number): Expression => ({ constant: String(value), type: 'float' });
-const anyOf = (all: readonly Expression[]): Expression =>
-  all.length === 1 ? (all[0] as Expression) : operation('or', all);
 const not = (condition: Expression): Expression => operation('not', [condition]);
 
 const exact: Compare = (property, value, operator) =>
