@@ -19,7 +19,7 @@ interface Pattern {
 
 /** One piece of a pattern, by what RE2 and Java have in common. */
 const TOKEN =
-  /(?<open>\((?:\?:|\?[ims]{1,3}:|\?P?<[A-Za-z]\w{0,30}>|(?!\?)))|(?<flags>\(\?[ims]{1,3}\))|(?<close>\))|(?<set>\[\^?\]?(?:\\(?:[dDwWsStnrfv]|x[0-9a-fA-F]{2}|[^A-Za-z0-9])|[^\]\\[&])*\])|(?<times>[*+?]\??|\{\d{1,4}(?:,\d{0,4})?\}\??)|(?<escape>\\(?:[dDwWsSbBAz]|[tnrfv]|x[0-9a-fA-F]{2}|[^A-Za-z0-9]))|(?<bar>\|)|(?<plain>[^\\()[\]{}*+?|])/uy;
+  /(?<open>\((?:\?:|\?[ims]{1,3}:|\?P?<[A-Za-z]\w{0,30}>|(?!\?)))|(?<flags>\(\?[ims]{1,3}\))|(?<close>\))|(?<set>\[\^?\]?(?:\\(?:[dDwWsStnrfv]|x[0-9a-fA-F]{2}|(?![A-Za-z0-9])\p{ASCII})|[^\]\\[&])*\])|(?<times>[*+?]\??|\{\d{1,4}(?:,\d{0,4})?\}\??)|(?<escape>\\(?:[dDwWsSbBAz]|[tnrfv]|x[0-9a-fA-F]{2}|(?![A-Za-z0-9])\p{ASCII}))|(?<bar>\|)|(?<plain>[^\\()[\]{}*+?|])/uy;
 
 /** A pattern that is safe in both dialects: no look-around, no back reference, no class of either's own. */
 export function checkedPattern(source: string): Pattern {
@@ -51,10 +51,19 @@ export function checkedPattern(source: string): Pattern {
   }
   if (level > 0) fault("has a '(' too many");
   if (groups > MAX_GROUPS) fault(`has more than ${MAX_GROUPS} groups`);
-  // Names of groups, which DuckDB writes in another way than Java, are read by nobody.
-  const pattern = source.replace(new RegExp(TOKEN, 'guy'), (piece) => piece.replace(/^\(\?P?<.*/, '('));
+  const pattern = source.replace(new RegExp(TOKEN, 'guy'), shared);
   return { pattern: `(?s)${pattern}`, groups, least: leastOf(source) };
 }
+
+/** A piece of a pattern where both write it in another way. */
+const shared = (piece: string): string =>
+  piece
+    // Names of groups are read by nobody.
+    .replace(/^\(\?P?<.*/, '(')
+    // From 128 on a number is a character in RE2, and a byte of one on Athena.
+    .replace(/\\(?:x([89a-fA-F][0-9a-fA-F])|.)/gsu, (escaped, code?: string) =>
+      code === undefined ? escaped : String.fromCodePoint(Number.parseInt(code, 16)),
+    );
 
 /** The fewest characters that a pattern matches. */
 function leastOf(source: string): number {
@@ -95,7 +104,8 @@ function checkSet(set: string, fault: (why: string) => never): void {
   }
 }
 
-const unspecial = (text: string): string => text.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&');
+/** A text as the piece of a pattern that matches it alone. */
+export const unspecial = (text: string): string => text.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&');
 
 /** A text in which nothing has a meaning of its own. */
 export const quotedPattern = (text: string): string => `(?s)${unspecial(text)}`;

@@ -1,5 +1,6 @@
 /** Paths: from which page, screen or event persons go to which, step by step. */
 import * as z from 'zod';
+import { unspecial } from '../../hogql/patterns.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import {
   all,
@@ -139,9 +140,6 @@ async function actors(query: PathsQuery, _selection: Selection, world: World): P
 
 const isOf = (event: string): Syntax => call('equals', field('event'), constant(event));
 
-/** Returns a text as a regular expression that matches itself. */
-const quoted = (literal: string): string => literal.replace(/[^\w\s]/g, '\\$&');
-
 /** Where a point of a path is told as an address, its path; without a slash at its end. */
 function pointOf(sent: string | null | undefined): string | undefined {
   if (sent === null || sent === undefined || sent === '') return undefined;
@@ -176,7 +174,7 @@ async function nameOf(filter: PathsFilter, world: World): Promise<{ readonly key
   for (const { regex, alias } of filter.localPathCleaningFilters ?? [])
     if (regex) key = call('replaceRegexpAll', key, constant(regex), constant(alias ?? ''));
   const choices = (filter.pathGroupings ?? []).flatMap((grouping) => {
-    const pattern = grouping.split('*').map(quoted).join('.*');
+    const pattern = grouping.split('*').map(unspecial).join('.*');
     return [call('match', key, constant(pattern)), constant(grouping)];
   });
   return {

@@ -320,6 +320,8 @@ export const CONSTRUCTS: Readonly<Record<string, readonly Construct[]>> = {
     ["replaceRegexpAll('a1b22', '([0-9]+)', '<\\\\1>')", 'a<1>b<22>'],
     ["replaceRegexpOne('a1b22', '[0-9]+', '<\\\\0>')", 'a<1>b22'],
     ["match(event, '^.page')", true],
+    ["match(properties.name, 'Gr\\\\xfc[\\\\xDF]e\\\\x20')", true],
+    ["match(concat('\\\\', 'xfc'), '^\\\\\\\\xfc[\\\\\\\\xfc]*$')", true],
     ["event =~ 'PAGE'", false],
     ["event =~* 'PAGE'", true],
     ["event !~ 'page'", false],

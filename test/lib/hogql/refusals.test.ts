@@ -76,6 +76,8 @@ const CONDITIONS: readonly (readonly [condition: string, text: string])[] = [
   ['sumIf(1, true)', 'Aggregate functions are not supported: sumIf()'],
   ["lower(1) = 'a'", 'lower() takes text, not an integer; use toString()'],
   ["match(event, '(?=a)')", "Regular expression '(?=a)' has '(?=a', which is not supported"],
+  ["match(event, 'a\\\\ö')", "Regular expression 'a\\ö' has '\\ö', which is not supported"],
+  ["match(event, '[a\\\\€]')", "Regular expression '[a\\€]' has '[a\\€', which is not supported"],
   ["match(event, '(a')", "Regular expression '(a' has a '(' too many"],
   ['match(event, distinct_id)', 'The pattern of match() must be a text constant'],
   ["toDateTime(event, 'Mars/Base')", "Unknown time zone 'Mars/Base'"],

@@ -167,6 +167,17 @@ describe('paths', () => {
     ]);
   });
 
+  it('are grouped by texts with signs and letters of any script', async () => {
+    const [grouped] = await edgesOf(
+      [{ ...PAGES, pathGroupings: ['/größe/*', '/😀-(a+b)&_/*'] }],
+      viewed('a /größe/1 10:00', 'a /😀-(a+b)&_/1 10:01', 'a /😀-(aab)&_/1 10:02'),
+    );
+    expect(shown(grouped)).toEqual([
+      ['1_/größe/*', '2_/😀-(a+b)&_/*', 1],
+      ['2_/😀-(a+b)&_/*', '3_/😀-(aab)&_/1', 1],
+    ]);
+  });
+
   it('begin at a point, end at one, or go from one to the other', async () => {
     const events = viewed(
       'a /1 10:00',
