@@ -36,9 +36,10 @@ export function trinoLiteral(text: string): string {
 /** Returns texts as literals, as IN takes them. */
 export const trinoLiterals = (texts: readonly string[]): string => texts.map(trinoLiteral).join(', ');
 
-const zoned = (instant: string): string => `from_unixtime_nanos(${instant} * 1000)`;
+/** A bigint holds nanoseconds of the years 1677 to 2262 only. */
+const zoned = (instant: string): string => `from_unixtime_nanos(CAST(${instant} AS decimal(38, 0)) * 1000)`;
 const time = (instant: string): string => `CAST(${zoned(instant)} AS timestamp(6))`;
-/** Doubles hold microseconds exactly until the year 2255 (2^53). */
+/** Doubles hold microseconds exactly from the year 1684 to 2255 (2^53), and whole seconds beyond. */
 const microseconds = (moment: string): string => `CAST(round(to_unixtime(${moment}) * 1e6) AS bigint)`;
 
 /** `body` over a value that it reads more than once; a short constant is just written twice. */

@@ -21,7 +21,7 @@ const MACROS = [
   'sequence(a, b) AS range(a, b + 1)',
   'to_utf8(x) AS encode(x)',
   // Instants with a zone are shown in UTC.
-  'from_unixtime_nanos(n) AS make_timestamp(n // 1000)',
+  'from_unixtime_nanos(n) AS make_timestamp(CAST(CAST(n AS HUGEINT) // 1000 AS BIGINT))',
   'to_unixtime(t) AS epoch(t)',
   `at_timezone(t, z) AS timezone(z, timezone('UTC', t))`,
   `with_timezone(t, z) AS timezone('UTC', timezone(z, t))`,

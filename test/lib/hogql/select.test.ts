@@ -208,11 +208,28 @@ describe("the project's clock", () => {
     ['today()', FIRST],
     ['toDate(1767222000)', instant('2026-01-01T00:00:00Z')],
   ];
+  /** What stands for never, and for always. */
+  const FAR: typeof CASES = [
+    ["toDateTime('9999-12-31')", instant('9999-12-30T23:00:00Z')],
+    ["toYear(toDateTime('9999-12-31'))", 9999],
+    ["toStartOfDay(toDateTime('9999-12-31T12:00:00Z'))", instant('9999-12-30T23:00:00Z')],
+    ["dateTrunc('month', toDateTime('9999-12-31'))", instant('9999-12-01T00:00:00Z')],
+    ["formatDateTime(toDateTime('9999-12-31T22:00:00Z'), '%F %T')", '9999-12-31 23:00:00'],
+    ["toDateTime('0001-01-01', 'America/New_York') < now()", true],
+    ["toYear(toDateTime('0001-01-02'))", 1],
+  ];
+  const selectOf = (cases: typeof CASES): Promise<CheckedSelect> =>
+    checked(`SELECT ${cases.map(([expression], n) => `${expression} AS e${n}`).join(', ')}`, BERLIN);
 
   test('is what times are read by', async () => {
-    const list = CASES.map(([expression], n) => `${expression} AS e${n}`).join(', ');
-    const [row = []] = await rowsOf(await checked(`SELECT ${list}`, BERLIN));
-    expect(CASES.map(([expression], n) => [expression, row[n]])).toEqual(CASES);
+    const [row = []] = await rowsOf(await selectOf([...CASES, ...FAR]));
+    expect([...CASES, ...FAR].map(([expression], n) => [expression, row[n]])).toEqual([...CASES, ...FAR]);
+  });
+
+  test('is what times of far years are read by in the text for Athena', async () => {
+    const { query } = await selectOf(FAR);
+    const [row = []] = (await trino.runAndReadAll(asDuckdb(trinoSelect(query, (table) => table, NOW)))).getRows();
+    expect(FAR.map(([expression], n) => [expression, plain(row[n] ?? null)])).toEqual(FAR);
   });
 });
 
