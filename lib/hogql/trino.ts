@@ -42,9 +42,9 @@ const time = (instant: string): string => `CAST(${zoned(instant)} AS timestamp(6
 /** Doubles hold microseconds exactly from the year 1684 to 2255 (2^53), and whole seconds beyond. */
 const microseconds = (moment: string): string => `CAST(round(to_unixtime(${moment}) * 1e6) AS bigint)`;
 
-/** `body` over a value that it reads more than once; a short constant is just written twice. */
+/** `body` over a value that it reads more than once; a column or a short constant is just written twice. */
 const bound = (value: string, body: (name: string) => string): string =>
-  /^(?:BIGINT )?'[^']{0,40}'$/.test(value)
+  /^(?:[\w.]+|(?:BIGINT )?'[^']{0,40}')$/.test(value)
     ? body(value)
     : `element_at(transform(ARRAY[${value}], bound -> ${body('bound')}), 1)`;
 
@@ -54,6 +54,17 @@ const pathText = (path: Path): string =>
   );
 
 const atPath = (name: string, document: string, path: Path): string => `TRY(${name}(${document}, ${pathText(path)}))`;
+
+/**
+ * JSON at a path, as it is written there. Java writes the numbers of JSON anew, `1.7E9`: one is taken as the scalar, which
+ * is its own text.
+ */
+const jsonText = (document: string, path: Path): string =>
+  bound(document, (v) => {
+    const written = `json_format(${atPath('json_extract', v, path)})`;
+    const other = `regexp_extract(${written}, ${trinoLiteral(String.raw`(?s)^["{\[n].*`)})`;
+    return `coalesce(${other}, ${atPath('json_extract_scalar', v, path)})`;
+  });
 
 const whole = (text: string, pattern: string): string => `regexp_extract(${text}, ${trinoLiteral(pattern)})`;
 
@@ -119,7 +130,14 @@ export const TRINO: Dialect = {
       }),
     instant_of_float: ([x]) => `TRY_CAST(floor(${x} * 1000000) AS bigint)`,
     truncated_float: ([x]) => `TRY_CAST(truncate(${x}) AS bigint)`,
-    text_of_float: ([x]) => `regexp_replace(json_format(CAST(${x} AS json)), '\\.0$')`,
+    // Java writes an exponent from 10^7 on and below 10^-3; DuckDB from 10^16 on and below 10^-4.
+    text_of_float: ([x]) =>
+      bound(String(x), (v) => {
+        const written = `json_format(CAST(${v} AS json))`;
+        const plain = `regexp_replace(CAST(CAST(${written} AS decimal(38, 20)) AS varchar), '\\.?0+\\z')`;
+        const isPlain = `abs(${v}) >= 1e-4 AND abs(${v}) < 1e16`;
+        return `CASE WHEN ${isPlain} THEN ${plain} ELSE regexp_replace(${written}, '\\.0$') END`;
+      }),
     text_of_instant: ([x]) => `TRY(CAST(${time(String(x))} AS varchar))`,
     text_of_date: ([x]) => `TRY(date_format(${time(String(x))}, '%Y-%m-%d'))`,
 
@@ -158,13 +176,13 @@ export const TRINO: Dialect = {
     range: ([from, to]) =>
       `CASE WHEN TRY(${to} - ${from}) BETWEEN 1 AND ${MAX_RANGE} THEN sequence(${from}, ${to} - 1) ELSE CAST(ARRAY[] AS array(bigint)) END`,
 
-    property: ([x], { path }) =>
-      `regexp_replace(nullif(json_format(${atPath('json_extract', String(x), path)}), 'null'), '^"|"$')`,
-    property_value: ([x], { path }) => {
-      const written = `nullif(json_format(${atPath('json_extract', String(x), path)}), 'null')`;
-      return `coalesce(${atPath('json_extract_scalar', String(x), path)}, ${written})`;
-    },
-    json_raw: ([x], { path }) => `json_format(${atPath('json_extract', String(x), path)})`,
+    property: ([x], { path }) => `regexp_replace(nullif(${jsonText(String(x), path)}, 'null'), '^"|"$')`,
+    property_value: ([x], { path }) =>
+      bound(String(x), (v) => {
+        const written = `nullif(json_format(${atPath('json_extract', v, path)}), 'null')`;
+        return `coalesce(${atPath('json_extract_scalar', v, path)}, ${written})`;
+      }),
+    json_raw: ([x], { path }) => jsonText(String(x), path),
     json_scalar: ([x], { path }) => atPath('json_extract_scalar', String(x), path),
     json_has: ([x], { path }) => `(${atPath('json_extract', String(x), path)} IS NOT NULL)`,
     json_length: ([x], { path }) => `coalesce(${atPath('json_size', String(x), path)}, 0)`,

@@ -12,11 +12,11 @@ const MACROS = [
     (s, p, g) AS CASE WHEN regexp_matches(s, p) THEN system.main.regexp_extract(s, p, g) END`,
   'regexp_like(s, p) AS regexp_matches(s, p)',
   `json_extract(j, p) AS system.main.json_extract(j, trino_path(p))`,
-  `json_extract_scalar(j, p) AS CASE WHEN json_type(j, trino_path(p)) NOT IN ('OBJECT', 'ARRAY')
-    THEN json_extract_string(j, trino_path(p)) END`,
+  `json_extract_scalar(j, p) AS CASE WHEN json_valid(j) THEN CASE WHEN json_type(j, trino_path(p)) NOT IN ('OBJECT', 'ARRAY')
+    THEN json_extract_string(j, trino_path(p)) END END`,
   `json_size(j, p) AS CASE json_type(j, trino_path(p)) WHEN 'ARRAY' THEN json_array_length(j, trino_path(p))
     WHEN 'OBJECT' THEN len(json_keys(j, trino_path(p))) WHEN NULL THEN NULL ELSE 0 END`,
-  'json_format(j) AS CAST(j AS VARCHAR)',
+  `json_format(j) AS CASE WHEN json_type(j) = 'DOUBLE' THEN java_double(CAST(j AS DOUBLE)) ELSE CAST(j AS VARCHAR) END`,
   'concat(a, b) AS a || b',
   'sequence(a, b) AS range(a, b + 1)',
   'to_utf8(x) AS encode(x)',
@@ -33,6 +33,13 @@ const MACROS = [
 ];
 
 const BEFORE = [
+  // A double that Trino has read in JSON, or makes JSON of, is written as Java does: with an exponent from 10^7 on and below 10^-3.
+  `java_digits(t) AS ltrim(system.main.regexp_replace(t, '[-.]', '', 'g'), '0')`,
+  `java_scaled(x, digits, exponent) AS CASE WHEN x < 0 THEN '-' ELSE '' END || digits[1] || '.' ||
+    coalesce(nullif(rtrim(digits[2:], '0'), ''), '0') || 'E' || exponent`,
+  `java_double(x) AS CASE WHEN abs(x) BETWEEN 1e-4 AND 1e16 AND abs(x) NOT BETWEEN 1e-3 AND 9999999
+    THEN java_scaled(x, java_digits(CAST(x AS VARCHAR)), CAST(floor(log10(abs(x))) AS BIGINT))
+    ELSE replace(CAST(x AS VARCHAR), 'e', 'E') END`,
   // Steps of Trino's paths are quoted in brackets.
   `trino_path(p) AS replace(system.main.regexp_replace(p, '\\["((?:[^"\\\\]|\\\\.)*)"\\]', '."\\1"', 'g'), '\\\\', '\\')`,
   `trino_format(f) AS replace(replace(replace(replace(replace(f, '%M', '%B'), '%i', '%M'), '%h', '%I'), '%s', '%S'), '%W', '%A')`,

@@ -1,6 +1,9 @@
 /** What queries give: every construct by DuckDB, over a file of the lake; and what Athena is asked for it. */
 import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { checkedQuery } from '../../../lib/hogql/check.ts';
+import { duckdbColumn } from '../../../lib/hogql/duckdb.ts';
 import {
   type Expression,
   type List,
@@ -21,6 +24,7 @@ import { temporaryFolder } from '../../support/context.ts';
 import { planOf, writeRows } from '../../support/lake-rows.ts';
 import { onEnd } from '../../support/on-end.ts';
 import { parser } from '../../support/parser.ts';
+import { asDuckdb, openTrino, type Trino } from '../../support/trino.ts';
 import { trinoGrammar } from '../../support/trino-grammar.ts';
 import { CONSTRUCTS, type Construct, EVENT } from './constructs.ts';
 
@@ -74,6 +78,45 @@ describe.each(Object.entries(CONSTRUCTS))('%s', (_, constructs) => {
 test('every function is in the table', () => {
   const texts = Object.values(CONSTRUCTS).flatMap((constructs) => constructs.map(([text]) => text));
   expect(FUNCTION_NAMES.filter((name) => !texts.some((text) => text.includes(`${name}(`)))).toEqual([]);
+});
+
+describe('what is at a place in JSON', () => {
+  let duckdb: DuckDBConnection;
+  let trino: Trino;
+  beforeAll(async () => {
+    const database = await openDatabase({ threads: 1 });
+    duckdb = await database.connect();
+    trino = await openTrino();
+    onEnd(() => {
+      duckdb.closeSync();
+      database.closeSync();
+      trino.end();
+    });
+  });
+
+  test.each([
+    ['properties.a', '{"a":1732600000.123}', '1732600000.123'],
+    ['properties.a', '{"a":0.00012}', '0.00012'],
+    ['properties.a', '{"a":12345678}', '12345678'],
+    ['properties.a', '{"a":true}', 'true'],
+    ['properties.a', '{"a":"12345678.9"}', '12345678.9'],
+    ['properties.a', String.raw`{"a":"\"\n{"}`, String.raw`\"\n{`],
+    ['properties.a', '{"a":"null"}', 'null'],
+    ['properties.a', '{"a":null}', null],
+    ['properties.a', '{"a":[1,"b"]}', '[1,"b"]'],
+    ['properties.a', '{"a":{"b":1}}', '{"b":1}'],
+    ['properties.a', '{}', null],
+    ['properties.a', 'no JSON', null],
+    ["JSONExtractRaw(properties, 'a')", '{"a":-1732600000.123}', '-1732600000.123'],
+    ["JSONExtractRaw(properties, 'a')", '{"a":null}', 'null'],
+    ["JSONExtractRaw(properties, 'a')", '{"a":"null"}', '"null"'],
+  ])('is the same in both: %s of %s', async (expression, properties, gives) => {
+    const [column] = (await selectOf([[expression, gives]])) as readonly Selected[];
+    const of = async (connection: DuckDBConnection, sql: string): Promise<unknown> =>
+      (await connection.runAndReadAll(`SELECT ${sql} FROM (SELECT ${literal(properties)} AS properties)`)).getRows();
+    expect(await of(duckdb, duckdbColumn(column as Selected, 0n))).toEqual([[gives]]);
+    expect(await of(trino, asDuckdb(trinoColumn(column as Selected, 'interval_end')))).toEqual([[gives]]);
+  });
 });
 
 describe('Trino can read', () => {

@@ -70,6 +70,11 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
     ['SELECT uuid FROM events ORDER BY timestamp LIMIT 1 OFFSET 1 BY person_id', [['e2'], ['e5']]],
     ["SELECT lower(event) AS event FROM events WHERE event = 'buy' ORDER BY uuid LIMIT 1", [['buy']]],
     ['WITH 5 AS five SELECT five + 1', [[6]]],
+    [
+      "SELECT toString(toFloat('12345678.9')), toString(toFloat('-12345678')), toString(toFloat('0.00012345')), toString(toFloat('1234567890123456'))",
+      [['12345678.9', '-12345678', '0.00012345', '1234567890123456']],
+    ],
+    ["SELECT toString(toFloat('100')), toString(toFloat('0')), toString(toFloat('0.1'))", [['100', '0', '0.1']]],
     ['SELECT NOT (properties.price > 5) AS cheap FROM events ORDER BY uuid LIMIT 3', [[true], [true], [false]]],
   ],
   Groups: [
