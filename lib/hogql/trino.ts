@@ -153,9 +153,11 @@ export const TRINO: Dialect = {
     replace_pattern_once: ([x], { pattern, replacement }) =>
       `regexp_replace(${x}, ${trinoLiteral(`(?s)^(.*?)(?:${pattern})`)}, ${trinoLiteral(`$1${replacementOf(replacement, 1)}`)})`,
     matches: ([x], { pattern }) => `regexp_like(${x}, ${trinoLiteral(pattern)})`,
-    // No match is an empty text, but null stays null.
-    extract: ([x], { pattern, group }) =>
-      `element_at(concat(regexp_extract_all(${x}, ${trinoLiteral(pattern)}, ${group}), ARRAY['']), 1)`,
+    // No match is an empty text, and so is a group that took no part in one, but null stays null.
+    extract: ([x], { pattern, group }) => {
+      const found = `regexp_extract_all(${x}, ${trinoLiteral(pattern)}, ${group})`;
+      return `element_at(concat(transform(${found}, bound -> coalesce(bound, '')), ARRAY['']), 1)`;
+    },
     like: ([x], { like }) => `coalesce(${x} LIKE ${trinoLiteral(like)} ESCAPE '\\', FALSE)`,
     starts_with: (of) => `starts_with(${of.join(', ')})`,
     ends_with: (of) => `starts_with(${of.map((one) => `reverse(${one})`).join(', ')})`,

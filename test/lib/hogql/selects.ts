@@ -74,6 +74,7 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       "SELECT toString(toFloat('12345678.9')), toString(toFloat('-12345678')), toString(toFloat('0.00012345')), toString(toFloat('1234567890123456'))",
       [['12345678.9', '-12345678', '0.00012345', '1234567890123456']],
     ],
+    ["SELECT extract('b', '(a)|b'), extract('c', '(a)|b'), extract(nullIf('b', 'b'), '(a)|b')", [['', '', null]]],
     ["SELECT toString(toFloat('100')), toString(toFloat('0')), toString(toFloat('0.1'))", [['100', '0', '0.1']]],
     ['SELECT NOT (properties.price > 5) AS cheap FROM events ORDER BY uuid LIMIT 3', [[true], [true], [false]]],
   ],
