@@ -51,7 +51,10 @@ export function checkedPattern(source: string): Pattern {
   }
   if (level > 0) fault("has a '(' too many");
   if (groups > MAX_GROUPS) fault(`has more than ${MAX_GROUPS} groups`);
-  const pattern = source.replace(new RegExp(TOKEN, 'guy'), shared);
+  const tokens = source.match(new RegExp(TOKEN, 'guy')) ?? [];
+  // On Athena a dollar is before a last line end too; only where it may end any line, the engines agree.
+  const ofLines = tokens.some((piece) => /^\(\?[is]*m/.test(piece));
+  const pattern = tokens.map((piece) => (piece === '$' && !ofLines ? '\\z' : shared(piece))).join('');
   return { pattern: `(?s)${pattern}`, groups, least: leastOf(source) };
 }
 

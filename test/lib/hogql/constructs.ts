@@ -322,6 +322,8 @@ export const CONSTRUCTS: Readonly<Record<string, readonly Construct[]>> = {
     ["match(event, '^.page')", true],
     ["match(properties.name, 'Gr\\\\xfc[\\\\xDF]e\\\\x20')", true],
     ["match(concat('\\\\', 'xfc'), '^\\\\\\\\xfc[\\\\\\\\xfc]*$')", true],
+    ["match(concat('ends\\n'), 's[$]?$')", false],
+    ["match(concat('$\\nends'), '(?im)\\\\$$')", true],
     ["event =~ 'PAGE'", false],
     ["event =~* 'PAGE'", true],
     ["event !~ 'page'", false],
