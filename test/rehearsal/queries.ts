@@ -1,6 +1,6 @@
 /**
- * Athena's `startQueryExecution.sync`: an UNLOAD over the lake's Glue table, answered by DuckDB on the text as it is,
- * with a few functions of Trino that DuckDB has in another form; what needs more of them fails here.
+ * Athena's `startQueryExecution.sync`: an UNLOAD over the lake's Glue table, answered by what stands for
+ * Trino; what needs more of it fails here.
  * The table is the lake's files with the partitions of their paths, and `$path` as Athena has it; what is unloaded goes
  * to the address that the query names, in a folder for each partition, as Parquet without the partition's column.
  */
@@ -8,9 +8,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { S3 } from '@aws-sdk/client-s3';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { literal, pathList } from '../../lib/duckdb/database.ts';
 import { StateError } from '../../lib/workflow/state-error.ts';
+import { asDuckdb, openTrino } from '../support/trino.ts';
 import { ACCOUNT, type Assembly, PARTITION, REGION } from './assembly.ts';
 import { accessesOfStart } from './athena.ts';
 import type { Access } from './permissions.ts';
@@ -149,40 +149,22 @@ interface Unload {
   readonly unloaded: string;
 }
 
-/** Trino replaces all that match; steps of its JSON paths are quoted in brackets. */
-const TRINO = [
-  `regexp_replace(s, p) AS system.main.regexp_replace(s, p, '', 'g'),
-    (s, p, r) AS system.main.regexp_replace(s, p, r, 'g')`,
-  `json_extract(j, p) AS system.main.json_extract(j, regexp_replace(p, '\\["([^"]*)"\\]', '."\\1"'))`,
-  'json_format(j) AS CAST(j AS VARCHAR)',
-];
-
 async function unload({ select, column, paths, columns, table, lake, bucket, unloaded }: Unload): Promise<void> {
-  const instance = await DuckDBInstance.create(':memory:');
-  const connection = await instance.connect();
+  const connection = await openTrino();
   try {
     const partition = (name: string): string => `regexp_extract(filename, '/${name}=([^/]+)/', 1) AS "${name}"`;
     const listed = columns.map((name) => (['team_id', 'day', 'gen'].includes(name) ? partition(name) : `"${name}"`));
-    for (const macro of TRINO) await connection.run(`CREATE MACRO ${macro}`);
     await connection.run(`CREATE SCHEMA ${table.split('.')[0]}`);
     await connection.run(`
       CREATE VIEW ${table} AS
       SELECT ${listed.join(', ')}, replace(filename, ${literal(`${lake}/`)}, ${literal(`s3://${bucket}/`)}) AS "$path"
       FROM read_parquet(${pathList(paths)}, union_by_name = true, hive_partitioning = false, filename = true)`);
-    // DuckDB reads Trino's text but for literals with code points.
-    const text = select.replaceAll(/U&'((?:[^']|'')*)'/g, (_, inner: string) => {
-      const plain = inner.replaceAll(/\\(?:([0-9A-F]{4})|\\)/g, (_all, code?: string) =>
-        code === undefined ? '\\' : String.fromCharCode(Number.parseInt(code, 16)),
-      );
-      return `'${plain}'`;
-    });
     await connection.run(
-      `COPY (${text}) TO ${literal(unloaded)} (FORMAT parquet, COMPRESSION snappy, PARTITION_BY (${column}), OVERWRITE_OR_IGNORE)`,
+      `COPY (${asDuckdb(select)}) TO ${literal(unloaded)} (FORMAT parquet, COMPRESSION snappy, PARTITION_BY (${column}), OVERWRITE_OR_IGNORE)`,
     );
   } catch (error) {
     throw new QueryFailed(`DuckDB does not take the query: ${String(error)}`);
   } finally {
-    connection.closeSync();
-    instance.closeSync();
+    connection.end();
   }
 }
