@@ -150,7 +150,9 @@ export async function changeInsight(
     const removed = isWhole ? tilesToRemove({ item, tiles, summaries }, member, wanted) : NOTHING;
     const added = await tilesToAdd(table, { project, member }, item, wanted, now);
     if (added.tiles.length === 0) checkStaysSeen(item, summaries, removed, member);
-    const unchanged = { id: item.id, deleted_at: item.deleted_at, ...inVersion(ifMatch) };
+    // Whoever puts it on a dashboard at the same time has found no tile there either.
+    const asRead = added.tiles.length > 0 ? { ver: item.ver } : inVersion(ifMatch);
+    const unchanged = { id: item.id, deleted_at: item.deleted_at, ...asRead };
     const [written] = await table.write([
       { change: keys.insight(project, item.id), set, add: { ver: 1 }, if: { is: unchanged } },
       ...removed.ops,

@@ -109,6 +109,16 @@ function nothingIsLost(open: () => Promise<Dashboards>, writers: number): void {
     expect((await world.call('GET', '/dashboards/?limit=1')).body).toMatchObject({ count: writers });
   });
 
+  test('an insight that is put on a dashboard many times at once is there once', async () => {
+    const world = await open();
+    const { id } = await world.dashboard({ tiles: [] });
+    const insight = await world.insight();
+    const replies = await times(10, () => world.call('PATCH', `/insights/${insight.id}/`, { dashboards: [id] }));
+    expect(statusesOf(replies)).toEqual([200]);
+    expect((await world.found(id)).tiles).toHaveLength(1);
+    expect(await countedTiles(world, id)).toBe(1);
+  });
+
   test('an insight that is put on dashboards and taken off at once ends where its last change says', async () => {
     const world = await open();
     const all = await times(4, () => world.dashboard());
