@@ -148,11 +148,17 @@ export class CaptureCounts {
     await this.tell().catch((error: unknown) => log.warning('counts were not told', { error }));
   }
 
-  /** Tells the table. Of a project that is gone nothing is kept; what fails is told the next time. */
+  /**
+   * Tells the table. Of a project that is gone nothing is kept; what fails is told the next time, and so is what of a
+   * project is counted after it was told.
+   */
   async tell(): Promise<void> {
     const { table } = this.#context;
-    for (const [name, { projectId, day, add, set, hours }] of this.#untold) {
+    for (const name of [...this.#untold.keys()]) {
+      const untold = this.#untold.get(name);
+      if (untold === undefined) continue;
       this.#untold.delete(name);
+      const { projectId, day, add, set, hours } = untold;
       const ttl = Math.floor((Date.parse(day) + KEPT_MS) / SECOND_MS);
       const minutes = [...hours].map(
         ([hour, count]): Op => ({

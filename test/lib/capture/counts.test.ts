@@ -23,3 +23,29 @@ test('the table is told every ten seconds, and at once when the clock is set bac
   clock.set(clock() - DAY_MS);
   expect(await count()).toBe(1);
 });
+
+test('telling ends though requests keep being accepted', async () => {
+  const context = testContext();
+  const { table } = context;
+  const { project } = await testService(context);
+  let writes = 0;
+  const counts: CaptureCounts = new CaptureCounts({
+    ...context,
+    table: {
+      ...table,
+      many: (wanted) => table.many(wanted),
+      write: async (ops) => {
+        writes += 1;
+        if (writes < 100) counts.add(project.id, { accepted: 1 });
+        return table.write(ops);
+      },
+    },
+  });
+  counts.add(project.id, { accepted: 1 });
+  await counts.tell();
+  expect(writes).toBe(1);
+  await counts.tell();
+  expect(
+    await table.get(keys.captureCounts(project.id, new Date(context.clock()).toISOString().slice(0, 10))),
+  ).toMatchObject({ accepted: 2 });
+});
