@@ -33,13 +33,24 @@ const REMOVED_AT_ONCE = 40;
 /** A segment that has taken its process down is tried again after so long, by itself. */
 const APART_MS = 5 * MINUTE_MS;
 
+/** A segment of which some projects wait. */
+interface Waiting {
+  /** The projects that have landed. */
+  readonly landed: readonly number[];
+  /** The pass in which it was tried last. */
+  readonly pass: number;
+}
+
 /** One at a time has an inbox. */
 export class Lander {
   readonly #options: LanderOptions;
   /** Segments that were being landed when the process died, with when each is tried again, by itself: others must land. */
   readonly #apart = new Map<string, number>();
-  /** Projects of a segment that have landed, where others wait. What is forgotten by a restart lands again, to no effect. */
-  readonly #landed = new Map<string, readonly number[]>();
+  /** Segments that were tried and have to wait. What is forgotten by a restart lands again, to no effect. */
+  readonly #waiting = new Map<string, Waiting>();
+  #passes = 0;
+  /** The next pass begins with segments that wait. */
+  #isTurnOfWaiting = false;
   #left = 0;
   #waitingBytes = 0;
 
@@ -60,6 +71,7 @@ export class Lander {
   /** Lands once. Returns how many events are new in the lake. */
   async pass(): Promise<number> {
     const { inbox, land, log, metrics, counts } = this.#options;
+    this.#passes += 1;
     const segments = await this.#next();
     if (segments.length === 0) return 0;
     const report = await land(segments).catch((error: unknown) => {
@@ -71,10 +83,10 @@ export class Lander {
       this.#apart.delete(name);
       if (unfinished > 0) log.info('a write of captured events was cut short', { segment: name, bytes: unfinished });
       if (waiting.length > 0) {
-        this.#landed.set(name, landed);
+        this.#waiting.set(name, { landed, pass: this.#passes });
         continue;
       }
-      this.#landed.delete(name);
+      this.#waiting.delete(name);
       if (damaged === 0) {
         landedWhole.push(name);
         continue;
@@ -106,25 +118,37 @@ export class Lander {
   }
 
   async #next(): Promise<LandingSegment[]> {
-    let bytes = 0;
-    const taken: LandingSegment[] = [];
     const segments = await this.#options.inbox.segments();
     this.#waitingBytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
-    const landing = ({ name }: Segment): LandingSegment => ({ name, landed: this.#landed.get(name) ?? [] });
+    const landing = ({ name }: Segment): LandingSegment => ({ name, landed: this.#waiting.get(name)?.landed ?? [] });
     const now = this.#options.clock();
     this.#left = 0;
     const alone = segments.find(({ name }) => (this.#apart.get(name) ?? Number.POSITIVE_INFINITY) <= now);
     if (alone !== undefined) return [landing(alone)];
-    // What waits for an import comes last, so that nobody waits for it.
-    const isNew = ({ name }: Segment): boolean => !this.#landed.has(name);
     const together = segments.filter(({ name }) => !this.#apart.has(name));
-    const fresh = together.filter(isNew);
-    for (const segment of [...fresh, ...together.filter((one) => !isNew(one))]) {
+    const fresh = together.filter(({ name }) => !this.#waiting.has(name));
+    const waiting = together.filter(({ name }) => this.#waiting.has(name));
+    waiting.sort((one, other) => this.#triedIn(one) - this.#triedIn(other));
+    // What waits comes last, so that nobody waits for it, and every other time first, so that it is tried whatever comes.
+    const isTurnOfWaiting = this.#isTurnOfWaiting && waiting.length > 0;
+    this.#isTurnOfWaiting = !isTurnOfWaiting && waiting.length > 0;
+    let bytes = 0;
+    const taken = new Set<Segment>();
+    const takes = (segment: Segment): boolean => {
+      if (taken.size > 0 && bytes + segment.bytes > PASS_BYTES) return false;
       bytes += segment.bytes;
-      if (taken.length > 0 && bytes > PASS_BYTES) break;
-      taken.push(landing(segment));
-    }
-    this.#left = Math.max(0, fresh.length - taken.length);
-    return taken;
+      taken.add(segment);
+      return true;
+    };
+    if (isTurnOfWaiting) waiting.forEach(takes);
+    // In the order in which they were begun, and none before an older one.
+    fresh.every(takes);
+    if (!isTurnOfWaiting) waiting.forEach(takes);
+    this.#left = fresh.filter((segment) => !taken.has(segment)).length;
+    return [...taken].map(landing);
+  }
+
+  #triedIn({ name }: Segment): number {
+    return this.#waiting.get(name)?.pass ?? 0;
   }
 }

@@ -346,6 +346,45 @@ test('what is too much for one pass is left to the next, and what an import hold
   expect(landed).toEqual([['second'], ['third', 'last']]);
 });
 
+test('a segment that had to wait lands though others keep coming, whatever its size', async () => {
+  const { context, inbox } = await world();
+  const sizes = new Map([
+    ['0001', 20],
+    ['0002', 5],
+    ['0003', 1],
+  ]);
+  let isHeld = true;
+  const landed: string[] = [];
+  const lander = new Lander({
+    inbox: {
+      ...inbox,
+      segments: async () => [...sizes].map(([name, mib]) => ({ name, bytes: mib * 2 ** 20 })),
+      remove: async (name) => void sizes.delete(name),
+    },
+    log: context.log,
+    clock: context.clock,
+    metrics: context.metrics,
+    counts: new CaptureCounts(context),
+    land: async (segments) => ({
+      projects: [],
+      failures: [],
+      segments: segments.map(({ name }) => {
+        if (!isHeld) landed.push(name);
+        return { name, landed: [], waiting: isHeld ? [PROJECT] : [], damaged: 0, unfinished: 0 };
+      }),
+    }),
+  });
+  do await lander.pass();
+  while (lander.left > 0);
+  isHeld = false;
+  for (let n = 4; n < 12; n += 1) {
+    sizes.set(String(n).padStart(4, '0'), 1);
+    await lander.pass();
+  }
+  expect(landed).toEqual(expect.arrayContaining(['0001', '0002', '0003']));
+  expect(landed.toSorted()).toEqual(Array.from({ length: 11 }, (_, n) => String(n + 1).padStart(4, '0')));
+});
+
 test('what has landed is removed side by side: requests past the stream are segments of their own on AWS', async () => {
   const { context, inbox } = await world();
   const names = Array.from({ length: 200 }, (_, n) => `direct/${n}`);
