@@ -15,10 +15,12 @@ import { DAY_MS, HOUR_MS } from '../ports/units.ts';
 import { eventsIn } from './content.ts';
 import type { CapturedEvent, EventRefusal } from './normalize.ts';
 
-/** A segment of the inbox, and the projects whose requests in it have landed. */
+/** A segment of the inbox, and which projects of it have landed, or are not to land yet. */
 export interface LandingSegment {
   readonly name: string;
   readonly landed: readonly number[];
+  /** The projects that wait in an older segment which is not landed now: what came first lands first. Default: none. */
+  readonly held?: readonly number[];
 }
 
 /** What became of the requests of one project. */
@@ -40,7 +42,7 @@ export interface LandingReport {
     readonly name: string;
     /** The projects that have landed, those from before included. */
     readonly landed: readonly number[];
-    /** The projects whose requests must wait: an import holds them. */
+    /** The projects whose requests must wait: an import holds them, or older requests of theirs wait. */
     readonly waiting: readonly number[];
     readonly damaged: number;
     readonly unfinished: number;
@@ -86,8 +88,9 @@ export async function land(
   const contents = await Promise.all(segments.map(async ({ name }) => context.inbox.read(name)));
   const byProject = new Map<number, CapturedRequest[]>();
   for (const [n, { requests }] of contents.entries()) {
+    const passedOver = new Set([...(segments[n]?.landed ?? []), ...(segments[n]?.held ?? [])]);
     for (const request of requests) {
-      if (segments[n]?.landed.includes(request.projectId)) continue;
+      if (passedOver.has(request.projectId)) continue;
       const found = byProject.get(request.projectId);
       if (found === undefined) byProject.set(request.projectId, [request]);
       else found.push(request);
@@ -108,13 +111,14 @@ export async function land(
   return {
     projects,
     failures,
-    segments: segments.map(({ name, landed }, n) => {
+    segments: segments.map(({ name, landed, held = [] }, n) => {
       const { requests = [], damaged = 0, unfinished = 0 } = contents[n] ?? {};
       const all = [...new Set([...landed, ...requests.map(({ projectId }) => projectId)])];
+      const waits = all.filter((id) => !landed.includes(id) && (waiting.has(id) || held.includes(id)));
       return {
         name,
-        landed: all.filter((id) => !waiting.has(id)),
-        waiting: all.filter((id) => waiting.has(id)),
+        landed: all.filter((id) => !waits.includes(id)),
+        waiting: waits,
         damaged,
         unfinished,
       };

@@ -33,10 +33,10 @@ const REMOVED_AT_ONCE = 40;
 /** A segment that has taken its process down is tried again after so long, by itself. */
 const APART_MS = 5 * MINUTE_MS;
 
-/** A segment of which some projects wait. */
+/** A segment of which some projects wait, and others have landed. */
 interface Waiting {
-  /** The projects that have landed. */
   readonly landed: readonly number[];
+  readonly waiting: readonly number[];
   /** The pass in which it was tried last. */
   readonly pass: number;
 }
@@ -58,7 +58,10 @@ export class Lander {
     this.#options = options;
   }
 
-  /** How many segments the last pass has left to the next, beside those that wait for an import or lie apart. */
+  /**
+   * How many segments the last pass has left to the next: those that are new, and those that wait for a project of which
+   * something has landed. Others wait for an import, or lie apart.
+   */
   get left(): number {
     return this.#left;
   }
@@ -83,7 +86,7 @@ export class Lander {
       this.#apart.delete(name);
       if (unfinished > 0) log.info('a write of captured events was cut short', { segment: name, bytes: unfinished });
       if (waiting.length > 0) {
-        this.#waiting.set(name, { landed, pass: this.#passes });
+        this.#waiting.set(name, { landed, waiting, pass: this.#passes });
         continue;
       }
       this.#waiting.delete(name);
@@ -106,6 +109,9 @@ export class Lander {
       metrics.record({ EventsLanded: landed, EventsKnown: known, LandingDelay: delayMs / SECOND_MS });
       counts.add(projectId, { landed, known, late, delayMs });
     }
+    const free = new Set(report.projects.map(({ projectId }) => projectId));
+    for (const [name, { waiting }] of this.#waiting)
+      if (!this.#apart.has(name) && waiting.some((id) => free.has(id))) this.#left += 1;
     return report.projects.reduce((sum, { landed }) => sum + landed, 0);
   }
 
@@ -120,15 +126,13 @@ export class Lander {
   async #next(): Promise<LandingSegment[]> {
     const segments = await this.#options.inbox.segments();
     this.#waitingBytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
-    const landing = ({ name }: Segment): LandingSegment => ({ name, landed: this.#waiting.get(name)?.landed ?? [] });
     const now = this.#options.clock();
     this.#left = 0;
     const alone = segments.find(({ name }) => (this.#apart.get(name) ?? Number.POSITIVE_INFINITY) <= now);
-    if (alone !== undefined) return [landing(alone)];
+    if (alone !== undefined) return this.#inOrder(segments, new Set([alone]));
     const together = segments.filter(({ name }) => !this.#apart.has(name));
     const fresh = together.filter(({ name }) => !this.#waiting.has(name));
-    const waiting = together.filter(({ name }) => this.#waiting.has(name));
-    waiting.sort((one, other) => this.#triedIn(one) - this.#triedIn(other));
+    const waiting = this.#inTurn(together.filter(({ name }) => this.#waiting.has(name)));
     // What waits comes last, so that nobody waits for it, and every other time first, so that it is tried whatever comes.
     const isTurnOfWaiting = this.#isTurnOfWaiting && waiting.length > 0;
     this.#isTurnOfWaiting = !isTurnOfWaiting && waiting.length > 0;
@@ -145,10 +149,34 @@ export class Lander {
     fresh.every(takes);
     if (!isTurnOfWaiting) waiting.forEach(takes);
     this.#left = fresh.filter((segment) => !taken.has(segment)).length;
-    return [...taken].map(landing);
+    return this.#inOrder(segments, taken);
   }
 
-  #triedIn({ name }: Segment): number {
-    return this.#waiting.get(name)?.pass ?? 0;
+  /**
+   * Returns segments that wait in the order in which they are tried: those with the oldest requests of a project come
+   * first, of them those that were tried longest ago, so that each project has its turn. The others land after them.
+   */
+  #inTurn(waiting: readonly Segment[]): Segment[] {
+    const projects = new Set<number>();
+    const oldest = waiting.filter(({ name }) => {
+      const before = projects.size;
+      for (const id of this.#waiting.get(name)?.waiting ?? []) projects.add(id);
+      return projects.size > before;
+    });
+    const triedIn = ({ name }: Segment): number => this.#waiting.get(name)?.pass ?? 0;
+    return [...new Set([...oldest.toSorted((one, other) => triedIn(one) - triedIn(other)), ...waiting])];
+  }
+
+  /** Returns those that are taken, oldest first; none may land what its project has waiting in an older one that is not. */
+  #inOrder(segments: readonly Segment[], taken: ReadonlySet<Segment>): LandingSegment[] {
+    const held = new Set<number>();
+    const inOrder: LandingSegment[] = [];
+    for (const segment of segments) {
+      const { landed, waiting } = this.#waiting.get(segment.name) ?? { landed: [], waiting: [] };
+      if (taken.has(segment)) inOrder.push({ name: segment.name, landed, held: [...held] });
+      // What lies apart keeps nothing from landing.
+      else if (!this.#apart.has(segment.name)) for (const id of waiting) held.add(id);
+    }
+    return inOrder;
   }
 }

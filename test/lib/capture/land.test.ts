@@ -385,6 +385,40 @@ test('a segment that had to wait lands though others keep coming, whatever its s
   expect(landed.toSorted()).toEqual(Array.from({ length: 11 }, (_, n) => String(n + 1).padStart(4, '0')));
 });
 
+test('what had to wait lands before what came later, all of it once its project is free, and persons end as sent last', async () => {
+  const { context, inbox, send } = await world();
+  // Each is most of a pass.
+  const large = async () => (await inbox.segments()).map(({ name }) => ({ name, bytes: 3 * 2 ** 20 }));
+  const read = (name: string) => inbox.read(name);
+  const remove = (name: string) => inbox.remove(name);
+  const lander = landerOf(context, { ...inbox, read, remove, segments: large });
+  const passes = async () => {
+    do {
+      context.clock.advance(SECOND_MS);
+      await lander.pass();
+    } while (lander.left > 0);
+  };
+  const plan = async (name: string) => {
+    await send([{ event: name, properties: { $set: { plan: name }, $set_once: { first: name } } }]);
+    await inbox.segments();
+  };
+  await underLease(context, PROJECT, async () => {
+    await plan('free');
+    await passes();
+    await plan('pro');
+    await passes();
+  });
+  await plan('team');
+  await send([{ event: 'other' }], { projectId: OTHER });
+  // What is new is tried first, and then, with all that waits behind it, what is oldest.
+  await passes();
+  await passes();
+  expect(await inbox.segments()).toEqual([]);
+  const newest = (property: string) => `max_by(properties->>'$.${property}', inserted_us)`;
+  expect(await inLake(context, PROJECT, newest('plan'), 'persons')).toEqual(['team']);
+  expect(await inLake(context, PROJECT, newest('first'), 'persons')).toEqual(['free']);
+});
+
 test('what has landed is removed side by side: requests past the stream are segments of their own on AWS', async () => {
   const { context, inbox } = await world();
   const names = Array.from({ length: 200 }, (_, n) => `direct/${n}`);
