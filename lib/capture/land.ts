@@ -66,11 +66,14 @@ type Landing = Writing & { readonly inbox: Pick<Inbox, 'read'> };
 
 /**
  * An attempt to send an event again carries its uuid, name and distinct_id; its corrected timestamp moves by how long the
- * sender waited. SDKs give up within a day.
+ * sender waited.
  */
 const SAME_CAPTURED: SameEvents = { columns: ['uuid', 'event', 'distinct_id'], withinMs: DAY_MS };
 
-/** Events of an attempt that was the first arrived within so long before. */
+/**
+ * Events of an attempt that was the first arrived within so long before the next one came. SDKs that keep what they have
+ * not sent, as those of phones do, may come again later still: to look for it would take the lists of all days between.
+ */
 const ATTEMPTS_MS = 2 * DAY_MS;
 
 /** An event that happened longer before it came is late: it has missed reports of its hour. */
@@ -143,7 +146,9 @@ async function landProject(
     delayMs: delayOf(context, requests),
   });
   const work = async (lease: Lease): Promise<ProjectLanding> => {
-    const before = () => filesSince(context.table, projectId, 'events', context.clock() - ATTEMPTS_MS);
+    // By when they came, not by now: they may have landed then, as of a segment that could not be forgotten.
+    const since = oldestOf(context, requests) - ATTEMPTS_MS;
+    const before = () => filesSince(context.table, projectId, 'events', since);
     const options = { before, arrived: 'now', same: SAME_CAPTURED, lists } as const;
     return adding(context, adderUnder(lease), options, async (batches) => {
       for (const request of requests) {
@@ -170,11 +175,13 @@ async function landProject(
   }
 }
 
+/** Returns when the oldest request came, in milliseconds since 1970, or now if by a clock that was set back all come later. */
+const oldestOf = ({ clock }: Pick<Landing, 'clock'>, requests: readonly CapturedRequest[]): number =>
+  requests.reduce((least, { receivedAt }) => Math.min(least, receivedAt), clock());
+
 /** Returns the time from the arrival of the oldest request to now, in milliseconds. */
-function delayOf({ clock }: Pick<Landing, 'clock'>, requests: readonly CapturedRequest[]): number {
-  const oldest = requests.reduce((least, { receivedAt }) => Math.min(least, receivedAt), Number.POSITIVE_INFINITY);
-  return Math.max(0, clock() - oldest);
-}
+const delayOf = (context: Pick<Landing, 'clock'>, requests: readonly CapturedRequest[]): number =>
+  context.clock() - oldestOf(context, requests);
 
 /** The events of a request that was found readable when it was accepted. */
 function* eventsOf(request: CapturedRequest, refuse: (reason: EventRefusal) => void): Generator<CapturedEvent> {

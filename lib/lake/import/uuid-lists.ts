@@ -17,7 +17,7 @@ import type { LakeFile } from '../catalog.ts';
 const KEY = "TRY_CAST(('0x' || substr(uuid, 1, 8) || substr(uuid, 29, 8)) AS UBIGINT)";
 const IS_TIMED = "(substr(uuid, 15, 1) = '7')";
 
-/** Files that arrived so long ago are not looked into any more. */
+/** The lists of a project that has not been asked about for so long go. */
 const KEPT_MS = 3 * DAY_MS;
 
 /** What of a batch files may hold already. */
@@ -72,7 +72,7 @@ export class UuidLists {
     };
   }
 
-  /** Forgets the lists of all but these files of a project: others were joined since, or arrived too long ago. */
+  /** Forgets the lists of all but these files of a project: others were joined since, or are not asked about any more. */
   async keep(projectId: number, files: readonly LakeFile[]): Promise<void> {
     const folder = join(this.#folder, String(projectId));
     const kept = new Set(files.map(({ path }) => basename(path)));

@@ -10,7 +10,7 @@ import { underLease } from '../../../lib/lake/lease.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import type { CapturedRequest, Inbox } from '../../../lib/ports/inbox/inbox.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../lib/ports/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../lib/ports/units.ts';
 import { WorkerLost } from '../../../lib/workers/pool.ts';
 import { inLake } from '../../support/capture.ts';
 import { START } from '../../support/context.ts';
@@ -98,6 +98,21 @@ test('an event that is sent again is one event, whatever its corrected time', as
     'ada clicked',
     'bob clicked',
   ]);
+});
+
+test('what landed and could not be forgotten adds nothing when it lands again, however long after', async () => {
+  const { context, inbox, lander, send } = await world();
+  await send([{ event: 'a' }, { event: 'b', timestamp: '2025-12-30T00:00:00Z' }]);
+  const [segment] = await inbox.segments();
+  // As of one that dies before it forgets the segment, and of a backup that has the segment and its events.
+  expect(await land({ ...context, inbox }, [{ name: segment?.name ?? '', landed: [] }])).toMatchObject({
+    projects: [{ landed: 2, known: 0 }],
+  });
+  context.clock.advance(5 * DAY_MS);
+  await send([{ event: 'c' }]);
+  expect(await lander.pass()).toBe(1);
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['a', 'b', 'c']);
+  expect(await inbox.segments()).toEqual([]);
 });
 
 test('an event without a uuid is one event when the same bytes come again', async () => {
