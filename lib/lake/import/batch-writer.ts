@@ -11,7 +11,7 @@ import { openPersonStates } from '../persons/states.ts';
 import { publish } from '../publish.ts';
 import type { Model } from '../schema.ts';
 import { forgottenAmong } from './forgotten.ts';
-import { type KnownHour, LONGEST_ROW, type Overlapping, type StagedRow, type Staging, stagedLine } from './staging.ts';
+import { type KnownHours, LONGEST_ROW, type Overlapping, type StagedRow, type Staging, stagedLine } from './staging.ts';
 import type { UuidLists } from './uuid-lists.ts';
 
 /** A batch: this many rows, or bytes while it is staged, or milliseconds of reading, or what its rows weigh. */
@@ -53,8 +53,7 @@ export class BatchWriter {
   readonly #copies: string;
   readonly #published: PublishedFile[] = [];
   #known = 0;
-  /** By the hour, whether what is known of it changes a person. */
-  readonly #knownHours = new Map<number, boolean>();
+  readonly #knownHours = { events: new Set<number>(), persons: new Set<number>() };
   #refused = 0;
   #underWay: Promise<void> = Promise.resolve();
   /** Rows of the batch that is filled, which are not on disk yet. */
@@ -95,7 +94,7 @@ export class BatchWriter {
     await this.#cut();
     await this.#underWay;
     const published: readonly PublishedFile[] = this.#published;
-    const knownHours = [...this.#knownHours].map(([hour, ofPersons]): KnownHour => ({ hour, ofPersons }));
+    const knownHours: KnownHours = { events: [...this.#knownHours.events], persons: [...this.#knownHours.persons] };
     return { published, known: this.#known, knownHours, refused: this.#refused };
   }
 
@@ -140,12 +139,12 @@ export class BatchWriter {
     );
     await rm(file);
     this.#known += batch.known;
-    for (const { hour, ofPersons } of batch.knownHours)
-      this.#knownHours.set(hour, ofPersons || this.#knownHours.get(hour) === true);
+    for (const hour of batch.knownHours.events) this.#knownHours.events.add(hour);
+    for (const hour of batch.knownHours.persons) this.#knownHours.persons.add(hour);
     if (batch.rows === 0) return;
     const persons =
       batch.personChanges === 0 ? undefined : await openPersonStates(context, lease, this.#copies, isIntact);
-    let refused = 0;
+    let [refused, statedIn]: [number, readonly number[]] = [0, []];
     const files = await publish(
       context,
       lease,
@@ -159,12 +158,13 @@ export class BatchWriter {
           learned,
           signal: lease.signal,
         });
-        refused = written.refused;
+        ({ refused, statedIn } = written);
         return written.files;
       },
       persons?.newest(),
     );
     this.#refused += refused;
+    for (const hour of statedIn) this.#knownHours.persons.add(hour);
     this.#published.push(...files);
     if (persons === undefined) return;
     persons.add(files);

@@ -29,7 +29,6 @@ import { adding } from './adding.ts';
 import { type BatchWriter, ofModel } from './batch-writer.ts';
 import { type Bookmark, bookmarkOf, type FileRead, keepBookmark, type RestartPlace } from './bookmark.ts';
 import { type Rejected, type RejectedLine, rejectedLines } from './rejected.ts';
-import type { KnownHour } from './staging.ts';
 
 /** A file that is brought to this machine when it is its turn, and removed when it was read. */
 export interface FetchedFile {
@@ -184,11 +183,8 @@ export async function importEvents(context: Writing, options: ImportOptions): Pr
         rejected,
         arrival: arrivalOf(ofModel(published, 'events')),
         hours: {
-          events: hoursOf(ofModel(published, 'events'), knownHours),
-          persons: hoursOf(
-            ofModel(published, 'persons'),
-            knownHours.filter(({ ofPersons }) => ofPersons),
-          ),
+          events: hoursOf(ofModel(published, 'events'), knownHours.events),
+          persons: hoursOf(ofModel(published, 'persons'), knownHours.persons),
         },
       };
     });
@@ -342,13 +338,13 @@ function arrivalOf(files: readonly LakeFile[]): ArrivalRange | null {
 }
 
 /** These hours, and those that hold rows of these files, neighbours joined. */
-function hoursOf(files: readonly LakeFile[], known: readonly KnownHour[]): ArrivalRange[] {
+function hoursOf(files: readonly LakeFile[], known: readonly number[]): ArrivalRange[] {
   const starts = files.flatMap((file) => {
     const midnight = Math.floor(file.min_arrival / (24 * HOUR_MS)) * 24 * HOUR_MS;
     return fromJsonText(file.hours).flatMap((rows, hour) => (rows > 0 ? [midnight + hour * HOUR_MS] : []));
   });
   const found: { from: number; to: number }[] = [];
-  for (const from of [...new Set([...starts, ...known.map(({ hour }) => hour * HOUR_MS)])].toSorted((a, b) => a - b)) {
+  for (const from of [...new Set([...starts, ...known.map((hour) => hour * HOUR_MS)])].toSorted((a, b) => a - b)) {
     const last = found.at(-1);
     if (last?.to === from) last.to = from + HOUR_MS;
     else found.push({ from, to: from + HOUR_MS });

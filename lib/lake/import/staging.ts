@@ -9,12 +9,13 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { literal, parquet } from '../../duckdb/database.ts';
 import type { DatabaseJob } from '../../duckdb/pool.ts';
 import type { FileStore } from '../../ports/files/files.ts';
-import { MIB } from '../../ports/units.ts';
+import { HOUR_MS, MIB } from '../../ports/units.ts';
 import { arrivalSql } from '../arrival.ts';
 import { writeDayFiles } from '../day-files.ts';
 import { DERIVED, derivePersons } from '../persons/derive.ts';
 import type { PersonStates } from '../persons/states.ts';
 import type { WrittenFile } from '../publish.ts';
+import type { Model } from '../schema.ts';
 import type { SourceEvent } from '../sources/event.ts';
 import { type Forgotten, isForgotten, makeForgottenTable } from './forgotten.ts';
 
@@ -47,6 +48,8 @@ export const LONGEST_ROW = 6 * MIB;
 /** DuckDB wants room for four rows. */
 const READ_BUFFER = 4 * LONGEST_ROW;
 
+const HOUR_US = HOUR_MS * 1000;
+
 const SEPARATOR = '\x1f';
 /** Marks a text with control characters, written as JSON, so that no row holds a separator or a line end. */
 const ESCAPED = '\x1a';
@@ -66,20 +69,18 @@ const unescaped = (column: string): string =>
 const NTH_UUID = `regexp_replace(sha256(concat(first, ' ', n)),
   '^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$', '\\1-\\2-8\\3-a\\4-\\5')`;
 
-/** An hour, counted from 1970, in which events arrived that are known. */
-export interface KnownHour {
-  readonly hour: number;
-  /** Whether one of them changes a person. */
-  readonly ofPersons: boolean;
-}
+/** The hours, counted from 1970, in which rows of a model arrived, or may have arrived, that are known. */
+export type KnownHours = Readonly<Record<Model, readonly number[]>>;
+
+const NO_HOURS: KnownHours = { events: [], persons: [] };
 
 /** What is in the staging table, after known rows were dropped. */
 interface StagedBatch {
   readonly rows: number;
   /** How many events were dropped: they are in the lake, or were in this batch before. */
   readonly known: number;
-  /** In which hours those that are in the lake arrived, if that is asked for. */
-  readonly knownHours: readonly KnownHour[];
+  /** In which hours those that are in the lake arrived, with what they changed of persons, if that is asked for. */
+  readonly knownHours: KnownHours;
   /** How many of the rows change a person. */
   readonly personChanges: number;
 }
@@ -115,9 +116,14 @@ export interface Staging {
   load(file: string, lake: Overlapping, forgottenAmong: ForgottenAmong): Promise<StagedBatch>;
   /**
    * Writes the batch as Parquet: a file of events, and one of what becomes of persons, for each day of arrival.
-   * `refused`: changes of persons that are not made.
+   * `refused`: changes of persons that are not made. `statedIn`: in which hours, counted from 1970, states that a source
+   * tells arrive, whether they are known or not, if that is asked for.
    */
-  write(options: WriteOptions): Promise<{ readonly files: WrittenFile[]; readonly refused: number }>;
+  write(options: WriteOptions): Promise<{
+    readonly files: WrittenFile[];
+    readonly refused: number;
+    readonly statedIn: readonly number[];
+  }>;
   /** Lets the states of persons be put together anew, if it is time for that. */
   renew(persons: PersonStates): Promise<void>;
 }
@@ -166,10 +172,15 @@ export async function openStaging(
           coalesce(created_us, ${at * 1000}::BIGINT) AS created_us FROM staged WHERE event IS NOT NULL)`;
       const place = { scratch: join(folder, 'parquet'), folder: target, lake };
       const events = await writeDayFiles(connection, 'events', rows, { ...place, learned });
-      if (persons === undefined) return { files: events, refused: 0 };
+      if (persons === undefined) return { files: events, refused: 0, statedIn: [] };
       const about = { projectId, at: at * 1000, arrival, states: persons.files, signal };
       const { refused } = await derivePersons(database, about);
-      return { files: [...events, ...(await writeDayFiles(connection, 'persons', DERIVED, place))], refused };
+      const files = [...events, ...(await writeDayFiles(connection, 'persons', DERIVED, place))];
+      if (!isAgain) return { files, refused, statedIn: [] };
+      // A state that an earlier attempt has added adds nothing, and no row tells when that one arrived.
+      const hours = `SELECT DISTINCT (${arrival}) // ${HOUR_US} FROM staged WHERE event IS NULL`;
+      const stated = await connection.runAndReadAll(hours);
+      return { files, refused, statedIn: stated.getRows().map(([hour]) => Number(hour)) };
     },
 
     renew: (persons) => persons.renew(database),
@@ -227,7 +238,7 @@ async function dropKnown(
     connection,
     'SELECT min(timestamp_us), max(timestamp_us) FROM staged WHERE event IS NOT NULL',
   );
-  if (min === undefined || max === undefined) return { known: 0, knownHours: [] };
+  if (min === undefined || max === undefined) return { known: 0, knownHours: NO_HOURS };
   const [again] = await numbers(
     connection,
     `DELETE FROM staged WHERE row IN (
@@ -237,19 +248,20 @@ async function dropKnown(
   const [from, to] = [Math.floor(min / 1000) - same.withinMs, Math.floor(max / 1000) + same.withinMs];
   const { paths, rows } = await lake(from, to, connection);
   const within = same.withinMs * 1000;
-  if (paths.length === 0) return { known: again ?? 0, knownHours: [] };
+  if (paths.length === 0) return { known: again ?? 0, knownHours: NO_HOURS };
   const both = `${rows} s JOIN ${parquet(paths)} f USING (${same.columns.join(', ')})
       WHERE f.timestamp_us BETWEEN ${min - within} AND ${max + within}
         AND abs(f.timestamp_us - s.timestamp_us) <= ${within}`;
   const hours = isAgain
     ? await connection.runAndReadAll(
-        `SELECT f.inserted_us // 3600000000, bool_or(s.person IS NOT NULL) FROM ${both} GROUP BY ALL`,
+        `SELECT f.inserted_us // ${HOUR_US}, bool_or(s.person IS NOT NULL) FROM ${both} GROUP BY ALL`,
       )
     : undefined;
-  const knownHours = (hours?.getRows() ?? []).map(([hour, ofPersons]) => ({
-    hour: Number(hour),
-    ofPersons: ofPersons === true,
-  }));
+  const found = hours?.getRows() ?? [];
+  const knownHours = {
+    events: found.map(([hour]) => Number(hour)),
+    persons: found.filter(([, ofPersons]) => ofPersons === true).map(([hour]) => Number(hour)),
+  };
   const [there] = await numbers(connection, `DELETE FROM staged WHERE row IN (SELECT s.row FROM ${both})`);
   return { known: (again ?? 0) + (there ?? 0), knownHours };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -6,6 +7,7 @@ import { initialPlan, planFields } from '../../../../lib/exports/runs/plan.ts';
 import { filesBetween } from '../../../../lib/lake/catalog.ts';
 import { lowerLiveOps } from '../../../../lib/lake/fence.ts';
 import { ImportUnderWay } from '../../../../lib/lake/lease.ts';
+import type { Model } from '../../../../lib/lake/schema.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
 import { keys, places } from '../../../../lib/ports/table/keys.ts';
 import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
@@ -463,7 +465,7 @@ test('a packed file whose end is missing gives what is there, and the whole one 
 describe('a project with exports', () => {
   const NOW = Date.UTC(2026, 0, 1, 12, 30);
 
-  async function live() {
+  async function live(model: Model = 'events') {
     const context = await importContext();
     context.clock.set(NOW);
     await context.table.write(await lowerLiveOps(context.table, PROJECT, NOW - 10 * DAY_MS));
@@ -476,7 +478,7 @@ describe('a project with exports', () => {
           ...places.exportOf('o', 1, 'e'),
           id: 'e',
           name: 'To S3',
-          model: 'events',
+          model,
           team_id: PROJECT,
           deleted_at: null,
         },
@@ -532,12 +534,29 @@ describe('a project with exports', () => {
       }
     });
 
+    const stoppedAtItsEnd = (context: Awaited<ReturnType<typeof importContext>>) => ({
+      ...context,
+      table: watchWrites(context.table, (ops) => {
+        if (ops.some((op) => 'put' in op && op.put.sk.startsWith('BOOKMARK#'))) throw new Error('stopped');
+      }),
+    });
+
+    test('for it failed after states of persons were added', async () => {
+      const { context } = await live('persons');
+      const states = [400, 12, 1].map((days) => {
+        const at = NOW - days * DAY_MS;
+        const state = { distinct_id: `u${days}`, person_id: randomUUID(), properties: { days }, person_version: at };
+        return JSON.stringify({ ...state, _inserted_at: new Date(at).toISOString() });
+      });
+      const file = fileIn(context, 'states.jsonl', states.join('\n'));
+      await expect(run(stoppedAtItsEnd(context), file, { arrived: 'then' })).rejects.toThrow('stopped');
+      expect(await run(context, file, { arrived: 'then' })).toMatchObject({ persons: { rows: 0 }, backfills: needed });
+      expect((await run(context, file, { arrived: 'then' })).backfills).toEqual([]);
+    });
+
     test('for it failed, or was stopped', async () => {
       const { context, file } = await live();
-      const table = watchWrites(context.table, (ops) => {
-        if (ops.some((op) => 'put' in op && op.put.sk.startsWith('BOOKMARK#'))) throw new Error('stopped');
-      });
-      await expect(run({ ...context, table }, file, { arrived: 'then' })).rejects.toThrow('stopped');
+      await expect(run(stoppedAtItsEnd(context), file, { arrived: 'then' })).rejects.toThrow('stopped');
       expect((await run(context, file, { arrived: 'then' })).backfills).toEqual(needed);
       expect(await context.table.get(keys.importing(PROJECT))).toBeUndefined();
       expect((await run(context, file, { arrived: 'then' })).backfills).toEqual([]);
