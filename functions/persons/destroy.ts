@@ -10,10 +10,15 @@ export const handler = endpoint(destroyPerson, async ({ tenant, params: { id }, 
   const { organization, project } = placeIn(tenant);
   const look = lookFor(context, organization.id);
   const { rows } = await newestPersons(context.table, look, project.id, { id }, 1);
-  const [distinctId] = rows[0]?.distinct_ids ?? [];
-  if (distinctId === undefined) return fail('not_found');
+  const [found] = rows;
+  const [distinctId] = found?.distinct_ids ?? [];
+  if (found === undefined || distinctId === undefined) return fail('not_found');
+  const person = { id: found.person_id, version: Number(found.version) };
   const forget = query.delete_events === true ? await distinctIdsOf(context.table, look, project.id, id) : [];
-  const became = await context.personRemoval.remove({ projectId: project.id, distinctId, forget }, organization.id);
+  const became = await context.personRemoval.remove(
+    { projectId: project.id, distinctId, person, forget },
+    organization.id,
+  );
   // The lake is not the table's: the entry follows what it tells of.
   await context.table.write(activityOps({ scope: 'Person', id, name: null, activity: 'deleted' }));
   return became === 'asked' ? new Answer(undefined, { isAccepted: true }) : undefined;

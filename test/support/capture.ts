@@ -79,6 +79,14 @@ export async function captureService(
   };
 }
 
+/** The person whom a distinct_id stands for, or stood for, as a request that looks for them now finds them. */
+export async function personOf(context: Pick<Context, 'table' | 'lake'>, projectId: number, distinctId: string) {
+  const newest = (column: string) =>
+    inLake(context, projectId, `max_by(${column}, inserted_us) FILTER (distinct_id = '${distinctId}')`, 'persons');
+  const [[id], [version]] = [await newest('person_id'), await newest('inserted_us')];
+  return { id: String(id), version: Number(version) };
+}
+
 /** A column of all rows of a project's model in the lake, in order. */
 export async function inLake(
   { table, lake }: Pick<Context, 'table' | 'lake'>,

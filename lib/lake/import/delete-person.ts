@@ -1,13 +1,14 @@
 /** Deletes persons, as the `$delete_person` of an import does, without an event of it. */
 import { adderUnder, type Lease, underLease, type Writing } from '../lease.ts';
-import type { PersonChange } from '../persons/change.ts';
+import type { FoundPerson, PersonChange } from '../persons/change.ts';
 import { adding } from './adding.ts';
 import { type Forgotten, forgetEvents, forgetProperties, forgottenOf, markForgotten } from './forgotten.ts';
 
-/** Which person: the one that a distinct_id of a project has. */
+/** Which person: as they were found, with one of their distinct_ids. */
 export interface DeletedPerson {
   readonly projectId: number;
   readonly distinctId: string;
+  readonly person: FoundPerson;
   /** All distinct_ids of the person, whose events are to go too. */
   readonly forget?: readonly string[];
 }
@@ -15,8 +16,7 @@ export interface DeletedPerson {
 /** Persons of a project that go together: their files are read once. */
 interface DeletedPersons {
   readonly projectId: number;
-  /** One distinct_id of each. */
-  readonly distinctIds: readonly string[];
+  readonly persons: readonly Pick<DeletedPerson, 'distinctId' | 'person'>[];
   /** Of all those whose events go too, each of their distinct_ids. */
   readonly forgotten: readonly Forgotten[];
 }
@@ -32,16 +32,17 @@ interface DeletionOptions {
 
 /**
  * Deletes the person with all their distinct_ids; exports deliver that as they deliver any change. A later event with
- * such a distinct_id makes a person again, without properties. With `forget`, what happened until now is gone from the lake,
+ * such a distinct_id makes a person again, without properties. Who has taken the person over since they were found stays, and
+ * so does who was made anew. With `forget`, what happened until now is gone from the lake,
  * and is not taken again. Nothing is done when there is none. Throws
  * `ImportUnderWay` while somebody else adds to the project.
  */
 export async function deletePerson(
   context: Writing,
-  { projectId, distinctId, forget = [] }: DeletedPerson,
+  { projectId, distinctId, person, forget = [] }: DeletedPerson,
 ): Promise<void> {
   const forgotten = forget.map((id) => forgottenOf(id, context.clock()));
-  await deletePersons(context, { projectId, distinctIds: [distinctId], forgotten });
+  await deletePersons(context, { projectId, persons: [{ distinctId, person }], forgotten });
 }
 
 /**
@@ -51,7 +52,7 @@ export async function deletePerson(
  */
 export async function deletePersons(
   context: Writing,
-  { projectId, distinctIds, forgotten }: DeletedPersons,
+  { projectId, persons, forgotten }: DeletedPersons,
   { waits = false, ...walk }: DeletionOptions = {},
 ): Promise<string | null> {
   if (forgotten.length > 0) {
@@ -63,7 +64,7 @@ export async function deletePersons(
   const remove = async (lease: Lease): Promise<void> => {
     if (forgotten.length > 0) await forgetProperties(context, lease, forgotten);
     await adding(context, adderUnder(lease), { before: async () => [], arrived: 'now' }, async (batches) => {
-      for (const distinctId of distinctIds)
+      for (const { distinctId, person } of persons)
         batches.add({
           uuid: context.newId(),
           own: false,
@@ -76,7 +77,7 @@ export async function deletePersons(
           personId: null,
           personProperties: null,
           elementsChain: null,
-          personChange: JSON.stringify({ delete: true } satisfies PersonChange),
+          personChange: JSON.stringify({ remove: person } satisfies PersonChange),
         });
       await batches.end();
     });

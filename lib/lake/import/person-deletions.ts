@@ -10,6 +10,7 @@ import { listAll } from '../../ports/table/list-all.ts';
 import type { Item } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
 import type { Writing } from '../lease.ts';
+import type { FoundPerson } from '../persons/change.ts';
 import { type DeletedPerson, deletePersons } from './delete-person.ts';
 import { forgottenOf } from './forgotten.ts';
 
@@ -22,6 +23,7 @@ declare module '../../ports/table/keys.ts' {
 interface PersonDeletionItem extends Item {
   /** One of the person's. */
   readonly distinctId: string;
+  readonly person: JsonText<FoundPerson>;
   /** When it was asked for, milliseconds since 1970. */
   readonly at: number;
   /** The hashes of the distinct_ids whose events go too. */
@@ -42,12 +44,19 @@ export const personDeletionJob = (projectId: number): string => `persons-${proje
 /** Records a deletion, and has it done. It is done for certain once this has resolved. */
 export async function askForDeletion(
   { table, clock, newId }: Pick<Context, 'table' | 'clock' | 'newId'>,
-  { projectId, distinctId, forget = [] }: DeletedPerson,
+  { projectId, distinctId, person, forget = [] }: DeletedPerson,
 ): Promise<void> {
   const at = clock();
   const id = newId();
   const sha256s = toJsonText(forget.map((one) => forgottenOf(one, at).sha256));
-  const put = { ...keys.personDeletion(projectId, id), distinctId, at, sha256s, place: null };
+  const put = {
+    ...keys.personDeletion(projectId, id),
+    distinctId,
+    person: toJsonText(person),
+    at,
+    sha256s,
+    place: null,
+  };
   const about = { project: projectId, asked: id };
   await askForJob(table, { kind: 'deletion', id: personDeletionJob(projectId), due: at, about }, [{ put }]);
 }
@@ -70,12 +79,12 @@ export async function walkDeletions(context: Writing, projectId: number, options
   const place = asked.map((one) => one.place ?? '').reduce((least, one) => (one < least ? one : least));
   // One may be asked for twice, and of two times the later counts.
   const at = new Map(asked.flatMap((one) => fromJsonText(one.sha256s).map((sha256) => [sha256, one.at])));
-  const persons = {
+  const deleted = {
     projectId,
-    distinctIds: [...new Set(asked.map(({ distinctId }) => distinctId))],
+    persons: asked.map(({ distinctId, person }) => ({ distinctId, person: fromJsonText(person) })),
     forgotten: [...at].map(([sha256, instant]) => ({ sha256, at: instant })),
   };
-  const cut = await deletePersons(context, persons, { ...options, waits: true, place });
+  const cut = await deletePersons(context, deleted, { ...options, waits: true, place });
   for (const { pk, sk, place: known } of asked) {
     if (cut === null) await table.write([{ remove: { pk, sk } }]);
     else if (cut > (known ?? '')) await isWritten(table, [{ change: { pk, sk }, set: { place: cut }, if: 'present' }]);

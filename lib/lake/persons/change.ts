@@ -18,10 +18,19 @@ export interface PersonChange {
   /** The person is a known one from now on: no identification takes it over. */
   readonly identify?: true;
   readonly delete?: true;
+  /** Deletes the person of the distinct_id if it is the one that was found so; then nothing else is given. */
+  readonly remove?: FoundPerson;
   /** The person that the event names; a person that it makes gets this id. */
   readonly person?: string;
   /** A state of that person and of its tie to the distinct_id, as another place knows it; then nothing else is given. */
   readonly state?: PersonState;
+}
+
+/** A person as somebody has found them, who may have become a part of another since, or have gone and come again. */
+export interface FoundPerson {
+  readonly id: string;
+  /** Their newest version then, in microseconds: what made them, and gave them a distinct_id, was no later. */
+  readonly version: number;
 }
 
 /** Versions are that place's own: whole numbers that rise with each change. What is not newer than known changes nothing. */

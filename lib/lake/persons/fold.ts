@@ -7,7 +7,7 @@ import { isObject } from '../../ports/raw-number.ts';
 import { LENGTH } from '../intervals.ts';
 import { storable } from '../sources/event.ts';
 import { parseExact } from '../sources/exact-json.ts';
-import type { PersonChange, PersonState } from './change.ts';
+import type { FoundPerson, PersonChange, PersonState } from './change.ts';
 
 /** The whole state of one distinct_id. Instants and versions are microseconds since 1970. */
 export interface PersonRow {
@@ -137,6 +137,10 @@ export class PersonFold {
     const owner = this.#alive(distinctId);
     if (change.delete === true) {
       if (owner !== undefined) this.#remove(owner, arrival);
+      return;
+    }
+    if (change.remove !== undefined) {
+      if (owner !== undefined && isAsFound(owner, change.remove)) this.#remove(owner, arrival);
       return;
     }
     if (owner === undefined && named !== undefined) this.#tie(distinctId, named, arrival);
@@ -283,6 +287,10 @@ export class PersonFold {
     this.#persons.set(id, person);
   }
 }
+
+/** Whether a person is the one that was found: one made anew has the id again, but has had all distinct_ids since. */
+const isAsFound = ({ id, ties }: Person, found: FoundPerson): boolean =>
+  id === found.id && [...ties.values()].some(({ version }) => version <= found.version);
 
 /** Without a prototype, so that `__proto__` is a name like any other. */
 const propertiesOf = ({ properties }: Person): Record<string, unknown> => {

@@ -30,4 +30,6 @@ export interface PersonRow {
   readonly is_identified: boolean;
   /** Microseconds since 1970, as text. */
   readonly created: string;
+  /** The newest one, microseconds since 1970, as text. */
+  readonly version: string;
 }

@@ -106,12 +106,13 @@ export async function newestPersons(
           FROM ${LAKE_ROWS} GROUP BY distinct_id
         ) WHERE NOT is_deleted
       ), persons AS MATERIALIZED (
-        SELECT person_id, min(created_us) AS created_us, min(distinct_id) AS shown,
+        SELECT person_id, min(created_us) AS created_us, max(inserted_us) AS version, min(distinct_id) AS shown,
           (list(distinct_id ORDER BY distinct_id))[:${MAX_DISTINCT_IDS}] AS distinct_ids
         FROM states GROUP BY person_id HAVING ${['true', ...persons].join(' AND ')}
         ORDER BY created_us DESC, person_id DESC LIMIT ${limit + 1}
       )
-      SELECT person_id, persons.distinct_ids, properties, coalesce(is_identified, false) AS is_identified, persons.created_us::VARCHAR AS created
+      SELECT person_id, persons.distinct_ids, properties, coalesce(is_identified, false) AS is_identified, persons.created_us::VARCHAR AS created,
+        version::VARCHAR AS version
       FROM persons JOIN states USING (person_id) JOIN ${LAKE_ROWS} USING (distinct_id, inserted_us, person_id)
       WHERE distinct_id = shown ORDER BY persons.created_us DESC, person_id DESC`,
   });

@@ -12,7 +12,7 @@ import type { Context } from '../../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/ports/units.ts';
-import { inLake } from '../../../support/capture.ts';
+import { inLake, personOf } from '../../../support/capture.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
 
 type World = Awaited<ReturnType<typeof importContext>>;
@@ -34,8 +34,15 @@ async function world(days = 2): Promise<World> {
   return context;
 }
 
-const ask = (context: Context, distinctId = 'ada', forget = [distinctId]) =>
-  askedPersonRemoval(context).remove({ projectId: PROJECT, distinctId, forget }, 'o');
+const ask = async (context: Context, distinctId = 'ada', forget = [distinctId]) => {
+  const person = await personOf(context, PROJECT, distinctId);
+  return askedPersonRemoval(context).remove({ projectId: PROJECT, distinctId, person, forget }, 'o');
+};
+/** Imports an event of ada that comes now. */
+const comes = async (context: World, about: object) => {
+  const event = { event: 'back', distinct_id: 'ada', timestamp: new Date(context.clock()).toISOString(), ...about };
+  await run(context, fileIn(context, `${context.clock()}.jsonl`, JSON.stringify(event)), { arrived: 'now' });
+};
 const walk = (context: Context) =>
   deletePersons({ ...context, personDeletions: personDeletions(context) })({ project: PROJECT, execution: 'e' });
 const whole = async (context: Context): Promise<void> => {
@@ -135,6 +142,35 @@ test('nobody waits for its files, and what comes after it was asked for stays', 
   expect(comes).toBe(1);
   expect(await eventsOf(context)).toEqual(['ada', 'bob', 'bob']);
   expect(await known(context)).toEqual(['ada {}', 'bob {"day1":"bob","day2":"bob"}', 'bob {"day1":"bob"}']);
+});
+
+test('who has taken over a person who was asked to be deleted stays', async () => {
+  const context = await world(1);
+  await comes(context, { distinct_id: 'visitor', properties: { $set: { seen: 'home' } } });
+  await ask(context, 'visitor', []);
+  context.clock.advance(SECOND_MS);
+  await comes(context, { event: '$identify', properties: { $anon_distinct_id: 'visitor' } });
+  await whole(context);
+  expect(await deleted(context)).toEqual([]);
+  expect(await known(context)).toContain('ada {"seen":"home","day1":"ada"}');
+});
+
+test('a deletion that is done again, as after a death before it was forgotten, spares who was made anew since', async () => {
+  const context = await world(1);
+  await ask(context, 'ada', []);
+  const [item] = await asked(context);
+  await whole(context);
+  context.clock.advance(SECOND_MS);
+  await comes(context, { properties: { $set: { later: true } } });
+  if (item === undefined) throw new Error('nothing was asked');
+  await context.table.write([{ put: item }]);
+  expect(await personDeletions(context).walk(PROJECT)).toBe(true);
+  expect(await deleted(context)).toEqual(['ada']);
+  expect(await known(context)).toContain('ada {"later":true}');
+  // And who is asked to be deleted once more is.
+  await ask(context, 'ada', []);
+  await whole(context);
+  expect(await deleted(context)).toEqual(['ada', 'ada']);
 });
 
 test('the job is told of each who is asked for, and ends only when none was since it looked', async () => {

@@ -198,6 +198,18 @@ describe('a deleted person', () => {
     expect(fold([remove]).rows).toEqual([]);
   });
 
+  test('is deleted as they were found, and not where they were made anew or belong to another one since', () => {
+    const { states } = fold([set('ada', { a: 1 }, 10)]);
+    const remove = { id: states[0]?.person_id ?? '', version: 10 * MINUTE_US };
+    const removal: Step = { who: 'ada', at: 40, change: { remove } };
+    const isDeleted = (steps: readonly Step[]): boolean[] => fold(steps, states).states.map((one) => one.is_deleted);
+    expect(isDeleted([removal])).toEqual([true]);
+    expect(isDeleted([set('ada', { b: 2 }, 20), removal])).toEqual([true]);
+    expect(isDeleted([{ ...removal, at: 20 }, set('ada', { b: 2 }, 30), removal])).toEqual([false]);
+    const merge: Step = { who: 'bob', at: 30, change: { merge: 'ada' } };
+    expect(isDeleted([set('bob', {}, 20), merge, removal])).toEqual([false, false]);
+  });
+
   test('comes back empty with the next change, in a newer version', () => {
     const { states } = fold([set('ada', { a: 1 }), remove]);
     const back = fold([set('ada', { b: 2 }, 30)], states).rows[0] as PersonRow;
