@@ -109,8 +109,10 @@ const LEASE_MS = MINUTE_MS;
 /** How often it is looked whether a landing has ended, or has begun. */
 const LOOK_MS = 50;
 
-/** So long the next batch of an import is held back at most, while a landing wants its turn. It asks each second. */
+/** So long the next batch of an import is held back at most for landings, beside the one that is under way then. */
 const YIELD_MS = 3 * SECOND_MS;
+/** So soon after one another comes if more of the project waits. */
+const NEXT_LANDING_MS = SECOND_MS / 2;
 
 interface LeaseOptions {
   /** Default: `import`, which waits for a landing. A batch waits for anybody, a landing for nobody: it is tried again. */
@@ -171,13 +173,19 @@ export function asImport<T>(
   );
 }
 
-/** Resolves when a landing has had the project, or none has come for it. */
+/** Resolves when landings have had the project, one after the other, or none has come for it. */
 async function landed({ table, clock }: Publishing, projectId: number, signal: AbortSignal): Promise<void> {
-  let isLanding = false;
-  for (let waited = 0; (waited < YIELD_MS || isLanding) && !signal.aborted; waited += LOOK_MS) {
+  let landing: string | undefined;
+  let end = YIELD_MS;
+  for (let waited = 0; (waited < end || landing !== undefined) && !signal.aborted; waited += LOOK_MS) {
     const held = await table.get(keys.lease(projectId));
-    if (isLanding && held?.purpose !== 'landing') return;
-    isLanding = held?.purpose === 'landing' && held.until > clock() && !isDead(held);
+    const isLanding = held?.purpose === 'landing' && held.until > clock() && !isDead(held);
+    const holder = isLanding ? held.holder : undefined;
+    if (landing !== undefined && holder !== landing) {
+      if (waited >= YIELD_MS) return;
+      end = Math.min(YIELD_MS, waited + NEXT_LANDING_MS);
+    }
+    landing = holder;
     await pause(LOOK_MS);
   }
 }
