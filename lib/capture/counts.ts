@@ -154,7 +154,8 @@ export class CaptureCounts {
    */
   async tell(): Promise<void> {
     const { table } = this.#context;
-    for (const name of [...this.#untold.keys()]) {
+    const names = [...this.#untold.keys()];
+    for (const name of names) {
       const untold = this.#untold.get(name);
       if (untold === undefined) continue;
       this.#untold.delete(name);

@@ -26,14 +26,14 @@ test('an import leaves the project to one landing after the other, as long as an
     await underLease(context, PROJECT, () => finds('landing'), { purpose: 'landing' });
     done.push('landing');
   };
-  await asImport({ ...context, table }, PROJECT, async ({ batch }) => {
+  await asImport({ ...context, table }, PROJECT, async (adder) => {
     let landings = Promise.resolve();
-    await batch(async () => {
+    await adder.batch(async () => {
       await expect(underLease(context, PROJECT, async () => {}, { purpose: 'landing' })).rejects.toThrow('under way');
       done.push('batch');
       landings = land().then(land).then(land);
     });
-    await batch(async () => void done.push('batch'));
+    await adder.batch(async () => void done.push('batch'));
     await landings;
   });
   expect(done).toEqual(['batch', 'landing', 'landing', 'landing', 'batch']);
