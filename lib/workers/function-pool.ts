@@ -1,6 +1,6 @@
 /** Tasks that a Lambda function does, where there are no worker processes beside the one that asks. */
 import { Failure } from '../ports/errors.ts';
-import { FunctionBusy, type LambdaFunction } from '../ports/functions/lambda.ts';
+import { FunctionBusy, InputTooLarge, type LambdaFunction } from '../ports/functions/lambda.ts';
 import { SECOND_MS } from '../ports/units.ts';
 import { receivedError, type SentError } from './errors.ts';
 import { type Loss, type Task, WorkerLost, type WorkerPool } from './pool.ts';
@@ -60,7 +60,7 @@ const TOO_LARGE = 'Function.ResponseSizeTooLarge';
 
 /**
  * A pool whose tasks are done by a function. Throws as any pool does: `LineFull` when its owner has no turn, or the
- * function runs as often as it may; `WorkerLost` when it ran out of memory or time. A result that is too large for a
+ * function runs as often as it may; `WorkerLost` when it ran out of memory or time. An input or a result that is too large for a
  * function is a 400. Who leaves does not stop the function: it ends its task in its own time.
  */
 export function functionPool({ worker, turns, ms, clock }: FunctionPoolOptions): Pick<WorkerPool, 'run'> {
@@ -85,7 +85,13 @@ async function outcomeOf(
   signal: AbortSignal | undefined,
 ): Promise<FunctionOutcome> {
   const called = await worker.call(task, signal).catch((error: unknown) => {
-    throw error instanceof FunctionBusy ? new LineFull('the function runs as often as it may') : error;
+    if (error instanceof FunctionBusy) throw new LineFull('the function runs as often as it may');
+    if (error instanceof InputTooLarge)
+      throw new Failure('validation', {
+        detail:
+          'The project has more files of events than a function of AWS can be told of: it can be exported, not asked.',
+      });
+    throw error;
   });
   if ('returned' in called) return called.returned as FunctionOutcome;
   const { name, message } = called.ended;
