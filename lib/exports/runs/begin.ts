@@ -76,7 +76,7 @@ async function begin(context: Context, input: BeginInput): Promise<BeginOutput> 
     : answer(context, item, acquired.mine, runs, files);
 }
 
-/** Ends the step with nothing to do but to set or remove the job. */
+/** Ends the step with nothing to do but to set or remove the job. Throws `Refused` when that follows no longer. */
 async function leave({ table }: Context, ops: readonly Op[]): Promise<BeginOutput> {
   if (ops.length > 0) await table.write(ops);
   return NOTHING;

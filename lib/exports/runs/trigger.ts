@@ -10,9 +10,9 @@ import type { BackfillItem, BatchExportItem } from '../records/model.ts';
 import { waitsUntil } from './back-off.ts';
 import { backfillIntervals, batchField } from './backfill.ts';
 import { runFailureOps } from './outcome.ts';
-import { batchOf, dueIntervals, isUnderWay, nextDue, WATCH_MS } from './plan.ts';
+import { batchOf, dueIntervals, isUnderWay, nextDue, type Plan, WATCH_MS } from './plan.ts';
 import { isOpen, latestRuns, runId } from './run.ts';
-import type { ExportAndPlan } from './store.ts';
+import { type ExportAndPlan, scheduleOf } from './store.ts';
 
 /** What is to be run. */
 export interface Work {
@@ -38,10 +38,10 @@ export async function workOf(context: Context, { item, plan }: ExportAndPlan, tr
   if (trigger === 'schedule') {
     const now = clock();
     const intervals = dueIntervals(item, plan, now, settings);
-    if (intervals.length === 0) return { ops: jobOps('export', item.id, nextDue(item, plan, now, settings)) };
+    if (intervals.length === 0) return { ops: lookOps(item, plan, nextDue(item, plan, now, settings)) };
     const until = waitsUntil(item, now);
     if (until === null) return { by: 'schedule', intervals, batch: null, backfill: null, firstTriedAt: null };
-    return { ops: jobOps('export', item.id, isUnderWay(plan) ? Math.min(until, now + WATCH_MS) : until) };
+    return { ops: lookOps(item, plan, isUnderWay(plan) ? Math.min(until, now + WATCH_MS) : until) };
   }
   if ('retry' in trigger) return retryOf(context, item, trigger.retry);
   const backfill = await table.get(keys.backfill(item.id, trigger.backfill));
@@ -53,6 +53,16 @@ export async function workOf(context: Context, { item, plan }: ExportAndPlan, tr
   const batch = { backfill, number: trigger.batch };
   return { by: backfill.id, intervals, batch, backfill: backfill.id, firstTriedAt: null };
 }
+
+/**
+ * Returns the ops that put the job of an export, or remove it. They are refused when anything that it follows from is not
+ * as it was read, so that a job which was put with such a change stays.
+ */
+const lookOps = (item: BatchExportItem, plan: Plan, due: number | null): Op[] => [
+  ...jobOps('export', item.id, due),
+  { check: keys.plan(item.id), if: { is: { version: plan.version } } },
+  { check: keys.batchExport(item.id), if: { is: { ...scheduleOf(item), trouble: item.trouble ?? null } } },
+];
 
 /**
  * Returns the interval of a run to run again, unless done or its backfill cancelled. A paused export waits an hour, and

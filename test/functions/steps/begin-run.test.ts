@@ -1,14 +1,16 @@
 import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { changeBatchExport, unpauseBatchExport } from '../../../lib/exports/resource/store.ts';
 import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
-import { fromJsonText } from '../../../lib/ports/table/json-text.ts';
+import { fromJsonText, toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
+import { watchWrites } from '../../support/table-override.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 
@@ -203,6 +205,44 @@ test('a change of the export while begin is at work is taken into account', asyn
   };
   expect(await begin()).toEqual({ do: 'nothing' });
   expect(await runs()).toEqual([]);
+});
+
+describe('a look that finds nothing to do leaves the job that was set meanwhile', () => {
+  /** Has an export looked at, where somebody else changes it just before the look writes what becomes of the job. */
+  const lookWhile = async (
+    { context, id }: Awaited<ReturnType<typeof hourlyExport>>,
+    change: () => Promise<unknown>,
+  ) => {
+    let isChanged = false;
+    const table = watchWrites(context.table, async () => {
+      if (isChanged) return;
+      isChanged = true;
+      await change();
+    });
+    return beginRun({ ...context, table }, { export: id, trigger: 'schedule', execution: 'execution' });
+  };
+
+  test('by who unpauses the export', async () => {
+    const world = await hourlyExport();
+    const { context, id, read, job } = world;
+    await context.table.write([{ change: keys.batchExport(id), set: { paused: true, last_paused_at: AT_13 } }]);
+    const unpause = async () => unpauseBatchExport(context, await read(), {}, undefined, () => []);
+    expect(await lookWhile(world, unpause)).toEqual({ do: 'nothing' });
+    expect(await job('export')).toMatchObject({ due: AT_13 + HOUR_MS + 30_000 });
+  });
+
+  test('by who has a destination tried at once that the export waits for', async () => {
+    const world = await hourlyExport();
+    const { context, id, read, job } = world;
+    const due = AT_13 + HOUR_MS + 60_000;
+    context.clock.set(due);
+    const trouble = toJsonText({ reason: 'It was down.', failures: 2, until: due + HOUR_MS });
+    await context.table.write([{ change: keys.batchExport(id), set: { trouble } }]);
+    const rename = async () => changeBatchExport(context, await read(), { name: 'y' }, undefined, () => []);
+    await lookWhile(world, rename);
+    expect((await read()).plan.next).toBe(AT_13 + HOUR_MS);
+    expect(await job('export')).toMatchObject({ due: AT_13 + 2 * HOUR_MS + 30_000 });
+  });
 });
 
 describe('a retry', () => {
