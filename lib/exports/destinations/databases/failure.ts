@@ -58,6 +58,9 @@ const violated: Advice = (place, error) =>
   `A row breaks a rule of ${tableOf(place)}${lineOf(error)}: ${error.message}. Remove the rule` +
   `${error.constraint === undefined ? '' : ` ${quoted(error.constraint)}`}, or the rows that are in its way.`;
 
+const onlyReads: Advice = (place, { message }) =>
+  `The server at ${serverOf(place)} only reads: ${message}. Use the address of the primary server.`;
+
 /** What to do about errors that only a person can mend, by SQLSTATE. */
 const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
   ['28P01', refused],
@@ -75,11 +78,6 @@ const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
       `The user lacks a right in ${databaseOf(place)}: ${message}. Grant it: USAGE and CREATE on schema ` +
       `${quoted(place.schema)}; SELECT, INSERT and UPDATE on ${tableOf(place)} and ` +
       `${qualified(place.schema, 'batch_export_deliveries')}; TEMPORARY on the database.`,
-  ],
-  [
-    '25006',
-    (place, { message }) =>
-      `The server at ${serverOf(place)} only reads: ${message}. Use the address of the primary server.`,
   ],
   [
     '42P10',
@@ -117,6 +115,13 @@ const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
  */
 const PASSING = /^(08|40|53|57|58)|^(55P03|55006|25P03|25P04|42P01)$/;
 
+/**
+ * Returns whether a server only reads. That passes where an address leads to a standby until a failover is over. Such a
+ * one answers to a transaction that is to write with a code of much else.
+ */
+const isReadOnly = (code: string, message: string): boolean =>
+  code === '25006' || (code === '0A000' && message.includes('during recovery'));
+
 /** What nearly all errors of Redshift have, and of poolers of connections, such as Supabase's. */
 const INTERNAL = 'XX000';
 
@@ -139,6 +144,7 @@ export function explained(error: unknown, place: TableAddress): Permanent | Tran
   const cause = { cause: error };
   const without = (text: string): string => text.replaceAll(`"${place.user}"`, 'of this export');
   const about = Object.assign(Object.create(error) as DatabaseError, { message: without(message) });
+  if (isReadOnly(code, message)) return new Transient(onlyReads(place, about), cause);
   const advice = MENDABLE.get(code);
   if (advice !== undefined) return new Permanent(advice(place, about), cause);
   const answer = `The server at ${serverOf(place)} answered: ${about.message} (${code})`;

@@ -419,15 +419,32 @@ describeOnPostgres('Postgres', () => {
       expect(refused.message).toContain('SELECT, INSERT and UPDATE on');
     });
 
-    test('that only reads is for the customer to mend', async () => {
+    // An address leads to a standby also between a failover and its next change, which needs no customer.
+    test('that only reads is tried again later, and says whose address is wanted', async () => {
       const reader = await roleWith(
         'standby',
         `ALTER ROLE standby SET default_transaction_read_only = on;
         GRANT USAGE, CREATE ON SCHEMA "${schema}" TO standby`,
       );
       const error = await failure(reader);
-      expect(error).toBeInstanceOf(Permanent);
+      expect(error).toBeInstanceOf(Transient);
       expect(error.message).toContain('Use the address of the primary server');
+    });
+
+    test('that has become a standby is tried again later, and says whose address is wanted', async () => {
+      const first = given();
+      await postgres.commit(first, await postgres.deliver(first));
+      // So a standby answers to BEGIN READ WRITE, where the tables are there.
+      const message = 'cannot set transaction read-write mode during recovery';
+      await sql(`CREATE FUNCTION recover() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '0A000'; END $$;
+        CREATE TRIGGER recover BEFORE INSERT ON events EXECUTE FUNCTION recover()`);
+      const interval = { start: first.interval.end, end: first.interval.end + HOUR_MS };
+      const error = await failure({}, { interval });
+      expect(error).toBeInstanceOf(Transient);
+      expect(error.message).toBe(
+        `The server at ${place()} only reads: ${message}. Use the address of the primary server.`,
+      );
     });
 
     // A trigger answers what a full disk, a conflict or an operator would.
@@ -438,6 +455,7 @@ describeOnPostgres('Postgres', () => {
       ['40P01', 'deadlock detected', Transient],
       ['57P01', 'terminating connection due to administrator command', Transient],
       ['P0001', 'events are not welcome here', Permanent],
+      ['0A000', 'foreign tables take no rows', Permanent],
     ])('that answers %s (%s) is told of with its own words', async (code, message, kind) => {
       const first = given();
       await postgres.commit(first, await postgres.deliver(first));
