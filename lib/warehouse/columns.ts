@@ -36,6 +36,10 @@ const CAPTURED = `CASE
     THEN json_merge_patch(properties, concat('{', ${CAPTURE}, '}'))::VARCHAR
   ELSE concat(left(properties, -1), CASE WHEN properties <> '{}' THEN ',' END, ${CAPTURE}, '}') END`;
 
+/** The text in `$ip`: an address has 45 characters at most, but a sender may say anything, and columns have 200. */
+const IP = `CASE WHEN json_valid(properties)
+  THEN left(nullif(json_extract_string(properties, '$."$ip"'), ''), 200) END`;
+
 /** Fields that are not just the lake's column of their name. */
 const FIELDS: ReadonlyMap<string, string> = new Map([
   ['timestamp', 'timestamp_us'],
@@ -44,7 +48,7 @@ const FIELDS: ReadonlyMap<string, string> = new Map([
   ['elements', 'to_json(elements_chain)::VARCHAR'],
   ['set', member('$set')],
   ['set_once', member('$set_once')],
-  ['ip', `CASE WHEN json_valid(properties) THEN nullif(json_extract_string(properties, '$."$ip"'), '') END`],
+  ['ip', IP],
   ['site_url', "''"],
   ['capture_properties', CAPTURED],
 ]);

@@ -25,7 +25,7 @@ const PostgresConfig = z.object({
 
 type PostgresConfig = z.infer<typeof PostgresConfig>;
 
-const COLUMNS = defaultColumns('TEXT', 'JSONB', 'JSONB');
+const COLUMNS = defaultColumns({ name: 'VARCHAR(200)', text: 'TEXT', json: 'JSONB', elements: 'JSONB' });
 
 /** How long a statement waits for what another one has locked. */
 const LOCK_TIMEOUT = '30s';

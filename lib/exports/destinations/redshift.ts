@@ -54,7 +54,8 @@ const TEXT = 'VARCHAR(65535)';
 const jsonType = ({ properties_data_type: type }: RedshiftConfig): string => (type === 'super' ? 'SUPER' : TEXT);
 
 const columnsFor = (config: RedshiftConfig, model: Model): readonly TableColumn[] =>
-  defaultColumns(TEXT, jsonType(config), TEXT)[model];
+  // VARCHAR(200) would hold 200 bytes.
+  defaultColumns({ name: TEXT, text: TEXT, json: jsonType(config), elements: TEXT })[model];
 
 const MAX_NAME_BYTES = 127;
 

@@ -48,3 +48,19 @@ describe('capture_properties', () => {
     expect(await captured('{}', '$autocapture', null)).toBe('{"$geoip_disable":true}');
   });
 });
+
+describe('ip', () => {
+  const ip = (value: unknown) => valueOf('ip', { properties: JSON.stringify({ $ip: value }) });
+
+  test.each([
+    ['2001:db8::17', '2001:db8::17'],
+    ['', null],
+    [null, null],
+    // Whoever knows the project token may send anything, and tables have columns of 200 characters.
+    ['й'.repeat(201), 'й'.repeat(200)],
+    ['😀'.repeat(201), '😀'.repeat(200)],
+    [['a'.repeat(300)], `["${'a'.repeat(198)}`],
+  ])('of %j is %j', async (sent, expected) => {
+    expect(await ip(sent)).toBe(expected);
+  });
+});

@@ -16,22 +16,31 @@ export interface TableColumn extends Column {
 /** Returns a column named like its field. */
 const column = (name: string, type: ColumnType, sqlType: string): TableColumn => ({ name, type, field: name, sqlType });
 
-/** Returns a table's default columns, with what a database calls texts without a limit, JSON, and lists of elements. */
-export const defaultColumns = (
-  text: string,
-  json: string,
-  elements: string,
-): Readonly<Record<Model, readonly TableColumn[]>> => ({
+/** What a database calls texts of 200 characters (those that capture cuts, and `ip`), texts without a limit, JSON, and lists of elements. */
+interface DefaultTypes {
+  readonly name: string;
+  readonly text: string;
+  readonly json: string;
+  readonly elements: string;
+}
+
+/** Returns a table's default columns. */
+export const defaultColumns = ({
+  name,
+  text,
+  json,
+  elements,
+}: DefaultTypes): Readonly<Record<Model, readonly TableColumn[]>> => ({
   events: [
     column('uuid', 'text', 'VARCHAR(200)'),
-    column('event', 'text', 'VARCHAR(200)'),
+    column('event', 'text', name),
     column('properties', 'json', json),
     column('elements', 'json', elements),
     column('set', 'json', json),
     column('set_once', 'json', json),
-    column('distinct_id', 'text', 'VARCHAR(200)'),
+    column('distinct_id', 'text', name),
     column('team_id', 'integer', 'INTEGER'),
-    column('ip', 'text', 'VARCHAR(200)'),
+    column('ip', 'text', name),
     column('site_url', 'text', 'VARCHAR(200)'),
     column('timestamp', 'instant', 'TIMESTAMPTZ'),
     column('person_id', 'text', 'VARCHAR(200)'),

@@ -194,6 +194,21 @@ describeOnPostgres('Redshift', () => {
       expect(types).toContainEqual({ name: 'elements', type: 'character varying(65535)' });
     });
 
+    // VARCHAR(200) holds 200 bytes at Redshift, and capture takes 200 characters.
+    test('names and addresses have columns as long as there are', async () => {
+      await deliver(config, { rows: () => eventRows(3, 1) });
+      const types = await sql(
+        `SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute
+          WHERE attrelid = 'events'::regclass AND attname IN ('event', 'distinct_id', 'ip') ORDER BY 1`,
+      );
+      const type = 'character varying(65535)';
+      expect(types).toEqual([
+        { name: 'distinct_id', type },
+        { name: 'event', type },
+        { name: 'ip', type },
+      ]);
+    });
+
     test('events are seen when they are committed, once for a run, and merged when another run has them', async () => {
       const one = given(config);
       const prepared = await here.deliver(one);
