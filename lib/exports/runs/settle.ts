@@ -13,7 +13,7 @@ import { lineOps } from '../records/logs.ts';
 import type { BatchExportItem, RunItem, RunStatus } from '../records/model.ts';
 import { progressFields } from './backfill.ts';
 import { type DestinationOf, discard, openSending, resume } from './delivery.ts';
-import { completeRun, endRun, errorText } from './outcome.ts';
+import { completeRun, endRun, errorText, runFailureOps } from './outcome.ts';
 import { type Active, nextDue, type Plan, settle } from './plan.ts';
 import { attemptOf, intervalOf, intervalsOfExecution, isOpen, latestRuns, rangeText } from './run.ts';
 import { type BatchInput, inputOf, removeFiles, Unreadable } from './run-files.ts';
@@ -65,6 +65,7 @@ export async function settleExecution(
     if (!isCommitted && isOpen(run)) await endOpenRun(context, read.item, run, endingOfInterval(n));
   }
   const runs = await runsOf(context.table, exportId, intervals, mine.by);
+  await tellOfFailedAtOnce(context, runs);
   await writeSettled(context, exportId, execution, runs);
   await removeFiles(context, attempt);
   return runs;
@@ -121,6 +122,17 @@ async function endOpenRun(context: Context, item: BatchExportItem, run: RunItem,
     last: { level: 'ERROR', message },
     ops: isRetried ? jobOps('retry', run.id, again, { export: item.id }) : [],
   });
+}
+
+/**
+ * Lets the notices be sent of runs that had failed as they began: neither the transaction that begins them nor the one
+ * that settles has room. Who settles again, as after a crash before the end, puts the same ones.
+ */
+async function tellOfFailedAtOnce({ table }: Context, runs: readonly RunItem[]): Promise<void> {
+  const ops = runs
+    .filter(({ status, finished_at, created_at }) => status === 'Failed' && finished_at === created_at)
+    .flatMap((run) => runFailureOps(run, run.latest_error ?? UNEXPECTED.reason, run.created_at));
+  if (ops.length > 0) await table.write(ops);
 }
 
 /** Writes the transaction that settles: plan, export, job or backfill, log. */

@@ -1,4 +1,5 @@
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { executionEnded } from '../../../lib/exports/runs/finish.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
@@ -85,4 +86,30 @@ test('the destination is not asked about runs that had not begun: it may be why 
   await executionEnded(context, ended, findDestination);
   expect(await runs()).toMatchObject([{ status: 'TimedOut' }]);
   expect(remembered.calls).toEqual([]);
+});
+
+test('a run that failed as it began is told of, once for the run, and those of a backfill are not', async () => {
+  const { context, id, arrive, runs, job, read, findDestination } = await hourlyExport();
+  const limited = { ...context, settings: { ...context.settings, maxIntervalBytes: 0 } };
+  await arrive(AT_13, 'more than one run can deliver');
+  context.clock.set(AT_13 + HOUR_MS + 60_000);
+  const backfill = await startBackfill(context, (await read()).item, { start_at: AT_13, end_at: AT_13 + HOUR_MS });
+  const triggers = { [`${backfill.id}-0`]: { backfill: backfill.id, batch: 0 }, execution: 'schedule' } as const;
+  for (const [execution, trigger] of Object.entries(triggers)) {
+    expect(await beginRun(limited, { export: id, trigger, execution })).toMatchObject({ do: 'deliver' });
+    context.clock.advance(1_000);
+    const input = { export: id, trigger };
+    const ended = { machine: 'export-run', execution, input, status: 'FAILED', error: null } as const;
+    await executionEnded(limited, ended, findDestination);
+  }
+  const [ofBackfill, ofSchedule] = await runs();
+  expect([ofBackfill?.status, ofSchedule?.status]).toEqual(['Failed', 'Failed']);
+  expect(await job('notice', ofBackfill?.id)).toBeUndefined();
+  const notice = await job('notice', ofSchedule?.id);
+  expect(notice).toMatchObject({ due: ofSchedule?.created_at });
+  expect(JSON.parse(String(notice?.['about']))).toMatchObject({
+    type: 'run_failed',
+    subject: ofSchedule?.id,
+    reason: ofSchedule?.latest_error,
+  });
 });
