@@ -28,7 +28,10 @@ interface RetiredItem extends Item {
   readonly paths: JsonText<string[]>;
 }
 
-/** A list of files is used for so long at most: an execution ends within a day, and what it repeats within another. */
+/**
+ * A list of files is used for so long at most: an execution ends within a day, and what it repeats within another. Where
+ * one machine was off in between, a run that finds a file of its list gone is run again with a new list.
+ */
 export const RETIRED_MS = 2 * DAY_MS;
 
 /** Beside the files that are replaced, a transaction has the new one, two lists of files, the layout and the project. */

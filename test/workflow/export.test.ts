@@ -6,6 +6,8 @@ import type { BackfillItem, RunItem } from '../../lib/exports/records/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { destroyBatchExport } from '../../lib/exports/resource/store.ts';
 import { cancelBackfill, cancelRun } from '../../lib/exports/runs/cancel.ts';
+import { allFiles } from '../../lib/lake/catalog.ts';
+import { replaceFiles } from '../../lib/lake/replace.ts';
 import { Permanent, Transient } from '../../lib/ports/errors.ts';
 import { keys, ranges } from '../../lib/ports/table/keys.ts';
 import { listAll } from '../../lib/ports/table/list-all.ts';
@@ -418,6 +420,36 @@ describe('a run', () => {
       `The service's file '${path.slice(path.indexOf('events/'))}' is damaged: it is not what was written. ` +
         'It must be restored from a copy before this can be done.',
     );
+  });
+
+  test('whose files of the lake were joined so long ago that they are gone is run again with the new ones', async () => {
+    let tries = 0;
+    const { world, project, context, run, id } = await hourly({
+      intrude: async (call) => {
+        if (call !== 'deliver') return;
+        tries += 1;
+        if (tries > 1) return;
+        // As when the service was off for days meanwhile: the run has listed the file that is replaced and removed here.
+        const [old] = await allFiles(context.table, project, 'events');
+        if (old === undefined) throw new Error('there is no file');
+        const { path, pk: _pk, sk: _sk, ...about } = old;
+        await replaceFiles(context, { projectId: project, model: 'events', files: [old] }, async (folder, name) => {
+          await context.lake.write(`${folder}${name}`, readFileSync(context.lake.address(path)));
+          return { ...about, name, model: 'events' };
+        });
+        await context.lake.remove(path);
+        throw new Transient('The receiver is down.');
+      },
+    });
+    await world.arrive(project, [NOW, NOW]);
+    await run(at('07T14:30:00'));
+    const [first] = await world.runs(id);
+    expect(first).toMatchObject({ status: 'FailedRetryable' });
+    expect(first?.latest_error).toMatch(/^The file 'events\/.*' was replaced since this run listed it\.$/);
+    await run(at('07T16:00:00'));
+    expect((await world.runs(id)).map(({ status }) => status)).toContain('Completed');
+    expect(rows(world.delivered())).toEqual({ [file('07T13:00:00', '07T14:00:00')]: 2 });
+    expect(world.leftovers()).toEqual([]);
   });
 
   test('that takes its process down three times has failed, and is not tried each hour', async () => {

@@ -22,14 +22,15 @@ const inputPath = (attempt: string): string => `${attempt}/plan.json`;
 const receiptPath = (attempt: string, interval: number): string => `${attempt}/receipt-${interval}.json`;
 const notePath = (attempt: string, interval: number): string => `${attempt}/note-${interval}.json`;
 
-/** A file of a run is not what was written, or the disk cannot read it. The run ends, and is run again with files anew. */
+/**
+ * A file of a run is not what was written, or the disk cannot read it; or one of the lake that the run has listed was
+ * replaced. The run ends, and is run again with files anew.
+ */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';
-
-  constructor(path: string, options?: ErrorOptions) {
-    super(`The file '${path}', which the service kept for this run, is damaged.`, options);
-  }
 }
+
+const damagedText = (path: string): string => `The file '${path}', which the service kept for this run, is damaged.`;
 
 /** A file is JSON, of its content and the SHA-256 of the content's own text. */
 const sealed = (content: unknown): string => {
@@ -48,11 +49,11 @@ export function unsealed(text: string): { readonly content: unknown } | undefine
 /** Returns the content of a file; undefined when there is none. Throws `Unreadable`. */
 async function read({ runFiles }: Files, path: string): Promise<unknown> {
   const text = await runFiles.read(path).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'EIO' ? new Unreadable(path, { cause: error }) : error;
+    throw error.code === 'EIO' ? new Unreadable(damagedText(path), { cause: error }) : error;
   });
   if (text === undefined) return undefined;
   const found = unsealed(text.toString());
-  if (found === undefined) throw new Unreadable(path);
+  if (found === undefined) throw new Unreadable(damagedText(path));
   return found.content;
 }
 

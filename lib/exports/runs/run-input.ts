@@ -1,6 +1,7 @@
 /** Fixes what a batch delivers: its intervals, the export's query as it is now, and the list of the lake's files. */
 import { filesBetween, type LakeFile, rowsWithin } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
+import { Damaged } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import type { PlannedFile, RowQuery } from '../../warehouse/warehouse.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
@@ -53,6 +54,18 @@ const planned = ({ path, bytes, sha256, min_arrival: from, max_arrival: to }: La
   from,
   to,
 });
+
+/**
+ * Returns an error of reading the rows, or `Unreadable` when it is of a file whose place another one has taken since the
+ * input was fixed: a new list has its rows.
+ */
+export async function unlessReplaced({ table }: Context, input: BatchInput, error: unknown): Promise<unknown> {
+  const file = error instanceof Damaged ? input.files.find(({ path }) => path === error.path) : undefined;
+  if (file === undefined) return error;
+  const files = await filesBetween(table, input.teamId, input.model, file.from, file.to + 1);
+  if (files.some(({ path }) => path === file.path)) return error;
+  return new Unreadable(`The file '${file.path}' was replaced since this run listed it.`, { cause: error });
+}
 
 /** Returns whether the export may leave out rows of its intervals: of persons only the newest are delivered. */
 export function isFiltered(item: BatchExportItem): boolean {

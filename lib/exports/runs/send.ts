@@ -17,6 +17,7 @@ import { cancelOpenRun, completeRun, failRun, troubleOp } from './outcome.ts';
 import { keepReceipt } from './receipt.ts';
 import { intervalOf, isOpen, OPEN, rangeText } from './run.ts';
 import { type BatchInput, inputOf } from './run-files.ts';
+import { unlessReplaced } from './run-input.ts';
 
 /** How long a delivery may take: a minute of the step's time is left to tell of it, and to remove what it prepared. */
 const MAX_SENDING_MS = STEPS['send-interval'].timeout * SECOND_MS - MINUTE_MS;
@@ -56,7 +57,7 @@ export async function sendInterval(
   } catch (raised) {
     const given: unknown = watch.signal.reason;
     const state = { isLost: given instanceof Lost, isStopped: stopped.aborted };
-    const error = inWords(given instanceof Transient ? given : raised);
+    const error = inWords(given instanceof Transient ? given : await unlessReplaced(context, input, raised));
     reach = reachOf(error, state);
     await recover(context, run, sending, error, state);
   } finally {
