@@ -15,13 +15,16 @@ import { admit, conclude, type Reach } from './back-off.ts';
 import { type DestinationOf, discard, openSending, prepare, resume, type Sending } from './delivery.ts';
 import { cancelOpenRun, completeRun, failRun, troubleOp } from './outcome.ts';
 import { keepReceipt } from './receipt.ts';
+import { type RowWaits, rowWaits } from './row-waits.ts';
 import { intervalOf, isOpen, OPEN, rangeText } from './run.ts';
 import { type BatchInput, inputOf } from './run-files.ts';
 import { unlessReplaced } from './run-input.ts';
 
 /** How long a delivery may take: a minute of the step's time is left to tell of it, and to remove what it prepared. */
 const MAX_SENDING_MS = STEPS['send-interval'].timeout * SECOND_MS - MINUTE_MS;
-const TOO_LONG = `The delivery took longer than ${MAX_SENDING_MS / MINUTE_MS} minutes.`;
+const TOO_LONG = `The delivery took longer than ${MAX_SENDING_MS / MINUTE_MS} minutes`;
+/** A delivery that waits so long for its rows is late by that: its destination may have done nothing wrong. */
+const LONG_WAIT_MS = MINUTE_MS;
 
 /** The run is not this worker's any more: it was cancelled, or somebody else ended it. */
 class Lost extends Error {
@@ -47,13 +50,15 @@ export async function sendInterval(
   if (!isOpen(run) || run.attempt !== attempt) return answer(n, run);
 
   const isTrial = await admit(context, item, run);
-  const watch = watching(context, run);
+  const waits = rowWaits(context.warehouse, context.clock);
+  const timed: Context = { ...context, warehouse: waits.warehouse };
+  const watch = watching(context, run, waits);
   const signal = AbortSignal.any([stopped, watch.signal]);
   let sending: Sending | undefined;
   let reach: Reach = 'unknown';
   try {
-    sending = await openSending(context, item, input, n, run, signal, findDestination);
-    reach = await send(context, sending, item, input);
+    sending = await openSending(timed, item, input, n, run, signal, findDestination);
+    reach = await send(timed, sending, item, input);
   } catch (raised) {
     const given: unknown = watch.signal.reason;
     const state = { isLost: given instanceof Lost, isStopped: stopped.aborted };
@@ -76,7 +81,11 @@ const answer = (interval: number, { status }: RunItem): SendOutput => ({
  * Returns a signal that is aborted with `Lost` when the run is not this worker's to send any more, and with `Transient`
  * when sending it takes too long.
  */
-function watching({ table, settings }: Context, run: RunItem): { signal: AbortSignal; end(): void } {
+function watching(
+  { table, settings }: Context,
+  run: RunItem,
+  waits: RowWaits,
+): { readonly signal: AbortSignal; end(): void } {
   const ended = new AbortController();
   const look = async (): Promise<void> => {
     const now = await table.get(keys.run(run.batch_export, run.id));
@@ -84,8 +93,15 @@ function watching({ table, settings }: Context, run: RunItem): { signal: AbortSi
   };
   // A look that fails is followed by another one.
   const looks = setInterval(() => void look().catch(() => {}), settings.cancelSeconds * 1000).unref();
-  const late = setTimeout(() => ended.abort(new Transient(TOO_LONG)), MAX_SENDING_MS).unref();
+  const late = setTimeout(() => ended.abort(tooLong(waits.ms())), MAX_SENDING_MS).unref();
   return { signal: ended.signal, end: () => (clearInterval(looks), clearTimeout(late)) };
+}
+
+/** Returns what ends a delivery that is late; `waitedMs`: for how long its rows had it wait. */
+function tooLong(waitedMs: number): Transient {
+  if (waitedMs < LONG_WAIT_MS) return new Transient(`${TOO_LONG}.`);
+  const minutes = Math.round(waitedMs / MINUTE_MS);
+  return new Transient(`${TOO_LONG}, ${minutes} of which it waited for its rows.`, { isOwn: true });
 }
 
 /** What may pass is the destination's trouble; what only the customer can mend is an answer of it. */

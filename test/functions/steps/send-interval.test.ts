@@ -466,24 +466,64 @@ describe('an export whose destination has failed alike twice', () => {
     expect(await begin({ execution: 'fourth' })).toMatchObject({ do: 'deliver' });
   });
 
-  test('counts a delivery that would take longer than its function has', async () => {
-    const { attempts, remembered, read } = await failing();
+  /** Lets the time of a delivery pass once `reached` is. Returns how the delivery ends. */
+  const lateOnce = async (reached: Promise<void>, send: () => Promise<string[]>): Promise<string[]> => {
     jest.useFakeTimers({
       doNotFake: ['nextTick', 'setImmediate', 'setInterval', 'queueMicrotask', 'Date', 'performance'],
     });
-    const { promise: reached, resolve } = Promise.withResolvers<void>();
-    remembered.inside = (call, signal) =>
-      call === 'deliver'
-        ? new Promise((_, reject) => {
-            resolve();
-            signal.addEventListener('abort', () => reject(signal.reason as Error));
-          })
-        : undefined;
-    const sending = attempts(0);
+    const sending = send();
     await reached;
     jest.advanceTimersByTime(14 * MINUTE_MS);
     jest.useRealTimers();
-    expect(await sending).toEqual(['Transient']);
+    return sending;
+  };
+
+  /** What never ends but by its signal; `begun` is told when it begins. */
+  const hanging = (signal: AbortSignal, begun: () => void): Promise<never> =>
+    new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+      begun();
+    });
+
+  test('counts a delivery that would take longer than its function has', async () => {
+    const { attempts, remembered, read } = await failing();
+    const { promise: reached, resolve } = Promise.withResolvers<void>();
+    remembered.inside = (call, signal) => (call === 'deliver' ? hanging(signal, resolve) : undefined);
+    expect(await lateOnce(reached, () => attempts(0))).toEqual(['Transient']);
     expect((await read()).item.trouble).toContain('The delivery took longer than 14 minutes.');
+  });
+
+  // Other deliveries have the workers that select rows: that says nothing of this one's destination.
+  test.each(['count', 'read'] as const)(
+    'does not count one that waited for its rows until it was late: %s',
+    async (until) => {
+      const { attempts, remembered, read, runs, context } = await failing();
+      const { promise: reached, resolve } = Promise.withResolvers<void>();
+      const waiting = (signal: AbortSignal) => hanging(signal, () => (context.clock.advance(8 * MINUTE_MS), resolve()));
+      remembered.inside = () => {};
+      if (until === 'count') context.warehouse.count = (_plan, _interval, signal) => waiting(signal);
+      else
+        context.warehouse.read = async function* (_plan, _interval, _form, signal) {
+          yield await waiting(signal);
+        };
+      expect(await lateOnce(reached, () => attempts(0))).toEqual(['Transient']);
+      expect((await read()).item.trouble ?? null).toBeNull();
+      expect((await runs())[0]?.latest_error).toBe(
+        'The delivery took longer than 14 minutes, 8 of which it waited for its rows.',
+      );
+    },
+  );
+
+  test('does not count one that had its rows too late', async () => {
+    const { attempts, remembered, read, context } = await failing();
+    const { promise: reached, resolve } = Promise.withResolvers<void>();
+    const { count } = context.warehouse;
+    context.warehouse.count = async (...asked) => {
+      context.clock.advance(8 * MINUTE_MS);
+      return count(...asked);
+    };
+    remembered.inside = (call, signal) => (call === 'deliver' ? hanging(signal, resolve) : undefined);
+    expect(await lateOnce(reached, () => attempts(0))).toEqual(['Transient']);
+    expect((await read()).item.trouble ?? null).toBeNull();
   });
 });
