@@ -517,7 +517,7 @@ describe('an export whose destination has failed alike twice', () => {
   test('does not count one that had its rows too late', async () => {
     const { attempts, remembered, read, context } = await failing();
     const { promise: reached, resolve } = Promise.withResolvers<void>();
-    const { count } = context.warehouse;
+    const count = context.warehouse.count.bind(context.warehouse);
     context.warehouse.count = async (...asked) => {
       context.clock.advance(8 * MINUTE_MS);
       return count(...asked);
