@@ -4,7 +4,7 @@ import { functionPool } from '../../../lib/workers/function-pool.ts';
 
 test('a task that is larger than what Lambda hands a function is refused by name, and not sent', async () => {
   const send = jest.fn(async () => ({ Payload: Buffer.from(JSON.stringify({ result: 'done' })) }));
-  const worker = lambdaFunction(async () => ({ send }) as never, 'lake-worker');
+  const worker = lambdaFunction(async () => ({ send }), 'lake-worker');
   const pool = functionPool({ worker, ms: 1_000, clock: Date.now });
   const task = (bytes: number) =>
     pool.run({ name: 'answer', input: 'x'.repeat(bytes), owner: '', signal: AbortSignal.timeout(60_000) });
