@@ -71,7 +71,8 @@ async function opened(
   // A page waits for what it expects as long as a test may last: a busy machine is no failure.
   visit.page.setDefaultTimeout(30_000);
   await visit.page.goto(`${service.address}/#key=${key}&${path}`);
-  await visit.page.getByRole('heading', { level: 1 }).waitFor();
+  // A text of a dashboard may have headings of its own.
+  await visit.page.getByRole('heading', { level: 1 }).first().waitFor();
   return visit;
 }
 
