@@ -48,3 +48,13 @@ export class Recent<T> {
     this.#kept.delete(name);
   }
 }
+
+/** Returns what gives the memory that an object has of its own, as long as the object lives. */
+export function recentOf<T>(most: number, sizeOf: (value: T) => number): (owner: object) => Recent<T> {
+  const memories = new WeakMap<object, Recent<T>>();
+  return (owner) => {
+    const memory = memories.get(owner) ?? new Recent<T>(most, sizeOf);
+    memories.set(owner, memory);
+    return memory;
+  };
+}

@@ -5,7 +5,7 @@ import { chartOf } from '../../charts/describe/describe.ts';
 import { figure } from '../../charts/figure.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Answers, Told } from '../../insights/answering/answers.ts';
-import { Recent } from '../../ports/recent.ts';
+import { recentOf } from '../../ports/recent.ts';
 
 /** An answer as a page shows it. */
 export interface Drawn {
@@ -43,11 +43,10 @@ export function chartOfAnswer({ query, told }: AnsweredInsight): Chart {
  * An answer is known by its project, its key, and when and of which files it was computed.
  */
 function memoryOf<T>(charactersOf: (made: T) => number) {
-  const memories = new WeakMap<Answers, Recent<T>>();
+  const memories = recentOf(MAX_CHARACTERS, charactersOf);
   return (answers: Answers, answered: AnsweredInsight, make: () => T): T => {
     const { project, query, told } = answered;
-    const memory = memories.get(answers) ?? new Recent<T>(MAX_CHARACTERS, charactersOf);
-    memories.set(answers, memory);
+    const memory = memories(answers);
     const said = JSON.stringify([project, told.key, told.kept?.at, told.kept?.files, query]);
     const name = hash('sha256', said);
     const known = memory.get(name);

@@ -2,13 +2,13 @@
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { sourceOf } from '../../charts/describe/read.ts';
 import { parseJson } from '../../http/json.ts';
-import type { Answers, Told } from '../../insights/answering/answers.ts';
+import type { Told } from '../../insights/answering/answers.ts';
 import type { AskedQuery } from '../../insights/answering/computations.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf, type ResultFields, toldFields } from '../../insights/results.ts';
 import type { Context } from '../../ports/context.ts';
-import { Recent } from '../../ports/recent.ts';
+import { recentOf } from '../../ports/recent.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import { type DataRange, dataRange } from '../data-range.ts';
 import type { Drawn } from './drawn.ts';
@@ -100,9 +100,10 @@ export async function shownResults(
   return { results, leftOut };
 }
 
-/** When this process has last had an answer looked after, by its key: of so many of them. */
-const lookedAfter = new WeakMap<Answers, Recent<number>>();
+/** So many answers are known to have been looked after lately. */
 const MAX_LOOKED_AFTER = 10_000;
+/** When this process has last had an answer looked after, by its key. */
+const lookedAfter = recentOf<number>(MAX_LOOKED_AFTER, () => 1);
 
 /** Has answers computed that are missing or may not be true any more. Nobody waits for it. */
 async function renew(
@@ -111,15 +112,16 @@ async function renew(
   told: readonly Told[],
 ): Promise<void> {
   const now = clock();
-  const lately = lookedAfter.get(answers) ?? new Recent<number>(MAX_LOOKED_AFTER, () => 1);
-  lookedAfter.set(answers, lately);
+  const lately = lookedAfter(answers);
   const isLate = ({ key, kept, isCached }: Told): boolean =>
     (kept === null ? !isCached : now - kept.at >= LOOKED_LATELY_MS) &&
     now - (lately.get(key) ?? -Infinity) >= LOOKED_LATELY_MS;
-  const late = insights.filter((_, at) => told[at] !== undefined && isLate(told[at]));
-  if (late.length === 0) return;
-  for (const one of told.filter(isLate)) lately.set(one.key, now);
-  await answers.renew(late.map(({ asked }) => asked));
+  const late = insights.flatMap(({ asked }, at) => {
+    const one = told[at];
+    return one !== undefined && isLate(one) ? [{ asked, key: one.key }] : [];
+  });
+  for (const { key } of late) lately.set(key, now);
+  if (late.length > 0) await answers.renew(late.map(({ asked }) => asked));
 }
 
 /** Members of results that anybody may see. Others say what was asked: filters, properties, expressions, persons. */
