@@ -86,10 +86,11 @@ export const RUN_KNOWN_MS = 15 * MINUTE_MS;
 /** So many runs are known, about; of those that have ended the oldest go first, of the organization that has most of them. */
 const MAX_RUNS = 2_000;
 
-/** A run, and whose it is. */
+/** A run, whose it is, and what stops it while it goes on. */
 interface KnownRun {
   readonly run: QueryRun;
   readonly organization: string;
+  readonly stop: AbortController;
 }
 
 const nameOf = (project: number, id: string): string => `${project} ${id}`;
@@ -132,7 +133,6 @@ export function answersOf(
   const { clock, newId, log } = context;
   const flights = new Map<string, Flight>();
   const runs = new Map<string, KnownRun>();
-  const stops = new Map<QueryRun, () => void>();
   const background = new Set<Promise<unknown>>();
   const { cached, compute, look } = computations(context, answerer, cache);
 
@@ -213,8 +213,7 @@ export function answersOf(
     };
     const stop = new AbortController();
     const signal = isAsync || callerLeft === undefined ? stop.signal : AbortSignal.any([stop.signal, callerLeft]);
-    runs.set(name, { run, organization: asked.project.organization_id });
-    stops.set(run, () => stop.abort(cancelled()));
+    runs.set(name, { run, organization: asked.project.organization_id, stop });
     const promise = join(asked, key, moment, { signal, isBackground: isAsync || isBackground }).then(
       (kept) => {
         run.endedAt = clock();
@@ -228,7 +227,7 @@ export function answersOf(
         throw error;
       },
     );
-    const done = promise.catch(() => {}).finally(() => (background.delete(done), stops.delete(run)));
+    const done = promise.catch(() => {}).finally(() => background.delete(done));
     background.add(done);
     return { run, promise };
   };
@@ -273,8 +272,7 @@ export function answersOf(
       return known && withAnswer(known.run, cache);
     },
     cancel: (run) => {
-      const known = runs.get(nameOf(run.project, run.id));
-      if (known !== undefined) stops.get(known.run)?.();
+      runs.get(nameOf(run.project, run.id))?.stop.abort(cancelled());
       return Promise.resolve();
     },
     idle: async () => {
