@@ -1,5 +1,5 @@
 /** Tasks that a Lambda function does, where there are no worker processes beside the one that asks. */
-import { Failure } from '../ports/errors.ts';
+import { invalid } from '../ports/errors.ts';
 import { FunctionBusy, InputTooLarge, type LambdaFunction } from '../ports/functions/lambda.ts';
 import { SECOND_MS } from '../ports/units.ts';
 import { receivedError, type SentError } from './errors.ts';
@@ -87,10 +87,10 @@ async function outcomeOf(
   const called = await worker.call(task, signal).catch((error: unknown) => {
     if (error instanceof FunctionBusy) throw new LineFull('the function runs as often as it may');
     if (error instanceof InputTooLarge)
-      throw new Failure('validation', {
-        detail:
-          'The project has more files of events than a function of AWS can be told of: it can be exported, not asked.',
-      });
+      invalid(
+        null,
+        'The project has more files of events than a function of AWS can be told of: it can be exported, not asked.',
+      );
     throw error;
   });
   if ('returned' in called) return called.returned as FunctionOutcome;
@@ -99,9 +99,7 @@ async function outcomeOf(
   const lost = /Task timed out/.test(message) ? 'silence' : LOSSES.get(name);
   if (lost !== undefined) return { lost, message };
   if (name === TOO_LARGE)
-    throw new Failure('validation', {
-      detail: 'What was found is too large to be sent. Ask for less: a shorter time, or a filter.',
-    });
+    invalid(null, 'What was found is too large to be sent. Ask for less: a shorter time, or a filter.');
   throw new Error(`the function failed: ${name} ${message}`);
 }
 
