@@ -24,8 +24,8 @@ type Importing = Pick<Context, 'table' | 'clock' | 'newId' | 'imports' | 'settin
 /** Imports of one organization that have not ended, or have failed and may be started again. */
 const MAX_OPEN = 10;
 
-/** When there are too many, one is looked for again after so many seconds. */
-const RETRY_AFTER_SECONDS = 60;
+/** Where there is no room, it is looked for again after so many seconds. */
+const RETRY_AFTER = { 'Retry-After': '60' };
 
 /** So much of the disk is not given to files: the lake grows by what they hold, and captured events must land. */
 const RESERVED_BYTES = 1e9;
@@ -69,7 +69,7 @@ export async function createImport(
   if (own.length >= MAX_OPEN)
     fail('throttled', {
       detail: `${MAX_OPEN} imports of the organization have not ended, or have failed and are kept to be started again. Wait for one of them, or cancel it.`,
-      headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+      headers: RETRY_AFTER,
     });
   const room = (await imports.freeBytes()) - RESERVED_BYTES;
   // A file lies there in parts, and once more while it is read.
@@ -80,12 +80,12 @@ export async function createImport(
       detail:
         'The files of an organization’s imports take at most half of the room that the disk of the service has for ' +
         'files. Wait for one of them, or cancel it.',
-      headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+      headers: RETRY_AFTER,
     });
   if (neededBeside(open) > room)
     fail('unavailable', {
       detail: 'The disk of the service has no room for the file: space must be freed there.',
-      headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+      headers: RETRY_AFTER,
     });
   const id = newId();
   const now = clock();
