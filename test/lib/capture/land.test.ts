@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { CaptureCounts } from '../../../lib/capture/counts.ts';
-import { type LandingSegment, land } from '../../../lib/capture/land.ts';
+import { land } from '../../../lib/capture/land.ts';
 import { Lander } from '../../../lib/capture/lander.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import { underLease } from '../../../lib/lake/lease.ts';
@@ -52,14 +52,18 @@ async function world() {
 
 const whole = (event: Sent) => ({ event: 'clicked', distinct_id: 'ada', ...event });
 
-const landerOf = (context: Context, inbox: Inbox) =>
+const landerOf = (
+  context: Context,
+  inbox: Inbox,
+  landing: ConstructorParameters<typeof Lander>[0]['land'] = (segments) => land({ ...context, inbox }, segments),
+) =>
   new Lander({
     inbox,
     log: context.log,
     clock: context.clock,
     metrics: context.metrics,
     counts: new CaptureCounts(context),
-    land: (segments: readonly LandingSegment[]) => land({ ...context, inbox }, segments),
+    land: landing,
   });
 
 test('events land with the moment of their landing as arrival, and the inbox is empty then', async () => {
@@ -323,18 +327,15 @@ test('what is too much for one pass is left to the next, and what an import hold
   const { context, inbox } = await world();
   const names = ['held', 'second', 'third', 'last'];
   const landed: string[][] = [];
-  const lander = new Lander({
-    inbox: {
+  const lander = landerOf(
+    context,
+    {
       ...inbox,
       segments: async () =>
         names.filter((name) => !landed.flat().includes(name)).map((name) => ({ name, bytes: 2.5 * 2 ** 20 })),
       remove: async () => {},
     },
-    log: context.log,
-    clock: context.clock,
-    metrics: context.metrics,
-    counts: new CaptureCounts(context),
-    land: async (segments) => {
+    async (segments) => {
       landed.push(segments.map(({ name }) => name).filter((name) => name !== 'held'));
       return {
         projects: [],
@@ -348,7 +349,7 @@ test('what is too much for one pass is left to the next, and what an import hold
         })),
       };
     },
-  });
+  );
   const left: number[][] = [];
   do {
     await lander.pass();
@@ -370,17 +371,14 @@ test('a segment that had to wait lands though others keep coming, whatever its s
   ]);
   let isHeld = true;
   const landed: string[] = [];
-  const lander = new Lander({
-    inbox: {
+  const lander = landerOf(
+    context,
+    {
       ...inbox,
       segments: async () => [...sizes].map(([name, mib]) => ({ name, bytes: mib * 2 ** 20 })),
       remove: async (name) => void sizes.delete(name),
     },
-    log: context.log,
-    clock: context.clock,
-    metrics: context.metrics,
-    counts: new CaptureCounts(context),
-    land: async (segments) => ({
+    async (segments) => ({
       projects: [],
       failures: [],
       segments: segments.map(({ name }) => {
@@ -388,7 +386,7 @@ test('a segment that had to wait lands though others keep coming, whatever its s
         return { name, landed: [], waiting: isHeld ? [PROJECT] : [], damaged: 0, unfinished: 0 };
       }),
     }),
-  });
+  );
   do await lander.pass();
   while (lander.left > 0);
   isHeld = false;
@@ -439,8 +437,9 @@ test('what has landed is removed side by side: requests past the stream are segm
   const names = Array.from({ length: 200 }, (_, n) => `direct/${n}`);
   let [atOnce, most] = [0, 0];
   const removed: string[] = [];
-  const lander = new Lander({
-    inbox: {
+  const lander = landerOf(
+    context,
+    {
       ...inbox,
       segments: async () => names.map((name) => ({ name, bytes: 3_000 })),
       remove: async (name) => {
@@ -451,16 +450,12 @@ test('what has landed is removed side by side: requests past the stream are segm
         removed.push(name);
       },
     },
-    log: context.log,
-    clock: context.clock,
-    metrics: context.metrics,
-    counts: new CaptureCounts(context),
-    land: async (segments) => ({
+    async (segments) => ({
       projects: [],
       failures: [],
       segments: segments.map(({ name }) => ({ name, landed: [], waiting: [], damaged: 0, unfinished: 0 })),
     }),
-  });
+  );
   await lander.pass();
   expect(removed.toSorted()).toEqual(names.toSorted());
   expect(most).toBeGreaterThanOrEqual(20);

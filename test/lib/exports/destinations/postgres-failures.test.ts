@@ -431,16 +431,21 @@ describeOnPostgres('Postgres', () => {
       expect(error.message).toContain('Use the address of the primary server');
     });
 
-    test('that has become a standby is tried again later, and says whose address is wanted', async () => {
+    /** Delivers an interval, and returns what the next one fails of where a trigger answers so. */
+    const refusedNext = async (code: string, message: string) => {
       const first = given();
       await postgres.commit(first, await postgres.deliver(first));
+      await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${code}'; END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON events EXECUTE FUNCTION refuse()`);
+      const interval = { start: first.interval.end, end: first.interval.end + HOUR_MS };
+      return failure({}, { interval });
+    };
+
+    test('that has become a standby is tried again later, and says whose address is wanted', async () => {
       // So a standby answers to BEGIN READ WRITE, where the tables are there.
       const message = 'cannot set transaction read-write mode during recovery';
-      await sql(`CREATE FUNCTION recover() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '0A000'; END $$;
-        CREATE TRIGGER recover BEFORE INSERT ON events EXECUTE FUNCTION recover()`);
-      const interval = { start: first.interval.end, end: first.interval.end + HOUR_MS };
-      const error = await failure({}, { interval });
+      const error = await refusedNext('0A000', message);
       expect(error).toBeInstanceOf(Transient);
       expect(error.message).toBe(
         `The server at ${place()} only reads: ${message}. Use the address of the primary server.`,
@@ -457,13 +462,7 @@ describeOnPostgres('Postgres', () => {
       ['P0001', 'events are not welcome here', Permanent],
       ['0A000', 'foreign tables take no rows', Permanent],
     ])('that answers %s (%s) is told of with its own words', async (code, message, kind) => {
-      const first = given();
-      await postgres.commit(first, await postgres.deliver(first));
-      await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${code}'; END $$;
-        CREATE TRIGGER refuse BEFORE INSERT ON events EXECUTE FUNCTION refuse()`);
-      const interval = { start: first.interval.end, end: first.interval.end + HOUR_MS };
-      const error = await failure({}, { interval });
+      const error = await refusedNext(code, message);
       expect(error).toBeInstanceOf(kind);
       expect(error.message).toContain(`The server at ${place()} answered: ${message} (${code})`);
       expect(await sql('SELECT count(*) FROM events')).toEqual([{ count: '10' }]);
