@@ -61,6 +61,14 @@ function syntaxOf(answer: string): Syntax {
 /** What the grammar says of that which it knows and does not read: `Unsupported: SelectStmt.settingsClause()`; it has no place. */
 const UNREAD = /^Unsupported(?: rule)?: (?:SelectStmt\.|ColumnExpr)?(.+?)(?:Clause\(\))?$/;
 
-/** Numbers of a query as they are written: JavaScript's have 53 bits. */
-const withNumbers = (key: string, value: unknown, { source }: { source?: string } = {}): unknown =>
-  key === 'value' && typeof value === 'number' ? { number: source } : value;
+/** Whole numbers of a query as they are written, for JavaScript's have 53 bits; floats, of which the grammar writes 17 digits, in short. */
+const withNumbers = (key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown =>
+  key === 'value' && typeof value === 'number' ? { number: WHOLE.test(source) ? source : float(value) } : value;
+
+const WHOLE = /^-?\d+$/;
+
+/** Returns the shortest text of a float that is read as the same float again. */
+function float(value: number): string {
+  const text = Object.is(value, -0) ? '-0' : String(value);
+  return WHOLE.test(text) ? `${text}.0` : text;
+}

@@ -28,3 +28,13 @@ describe('The filters of a query of HogQL', () => {
     expect(await eventsOf({ dateRange })).toEqual(found);
   });
 });
+
+test('numbers in the headings of columns are as short as they can be, and floats are still floats', async () => {
+  const world = await insightWorld({ events: EVENTS.slice(0, 1) }, { now: Date.parse('2026-01-06T12:00:00Z') });
+  const query = 'SELECT round(8.45, 1), 0.1 + 1.0, 1e3, 9007199254740993 FROM events';
+  const answer = await hogql.answer(hogql.schema.parse({ kind: 'HogQLQuery', query }), world);
+  expect(answer).toMatchObject({
+    columns: ['round(8.45, 1)', 'plus(0.1, 1.0)', '1000.0', '9007199254740993'],
+    results: [[8.4, 1.1, 1000, expect.anything()]],
+  });
+});
