@@ -1,3 +1,4 @@
+import { inviteEnds, openInvites } from '../../lib/accounts/organizations/invites/store.ts';
 import { destroyMember } from '../../lib/accounts/organizations/members/routes.ts';
 import { readMember, removeMember } from '../../lib/accounts/organizations/members/store.ts';
 import { findUser } from '../../lib/accounts/users/store.ts';
@@ -7,14 +8,23 @@ import { mentionOps, readMentions } from '../../lib/dashboards/member-mentions.t
 export const handler = endpoint(destroyMember, {
   async read({ params }, { table }) {
     const { user__uuid: uid } = params;
-    const found = [readMember(table, params), readMentions(table, uid), findUser(table, uid)] as const;
-    const [target, mentions, user] = await Promise.all(found);
-    return { target, mentions, user };
+    const [target, user, invites, mentions] = await Promise.all([
+      readMember(table, params),
+      findUser(table, uid),
+      openInvites(table, params.organization_id),
+      readMentions(table, uid),
+    ]);
+    return { target, user, invites, mentions };
   },
   async run({ read, tenant, ifMatch, activityOps }, context) {
-    const { mentions, ...target } = read;
-    const ops = () => mentionOps(context.table, tenant.organization, target.user.uuid, mentions);
-    await removeMember(context, tenant, { ...target, mentionOps: ops }, activityOps, ifMatch);
+    const { target, user, invites, mentions } = read;
+    const { organization } = tenant;
+    const ends = async () => [
+      // Else whoever is removed could come back by an invitation from before.
+      ...inviteEnds(invites, user.email).map((op) => [op]),
+      ...(await mentionOps(context.table, organization, user.uuid, mentions)),
+    ];
+    await removeMember(context, tenant, { target, user, ends }, activityOps, ifMatch);
     return undefined;
   },
 });

@@ -306,9 +306,9 @@ class RestApiServer implements Gateway {
     const header = headerOf(headers, 'authorization');
     if (header === undefined || header === '') return this.#gatewayAnswer('UNAUTHORIZED');
     try {
-      const { permits, context: about } = await this.#authorized(`${httpMethod} ${resource} ${header}`, () =>
-        authorizerEvent(event, methodArn),
-      );
+      // One key has one place among the answers that are kept, however many blanks come with it.
+      const identity = `${httpMethod} ${resource} ${header.trim().replaceAll(/[ \t]+/g, ' ')}`;
+      const { permits, context: about } = await this.#authorized(identity, () => authorizerEvent(event, methodArn));
       if (!permits(methodArn)) return this.#gatewayAnswer('ACCESS_DENIED', about);
       requestContext.authorizer = about;
       return undefined;

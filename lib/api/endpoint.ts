@@ -6,7 +6,7 @@ import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { Answer, BytesAnswer, declaredBody, EmptyAnswer, handedOver, reply, TextAnswer } from '../http/answer.ts';
 import { bodyOf, bytesOf, fields } from '../http/body.ts';
 import { type Credentials, type CredentialsText, fromContext } from '../http/credentials.ts';
-import { etagOf, namesVersion, versionsIn } from '../http/etag.ts';
+import { etagOf, ifMatchOf, namesVersion } from '../http/etag.ts';
 import { failureFrom } from '../http/failures.ts';
 import { headerOf } from '../http/header.ts';
 import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
@@ -265,8 +265,6 @@ function requestParsing(row: Route): Middleware {
     before: (request) => {
       const { exchange } = request.internal;
       const { event, admitted, idempotencyKey } = exchange;
-      const tags = headerOf(event.headers, 'if-match');
-      const versions = tags === undefined ? 'any' : versionsIn(tags);
       const early = exchange.early ?? earlyRequestOf(row, event, event.pathParameters ?? {}, NOBODY, exchange.context);
       const complete: AnyRequest = {
         ...early,
@@ -279,7 +277,7 @@ function requestParsing(row: Route): Middleware {
           return tenantOf(admitted, row);
         },
         read: exchange.read,
-        ifMatch: versions === 'any' ? undefined : versions,
+        ifMatch: ifMatchOf(headerOf(event.headers, 'if-match')),
         idempotencyOps: (objectId) => idempotencyKey?.ops(objectId) ?? [],
         activityOps: activityOpsOf(exchange.context, {
           user_uuid: early.caller.userId,

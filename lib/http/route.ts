@@ -33,6 +33,9 @@ export interface PagingRule {
 /** The limits of a list that names none: the first is PostHog's, the second ours. */
 export const PAGING = { limit: 100, max: 1000 } as const;
 
+/** In the OpenAPI document, an operation that is another one on a second path names it here. */
+export const TWIN = 'x-twin-of';
+
 /**
  * One endpoint, declared once and read by the gateway, the authorizer, `endpoint`, the OpenAPI document, infra and
  * the contract tests.
@@ -41,9 +44,6 @@ export const PAGING = { limit: 100, max: 1000 } as const;
  * Gateway's rule), so organizations are always `{organization_id}` and projects `{project_id}`: a path that names
  * one of them is proved to be the caller's before the operation runs.
  */
-/** In the OpenAPI document, an operation that is another one on a second path names it here. */
-export const TWIN = 'x-twin-of';
-
 export interface Route<
   Params extends z.ZodType = z.ZodType,
   Query extends z.ZodType = z.ZodType,

@@ -483,6 +483,7 @@ export function readCases(open: Open): void {
         [24, 1],
         [25, 1],
         [40, 5],
+        [Number.MAX_SAFE_INTEGER, 5],
       ] as const) {
         const { items, count, cursor } = await table.list(range, { limit, skip, count: true });
         expect(items).toEqual(span(skip, Math.min(COUNT, skip + limit)));

@@ -16,7 +16,7 @@ export function refuseTooMany(held: number): void {
 }
 
 /** One change is logged in at most so many organizations: their entries are in its transaction, which has 100 ops. */
-const MAX_LOGS = 90;
+export const MAX_LOGS = 90;
 
 /**
  * Returns the organizations, of its user's memberships, that a key opens: those that it is limited to, by itself or

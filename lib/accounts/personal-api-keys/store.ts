@@ -15,7 +15,15 @@ import { membershipsOf } from '../organizations/store.ts';
 import type { KeyRef, UserItem } from '../users/model.ts';
 import { sha256 } from './lookup.ts';
 import { type Grant, grantOf, NewPersonalApiKey, type PersonalApiKeyItem, type PersonalApiKeyPatch } from './model.ts';
-import { keyAsLoggedIn, organizationsOpen, refuseExcess, refusePast, refuseStronger, refuseTooMany } from './rules.ts';
+import {
+  keyAsLoggedIn,
+  MAX_LOGS,
+  organizationsOpen,
+  refuseExcess,
+  refusePast,
+  refuseStronger,
+  refuseTooMany,
+} from './rules.ts';
 
 /** Random bytes of a key's value, as PostHog's: 280 bits, about 47 digits. */
 const VALUE_BYTES = 35;
@@ -70,7 +78,7 @@ function keyOps({ activityOps, memberships }: KeyActivity, { before, after }: Ke
   if (about === undefined) return [];
   const { id, label: name } = about;
   const activity = before === undefined ? 'created' : after === undefined ? 'deleted' : 'updated';
-  return [...logs].flatMap((organization) => {
+  return [...logs].slice(0, MAX_LOGS).flatMap((organization) => {
     const changes = loggedChanges(organization, { before, after });
     return activityOps({ organization, scope: 'PersonalAPIKey', id, activity, name, changes });
   });
@@ -274,7 +282,8 @@ export async function changeKey(
     checkVersion(current, ifMatch);
     if (Object.keys(grants).length > 0) {
       refuseStronger(maker, current);
-      refuseExcess(grantOf(maker), { ...grantOf(current), ...grants } as Grant);
+      // A key that changes itself grants what it is now, not what it was when the request came.
+      refuseExcess(grantOf(maker.id === current.id ? current : maker), { ...grantOf(current), ...grants } as Grant);
     }
     const { pk, sk, id, ver } = current;
     const after: PersonalApiKeyItem = { ...current, ...set, ver: ver + 1 };

@@ -65,6 +65,8 @@ const LONGEST_DELAY_MS = 500;
 /** DynamoDB's limits of one request. */
 const MAX_BATCH_GET = 100;
 const MAX_BATCH_WRITE = 25;
+/** `Limit` is an integer of 32 bits. */
+const LARGEST_LIMIT = 2 ** 31 - 1;
 
 type SdkError = Parameters<typeof isTransientError>[0];
 
@@ -192,7 +194,7 @@ class DynamodbTable implements Table {
     let passed = 0;
     do {
       const left = most - passed;
-      const limit = Number.isFinite(left) ? { Limit: left } : {};
+      const limit = Number.isFinite(left) ? { Limit: Math.min(left, LARGEST_LIMIT) } : {};
       const { count, next } = await this.#page(asked, position, { Select: 'COUNT', ...limit });
       passed += count;
       position = next;

@@ -1,5 +1,6 @@
 import { addMember, createOrganization, findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import type { UserItem } from '../../../lib/accounts/users/model.ts';
+import { createUser } from '../../../lib/accounts/users/store.ts';
 import { collaboratorField } from '../../../lib/dashboards/collaborators/model.ts';
 import { LEVELS, type MembershipLevel } from '../../../lib/http/levels.ts';
 import { keys, places } from '../../../lib/ports/table/keys.ts';
@@ -170,6 +171,26 @@ describe('a removed member', () => {
     expect(naming).toBeDefined();
     expect(head?.[collaboratorField(user.uuid)]).toBe(37);
   });
+});
+
+test('whoever is removed does not come back by an invitation from before', async () => {
+  const { service, join, context } = await world();
+  const other = await join(member);
+  const invite = async (target_email: string) => {
+    const path = `/api/organizations/${service.organization.id}/invites/`;
+    return String((await service.call('POST', path, { body: { target_email, level: admin } })).body?.['id']);
+  };
+  const user = await createUser(context, { email: 'bea@example.com' });
+  const key = await service.newKey(user);
+  const accept = (id: string) => service.call('POST', `/api/invites/${id}/accept/`, { key });
+  const [open, elsewhere] = [await invite('bea@example.com'), await invite('eve@example.com')];
+  // As an operator does.
+  await addMember(context, { organization: service.organization, user, level: member });
+  expect((await remove(service, other.user)).status).toBe(204);
+  expect(await accept(open)).toMatchObject({ status: 400 });
+  expect((await remove(service, user)).status).toBe(204);
+  expect(await accept(open)).toMatchObject({ status: 404 });
+  expect(await context.table.get(keys.invitation(elsewhere))).toBeDefined();
 });
 
 test('everybody may leave, except the last owner', async () => {

@@ -49,6 +49,19 @@ test('somebody else learns nothing', async () => {
   expect(await destroy(service, { key })).toMatchObject({ status: 404, body: { detail: 'Not found.' } });
 });
 
+test('as many versions as If-Match may name are looked for, and more are refused', async () => {
+  const service = await testService(testContext());
+  const naming = (count: number) => ({ 'If-Match': Array.from({ length: count }, (_, n) => `"${n + 1000}"`).join() });
+  expect(await destroy(service, { headers: naming(100) })).toMatchObject({ status: 412 });
+  expect(await destroy(service, { headers: naming(101) })).toMatchObject({
+    status: 400,
+    body: { attr: null, detail: 'If-Match names more than 100 versions.' },
+  });
+  // One that is named again counts once.
+  const same = { 'If-Match': Array.from({ length: 101 }, () => '"1000"').join() };
+  expect(await destroy(service, { headers: same })).toMatchObject({ status: 412 });
+});
+
 test('the version that If-Match names must be the one that is there', async () => {
   const service = await testService(testContext());
   await service.call('PATCH', itself(service), { body: { name: 'Zenith' } });

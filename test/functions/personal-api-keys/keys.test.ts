@@ -6,6 +6,7 @@ import { MINUTE_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';
+import { watchWrites } from '../../support/table-override.ts';
 
 const PATH = '/api/personal_api_keys/';
 
@@ -227,6 +228,27 @@ describe('a key that asks', () => {
 });
 
 describe('a change', () => {
+  test('by the key itself takes nothing back that was taken from it meanwhile', async () => {
+    const context = testContext();
+    const taking = { now: false };
+    const table = watchWrites(context.table, async (ops) => {
+      if (!taking.now || !ops.some((op) => 'change' in op && 'scopes' in (op.set ?? {}))) return;
+      taking.now = false;
+      const [item] = (await keysOfUser(context.table, service.owner.uuid)).filter(({ label }) => label === 'CI');
+      if (item === undefined) throw new Error('no key');
+      const set = { scopes: '["personal_api_key:write"]' };
+      await context.table.write([{ change: { pk: item.pk, sk: item.sk }, set, add: { ver: 1 } }]);
+    });
+    const service = await testService({ ...context, table });
+    const made = await create(service, { scopes: ['*'] });
+    const key = String(made.body?.['value']);
+    taking.now = true;
+    expect(await service.call('PATCH', one(made), { body: { scopes: ['*'] }, key })).toMatchObject(
+      denied("API key missing required scope '*'"),
+    );
+    expect((await current(service, key)).body).toMatchObject({ scopes: ['personal_api_key:write'] });
+  });
+
   test('moves label, scopes, limits and expiry, and acts within a minute', async () => {
     const { context, service } = await world();
     const made = await create(service, { scopes: ['organization:read'] });

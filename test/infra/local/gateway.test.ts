@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { startGateway } from '../../../infra/local/gateway.ts';
 import { probesOf } from '../../../infra/local/probes.ts';
+import { sha256 } from '../../../lib/accounts/personal-api-keys/lookup.ts';
 import { keysOfUser, revokeKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import type { Compiler, Waiting } from '../../../lib/exports/query/compiler.ts';
 import { prometheusMetrics } from '../../../lib/ports/metrics/prometheus.ts';
@@ -133,6 +134,26 @@ describe('addresses', () => {
     }
     const { body } = await raw(service.address, get('*', [`Authorization: Bearer ${service.key}`]));
     expect(JSON.parse(body)).toEqual(NO_ENDPOINT);
+  });
+
+  test('are the same to the authorizer, however many blanks come with the key', async () => {
+    const context = testContext();
+    const looked: string[] = [];
+    const table = tableWith(context.table, {
+      get: (key) => {
+        looked.push(key.pk);
+        return context.table.get(key);
+      },
+    });
+    const service = await testService({ ...context, table });
+    const { pk } = keys.personalApiKey(sha256(service.key));
+    const uses = () => looked.filter((one) => one === pk).length;
+    const before = uses();
+    for (const blanks of [' ', '  ', ' \t ', ' '.repeat(5_000)]) {
+      const header = `Authorization:${blanks}Bearer${blanks}${service.key}${blanks}`;
+      expect((await raw(service.address, get('/api/organizations/', [header]))).status).toBe(200);
+    }
+    expect(uses() - before).toBe(1);
   });
 });
 

@@ -37,6 +37,15 @@ test('a key that calls more often in a minute is answered 429 until the minute i
   await service.close();
 });
 
+test('what is refused for its method counts too', async () => {
+  const context = testContext({ settings });
+  const service = await testService(context);
+  const statuses: number[] = [];
+  for (let n = 0; n < 31; n++) statuses.push((await service.call('PUT', '/api/users/@me/')).status);
+  expect([statuses.indexOf(429), statuses.at(-1)]).toEqual([30, 429]);
+  await service.close();
+});
+
 function promises(open: () => Promise<{ table?: Table }>) {
   test('processes count together, and write once for ten requests', async () => {
     const context = testContext({ settings, clock: settableClock(), ...(await open()) });

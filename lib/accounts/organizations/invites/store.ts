@@ -99,11 +99,13 @@ export async function removeInvite(table: Table, item: InviteItem, activityOps: 
 /** So many others end in the transaction of the membership, which has 100 ops. */
 const MAX_OTHERS = 90;
 
-/** Returns the open invitations of the organization to the same address, beside this one. */
-async function othersLike(table: Table, { id, organization_id, target_email }: InviteItem): Promise<InviteItem[]> {
-  const open = await listAll(table, ranges.invitationsOf(organization_id));
-  return open.filter((one) => one.id !== id && one.target_email === target_email).slice(0, MAX_OTHERS);
-}
+/** Returns the open invitations of an organization. */
+export const openInvites = (table: Table, organization: string): Promise<InviteItem[]> =>
+  listAll(table, ranges.invitationsOf(organization));
+
+/** Returns the ops that end those of the invitations that are to this address. */
+export const inviteEnds = (invites: readonly InviteItem[], email: string): Op[] =>
+  invites.filter((one) => one.target_email === email).map(({ id }) => ({ remove: keys.invitation(id) }));
 
 /**
  * Makes the user a member as the invitation says, and ends it and all others to them: else whoever is removed again
@@ -118,15 +120,16 @@ export async function acceptInvite(
   activityOps: ActivityOps = systemActivityOps(context, invite.organization_id),
 ): Promise<MembershipItem> {
   const { id, organization_id, level, created_by } = invite;
-  const [organization, inviter, others] = await Promise.all([
+  const [organization, inviter, open] = await Promise.all([
     findOrganization(context.table, organization_id),
     findMembership(context.table, created_by, organization_id),
-    othersLike(context.table, invite),
+    openInvites(context.table, organization_id),
   ]);
   if (organization === undefined || !mayGive(inviter, level)) fail('not_found');
+  const others = open.filter((one) => one.id !== id);
   const also: Op[] = [
     { remove: keys.invitation(id), if: { is: { id } } },
-    ...others.map((one): Op => ({ remove: keys.invitation(one.id) })),
+    ...inviteEnds(others, invite.target_email).slice(0, MAX_OTHERS),
     { check: keys.membership(created_by, organization_id), if: { is: { level: giversOf(level) } } },
     ...idempotencyOps,
   ];

@@ -63,22 +63,22 @@ export async function changeLevel(
   return { ...target, ...set, ver: target.ver + 1 };
 }
 
-/** So many mentions, of three ops each, end in the transaction of the membership, which has 100 ops. */
-const MAX_MENTIONS = 30;
+/** So many of what ends with a membership, of three ops each, end in its transaction, which has 100 ops. */
+const MAX_ENDS = 30;
 
-/** A member who is removed, and the ops that remove them from wherever they are named: at most three for each place. */
+/** A member who is removed, and the ops by which what names them ends: at most three for each. */
 interface MemberRemoval extends MemberWithUser {
-  readonly mentionOps: () => Promise<Op[][]>;
+  readonly ends: () => Promise<Op[][]>;
 }
 
 /**
- * Ends a membership and, with it, all mentions of the member in the organization's projects. Throws a 400 for the last
+ * Ends a membership and, with it, all that names the member in the organization. Throws a 400 for the last
  * owner, a 412 when the version is none of `ifMatch`, and `Refused` when a level changed meanwhile.
  */
 export async function removeMember(
   { table }: Pick<Context, 'table'>,
   { organization, membership: actor }: Tenant,
-  { target, user, mentionOps }: MemberRemoval,
+  { target, user, ends }: MemberRemoval,
   activityOps: ActivityOps,
   ifMatch?: IfMatch,
 ): Promise<void> {
@@ -87,8 +87,8 @@ export async function removeMember(
   const isLeaving = actor.user_uuid === target.user_uuid;
   const members = isLeaving ? await listAll(table, ranges.membersOf(organization.id)) : [];
   const witness = witnessOf(actor, target, members);
-  const ends = await mentionOps();
-  while (ends.length > MAX_MENTIONS) await table.write(ends.splice(-MAX_MENTIONS).flat());
+  const also = await ends();
+  while (also.length > MAX_ENDS) await table.write(also.splice(-MAX_ENDS).flat());
   await table.write([
     {
       remove: keys.membership(target.user_uuid, organization.id),
@@ -97,6 +97,6 @@ export async function removeMember(
     { change: keys.organization(organization.id), add: { members: -1 }, if: { is: isAlive(organization.id) } },
     ...(witness === undefined ? [] : [levelCheck(witness, organization)]),
     ...activityOps({ ...aboutMember(user), activity: 'deleted' }),
-    ...ends.flat(),
+    ...also.flat(),
   ]);
 }

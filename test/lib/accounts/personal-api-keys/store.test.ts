@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
-import { createOrganization, deleteOrganization } from '../../../../lib/accounts/organizations/store.ts';
+import { systemActivityOps } from '../../../../lib/accounts/activity/ops.ts';
+import { createOrganization, deleteOrganization, membershipsOf } from '../../../../lib/accounts/organizations/store.ts';
 import { findKey, noteUse } from '../../../../lib/accounts/personal-api-keys/lookup.ts';
-import { createKey, keysOfUser, revokeKey, rollKey } from '../../../../lib/accounts/personal-api-keys/store.ts';
+import {
+  changeKey,
+  createKey,
+  keysOfUser,
+  revokeKey,
+  rollKey,
+} from '../../../../lib/accounts/personal-api-keys/store.ts';
 import type { UserItem } from '../../../../lib/accounts/users/model.ts';
 import { createUser } from '../../../../lib/accounts/users/store.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
@@ -105,6 +112,21 @@ test('a key may be limited to what its user is a member of', async () => {
   await expect(
     createKey(context, { user: stranger, label: 'CI', scopes: ['*'], scoped_teams: [project.id] }),
   ).rejects.toMatchObject({ body: { attr: 'scoped_teams' } });
+});
+
+test('a change of limits is told to as many organizations as one write can hold', async () => {
+  const { context, user } = await seeded();
+  const made: string[] = [];
+  for (let n = 0; n < 99; n++) {
+    context.clock.advance(1);
+    made.push((await createOrganization(context, { name: `Acme ${n}`, owner: user })).organization.id);
+  }
+  const memberships = await membershipsOf(context.table, user.uuid);
+  const { item } = await createKey(context, { user, label: 'CI', scopes: ['*'] });
+  const activity = { activityOps: systemActivityOps(context), memberships };
+  const limits = { scoped_organizations: made.slice(-10) };
+  const changed = await changeKey(context, { user, maker: item, item }, limits, activity);
+  expect(JSON.parse(changed.scoped_organizations)).toEqual(limits.scoped_organizations);
 });
 
 test('a key that is rolled while it is revoked is revoked all the same', async () => {
