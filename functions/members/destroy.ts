@@ -7,24 +7,19 @@ import { mentionOps, readMentions } from '../../lib/dashboards/member-mentions.t
 
 export const handler = endpoint(destroyMember, {
   async read({ params }, { table }) {
-    const { user__uuid: uid } = params;
-    const [target, user, invites, mentions] = await Promise.all([
-      readMember(table, params),
-      findUser(table, uid),
-      openInvites(table, params.organization_id),
-      readMentions(table, uid),
-    ]);
+    const { organization_id, user__uuid: uid } = params;
+    const member = [readMember(table, params), findUser(table, uid)] as const;
+    const naming = [openInvites(table, organization_id), readMentions(table, uid)] as const;
+    const [target, user, invites, mentions] = await Promise.all([...member, ...naming]);
     return { target, user, invites, mentions };
   },
   async run({ read, tenant, ifMatch, activityOps }, context) {
-    const { target, user, invites, mentions } = read;
-    const { organization } = tenant;
+    const { invites, mentions, ...target } = read;
     const ends = async () => [
-      // Else whoever is removed could come back by an invitation from before.
-      ...inviteEnds(invites, user.email).map((op) => [op]),
-      ...(await mentionOps(context.table, organization, user.uuid, mentions)),
+      ...inviteEnds(invites, target.user.email),
+      ...(await mentionOps(context.table, tenant.organization, target.user.uuid, mentions)),
     ];
-    await removeMember(context, tenant, { target, user, ends }, activityOps, ifMatch);
+    await removeMember(context, tenant, { ...target, ends }, activityOps, ifMatch);
     return undefined;
   },
 });

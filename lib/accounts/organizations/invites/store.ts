@@ -103,9 +103,9 @@ const MAX_OTHERS = 90;
 export const openInvites = (table: Table, organization: string): Promise<InviteItem[]> =>
   listAll(table, ranges.invitationsOf(organization));
 
-/** Returns the ops that end those of the invitations that are to this address. */
-export const inviteEnds = (invites: readonly InviteItem[], email: string): Op[] =>
-  invites.filter((one) => one.target_email === email).map(({ id }) => ({ remove: keys.invitation(id) }));
+/** Returns the ops, by invitation, that end those of the invitations that are to this address. */
+export const inviteEnds = (invites: readonly InviteItem[], email: string): Op[][] =>
+  invites.filter((one) => one.target_email === email).map(({ id }) => [{ remove: keys.invitation(id) }]);
 
 /**
  * Makes the user a member as the invitation says, and ends it and all others to them: else whoever is removed again
@@ -129,7 +129,7 @@ export async function acceptInvite(
   const others = open.filter((one) => one.id !== id);
   const also: Op[] = [
     { remove: keys.invitation(id), if: { is: { id } } },
-    ...inviteEnds(others, invite.target_email).slice(0, MAX_OTHERS),
+    ...inviteEnds(others, invite.target_email).slice(0, MAX_OTHERS).flat(),
     { check: keys.membership(created_by, organization_id), if: { is: { level: giversOf(level) } } },
     ...idempotencyOps,
   ];

@@ -63,7 +63,7 @@ export async function changeLevel(
   return { ...target, ...set, ver: target.ver + 1 };
 }
 
-/** So many of what ends with a membership, of three ops each, end in its transaction, which has 100 ops. */
+/** So many of what ends with a membership, of three ops each, are in its transaction, which has 100 ops. */
 const MAX_ENDS = 30;
 
 /** A member who is removed, and the ops by which what names them ends: at most three for each. */
