@@ -22,6 +22,7 @@ import {
   intervalAt,
   intervalsOf,
   MAX_BACKFILL_INTERVALS,
+  MAX_CLAIMS,
   nextDue,
   type Plan,
 } from '../runs/plan.ts';
@@ -33,6 +34,9 @@ import { sharedPlacesWarning, stored } from './shared-places.ts';
 /** When the job looks whether the start was lost; the start itself follows the transaction at once. */
 const START_RETRY_MS = MINUTE_MS;
 
+/** When there are too many backfills, one may be begun again after so many seconds. */
+const RETRY_AFTER_SECONDS = 60;
+
 /** A range as asked for, in milliseconds since 1970. */
 interface RequestedRange {
   readonly start_at: number;
@@ -42,8 +46,8 @@ interface RequestedRange {
 /**
  * Begins a backfill: the item, the claim on its range and the job in one transaction, with what `idempotencyOps` adds;
  * then starts the machine. The range is aligned outward to whole intervals; those that have not ended are left to the
- * schedule. Fails with 400 when it overlaps another one that is under way, or is too large; with 404 when the export is
- * deleted.
+ * schedule. Fails with 400 when it overlaps another one that is under way, or is too large; with 429 when too many of the
+ * export have not ended; with 404 when the export is deleted.
  */
 export async function startBackfill(
   context: Context,
@@ -168,12 +172,20 @@ export async function estimateBackfill(
   };
 }
 
-/** Returns the plan with the range claimed. Fails with 400 when that cannot be. */
+/** Returns the plan with the range claimed. Fails with 400 when that cannot be, with 429 when it cannot be yet. */
 async function claimRange(context: Context, item: BatchExportItem, plan: Plan, id: string, range: ArrivalRange) {
   const result = claim(plan, item.interval, id, range);
   if ('plan' in result) return result.plan;
   if (result.refused === 'ranges') {
     invalid(null, 'What this batch export has run lies in too many separate ranges: backfill a range that joins them.');
+  }
+  if (result.refused === 'claims') {
+    fail('throttled', {
+      detail:
+        `${MAX_CLAIMS} backfills of the batch export have not ended, the most that it may have. Wait for one of them, ` +
+        'or cancel it; ranges beside each other can be one backfill.',
+      headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+    });
   }
   if (await reapBackfill(context, item, result.by)) throw new Refused(0, undefined);
   return invalid(

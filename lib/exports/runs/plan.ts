@@ -95,6 +95,12 @@ export const MAX_BACKFILL_INTERVALS = 200_000;
 /** The ranges that a plan keeps apart: 60 KB at 60 to 75 bytes each. */
 export const MAX_RANGES = 800;
 
+/**
+ * The backfills of one export that have not ended: 40 KB of its plan, where joined ranges count as one. As many as an
+ * import names ranges to be backfilled.
+ */
+export const MAX_CLAIMS = 200;
+
 /** How often an export is looked at while anything of it is under way. */
 export const WATCH_MS = 10 * MINUTE_MS;
 
@@ -352,16 +358,20 @@ export function backfillRange(plan: Plan, frequency: Frequency, asked: ArrivalRa
 
 /**
  * Reserves a backfill's range, so that its intervals stay what they are until it ends. Refused: it overlaps another one's,
- * or the plan would have to keep more than MAX_RANGES apart.
+ * MAX_CLAIMS have not ended, or the plan would have to keep more than MAX_RANGES apart.
  */
 export function claim(
   plan: Plan,
   frequency: Frequency,
   backfill: string,
   range: ArrivalRange,
-): { readonly plan: Plan } | { readonly refused: 'overlap'; readonly by: Claim } | { readonly refused: 'ranges' } {
+):
+  | { readonly plan: Plan }
+  | { readonly refused: 'overlap'; readonly by: Claim }
+  | { readonly refused: 'claims' | 'ranges' } {
   const other = plan.claimed.find((other) => overlap(other, range));
   if (other !== undefined) return { refused: 'overlap', by: other };
+  if (plan.claimed.length >= MAX_CLAIMS) return { refused: 'claims' };
   const grids = unrun(plan, frequency, range);
   const kept = merged([...plan.ran, ...plan.claimed.flatMap((one) => one.grids), ...grids]).length;
   if (kept > MAX_RANGES) return { refused: 'ranges' };

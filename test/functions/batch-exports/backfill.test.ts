@@ -124,6 +124,29 @@ describe('what cannot be backfilled is refused', () => {
     context.clock.advance(HOUR_MS);
     expect(newest).toMatchObject({ batch_export: id });
   });
+
+  test('one more when 200 have not ended, until one of them has', async () => {
+    const { context, id, backfill, stored } = await world();
+    const hours = Array.from({ length: 200 }, (_, n) => Date.UTC(2025, 11, 1) + n * HOUR_MS);
+    const claimed = hours.map((from) => ({ backfill: context.newId(), from, to: from + HOUR_MS, grids: [] }));
+    await context.table.write([{ change: keys.plan(id), set: { claimed: JSON.stringify(claimed) } }]);
+    const reply = await backfill();
+    expect(reply).toMatchObject({
+      status: 429,
+      body: {
+        type: 'throttled_error',
+        code: 'throttled',
+        detail:
+          '200 backfills of the batch export have not ended, the most that it may have. Wait for one of them, or cancel it; ' +
+          'ranges beside each other can be one backfill.',
+        attr: null,
+      },
+    });
+    expect(reply.headers.get('retry-after')).toBe('60');
+    expect(await stored()).toEqual([]);
+    await context.table.write([{ change: keys.plan(id), set: { claimed: JSON.stringify(claimed.slice(1)) } }]);
+    expect(await backfill()).toMatchObject({ status: 200 });
+  });
 });
 
 describe('an Idempotency-Key', () => {

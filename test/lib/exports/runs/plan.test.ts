@@ -351,6 +351,23 @@ describe('a backfill', () => {
     expect('plan' in claim(scattered, 'hour', 'joins', joining)).toBe(true);
     expect(JSON.stringify(planFields(scattered)).length).toBeLessThan(61_440);
   });
+
+  test('is refused beyond 200 that have not ended, also where their ranges join: a plan with them is far from too large', () => {
+    const range = (n: number) => ({
+      from: at('01-01T00:00:00') - (n + 1) * HOUR_MS,
+      to: at('01-01T00:00:00') - n * HOUR_MS,
+    });
+    const id = (n: number) => `01890000-0000-7000-8000-${String(n).padStart(12, '0')}`;
+    let full = plan;
+    for (let n = 0; n < 200; n++) {
+      const claimed = claim(full, 'hour', id(n), range(n));
+      if ('refused' in claimed) throw new Error(`the ${n + 1}th is refused`);
+      full = claimed.plan;
+    }
+    expect(claim(full, 'hour', id(200), range(200))).toEqual({ refused: 'claims' });
+    expect('plan' in claim(release(full, id(7)), 'hour', id(200), range(200))).toBe(true);
+    expect(JSON.stringify(planFields(full)).length).toBeLessThan(61_440);
+  });
 });
 
 test('a plan is read as it was written', () => {
