@@ -337,6 +337,24 @@ describe('backfill', () => {
     expect([status, of('begin-run').length, left]).toEqual(['SUCCEEDED', 2084, []]);
   });
 
+  test('is closed as failed when it has waited half an hour for runs that nobody settles', async () => {
+    const { status, seconds, of } = await runToEnd('backfill', input, {
+      'prepare-backfill': () => ({ batches: [0], concurrency: 2 }),
+      'begin-run': nothing,
+      'close-backfill': (closed) => {
+        if ((closed as { error: Json }).error === null) throw named('Transient', 'not settled');
+        return { status: 'Failed' };
+      },
+    });
+    expect(status).toBe('FAILED');
+    expect(seconds).toBeLessThanOrEqual(1_815);
+    expect(of('close-backfill')).toHaveLength(13);
+    expect(of('close-backfill').at(-1)).toMatchObject({
+      ...input,
+      error: { Error: 'Transient' },
+    });
+  });
+
   test('is given up when it cannot be prepared', async () => {
     const { status, error, of } = await runToEnd('backfill', input, {
       'prepare-backfill': fails('Permanent', 'no'),

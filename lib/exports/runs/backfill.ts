@@ -4,6 +4,7 @@ import { jobOps } from '../../jobs/job.ts';
 import { filesBetween } from '../../lake/catalog.ts';
 import type { Intervals } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
+import { Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
@@ -82,7 +83,8 @@ const FAILED_RUNS =
 
 /**
  * Ends a backfill that has not ended: gives its range back, removes its job, and says how it went. Without an `ending`
- * it is told by what the batches have come to: Failed when a run was not delivered. Returns the status that it has now.
+ * it is told by what the batches have come to: Failed when a run was not delivered; throws `Transient` while one of them
+ * is not settled, for the end of an execution may be told to its machine first. Returns the status that it has now.
  */
 export async function closeBackfill(
   context: Context,
@@ -94,6 +96,9 @@ export async function closeBackfill(
     if (read === undefined) return ending?.status ?? 'Failed';
     const { plan, backfill } = read;
     if (!isOpen(backfill)) return backfill.status;
+    if (ending === null && plan.active.some(({ by }) => by === backfill.id)) {
+      throw new Transient('Runs of the backfill have not been settled.', { isOwn: true });
+    }
     const { finished, records } = progressSum(backfill);
     const total = backfill.total_runs ?? 0;
     const status = ending?.status ?? (finished === total ? 'Completed' : 'Failed');

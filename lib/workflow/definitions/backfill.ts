@@ -75,6 +75,8 @@ export const backfillMachine = {
         error: null,
       }),
       Output: '{% $states.result.Payload %}',
+      // Runs that nobody has settled in half an hour.
+      Catch: otherwise('GiveUp', 'Transient'),
       Next: 'Done',
     },
     Done: { Type: 'Succeed' },

@@ -109,11 +109,11 @@ export const EXECUTION = '{% $states.context.Execution.Name %}';
 export const fields = <Name extends string>(...names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, `{% $states.input.${name} %}`])) as Record<Name, string>;
 
-/** Sends everything that can be caught to `next`, with the error beside the state's input as `error`. */
-export function otherwise(next: string) {
+/** Sends everything that can be caught, or errors of one name, to `next`, with the error beside the state's input as `error`. */
+export function otherwise(next: string, name = 'States.ALL') {
   return [
     {
-      ErrorEquals: ['States.ALL'],
+      ErrorEquals: [name],
       Output: '{% $merge([$states.input, { "error": $states.errorOutput }]) %}',
       Next: next,
     },

@@ -1,7 +1,9 @@
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
+import { closeBackfill, prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { executionEnded } from '../../../lib/exports/runs/finish.ts';
-import { keys } from '../../../lib/ports/table/keys.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { HOUR_MS } from '../../../lib/ports/units.ts';
 import type { EndedInput } from '../../../lib/workflow/messages.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
@@ -74,6 +76,30 @@ describe.each(ENDINGS)('an execution that ended so: %j', (how, status, reason) =
     }
     expect(write).not.toHaveBeenCalled();
   });
+});
+
+test('a backfill waits with its end for runs of which it has not been told', async () => {
+  const { context, id, begin, send, arrive, read, findDestination } = await hourlyExport();
+  for (const hour of [0, 1, 2]) await arrive(AT_13 + hour * HOUR_MS, 'a');
+  context.clock.set(AT_13 + 4 * HOUR_MS);
+  const range = { start_at: AT_13, end_at: AT_13 + 3 * HOUR_MS };
+  const { id: backfill } = await startBackfill(context, (await read()).item, range);
+  const input = { export: id, backfill };
+  await prepareBackfill(context, input);
+  const execution = `${backfill}-0`;
+  const begun = await begin({ execution, trigger: { backfill, batch: 0 } });
+  await send(begun, 0);
+  await send(begun, 1);
+  await expect(closeBackfill(context, input, null)).rejects.toMatchObject({
+    name: 'Transient',
+    message: 'Runs of the backfill have not been settled.',
+  });
+  const batch = { export: id, trigger: { backfill, batch: 0 } };
+  const ended = { machine: 'export-run', execution, input: batch, status: 'ABORTED', error: null } as const;
+  await executionEnded(context, ended, findDestination);
+  expect(await closeBackfill(context, input, null)).toBe('Failed');
+  const lines = await listAll(context.table, ranges.logLines(id));
+  expect(JSON.stringify(lines)).toContain('2 of 3 runs completed, 2 records exported');
 });
 
 test('the destination is not asked about runs that had not begun: it may be why they had not', async () => {
