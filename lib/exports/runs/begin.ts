@@ -9,7 +9,7 @@ import { fence } from '../../lake/fence.ts';
 import type { Context } from '../../ports/context.ts';
 import { type Op, Refused } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import type { BeginInput, BeginOutput, Trigger } from '../../workflow/messages.ts';
+import type { BeginInput, BeginOutput } from '../../workflow/messages.ts';
 import type { BatchExportItem, RunItem } from '../records/model.ts';
 import { writeAcquired } from './acquisition.ts';
 import { stopExport } from './cancel.ts';
@@ -61,7 +61,7 @@ async function begin(context: Context, input: BeginInput): Promise<BeginOutput> 
 
   const wanted = { execution: input.execution, by: work.by, batch: work.batch?.number ?? null, ...range, since: now };
   const acquired = acquire(plan, item.interval, wanted);
-  if ('taken' in acquired) return whenTaken(context, item, input.trigger, acquired.taken);
+  if ('taken' in acquired) return whenTaken(context, item, input, acquired.taken);
   await fence(context, item.team_id, range.to);
   const files = await filesBetween(context.table, item.team_id, item.model, range.from, range.to);
   const toSend = work.intervals.filter(({ start, end }) => files.some((file) => isTouched(file, start, end))).length;
@@ -88,23 +88,27 @@ const hold = (milliseconds: number): Extract<BeginOutput, { do: 'hold' }> => ({
 });
 
 /**
- * Somebody else holds some of the intervals: the batch waits, unless their execution has died; then everything is read
- * again. The schedule never waits for itself.
+ * Somebody else holds some of the intervals: the batch waits, and its job with it, unless their execution has died; then
+ * everything is read again. The schedule never waits for itself.
  */
-async function whenTaken(context: Context, item: BatchExportItem, trigger: Trigger, taken: Active) {
+async function whenTaken(context: Context, item: BatchExportItem, input: BeginInput, taken: Active) {
   const now = context.clock();
   if (await reapRun(context, item, taken)) throw new Refused(0, undefined);
-  if (trigger === 'schedule') await context.table.write(jobOps('export', item.id, now + WATCH_MS));
-  return trigger === 'schedule' && taken.by === 'schedule' ? NOTHING : hold((now - taken.since) / 10);
+  await putOffJob(context, input);
+  return input.trigger === 'schedule' && taken.by === 'schedule' ? NOTHING : hold((now - taken.since) / 10);
 }
 
 /** The organization has as many intervals under way as it may: the batch waits, and its job with it. */
-async function whenQueued(context: Context, { export: id, trigger }: BeginInput, since: number): Promise<BeginOutput> {
-  const now = context.clock();
-  const due = now + WATCH_MS;
-  if (trigger === 'schedule') await context.table.write(jobOps('export', id, due));
-  else if ('retry' in trigger) await context.table.write(jobOps('retry', trigger.retry, due, { export: id }));
-  return { ...hold((now - since) / 10), queued: true };
+async function whenQueued(context: Context, input: BeginInput, since: number): Promise<BeginOutput> {
+  await putOffJob(context, input);
+  return { ...hold((context.clock() - since) / 10), queued: true };
+}
+
+/** Has the job of a trigger, if it has one, come back only when its execution may have ended without a word. */
+async function putOffJob({ table, clock }: Context, { export: id, trigger }: BeginInput): Promise<void> {
+  const due = clock() + WATCH_MS;
+  if (trigger === 'schedule') await table.write(jobOps('export', id, due));
+  else if ('retry' in trigger) await table.write(jobOps('retry', trigger.retry, due, { export: id }));
 }
 
 /** Returns the answer for a batch that has something to send. `files`: the lake's, if they are at hand. */

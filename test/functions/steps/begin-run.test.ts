@@ -7,7 +7,7 @@ import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { fromJsonText, toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
 import { watchWrites } from '../../support/table-override.ts';
@@ -282,6 +282,26 @@ describe('a retry', () => {
       error: null,
     });
     expect(await begin({ execution: 'once more', trigger })).toEqual({ do: 'nothing' });
+  });
+
+  test('waits for a backfill that holds its interval, and its job with it, so that no other is started meanwhile', async () => {
+    const { run, begin, context, job, trigger, due, id, read } = await failed();
+    context.clock.set(due);
+    const { id: backfill } = await startBackfill(context, (await read()).item, {
+      start_at: AT_13,
+      end_at: AT_13 + HOUR_MS,
+    });
+    await begin({ execution: `${backfill}-0`, trigger: { backfill, batch: 0 } });
+    for (const minutes of [1, 9, 9]) {
+      context.clock.advance(minutes * MINUTE_MS);
+      await context.table.write([{ change: keys.job('retry', run.id), set: { attempts: 9 } }]);
+      expect(await begin({ execution: 'again', trigger })).toMatchObject({ do: 'hold' });
+      expect(await job('retry', run.id)).toMatchObject({
+        due: context.clock() + 10 * MINUTE_MS,
+        attempts: 0,
+        about: JSON.stringify({ export: id }),
+      });
+    }
   });
 
   test('of a paused export waits, and is given up after a day', async () => {
