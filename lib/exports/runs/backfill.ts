@@ -110,7 +110,7 @@ export async function closeBackfill(
     const level = status === 'Completed' ? 'INFO' : 'ERROR';
     await context.table.write([
       ...endOps(context, plan, backfill, status, { level, message }),
-      ...(status === 'Failed' ? failureOps(backfill, message, context.clock()) : []),
+      ...(status === 'Completed' ? [] : failureOps(backfill, message, context.clock())),
     ]);
     return status;
   });

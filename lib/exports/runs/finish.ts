@@ -83,7 +83,7 @@ export async function executionEnded(
 ): Promise<void> {
   const ending: Ending = {
     FAILED: endingOf(error, context.log),
-    TIMED_OUT: { status: 'TimedOut', reason: 'The run took longer than it may.' } as const,
+    TIMED_OUT: { status: 'FailedRetryable', reason: 'The run took longer than it may.' } as const,
     ABORTED: { status: 'Terminated', reason: 'The run was stopped by an operator.' } as const,
   }[status];
   if (machine === 'export-run') {
@@ -91,9 +91,12 @@ export async function executionEnded(
     const runs = await settleExecution(context, exportId, execution, () => ending, findDestination, stopped);
     if (runs === undefined) await noteLostBatch(context, exportId, trigger);
   } else if (machine === 'backfill') {
-    await closeBackfill(context, input as BackfillInput, ending);
+    await closeBackfill(context, input as BackfillInput, { ...ending, status: OF_BACKFILL[status] });
   }
 }
+
+/** How a backfill ends by the end of its execution: nobody tries it again. */
+const OF_BACKFILL = { FAILED: 'Failed', TIMED_OUT: 'TimedOut', ABORTED: 'Terminated' } as const;
 
 /** Tells a backfill of a batch whose execution ended before it acquired anything: its intervals were not delivered. */
 async function noteLostBatch({ table, clock }: Context, exportId: string, trigger: Trigger): Promise<void> {

@@ -12,6 +12,9 @@ import { intervalOf, OPEN, rangeText } from './run.ts';
 /** `latest_error` in characters: at most 2 KB of UTF-8. */
 const MAX_ERROR_LENGTH = 500;
 
+/** A run that ended so is not tried again, though nobody who may cancel it has. */
+const NOT_DELIVERED: ReadonlySet<RunStatus> = new Set(['Failed', 'Terminated']);
+
 /** Returns a reason as a run keeps it: short, and without NUL. */
 export const errorText = (reason: string): string => beginningOf(reason.replaceAll('\0', ''), MAX_ERROR_LENGTH);
 
@@ -88,7 +91,7 @@ export async function endRun(
       if: { is: { status: OPEN, attempt: run.attempt } },
     },
     ...lineOps(context, run.batch_export, run.execution, `end-${run.id}`, lines),
-    ...(end.status === 'Failed' ? runFailureOps(run, String(end.fields['latest_error']), now) : []),
+    ...(NOT_DELIVERED.has(end.status) ? runFailureOps(run, String(end.fields['latest_error']), now) : []),
     ...(end.ops ?? []),
   ]);
   if (isEnded) measure(context, { ...run, ...set });

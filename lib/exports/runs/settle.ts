@@ -28,7 +28,7 @@ const LAST_COMMIT_TIMEOUT_MS = 2 * MINUTE_MS;
 
 /** How a run ends that did not end by itself. */
 export interface Ending {
-  readonly status: Extract<RunStatus, 'Failed' | 'FailedRetryable' | 'Terminated' | 'TimedOut'>;
+  readonly status: Extract<RunStatus, 'Failed' | 'FailedRetryable' | 'Terminated'>;
   readonly reason: string;
 }
 

@@ -4,7 +4,7 @@ import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { executionEnded } from '../../../lib/exports/runs/finish.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
+import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import type { EndedInput } from '../../../lib/workflow/messages.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
 
@@ -22,25 +22,28 @@ const unloaded = (StateChangeReason: string) => ({
   }),
 });
 
-const ENDINGS: [How, string, string][] = [
-  [{ status: 'FAILED', error: { Error: 'Bug', Cause: 'x' } }, 'Failed', 'An unexpected error has occurred'],
-  [{ status: 'FAILED', error: null }, 'Failed', 'An unexpected error has occurred'],
-  [{ status: 'FAILED', error: { Error: 'Held', Cause: 'Taken.' } }, 'FailedRetryable', 'Taken.'],
+/** How an execution ended; how a run of it does, how a backfill of it, and why. */
+const ENDINGS: [How, string, string, string][] = [
+  [{ status: 'FAILED', error: { Error: 'Bug', Cause: 'x' } }, 'Failed', 'Failed', 'An unexpected error has occurred'],
+  [{ status: 'FAILED', error: null }, 'Failed', 'Failed', 'An unexpected error has occurred'],
+  [{ status: 'FAILED', error: { Error: 'Held', Cause: 'Taken.' } }, 'FailedRetryable', 'Failed', 'Taken.'],
   [
     { status: 'FAILED', error: unloaded('NUMERIC_VALUE_OUT_OF_RANGE: bigint overflow\nat row 7') },
+    'Failed',
     'Failed',
     'The query cannot be computed: NUMERIC_VALUE_OUT_OF_RANGE: bigint overflow',
   ],
   [
     { status: 'FAILED', error: unloaded('User arn:aws:sts::1:r is not authorized to perform glue:GetTable') },
     'FailedRetryable',
+    'Failed',
     'Athena did not run the query to its end.',
   ],
-  [{ status: 'TIMED_OUT', error: null }, 'TimedOut', 'The run took longer than it may.'],
-  [{ status: 'ABORTED', error: null }, 'Terminated', 'The run was stopped by an operator.'],
+  [{ status: 'TIMED_OUT', error: null }, 'FailedRetryable', 'TimedOut', 'The run took longer than it may.'],
+  [{ status: 'ABORTED', error: null }, 'Terminated', 'Terminated', 'The run was stopped by an operator.'],
 ];
 
-describe.each(ENDINGS)('an execution that ended so: %j', (how, status, reason) => {
+describe.each(ENDINGS)('an execution that ended so: %j', (how, status, ofBackfill, reason) => {
   test('ends the runs that it had left open, and lets the schedule go on', async () => {
     const { context, id, begin, arrive, runs, read, job, findDestination } = await hourlyExport();
     await arrive(AT_13, 'a');
@@ -52,6 +55,13 @@ describe.each(ENDINGS)('an execution that ended so: %j', (how, status, reason) =
     expect(await runs()).toMatchObject([{ status, latest_error: reason, finished_at: context.clock() }]);
     expect((await read()).plan).toMatchObject({ active: [], next: AT_13 + HOUR_MS });
     expect(await job('export')).toMatchObject({ due: AT_13 + 2 * HOUR_MS + 30_000 });
+    const [run] = await runs();
+    const [retry, notice] = await Promise.all([job('retry', run?.id), job('notice', run?.id)]);
+    // Either it is tried again, or its people are told.
+    expect([retry !== undefined, notice !== undefined]).toEqual([
+      status === 'FailedRetryable',
+      status !== 'FailedRetryable',
+    ]);
     const before = [await runs(), await read()];
     await executionEnded(context, ended, findDestination);
     expect([await runs(), await read()]).toEqual(before);
@@ -63,7 +73,11 @@ describe.each(ENDINGS)('an execution that ended so: %j', (how, status, reason) =
     const backfill = await startBackfill(context, (await read()).item, { start_at: AT_13, end_at: AT_13 + HOUR_MS });
     const input = { export: id, backfill: backfill.id };
     await executionEnded(context, { machine: 'backfill', execution: backfill.id, input, ...how });
-    expect(await context.table.get(keys.backfill(id, backfill.id))).toMatchObject({ status });
+    expect(await context.table.get(keys.backfill(id, backfill.id))).toMatchObject({ status: ofBackfill });
+    expect(JSON.parse(String((await job('notice', backfill.id))?.['about']))).toMatchObject({
+      type: 'backfill_failed',
+      reason: expect.stringContaining(reason),
+    });
     expect((await read()).plan.claimed).toEqual([]);
     expect(await job('backfill', backfill.id)).toBeUndefined();
   });
@@ -110,8 +124,22 @@ test('the destination is not asked about runs that had not begun: it may be why 
   const input = { export: id, trigger: 'schedule' };
   const ended = { machine: 'export-run', execution: 'execution', input, status: 'TIMED_OUT', error: null } as const;
   await executionEnded(context, ended, findDestination);
-  expect(await runs()).toMatchObject([{ status: 'TimedOut' }]);
+  expect(await runs()).toMatchObject([{ status: 'FailedRetryable' }]);
   expect(remembered.calls).toEqual([]);
+});
+
+test('a run that took a day is not tried again: it has failed, and its people are told', async () => {
+  const { context, id, begin, arrive, runs, job, findDestination } = await hourlyExport();
+  await arrive(AT_13, 'a');
+  context.clock.set(AT_13 + HOUR_MS + 60_000);
+  await begin();
+  context.clock.advance(DAY_MS);
+  const input = { export: id, trigger: 'schedule' };
+  const ended = { machine: 'export-run', execution: 'execution', input, status: 'TIMED_OUT', error: null } as const;
+  await executionEnded(context, ended, findDestination);
+  const [run] = await runs();
+  expect(run).toMatchObject({ status: 'Failed', latest_error: 'The run took longer than it may.' });
+  expect(await job('notice', run?.id)).toBeDefined();
 });
 
 test('a run that failed as it began is told of, once for the run, and those of a backfill are not', async () => {
