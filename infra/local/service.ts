@@ -1,12 +1,12 @@
 import { handler as tick } from '../../functions/tick.ts';
 import type { Context } from '../../lib/ports/context.ts';
-import { messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { smtpMail } from '../../lib/ports/mail/smtp.ts';
 import type { Metrics } from '../../lib/ports/metrics/metrics.ts';
 import { prometheusMetrics } from '../../lib/ports/metrics/prometheus.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
 import { SECOND_MS } from '../../lib/ports/units.ts';
+import { again } from './again.ts';
 import { openCapture } from './capture.ts';
 import { claimDataDirectory, openDataDirectory, removeUnfinished } from './data-directory.ts';
 import { startGateway } from './gateway.ts';
@@ -92,9 +92,17 @@ export async function startService({
     });
     await engine.resume();
     pauseReason = null;
-    const timer = again(tick(context), TICK_INTERVAL_MS, 'the tick failed', log);
-    const landing = again(() => capture.land(), LANDING_INTERVAL_MS, 'captured events could not land', log);
-    const importing = again(() => imports.pass(), IMPORT_INTERVAL_MS, 'imports could not begin', log);
+    const timer = again(tick(context), { intervalMs: TICK_INTERVAL_MS, failure: 'the tick failed', log });
+    const landing = again(() => capture.land(), {
+      intervalMs: LANDING_INTERVAL_MS,
+      failure: 'captured events could not land',
+      log,
+    });
+    const importing = again(() => imports.pass(), {
+      intervalMs: IMPORT_INTERVAL_MS,
+      failure: 'imports could not begin',
+      log,
+    });
     return {
       context,
       address: gateway.address,
@@ -126,27 +134,3 @@ const bothMetrics = (one: Metrics, other: Metrics): Metrics => ({
     other.record(measures, about);
   },
 });
-
-/** Runs something again and again, never two at a time. What fails is made up by the next. */
-function again(run: () => Promise<unknown>, intervalMs: number, failure: string, log: Log): { stop(): Promise<void> } {
-  let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  let current = Promise.resolve();
-  const next = (): void => {
-    current = run().then(
-      () => {},
-      (error: unknown) => log.error(failure, { reason: messageOf(error) }),
-    );
-    void current.then(() => {
-      if (!stopped) timer = setTimeout(next, intervalMs);
-    });
-  };
-  next();
-  return {
-    stop: async () => {
-      stopped = true;
-      clearTimeout(timer);
-      await current;
-    },
-  };
-}

@@ -1,6 +1,7 @@
 /** Finds the jobs that are due, and starts the machines that do them. */
 import type { Context } from '../ports/context.ts';
-import { messageOf } from '../ports/errors.ts';
+import { inWords } from '../ports/disk-failures.ts';
+import { messageOf, Transient } from '../ports/errors.ts';
 import { Semaphore } from '../ports/semaphore.ts';
 import { keys, places, ranges } from '../ports/table/keys.ts';
 import { Refused } from '../ports/table/table.ts';
@@ -23,7 +24,8 @@ const maxAttempts = ({ kind }: JobItem): number => (kind === 'notice' || kind ==
 /**
  * Starts what is due, the oldest first, for TICK_MS; what is left then is the next tick's. Returns how many jobs were
  * started, and when the oldest one had been due. How long that one has waited is recorded before anything is started,
- * so that it is known also of a tick that dies.
+ * so that it is known also of a tick that dies. Throws `Transient` when the disk of the service is in the way, as it then
+ * is of all.
  */
 export async function tick(context: Context): Promise<{ started: number; oldest: number | null }> {
   const { table, clock } = context;
@@ -37,9 +39,15 @@ export async function tick(context: Context): Promise<{ started: number; oldest:
     const due = await table.many(page.items);
     const jobs = due.filter((job) => job !== undefined);
     oldest ??= recordOldest(context, jobs);
-    const start = async (job: JobItem) => clock() < end && startJob(context, job);
-    const results = await Promise.all(jobs.map((job) => starts.run(() => start(job))));
-    started += results.filter(Boolean).length;
+    let trouble: Transient | undefined;
+    const start = async (job: JobItem): Promise<void> => {
+      if (trouble !== undefined || clock() >= end) return;
+      const result = await startJob(context, job);
+      if (result instanceof Transient) trouble = result;
+      else if (result) started += 1;
+    };
+    await Promise.all(jobs.map((job) => starts.run(() => start(job))));
+    if (trouble !== undefined) throw trouble;
     after = page.cursor;
   } while (after !== undefined && clock() < end);
   return { started, oldest };
@@ -52,8 +60,11 @@ function recordOldest({ clock, metrics }: Context, jobs: readonly JobItem[]): nu
   return oldest;
 }
 
-/** Takes the job and starts its machine. False: somebody else took it, it is parked, or it could not be started. */
-async function startJob(context: Context, job: JobItem): Promise<boolean> {
+/**
+ * Takes the job and starts its machine. False: somebody else took it, it is parked, or it could not be started. Returns
+ * what is in the way on the disk, if that is why.
+ */
+async function startJob(context: Context, job: JobItem): Promise<boolean | Transient> {
   const log = context.log.with({ job: job.kind, id: job.id });
   try {
     const taken = await take(context, job);
@@ -71,7 +82,9 @@ async function startJob(context: Context, job: JobItem): Promise<boolean> {
       throw error;
     }
     return true;
-  } catch (error) {
+  } catch (thrown) {
+    const error = inWords(thrown);
+    if (error instanceof Transient && error !== thrown) return error;
     log.warning('job could not be started; it will be tried again', { reason: messageOf(error) });
     return false;
   }

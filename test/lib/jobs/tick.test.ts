@@ -121,6 +121,31 @@ test('a start that fails is no attempt: after hours of it the job is still due a
   expect(await tick(saturated)).toMatchObject({ started: 1 });
 });
 
+test('a full disk ends the tick, which says so once, however many jobs are due; each is started when there is room', async () => {
+  const context = testContext();
+  const { table, lines, workflow } = context;
+  await table.write(Array.from({ length: 50 }, (_, n) => jobOps('export', `e${n}`, START)).flat());
+  let isFull = true;
+  let writes = 0;
+  const filling = tableWith(table, {
+    write: (...written) => {
+      writes += 1;
+      if (!isFull) return table.write(...written);
+      return Promise.reject(
+        Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 }),
+      );
+    },
+  });
+  await expect(tick({ ...context, table: filling })).rejects.toThrow(
+    'The disk of the service is full: space must be freed there.',
+  );
+  expect(lines.filter(({ level }) => level === 'WARNING' || level === 'ERROR')).toEqual([]);
+  expect(writes).toBeLessThanOrEqual(20);
+  isFull = false;
+  expect(await tick({ ...context, table: filling })).toEqual({ started: 50, oldest: START });
+  expect(workflow.started).toHaveLength(50);
+});
+
 test('a job that changes while its start fails stays as it was changed', async () => {
   const context = testContext();
   const { table, workflow } = context;
