@@ -151,7 +151,12 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
           if (!isUnknownCondition(config, error)) throw explain(error, config);
           return NO_CONDITIONS;
         }
-        await client.deleteObject(object).catch(() => {});
+        try {
+          await client.deleteObject(object);
+        } catch (error) {
+          const advice = isForbidden(error) ? 'grant s3:DeleteObject, and remove it' : 'remove it';
+          return `${NO_CONDITIONS} The check's object '${object.Key}' could not be removed: ${advice}.`;
+        }
         return NO_CONDITIONS;
       },
     },

@@ -871,6 +871,18 @@ describe('the check of a bucket', () => {
     expect(step?.skipped?.({ ...config, endpoint_url: null })).toBe('S3 itself refuses.');
   });
 
+  test('names the object that such a server stored and the key may not remove', async () => {
+    const server = await startBucket('ignored');
+    const refusing = await startHttpProxy(server.url, ({ method }) => (method === 'DELETE' ? 'is refused' : 'passes'));
+    const { config } = given(0, { endpoint_url: refusing.url });
+    const found = await s3.steps[1]?.run(config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
+    const keys = await server.keys();
+    await Promise.all([refusing.close(), server.close()]);
+    expect(keys).toHaveLength(1);
+    expect(found).toMatch(/^The server does not know conditional writes/);
+    expect(found).toMatch(new RegExp(` '${keys[0]}' could not be removed: grant s3:DeleteObject, and remove it\\.$`));
+  });
+
   test('says that the server cannot be reached', async () => {
     await expect(check({ endpoint_url: 'http://127.0.0.1:1' })).rejects.toThrow('Could not reach');
   });
