@@ -3,7 +3,7 @@ import type { Context } from '../../ports/context.ts';
 import { inWords } from '../../ports/disk-failures.ts';
 import { Damaged, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Op, Value } from '../../ports/table/table.ts';
+import { type Op, Refused, type Value } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
 import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { SendInput, SendOutput } from '../../workflow/messages.ts';
@@ -182,8 +182,8 @@ async function recover(
   if (sending !== undefined && (!isCommitting || error instanceof Permanent))
     await undo(context, { ...sending, run: found ?? run });
   if (isLost || error instanceof Lost) {
-    // Open still: it was its backfill that ended.
-    if (isOurs && !isCommitting) await cancelOpenRun(context, found);
+    // Open still: it was its backfill that ended. Who cancels that may be first.
+    if (isOurs && !isCommitting) await cancelOpenRun(context, found).catch(unlessRefused);
   } else if (error instanceof Permanent && !isStopped) {
     if (error instanceof Damaged) context.log.error('a file is damaged', { path: error.path, run: run.id });
     await failRun(context, run, error.message, sending?.lines ?? []);
@@ -191,6 +191,10 @@ async function recover(
     if (error instanceof Transient && !isStopped) await noteTrouble(context, run, error, sending?.lines ?? []);
     throw error;
   }
+}
+
+function unlessRefused(error: unknown): void {
+  if (!(error instanceof Refused)) throw error;
 }
 
 /** Removes what was prepared, by others too. If that fails, it is left to the next attempt, or to the run's end. */

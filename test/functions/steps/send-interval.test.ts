@@ -267,6 +267,32 @@ test('a run of a backfill that was cancelled just before its commit is not commi
   await expect(cancelBackfill(context, item, id)).rejects.toMatchObject({ status: 400 });
 });
 
+test('a run that the cancel of its backfill ends a moment before its worker does is no error of the worker', async () => {
+  const { begin, send, arrive, remembered, context, read, runs } = await hourlyExport();
+  const start = AT_13 - 24 * HOUR_MS;
+  await arrive(start, 'a');
+  const { item } = await read();
+  const { id } = await startBackfill(context, item, { start_at: start, end_at: start + HOUR_MS });
+  const answer = await begin({ execution: `${id}-0`, trigger: { backfill: id, batch: 0 } });
+  remembered.inside = async (call) => {
+    if (call === 'deliver') {
+      await context.table.write([{ change: keys.backfill(item.id, id), set: { status: 'Cancelled' } }]);
+    }
+  };
+  const { table } = context;
+  const write = table.write.bind(table);
+  table.write = async (ops, options) => {
+    if (JSON.stringify(ops).includes('was cancelled')) {
+      table.write = write;
+      const [run] = await runs();
+      await cancelOpenRun(context, run as RunItem);
+    }
+    return write(ops, options);
+  };
+  expect(await send(answer)).toEqual({ interval: 0, status: 'Cancelled' });
+  expect(await runs()).toMatchObject([{ status: 'Cancelled' }]);
+});
+
 test('a worker that comes after its batch was settled does nothing', async () => {
   const { answer, send, remembered, context, id, findDestination, attempt } = await begun();
   const input = { export: id, trigger: 'schedule' as const, execution: 'execution', attempt, skipped: [], error: null };
