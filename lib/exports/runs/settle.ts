@@ -6,7 +6,8 @@ import { messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
+import { STEPS } from '../../workflow/steps.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { noticeOps } from '../notices/notice.ts';
 import { lineOps } from '../records/logs.ts';
@@ -25,6 +26,12 @@ const MAX_FAILURES_IN_A_ROW = 10;
 
 /** How long a last attempt to commit may take. */
 const LAST_COMMIT_TIMEOUT_MS = 2 * MINUTE_MS;
+
+/**
+ * How long a batch has to leave nothing of its runs at the destination: with a last commit it is half a minute less than
+ * the step may take, which would begin with all of it again.
+ */
+const CLEARING_MS = STEPS['finish-run'].timeout * SECOND_MS - LAST_COMMIT_TIMEOUT_MS - MINUTE_MS / 2;
 
 /** How a run ends that did not end by itself. */
 export interface Ending {
@@ -58,18 +65,35 @@ export async function settleExecution(
     context.log.error('the input of a batch is damaged', { attempt });
     return undefined;
   });
-  for (const run of await runsOf(context.table, exportId, intervals, mine.by)) {
+  const until = context.clock() + CLEARING_MS;
+  let left = 0;
+  for (const run of commitsFirst(await runsOf(context.table, exportId, intervals, mine.by))) {
     const n = intervals.findIndex(({ start }) => start === run.data_interval_start);
+    const isToClear = input !== undefined && hasPrepared(run);
+    const isInTime = context.clock() < until;
+    if (isToClear && !isInTime) left += 1;
     const isCommitted =
-      input !== undefined && (await cleared(context, read.item, input, n, run, findDestination, stopped));
+      isToClear && isInTime && (await cleared(context, read.item, input, n, run, findDestination, stopped));
     if (!isCommitted && isOpen(run)) await endOpenRun(context, read.item, run, endingOfInterval(n));
   }
+  // The next run of each interval takes it away.
+  if (left > 0) context.log.warning('what was prepared could not be removed in time', { attempt, runs: left });
   const runs = await runsOf(context.table, exportId, intervals, mine.by);
   await tellOfFailedAtOnce(context, runs);
   await writeSettled(context, exportId, execution, runs);
   await removeFiles(context, attempt);
   return runs;
 }
+
+const commitsFirst = (runs: readonly RunItem[]): RunItem[] =>
+  runs.toSorted((a, b) => Number(b.phase === 'committing') - Number(a.phase === 'committing'));
+
+/**
+ * Returns whether something of a run may be at its destination that is not to be there. Nothing is prepared before its
+ * rows are counted, and a destination that is down would be waited for.
+ */
+const hasPrepared = (run: RunItem): boolean =>
+  (isOpen(run) || run.status === 'Cancelled') && run.records_total_count !== null;
 
 /**
  * Leaves nothing of a run at its destination that is not to be there: a commit that has begun is finished, and what was
@@ -84,9 +108,6 @@ async function cleared(
   findDestination: DestinationOf,
   stopped: AbortSignal,
 ): Promise<boolean> {
-  if (!isOpen(run) && run.status !== 'Cancelled') return false;
-  // Its rows were not counted yet, and nothing is prepared before. A destination that is down would be waited for.
-  if (run.records_total_count === null) return false;
   try {
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(LAST_COMMIT_TIMEOUT_MS)]);
     const sending = await openSending(context, item, input, n, run, signal, findDestination);

@@ -2,6 +2,7 @@ import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { closeBackfill, prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { executionEnded } from '../../../lib/exports/runs/finish.ts';
+import { Transient } from '../../../lib/ports/errors.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
@@ -126,6 +127,42 @@ test('the destination is not asked about runs that had not begun: it may be why 
   await executionEnded(context, ended, findDestination);
   expect(await runs()).toMatchObject([{ status: 'FailedRetryable' }]);
   expect(remembered.calls).toEqual([]);
+});
+
+test('a destination that does not answer keeps no batch from its end: what is left there is told, commits come first', async () => {
+  const { context, id, begin, send, arrive, runs, read, remembered, findDestination } = await hourlyExport();
+  const HOURS = 12;
+  for (let hour = 0; hour < HOURS; hour++) await arrive(AT_13 + hour * HOUR_MS, 'a');
+  context.clock.set(AT_13 + HOURS * HOUR_MS + 60_000);
+  const begun = await begin();
+  remembered.inside = (call) => {
+    if (call === 'commit') throw new Transient('The network is down.');
+  };
+  await expect(send(begun, HOURS - 1)).rejects.toThrow(Transient);
+  for (const run of (await runs()).slice(0, -1)) {
+    await context.table.write([
+      { change: keys.run(id, run.id), set: { status: 'Cancelled', records_total_count: 1, finished_at: 1 } },
+    ]);
+  }
+  remembered.calls.length = 0;
+  remembered.inside = (call) => {
+    if (call === 'commit') return;
+    context.clock.advance(30_000);
+    throw new Transient('It did not answer.');
+  };
+  const input = { export: id, trigger: 'schedule' };
+  const ended = { machine: 'export-run', execution: 'execution', input, status: 'ABORTED', error: null } as const;
+  await executionEnded(context, ended, findDestination);
+  expect(remembered.calls).toEqual(['commit', ...Array.from({ length: 5 }, () => 'discard')]);
+  expect((await runs()).at(-1)).toMatchObject({ status: 'Completed' });
+  expect((await read()).plan.active).toEqual([]);
+  expect(context.lines).toContainEqual(
+    expect.objectContaining({
+      level: 'WARNING',
+      message: 'what was prepared could not be removed in time',
+      fields: expect.objectContaining({ runs: 6 }),
+    }),
+  );
 });
 
 test('a run that took a day is not tried again: it has failed, and its people are told', async () => {
