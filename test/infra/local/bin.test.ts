@@ -74,4 +74,7 @@ test('the image and the unit run it so that signals reach it, and look where the
   const unit = readFileSync(join(ROOT, 'infra/local/workspace.service'), 'utf8');
   expect(unit).toMatch(/^ExecStart=.* node infra\/local\/bin\/workspace\.js start$/m);
   expect(unit).toMatch(/^KillMode=mixed$/m);
+  // A clock that is ahead for a moment would move all schedules there.
+  expect(unit).toMatch(/^Wants=.*\btime-sync\.target$/m);
+  expect(unit).toMatch(/^After=.*\btime-sync\.target$/m);
 });
