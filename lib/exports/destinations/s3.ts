@@ -48,6 +48,8 @@ interface S3Receipt extends Receipt {
   readonly isNumbered: boolean;
   /** The ETags of the objects to be replaced, by key: the export wrote them, and they may change no more. */
   readonly replaced?: Readonly<Record<string, string>>;
+  /** What they wait in, as its label names it. Absent from receipts of older versions. */
+  readonly bucket?: string;
   /** Objects that were there and count no more, whoever's they are; absent: they could not be listed. */
   readonly strays?: readonly string[];
 }
@@ -175,7 +177,8 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
     await explained(delivery, async () => {
       let ready = prepared;
       if (!(await complete(client, delivery, ready))) {
-        // What deliver prepared is gone; the rows are still there.
+        // What deliver prepared is gone, or in the bucket that the export had; the rows are still there.
+        tellOfLeft(delivery, ready.receipt);
         ready = await upload(client, delivery);
         if (!(await complete(client, delivery, ready))) {
           throw new Transient(`The upload to ${bucketLabel(delivery.config)} was aborted from outside, twice.`);
@@ -280,7 +283,8 @@ async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepa
     const waiting = await Promise.all(objects);
     const counting = new Set([...waiting.map(({ key }) => key), ...(isNumbered ? [manifestName(names)] : [])]);
     const strays = there && { strays: strayNames(names, [...there], counting) };
-    const receipt = { bytes: bytes + unsentBytes, names, isNumbered, objects: waiting, replaced, ...strays };
+    const bucket = bucketLabel(delivery.config);
+    const receipt = { bytes: bytes + unsentBytes, names, isNumbered, objects: waiting, replaced, bucket, ...strays };
     return { receipt, held: unsent };
   } catch (error) {
     await Promise.allSettled(sent);
@@ -288,6 +292,17 @@ async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepa
     await Promise.allSettled(begun.map(({ key, id }) => abort(client, delivery.config, key, id, cleaning)));
     throw error;
   }
+}
+
+/** Tells of uploads that wait in another bucket than the export has now, and are reached no more. */
+function tellOfLeft({ config, say }: Delivery<S3Config>, { bucket, names, objects }: S3Receipt): void {
+  if (bucket === undefined || bucket === bucketLabel(config)) return;
+  if (objects.every((object) => object.upload === null)) return;
+  say(
+    'WARNING',
+    `The export was changed after parts of '${names.stem}' had been sent to ${bucket}: they stay there unseen, and may ` +
+      'cost storage until the unfinished uploads are aborted, by hand or by a lifecycle rule.',
+  );
 }
 
 const TOO_LARGE =

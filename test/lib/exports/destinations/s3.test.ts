@@ -145,6 +145,22 @@ describe('a large object', () => {
     expect(bucket.uploads()).toEqual([]);
   });
 
+  test('that was prepared in another bucket, before a change of the export, is told of as left there', async () => {
+    const before = await startBucket();
+    const prepared = await s3.deliver(given(MANY, { endpoint_url: before.url }));
+    const said: string[] = [];
+    const say = (level: string, message: string) => said.push(`${level} ${message}`);
+    await s3.commit(given(MANY, {}, { say }), kept(prepared));
+    const left = before.uploads();
+    await before.close();
+    expect(await isWhole()).toBe(true);
+    expect(left).toEqual([KEY]);
+    expect(said).toEqual([
+      `WARNING The export was changed after parts of '${KEY.replace(/\.jsonl$/, '')}' had been sent to bucket 'exports' at ${before.url}: they stay ` +
+        'there unseen, and may cost storage until the unfinished uploads are aborted, by hand or by a lifecycle rule.',
+    ]);
+  });
+
   test("is made again by the commit when the object there is another attempt's", async () => {
     const prepared = await s3.deliver(given(MANY, {}, { attempt: NEXT_ATTEMPT }));
     await bucket.abortUploads();
