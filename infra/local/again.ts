@@ -25,7 +25,7 @@ export function again(
 ): { stop(): Promise<void> } {
   let isStopped = false;
   let pause = intervalMs;
-  let callOff = (): void => {};
+  let callOff: (() => void) | undefined;
   let current = Promise.resolve();
   const next = (): void => {
     current = run().then(
@@ -45,7 +45,7 @@ export function again(
   return {
     stop: async () => {
       isStopped = true;
-      callOff();
+      callOff?.();
       await current;
     },
   };

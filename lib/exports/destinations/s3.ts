@@ -295,10 +295,10 @@ async function upload(client: S3, delivery: Delivery<S3Config>): Promise<S3Prepa
 }
 
 /** Tells of uploads that wait in another bucket than the export has now, and are reached no more. */
-function tellOfLeft({ config, say }: Delivery<S3Config>, { bucket, names, objects }: S3Receipt): void {
-  if (bucket === undefined || bucket === bucketLabel(config)) return;
+function tellOfLeft(delivery: Delivery<S3Config>, { bucket, names, objects }: S3Receipt): void {
+  if (bucket === undefined || bucket === bucketLabel(delivery.config)) return;
   if (objects.every((object) => object.upload === null)) return;
-  say(
+  delivery.say(
     'WARNING',
     `The export was changed after parts of '${names.stem}' had been sent to ${bucket}: they stay there unseen, and may ` +
       'cost storage until the unfinished uploads are aborted, by hand or by a lifecycle rule.',

@@ -368,7 +368,8 @@ export function claim(
 ):
   | { readonly plan: Plan }
   | { readonly refused: 'overlap'; readonly by: Claim }
-  | { readonly refused: 'claims' | 'ranges' } {
+  | { readonly refused: 'claims' }
+  | { readonly refused: 'ranges' } {
   const other = plan.claimed.find((other) => overlap(other, range));
   if (other !== undefined) return { refused: 'overlap', by: other };
   if (plan.claimed.length >= MAX_CLAIMS) return { refused: 'claims' };

@@ -1,5 +1,4 @@
 import { again } from '../../../infra/local/again.ts';
-import type { Log } from '../../../lib/ports/log.ts';
 import { testContext } from '../../support/context.ts';
 
 /** Something that is done each half a second, by a timer that rings when the test says so. */
@@ -12,7 +11,7 @@ function doing(run: () => Promise<unknown>) {
     ring = rings;
     return () => {};
   };
-  const done = again(run, { intervalMs: 500, failure: 'it failed', log: log as Log, timer });
+  const done = again(run, { intervalMs: 500, failure: 'it failed', log, timer });
   const next = async (): Promise<void> => {
     ring();
     for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
@@ -42,15 +41,15 @@ test('what fails is done again after pauses that grow up to a minute, and in its
 test('a stop waits for what is being done, and nothing is done after it', async () => {
   const finish = Promise.withResolvers<void>();
   let calls = 0;
-  const { stop, waits } = doing(() => {
+  const it = doing(() => {
     calls += 1;
     return finish.promise;
   });
   let isStopped = false;
-  const stopped = stop().then(() => (isStopped = true));
+  const stopped = it.stop().then(() => (isStopped = true));
   await Promise.resolve();
   expect(isStopped).toBe(false);
   finish.resolve();
   await stopped;
-  expect([calls, waits]).toEqual([1, []]);
+  expect([calls, it.waits]).toEqual([1, []]);
 });
