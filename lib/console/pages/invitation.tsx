@@ -88,9 +88,12 @@ function Open({ invite }: { readonly invite: Preview }) {
 function Answer({ invite: { id, target_email } }: { readonly invite: Preview }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const { data: me } = useMe();
+  const asked = useMe();
+  const { data: me } = asked;
   const { isBusy, error, attempt } = useSubmission();
-  if (me === undefined) return <Loading />;
+  if (me === undefined) {
+    return asked.error === null ? <Loading /> : <Problem error={asked.error} retry={() => void asked.refetch()} />;
+  }
   if (me !== null && !isMaskOf(target_email, me.email)) {
     return (
       <>

@@ -53,6 +53,23 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     expect(await obstacles(page)).toEqual([]);
   });
 
+  test('says why an invitation cannot be accepted yet, and asks again', async () => {
+    const { body } = await service().call('POST', '/api/organizations/@current/invites/', {
+      email: 'dot@example.com',
+      level: 1,
+    });
+    const { page } = await open(`/invites/${String(body['id'])}`);
+    const detail = 'Request was throttled.';
+    await page.route('**/api/users/**', (asked) =>
+      asked.fulfill({ status: 429, json: { type: 'throttled_error', code: 'throttled', detail, attr: null } }),
+    );
+    await page.reload();
+    await expectSeen(page.getByText(detail));
+    await page.unroute('**/api/users/**');
+    await button(page, 'Try again').click();
+    await expectSeen(page.getByText('It is for somebody else: you are signed in as owner@example.com.'));
+  });
+
   test('copies a link where the browser has no clipboard for the page', async () => {
     const { page, complaints } = await open(at('/people'));
     // So it is on a page without TLS, at another address than that of this machine.
