@@ -1,6 +1,6 @@
 /** What the key may do, and where its user is. */
 import { useQuery } from '@tanstack/react-query';
-import { answered, api, Refusal, type Schemas } from './api.ts';
+import { ADDRESS, answered, api, Refusal, type Schemas } from './api.ts';
 import { useSessionKey } from './session.ts';
 
 const MINUTE_MS = 60_000;
@@ -16,6 +16,20 @@ export function useOwnKey() {
     gcTime: Number.POSITIVE_INFINITY,
     queryFn: () => answered(api.GET('/api/personal_api_keys/{id}/', { params: { path: { id: '@current' } } })),
   });
+}
+
+/**
+ * Returns what the service says of a key with which nobody has signed in yet; null: it does not know it. Throws the
+ * `Refusal` of anything else, which says nothing about the key.
+ */
+export async function readKey(key: string): Promise<Schemas['PersonalApiKey'] | null> {
+  // What no header can hold is no key, and would not be sent.
+  if (!/^[!-~]*$/.test(key)) return null;
+  const headers = { Authorization: `Bearer ${key}` };
+  const response = await fetch(`${ADDRESS}/api/personal_api_keys/@current/`, { headers });
+  if (response.status === 401) return null;
+  if (response.ok) return (await response.json()) as Schemas['PersonalApiKey'];
+  return answered(Promise.resolve({ response, error: await response.json().catch(() => undefined) }));
 }
 
 /** Does a key of these scopes have this one? */

@@ -1,7 +1,8 @@
 import { Button, Card, Center, Checkbox, Modal, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, Fragment, type ReactNode, useState } from 'react';
-import { ADDRESS, type Schemas } from '../client/api.ts';
+import { readKey } from '../client/access.ts';
+import { Refusal, type Schemas } from '../client/api.ts';
 import { signIn, useSession } from '../client/session.ts';
 
 /**
@@ -49,17 +50,6 @@ export function SignedIn({ children }: { readonly children: ReactNode }) {
   );
 }
 
-type OwnKey = Partial<Schemas['PersonalApiKey']>;
-
-/** Returns what the service knows of a key, which is asked before it is kept anywhere; undefined: it does not know the key. */
-async function known(key: string): Promise<OwnKey | undefined> {
-  // What no header can hold is no key, and would not be sent.
-  if (!/^[!-~]*$/.test(key)) return undefined;
-  const headers = { Authorization: `Bearer ${key}` };
-  const answer = await fetch(`${ADDRESS}/api/personal_api_keys/@current/`, { headers });
-  return answer.status === 401 ? undefined : ((await answer.json()) as OwnKey);
-}
-
 /** The form that signs in. */
 export function SignIn({ title }: { readonly title: ReactNode }) {
   const queries = useQueryClient();
@@ -75,20 +65,20 @@ export function SignIn({ title }: { readonly title: ReactNode }) {
     setFault(null);
     const value = key.trim();
     try {
-      const own = await known(value);
+      const own = await readKey(value);
       const before = queries
-        .getQueriesData<OwnKey>({ queryKey: ['own-key'] })
+        .getQueriesData<Schemas['PersonalApiKey']>({ queryKey: ['own-key'] })
         .flatMap(([, data]) => data?.user_id ?? []);
-      if (own === undefined) setFault('The service does not know this key, or it has expired or was revoked.');
-      else if (hasEnded && own.user_id !== undefined && before.includes(own.user_id)) {
+      if (own === null) setFault('The service does not know this key, or it has expired or was revoked.');
+      else if (hasEnded && before.includes(own.user_id)) {
         signIn(value, remember, true);
         await queries.invalidateQueries();
       } else {
         queries.clear();
         signIn(value, remember);
       }
-    } catch {
-      setFault('The service cannot be reached.');
+    } catch (problem) {
+      setFault(problem instanceof Refusal ? problem.message : 'The service cannot be reached.');
     } finally {
       setBusy(false);
     }

@@ -97,6 +97,15 @@ describeConsole('the console', ({ service, open, at, api }) => {
     expect(await obstacles(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await page.getByRole('textbox', { name: 'Personal API key' }).fill(String(other['value']));
+    // Whose key it is, nobody has told.
+    const detail = 'Request was throttled.';
+    const throttled = { type: 'throttled_error', code: 'throttled', detail, attr: null };
+    await page.route('**/@current/', (asked) => asked.fulfill({ status: 429, json: throttled }), { times: 1 });
+    await button(page, 'Sign in').click();
+    await expectSeen(page.getByText(detail));
+    await page.route('**/@current/', (asked) => asked.fulfill({ status: 502, body: 'Bad gateway' }), { times: 1 });
+    await button(page, 'Sign in').click();
+    await expectSeen(page.getByText('The service answered 502 without saying why.'));
     await button(page, 'Sign in').click();
     await expectGone(page.getByRole('heading', { name: 'Sign in again' }));
     expect(await stored(page)).toEqual([[other['value']], []]);
