@@ -8,7 +8,7 @@ import { setNonce } from 'get-nonce';
 import { lazy, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Refusal } from './client/api.ts';
-import { takeKeyOfLink } from './client/session.ts';
+import { onNextVisitor, takeKeyOfLink } from './client/session.ts';
 import { LoadedLater } from './parts/loaded-later.tsx';
 import { router } from './router.tsx';
 import { theme, variables } from './theme.ts';
@@ -29,6 +29,9 @@ const queries = new QueryClient({
     },
   },
 });
+
+// What was read for one user is not for the next.
+onNextVisitor(() => queries.clear());
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content ?? '';
 // What holds the page still behind a dialog makes a style sheet, too.

@@ -2,7 +2,7 @@
 import createClient from 'openapi-fetch';
 import type { paths } from '../../../build/types/api.d.ts';
 import type { Schemas } from './schemas.ts';
-import { endSession, sessionKey, signOut } from './session.ts';
+import { dropKey, endSession, sessionKey } from './session.ts';
 
 export type { Schemas };
 
@@ -43,8 +43,8 @@ function credentials(): string | null {
 
 const NOT_FOUND: Schemas['Error'] = { type: 'invalid_request', code: 'not_found', detail: 'Not found.', attr: null };
 
-/** Has the service known a key? What was done with it is kept when it knows it no longer. */
-let wasKnown = false;
+/** What named the key that the service has known last: what was done with it is kept when it knows it no longer. */
+let lastKnown: string | null = null;
 
 api.use({
   onRequest: ({ request, params }) => {
@@ -59,9 +59,9 @@ api.use({
     const own = credentials();
     // What was asked with a key of before, and is answered late, says nothing about the key of now.
     if (own === null || request.headers.get('Authorization') !== own) return response;
-    if (response.status !== 401) wasKnown = true;
-    else if (wasKnown) endSession();
-    else signOut();
+    if (response.status !== 401) lastKnown = own;
+    else if (lastKnown === own) endSession();
+    else dropKey();
     return response;
   },
 });

@@ -2,60 +2,103 @@
 import { useSyncExternalStore } from 'react';
 
 const NAME = 'workspace-key';
+/** In the place of a remembered key that works no longer, for a moment: tells other tabs why it goes. */
+const VOID = '';
 
 const listeners = new Set<() => void>();
-let known = localStorage.getItem(NAME) ?? sessionStorage.getItem(NAME);
-/** Was the key refused while somebody worked with it? */
-let hasEnded = false;
+const nextVisitorActs = new Set<() => void>();
+let known = kept();
+/** The key that was refused while somebody worked with it; null: none was. */
+let ended: string | null = null;
 /** Counts those who have signed in one after the other. */
 let visitor = 0;
 
 /** Returns the key's value; null: nobody is signed in. */
 export const sessionKey = (): string | null => known;
 
-/** Keeps the key in this tab, with `remember` in this browser. `goesOn`: it is of the user whose session has ended. */
+/**
+ * Keeps the key for this tab, with `remember` in this browser. `goesOn`: it is of the user whose session has ended, and
+ * other tabs that have the key of before go on as this one does.
+ */
 export function signIn(key: string, remember: boolean, goesOn = false): void {
-  forget();
-  (remember ? localStorage : sessionStorage).setItem(NAME, key);
+  if (remember) {
+    sessionStorage.removeItem(NAME);
+    if (!goesOn || localStorage.getItem(NAME) !== ended) localStorage.removeItem(NAME);
+    localStorage.setItem(NAME, key);
+  } else {
+    if (ended !== null) takeAway(ended);
+    sessionStorage.setItem(NAME, key);
+  }
   known = key;
-  if (!goesOn) visitor += 1;
+  ended = null;
+  if (!goesOn) beginVisit();
   tell();
 }
 
+/** Forgets the key, in the tab and on the device. */
 export function signOut(): void {
-  forget();
+  localStorage.removeItem(NAME);
+  sessionStorage.removeItem(NAME);
+  known = null;
+  ended = null;
   tell();
 }
 
 /** Does without the key, which the service knows no longer. What is on the page waits for another one. */
 export function endSession(): void {
+  ended = known ?? ended;
   known = null;
-  hasEnded = true;
+  tell();
+}
+
+/** Does without a key that the service has never known here: with that of the device, if there is another one. */
+export function dropKey(): void {
+  if (known !== null) takeAway(known);
+  known = kept();
+  beginVisit();
   tell();
 }
 
 /** Goes on with another value of the same key, kept where the one of before was. */
 export function replaceKey(key: string): void {
-  (localStorage.getItem(NAME) === known ? localStorage : sessionStorage).setItem(NAME, key);
+  for (const storage of [sessionStorage, localStorage]) {
+    if (storage.getItem(NAME) === known) storage.setItem(NAME, key);
+  }
   known = key;
   tell();
 }
 
-function forget(): void {
+/** Calls it whenever somebody else may be here from now on, before anything is shown to them. */
+export const onNextVisitor = (act: () => void): void => void nextVisitorActs.add(act);
+
+/** Returns the key of the tab, or else that of the device. */
+function kept(): string | null {
+  return sessionStorage.getItem(NAME) || localStorage.getItem(NAME) || null;
+}
+
+/** Keeps a key no longer, which works no longer. In other tabs that have it, what is written waits for another one. */
+function takeAway(key: string): void {
+  if (sessionStorage.getItem(NAME) === key) sessionStorage.removeItem(NAME);
+  if (localStorage.getItem(NAME) !== key) return;
+  localStorage.setItem(NAME, VOID);
   localStorage.removeItem(NAME);
-  sessionStorage.removeItem(NAME);
-  known = null;
-  hasEnded = false;
+}
+
+function beginVisit(): void {
+  visitor += 1;
+  for (const act of nextVisitorActs) act();
 }
 
 function tell(): void {
   for (const listener of listeners) listener();
 }
 
-// Who signs out in one tab, or goes on with another value, does so in all that have the same key of the device.
+// Who signs out in one tab, or goes on with another key, does so in all that have the same key of the device.
 window.addEventListener('storage', ({ key, oldValue, newValue }) => {
-  if (key !== NAME || oldValue === null || oldValue !== known) return;
+  if (key !== NAME || oldValue === null || (oldValue !== known && oldValue !== ended)) return;
+  if (newValue === VOID) return endSession();
   known = newValue ?? sessionStorage.getItem(NAME);
+  ended = null;
   tell();
 });
 
@@ -70,7 +113,7 @@ export const useSessionKey = (): string | null => useSyncExternalStore(listen, s
 /** Returns whether somebody is signed in, or was until the key was refused; and what is another one for another user. */
 export const useSession = () => ({
   key: useSessionKey(),
-  hasEnded: useSyncExternalStore(listen, () => hasEnded),
+  hasEnded: useSyncExternalStore(listen, () => ended !== null),
   visitor: useSyncExternalStore(listen, () => visitor),
 });
 

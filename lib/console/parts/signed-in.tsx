@@ -1,7 +1,7 @@
 import { Button, Card, Center, Checkbox, Modal, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, Fragment, type ReactNode, useState } from 'react';
-import { readKey } from '../client/access.ts';
+import { readKey, useOwnKey } from '../client/access.ts';
 import { Refusal, type Schemas } from '../client/api.ts';
 import { signIn, useSession } from '../client/session.ts';
 
@@ -11,6 +11,8 @@ import { signIn, useSession } from '../client/session.ts';
  */
 export function SignedIn({ children }: { readonly children: ReactNode }) {
   const { key, hasEnded, visitor } = useSession();
+  // When it ends, it must be known whose it was.
+  useOwnKey();
   if (key !== null || hasEnded) {
     return (
       <Fragment key={visitor}>
@@ -74,7 +76,6 @@ export function SignIn({ title }: { readonly title: ReactNode }) {
         signIn(value, remember, true);
         await queries.invalidateQueries();
       } else {
-        queries.clear();
         signIn(value, remember);
       }
     } catch (problem) {

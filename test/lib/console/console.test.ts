@@ -125,6 +125,47 @@ describeConsole('the console', ({ service, open, at, api }) => {
     expect(await page.getByText('Of Olivia').count()).toBe(0);
   });
 
+  /** Signs in by the form, and has the key remembered on the device. */
+  const signInForGood = async (page: Page, key: unknown): Promise<void> => {
+    await page.getByRole('textbox', { name: 'Personal API key' }).fill(String(key));
+    await page.getByRole('checkbox', { name: 'Remember on this device' }).check();
+    await button(page, 'Sign in').click();
+  };
+
+  test('keeps what is written in one tab while another one goes on with another key of the same user', async () => {
+    const made = async () =>
+      (await service().call('POST', '/api/personal_api_keys/', { label: 'Short', scopes: ['*'] })).body;
+    const [one, other] = [await made(), await made()];
+    const { page } = await open(at('/home'), { key: 'phx_unknown' });
+    await signInForGood(page, one['value']);
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Default project' }));
+    const hidden = await page.context().newPage();
+    await hidden.goto(`${service().address}/#${at('/dashboards')}`);
+    await button(hidden, 'New dashboard').first().click();
+    const name = hidden.getByRole('textbox', { name: 'Name' });
+    await name.fill('In another tab');
+    const refused = { type: 'authentication_error', code: 'authentication_failed', detail: 'Unknown key.', attr: null };
+    await page.route('**/batch_exports/*', (asked) => asked.fulfill({ status: 401, json: refused }), { times: 1 });
+    await page.getByRole('link', { name: 'Exports' }).click();
+    await expectSeen(page.getByRole('heading', { name: 'Sign in again' }));
+    await signInForGood(page, other['value']);
+    await expectGone(page.getByRole('heading', { name: 'Sign in again' }));
+    expect(await stored(hidden)).toEqual([[], [other['value']]]);
+    expect(await name.inputValue()).toBe('In another tab');
+
+    // A third tab finds out that the remembered key works no longer: the key goes, and what is written waits for another.
+    const third = await page.context().newPage();
+    await third.route('**/api/**', (asked) => asked.fulfill({ status: 401, json: refused }));
+    await third.goto(`${service().address}/#${at('/home')}`);
+    await expectSeen(third.getByRole('heading', { level: 1, name: 'Sign in' }));
+    await expectSeen(hidden.getByRole('heading', { name: 'Sign in again' }));
+    expect(await stored(hidden)).toEqual([[], []]);
+    await hidden.getByRole('textbox', { name: 'Personal API key' }).fill(service().key);
+    await button(hidden, 'Sign in').click();
+    await button(hidden, 'Create').click();
+    await expectSeen(hidden.getByRole('heading', { level: 1, name: 'In another tab' }));
+  });
+
   test('asks for the project where the key cannot tell it, and says when the service does not', async () => {
     const scopes = ['project:read', 'dashboard:read'];
     const { body } = await service().call('POST', '/api/personal_api_keys/', { label: 'Of dashboards', scopes });
