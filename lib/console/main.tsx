@@ -8,15 +8,13 @@ import { setNonce } from 'get-nonce';
 import { lazy, StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Refusal } from './client/api.ts';
-import { onNextVisitor, takeKeyOfLink } from './client/session.ts';
+import { onNextVisitor } from './client/session.ts';
 import { LoadedLater } from './parts/loaded-later.tsx';
 import { router } from './router.tsx';
 import { theme, variables } from './theme.ts';
 
 const SECOND_MS = 1_000;
 const RETRIES = 2;
-
-takeKeyOfLink();
 
 const Notifications = lazy(async () => ({ default: (await import('@mantine/notifications')).Notifications }));
 

@@ -118,7 +118,7 @@ export const useSession = () => ({
 });
 
 /** Takes a key out of the page's fragment (`#key=phx_…`), where a link for the first visit carries it. */
-export function takeKeyOfLink(): void {
+function takeKeyOfLink(): void {
   const [, key, rest = ''] = /^#key=([^&]+)(?:&(.*))?$/.exec(location.hash) ?? [];
   if (key === undefined) return;
   const address = new URL(location.href);
@@ -127,3 +127,8 @@ export function takeKeyOfLink(): void {
   // A fragment is ASCII, as a key is: one that was mangled is refused as any that is not known.
   signIn(key, false);
 }
+
+takeKeyOfLink();
+// Such a link is also opened where the console is open already: then the fragment alone changes. The router, which would
+// take the key for a path, listens as well, and later.
+window.addEventListener('popstate', takeKeyOfLink, { capture: true });

@@ -166,6 +166,20 @@ describeConsole('the console', ({ service, open, at, api }) => {
     await expectSeen(hidden.getByRole('heading', { level: 1, name: 'In another tab' }));
   });
 
+  test('signs in by a link that is opened where the console is open already', async () => {
+    const { page } = await open(at('/home'), { key: 'phx_unknown' });
+    await expectSeen(page.getByRole('heading', { name: 'Sign in' }));
+    await page.goto(`${service().address}/#key=${service().key}&${at('/events')}`);
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Events' }));
+    expect(page.url()).not.toContain('phx_');
+    expect(await stored(page)).toEqual([[service().key], []]);
+    await page.goBack();
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Default project' }));
+    await page.goForward();
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Events' }));
+    expect(page.url()).not.toContain('phx_');
+  });
+
   test('asks for the project where the key cannot tell it, and says when the service does not', async () => {
     const scopes = ['project:read', 'dashboard:read'];
     const { body } = await service().call('POST', '/api/personal_api_keys/', { label: 'Of dashboards', scopes });
