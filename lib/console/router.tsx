@@ -11,11 +11,20 @@ import { PAGES } from './pages.ts';
 import { useParam } from './parts/address.ts';
 import { Failed } from './parts/failed.tsx';
 import { NotFound } from './parts/not-found.tsx';
+import { OfferedKey } from './parts/offered-key.tsx';
 import { Shell } from './parts/shell.tsx';
 import { SignedIn } from './parts/signed-in.tsx';
 import { Start } from './parts/start.tsx';
 
-const root = createRootRoute({ notFoundComponent: NotFound });
+const root = createRootRoute({
+  component: () => (
+    <>
+      <Outlet />
+      <OfferedKey />
+    </>
+  ),
+  notFoundComponent: NotFound,
+});
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',

@@ -12,6 +12,8 @@ let known = kept();
 let ended: string | null = null;
 /** Counts those who have signed in one after the other. */
 let visitor = 0;
+/** The key of a link that was opened while somebody was signed in with another one, and where it leads; null: there is none. */
+let offer: { readonly key: string; readonly to: string } | null = null;
 
 /** Returns the key's value; null: nobody is signed in. */
 export const sessionKey = (): string | null => known;
@@ -117,15 +119,44 @@ export const useSession = () => ({
   visitor: useSyncExternalStore(listen, () => visitor),
 });
 
-/** Takes a key out of the page's fragment (`#key=phx_…`), where a link for the first visit carries it. */
+/** Returns the key of a link that was opened while somebody was signed in with another one; null: there is none. */
+export const useOfferedKey = (): string | null => useSyncExternalStore(listen, () => offer?.key ?? null);
+
+/** Goes where the link leads, with its key instead of that of the tab. What is remembered on the device stays. */
+export function takeOffer(): void {
+  if (offer === null) return;
+  const { key, to } = offer;
+  offer = null;
+  signIn(key, false);
+  showInstead(to);
+}
+
+/** Does without the key of the link. */
+export function leaveOffer(): void {
+  offer = null;
+  tell();
+}
+
+/** Shows another view in the place of this one. The router sees what is done with the history. */
+function showInstead(view: string): void {
+  const address = new URL(location.href);
+  address.hash = view;
+  history.replaceState(null, '', address);
+}
+
+/**
+ * Takes a key out of the page's fragment (`#key=phx_…`), where a link for the first visit carries it. Who is signed in
+ * with another one stays so until they say otherwise.
+ */
 function takeKeyOfLink(): void {
   const [, key, rest = ''] = /^#key=([^&]+)(?:&(.*))?$/.exec(location.hash) ?? [];
   if (key === undefined) return;
-  const address = new URL(location.href);
-  address.hash = rest === '' ? '/' : rest;
-  history.replaceState(null, '', address);
+  const to = rest === '' ? '/' : rest;
+  showInstead(to);
   // A fragment is ASCII, as a key is: one that was mangled is refused as any that is not known.
-  signIn(key, false);
+  if (known === null) return signIn(key, false);
+  offer = key === known ? null : { key, to };
+  tell();
 }
 
 takeKeyOfLink();

@@ -180,6 +180,48 @@ describeConsole('the console', ({ service, open, at, api }) => {
     expect(page.url()).not.toContain('phx_');
   });
 
+  test('keeps who is signed in until they agree to the key of a link', async () => {
+    const { page } = await open(at('/home'), { key: 'phx_unknown' });
+    await signInForGood(page, service().key);
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Default project' }));
+    const none = (tab: Page): Locator => tab.getByText('The key of the link does not work');
+    await page.goto(`${service().address}/#key=phx_unknown`);
+    await expectSeen(none(page));
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Default project' }));
+    expect(page.url()).not.toContain('phx_');
+    const words = ['key', 'create', '--email', 'member@example.com', '--label', 'Desk', '--scopes', '*'];
+    const { out } = await run('infra/local/admin.ts', words, { WORKSPACE_HOME: service().home });
+    const [key = ''] = /phx_\w+/.exec(out) ?? [];
+    const other = await page.context().newPage();
+    await other.goto(`${service().address}/#key=phx_unknown`);
+    await expectSeen(none(other));
+    const ask = other.getByRole('dialog', { name: 'Sign in with the key of the link?' });
+    const link = `${service().address}/#key=${key}&${at('/events')}`;
+    await other.goto(link);
+    await expectSeen(ask.getByText('“Desk”'));
+    await expectSeen(ask.getByText('somebody else’s'));
+    expect(await obstacles(other)).toEqual([]);
+    await button(ask, 'Stay signed in').click();
+    await expectGone(ask);
+    await expectSeen(button(other, 'Olivia'));
+    expect(await stored(other)).toEqual([[], [service().key]]);
+
+    await other.goto(link);
+    await button(ask, 'Sign in with it').click();
+    await expectSeen(button(other, 'Max'));
+    await expectSeen(other.getByRole('heading', { level: 1, name: 'Events' }));
+    expect(other.url()).not.toContain('phx_');
+    // In this tab alone.
+    expect(await stored(other)).toEqual([[key], [service().key]]);
+    await other.reload();
+    await expectSeen(button(other, 'Max'));
+    await expectSeen(button(page, 'Olivia'));
+    // The same link again asks nothing.
+    await other.goto(link);
+    await expectSeen(other.getByRole('heading', { level: 1, name: 'Events' }));
+    expect(await ask.count()).toBe(0);
+  });
+
   test('asks for the project where the key cannot tell it, and says when the service does not', async () => {
     const scopes = ['project:read', 'dashboard:read'];
     const { body } = await service().call('POST', '/api/personal_api_keys/', { label: 'Of dashboards', scopes });

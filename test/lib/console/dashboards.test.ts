@@ -490,6 +490,59 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(complaints).toEqual([]);
   });
 
+  test('is shared, opened to members and pinned one after the other, and nobody else is blamed', async () => {
+    const path = await made({ name: 'Own changes' });
+    const { page, complaints } = await open(at(path));
+    const written = async (method: string, act: () => Promise<void>): Promise<void> => {
+      const [answer] = await Promise.all([
+        page.waitForResponse((one) => one.request().method() === method && one.url().includes(api(path))),
+        act(),
+      ]);
+      expect([answer.url(), answer.ok()]).toEqual([expect.any(String), true]);
+    };
+    const pin = async (name: 'Pin' | 'Unpin'): Promise<void> => {
+      await page.keyboard.press('Escape');
+      await expectGone(page.getByRole('dialog'));
+      await written('PATCH', () => button(page, name).click());
+    };
+    const dialog = page.getByRole('dialog');
+    await button(page, 'Collaborators').click();
+    await dialog.getByRole('combobox', { name: 'Member' }).click();
+    await page.getByRole('option', { name: 'member@example.com' }).click();
+    await button(dialog, 'Add').click();
+    await written('PATCH', () => dialog.getByRole('switch', { name: 'Only collaborators may edit' }).press('Space'));
+    const remove = button(dialog, 'Remove member@example.com');
+    await written('DELETE', () => remove.click());
+    await pin('Pin');
+    await button(page, 'Access').click();
+    await dialog.getByRole('combobox', { name: 'What all members may do' }).click();
+    await written('PUT', () => page.getByRole('option', { name: 'see it', exact: true }).click());
+    await pin('Unpin');
+    await button(page, 'Share').click();
+    const toggle = page.getByRole('switch', { name: 'Anybody who has the link', disabled: false });
+    await written('PATCH', () => toggle.press('Space'));
+    await expectSeen(page.getByText('/shared/'));
+    await button(page, 'Change the link').click();
+    await written('POST', () =>
+      button(page.getByRole('dialog', { name: 'Change the link' }), 'Change the link').click(),
+    );
+    await expectGone(page.getByRole('dialog', { name: 'Change the link' }));
+    await pin('Pin');
+    expect(await boardAt(path)).toMatchObject({ pinned: true, is_shared: true, restriction_level: 37 });
+    expect(complaints).toEqual([]);
+
+    // What others change before is theirs still.
+    await button(page, 'Collaborators').click();
+    await dialog.getByRole('combobox', { name: 'Member' }).click();
+    await page.getByRole('option', { name: 'member@example.com' }).click();
+    const write = await heldBack(page, `**${api(path)}/collaborators/`, (one) => one.method() === 'POST');
+    await service().call('PATCH', `${api(path)}/`, { restriction_level: 21, description: 'Theirs' });
+    await button(dialog, 'Add').click();
+    await dialog.getByRole('switch', { name: 'Only collaborators may edit' }).press('Space');
+    write();
+    await expectSeen(page.getByRole('dialog', { name: 'Somebody else has changed it' }));
+  });
+
   test('is shared and not shared again before the first is written, and nobody else is blamed', async () => {
     const path = await made({ name: 'Twice' });
     const { page } = await open(at(path));

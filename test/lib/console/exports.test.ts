@@ -180,6 +180,38 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     expect(visited).toEqual(['First', 'Second', 'First']);
   });
 
+  test('is paused and goes on beside settings that are not saved, and nobody else is blamed', async () => {
+    const { body: made } = await service().call('POST', api('/batch_exports/'), {
+      name: 'Held',
+      interval: 'hour',
+      destination: { type: 'Folder', config: { path: temporaryFolder() } },
+    });
+    const path = `/exports/${String(made['id'])}`;
+    const { page, complaints } = await open(at(`${path}?tab=settings`));
+    const name = page.getByRole('textbox', { name: 'Name', exact: true });
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await name.fill('Held for now');
+    await button(page, 'Pause').click();
+    await button(page, 'Unpause').click();
+    await button(page, 'Go on').click();
+    await button(page, 'Pause').click();
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('heading', { name: 'Held for now' }));
+    expect(await notice.count()).toBe(0);
+    const one = `${api('/batch_exports/')}${String(made['id'])}/`;
+    expect((await service().call('GET', one)).body).toMatchObject({ name: 'Held for now', paused: true });
+    expect(complaints).toEqual([]);
+
+    // What others change meanwhile is not overwritten.
+    await name.fill('Mine');
+    await service().call('PATCH', one, { name: 'Theirs' });
+    await button(page, 'Unpause').click();
+    await button(page, 'Go on').click();
+    await expectSeen(button(page, 'Pause'));
+    await button(page, 'Save').click();
+    await expectSeen(notice.getByText('Theirs', { exact: true }));
+  });
+
   test('changes an export without its secrets, and shows both versions where somebody else was faster', async () => {
     const { body: made } = await service().call('POST', api('/batch_exports/'), {
       name: 'Told',
