@@ -81,7 +81,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
   const queries = useQueryClient();
   const navigate = useNavigateFromHere();
   const [isEditing, { toggle }] = useDisclosure(false);
-  const { send, underWay, notice } = useVersionedWrite<Change, Board>({
+  const { send, beside, underWay, notice } = useVersionedWrite<Change, Board>({
     what: 'the dashboard',
     read: () => readDashboard(project, id),
     write: (change, over) => writeDashboard(project, over, change),
@@ -137,9 +137,9 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
             {value.pinned ? 'Unpin' : 'Pin'}
           </ScopedButton>
           <Rename data={data} write={write} />
-          <Sharing project={project} id={value.id} />
-          <Access project={project} id={value.id} />
-          <Collaborators project={project} value={value} write={write} />
+          <Sharing project={project} id={value.id} beside={beside} />
+          <Access project={project} id={value.id} beside={beside} />
+          <Collaborators project={project} value={value} write={write} beside={beside} />
           <ToButton to={`/projects/${project}/subscriptions`} view={{ dashboard: id }} variant="default" size="xs">
             Subscriptions
           </ToButton>
@@ -188,7 +188,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
                     write={(body, seen) => write({ tiles: [{ id: tile.id, text: { body } }] }, seen)}
                   />
                 )}
-                <TileActions project={project} dashboard={value.id} tile={tile} />
+                <TileActions project={project} dashboard={value.id} tile={tile} beside={beside} />
               </>
             )}
           />

@@ -5,6 +5,59 @@ import { tellProblem } from './problem.tsx';
 
 const PRECONDITION_FAILED = 412;
 
+/** Own changes of one thing: each follows the one before, and what it makes is known. */
+export interface OwnChanges<Value> {
+  /** Acts when what was sent before is done. */
+  readonly inTurn: <T>(act: () => Promise<T>) => Promise<T>;
+  /**
+   * Does in its turn what changes the thing in another way than by a write of it, as sharing a dashboard does, and shows
+   * what it has become. Throws what the act does, and the `Refusal` of reading the thing before.
+   */
+  readonly beside: <T>(act: () => Promise<T>) => Promise<T>;
+  /** Returns what own changes have made of a version: nobody else has been between. */
+  readonly newestOf: (seen: Versioned<Value>) => Versioned<Value>;
+  /** Remembers what an own change has made of a version. */
+  readonly made: (over: Versioned<Value>, version: Versioned<Value>) => void;
+}
+
+/** Keeps the own changes of one thing, as long as the page of it is there. */
+export function useOwnChanges<Value>(
+  read: () => Promise<Versioned<Value>>,
+  show: (version: Versioned<Value>) => void,
+): OwnChanges<Value> {
+  const last = useRef<Promise<unknown>>(Promise.resolve());
+  /** What own changes have made of versions, by the ETags of those. */
+  const versions = useRef(new Map<string | null, Versioned<Value>>());
+
+  const inTurn: OwnChanges<Value>['inTurn'] = (act) => {
+    const turn = last.current.then(act);
+    last.current = turn.catch(() => undefined);
+    return turn;
+  };
+  const newestOf: OwnChanges<Value>['newestOf'] = (seen) => {
+    const next = versions.current.get(seen.etag);
+    return next === undefined ? seen : newestOf(next);
+  };
+  const made: OwnChanges<Value>['made'] = (over, version) => {
+    // What changes nothing makes no other version.
+    if (version.etag !== over.etag) versions.current.set(over.etag, version);
+  };
+  const beside: OwnChanges<Value>['beside'] = (act) =>
+    inTurn(async () => {
+      // What others have changed until now is not for later changes to go over unseen.
+      const before = await read();
+      const done = await act();
+      // The act may have closed it to the reader: that is for the page to say.
+      const after = await read().catch(() => undefined);
+      if (after !== undefined) {
+        made(before, after);
+        show(after);
+      }
+      return done;
+    });
+  return { inTurn, beside, newestOf, made };
+}
+
 interface VersionedWriteOptions<Change, Value> {
   /** What is changed, such as `the export`. */
   readonly what: string;
@@ -17,6 +70,8 @@ interface VersionedWriteOptions<Change, Value> {
   readonly written?: (version: Versioned<Value>, own: Change) => unknown;
   /** Returns the fields of a change in both versions. */
   readonly disputed: (change: Change, theirs: Value) => readonly Disputed[];
+  /** Default: those of this hook. */
+  readonly own?: OwnChanges<Value>;
   /** Says what is wrong with a change that was to be written over theirs; default: for a while, in a corner. */
   readonly attempt?: (act: () => Promise<unknown>) => Promise<unknown>;
 }
@@ -27,6 +82,8 @@ interface VersionedWrite<Change, Value> {
    * where somebody else was faster. Throws the `Refusal` of anything else.
    */
   readonly send: (change: Change, seen: Versioned<Value>) => Promise<boolean>;
+  /** Does in the same order what changes the thing in another way. */
+  readonly beside: OwnChanges<Value>['beside'];
   /** The changes that are sent and not written yet, in their order, for those who show them at once. */
   readonly underWay: readonly Change[];
   /** Both versions, where somebody else was faster. */
@@ -41,24 +98,19 @@ export function useVersionedWrite<Change, Value>({
   show,
   written,
   disputed,
+  own,
   attempt = (act) => act().catch(tellProblem),
 }: VersionedWriteOptions<Change, Value>): VersionedWrite<Change, Value> {
   const [conflicts, setConflicts] = useState<readonly { change: Change; theirs: Versioned<Value> }[]>([]);
   const [underWay, setUnderWay] = useState<readonly Change[]>([]);
-  const last = useRef<Promise<unknown>>(Promise.resolve());
-  /** What own changes have made of versions, by the ETags of those: nobody else has been between. */
-  const made = useRef(new Map<string | null, Versioned<Value>>());
+  const ofThisHook = useOwnChanges(read, show);
+  const { inTurn, beside, newestOf, made } = own ?? ofThisHook;
 
-  const newestOf = (seen: Versioned<Value>): Versioned<Value> => {
-    const next = made.current.get(seen.etag);
-    return next === undefined ? seen : newestOf(next);
-  };
   /** Returns what was written; undefined: somebody else was faster. */
   const put = async (change: Change, over: Versioned<Value>): Promise<Versioned<Value> | undefined> => {
     try {
       const version = await write(change, over);
-      // What changes nothing makes no other version.
-      if (version.etag !== over.etag) made.current.set(over.etag, version);
+      made(over, version);
       show(version, change);
       return version;
     } catch (problem) {
@@ -72,9 +124,7 @@ export function useVersionedWrite<Change, Value>({
   };
   const send = async (change: Change, seen: Versioned<Value>): Promise<boolean> => {
     setUnderWay((all) => [...all, change]);
-    const turn = last.current.then(() => put(change, newestOf(seen)));
-    last.current = turn.catch(() => undefined);
-    const version = await turn;
+    const version = await inTurn(() => put(change, newestOf(seen)));
     if (version === undefined) return false;
     await written?.(version, change);
     return true;
@@ -96,5 +146,5 @@ export function useVersionedWrite<Change, Value>({
       }}
     />
   );
-  return { send, underWay, notice };
+  return { send, beside, underWay, notice };
 }

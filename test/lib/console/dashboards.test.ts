@@ -536,7 +536,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await dialog.getByRole('combobox', { name: 'Member' }).click();
     await page.getByRole('option', { name: 'member@example.com' }).click();
     const write = await heldBack(page, `**${api(path)}/collaborators/`, (one) => one.method() === 'POST');
-    await service().call('PATCH', `${api(path)}/`, { restriction_level: 21, description: 'Theirs' });
+    await service().call('PATCH', `${api(path)}/`, { description: 'Theirs' });
     await button(dialog, 'Add').click();
     await dialog.getByRole('switch', { name: 'Only collaborators may edit' }).press('Space');
     write();

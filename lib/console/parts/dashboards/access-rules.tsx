@@ -8,20 +8,24 @@ import {
   useAccessRules,
   writeAccessRule,
 } from '../../client/access-rules.ts';
+import type { Dashboard } from '../../client/dashboards.ts';
 import { useMembers, useOrganizationId } from '../../client/organization.ts';
 import { useSubmission } from '../form.ts';
 import { Loading } from '../loading.tsx';
 import { Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
+import type { OwnChanges } from '../versioned-write.tsx';
 
 interface AccessRulesProps {
   readonly project: string;
   readonly id: number;
+  /** Does what makes another version of the dashboard. */
+  readonly beside: OwnChanges<Dashboard>['beside'];
 }
 
 /** The access rules of a dashboard: one for everybody, and those of members. */
-export default function AccessRules({ project, id }: AccessRulesProps) {
+export default function AccessRules({ project, id, beside }: AccessRulesProps) {
   const queries = useQueryClient();
   const { data, error } = useAccessRules(project, id);
   const members = useMembers(useOrganizationId(project));
@@ -31,7 +35,7 @@ export default function AccessRules({ project, id }: AccessRulesProps) {
   const { access_controls: rules, default_access_level, user_can_edit_access_levels: mayWrite } = data;
   const set = (whom: string | null, level: AccessLevel | null): void =>
     void writing.attempt(async () => {
-      await writeAccessRule(project, id, whom, level);
+      await beside(() => writeAccessRule(project, id, whom, level));
       if (whom === member) setMember(null);
       await queries.invalidateQueries({ queryKey: accessKey(project, id) });
     });

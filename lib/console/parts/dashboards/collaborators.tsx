@@ -9,6 +9,7 @@ import { useSubmission } from '../form.ts';
 import { Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
+import type { OwnChanges } from '../versioned-write.tsx';
 
 const EVERYONE = 21;
 const COLLABORATORS = 37;
@@ -18,10 +19,12 @@ interface CollaboratorsProps {
   readonly project: string;
   readonly value: Dashboard;
   readonly write: (change: Schemas['DashboardsUpdateRequest']) => Promise<unknown>;
+  /** Does what makes another version of the dashboard. */
+  readonly beside: OwnChanges<Dashboard>['beside'];
 }
 
 /** Who may edit a dashboard: every member, or those who are named. */
-export function Collaborators({ project, value, write }: CollaboratorsProps) {
+export function Collaborators(props: CollaboratorsProps) {
   const [isOpen, { open, close }] = useDisclosure(false);
   return (
     <>
@@ -29,13 +32,13 @@ export function Collaborators({ project, value, write }: CollaboratorsProps) {
         Collaborators
       </ScopedButton>
       <Modal opened={isOpen} onClose={close} title="Collaborators">
-        <Editors project={project} value={value} write={write} />
+        <Editors {...props} />
       </Modal>
     </>
   );
 }
 
-function Editors({ project, value, write }: CollaboratorsProps) {
+function Editors({ project, value, write, beside }: CollaboratorsProps) {
   const queries = useQueryClient();
   const [member, setMember] = useState<string | null>(null);
   const writing = useSubmission();
@@ -55,19 +58,23 @@ function Editors({ project, value, write }: CollaboratorsProps) {
       await queries.invalidateQueries({ queryKey: key });
     });
   const add = async (user_uuid: string): Promise<void> => {
-    await answered(
-      api.POST('/api/projects/{project_id}/dashboards/{id}/collaborators/', {
-        params: { path },
-        body: { level: MAY_EDIT, user_uuid },
-      }),
+    await beside(() =>
+      answered(
+        api.POST('/api/projects/{project_id}/dashboards/{id}/collaborators/', {
+          params: { path },
+          body: { level: MAY_EDIT, user_uuid },
+        }),
+      ),
     );
     setMember(null);
   };
   const remove = (user__uuid: string): Promise<unknown> =>
-    answered(
-      api.DELETE('/api/projects/{project_id}/dashboards/{id}/collaborators/{user__uuid}/', {
-        params: { path: { ...path, user__uuid } },
-      }),
+    beside(() =>
+      answered(
+        api.DELETE('/api/projects/{project_id}/dashboards/{id}/collaborators/{user__uuid}/', {
+          params: { path: { ...path, user__uuid } },
+        }),
+      ),
     );
   return (
     <Stack>

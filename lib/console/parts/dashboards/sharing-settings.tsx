@@ -1,6 +1,7 @@
 import { Button, Card, Code, Group, PasswordInput, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { Versioned } from '../../client/api.ts';
+import type { Dashboard } from '../../client/dashboards.ts';
 import { changedOf } from '../../client/json.ts';
 import { nextKey } from '../../client/property-filters.ts';
 import {
@@ -15,22 +16,24 @@ import {
 import { disputedFields } from '../conflict-notice.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { PropertyFilters } from '../property-filters.tsx';
-import { useVersionedWrite } from '../versioned-write.tsx';
+import { type OwnChanges, useVersionedWrite } from '../versioned-write.tsx';
 
 interface SharingSettingsProps {
   readonly project: string;
   readonly id: number;
+  /** Does what makes another version of the dashboard. */
+  readonly beside: OwnChanges<Dashboard>['beside'];
   readonly seen: Versioned<Sharing>;
   readonly show: (version: Versioned<Sharing>) => void;
 }
 
 /** Who opens the page with which password, until when, and what readers may choose. */
-export function SharingSettings({ project, id, seen, show }: SharingSettingsProps) {
+export function SharingSettings({ project, id, beside, seen, show }: SharingSettingsProps) {
   const [edited, setEdited] = useState(seen);
   const { send, notice } = useVersionedWrite<Partial<SharingValues>, Sharing>({
     what: 'the page',
     read: () => readSharing(project, id),
-    write: (change, over) => writeSharing(project, id, over, sentSharing(change)),
+    write: (change, over) => beside(() => writeSharing(project, id, over, sentSharing(change))),
     show,
     disputed: ({ password: _password, ...change }, theirs) => {
       const { isOpen, ...sent } = change;

@@ -3,25 +3,28 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Versioned } from '../../client/api.ts';
 import { ADDRESS } from '../../client/api.ts';
+import type { Dashboard } from '../../client/dashboards.ts';
 import { readSharing, renewLink, type Sharing as Shared, writeSharing } from '../../client/sharing.ts';
 import { ConfirmButton } from '../confirm-button.tsx';
 import { disputedFields } from '../conflict-notice.tsx';
 import { Copied } from '../copied.tsx';
 import { Problem, tellProblem } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
-import { useVersionedWrite } from '../versioned-write.tsx';
+import { type OwnChanges, useVersionedWrite } from '../versioned-write.tsx';
 import { SharingSettings } from './sharing-settings.tsx';
 
 interface SharingProps {
   readonly project: string;
   readonly id: number;
+  /** Does what makes another version of the dashboard. */
+  readonly beside: OwnChanges<Dashboard>['beside'];
 }
 
 /** In the place of a token that the service has not told yet. */
 const NO_LINK_YET = '';
 
 /** The link by which anybody sees the dashboard: made, ended, changed for another one. */
-export function Sharing({ project, id }: SharingProps) {
+export function Sharing({ project, id, beside }: SharingProps) {
   const queries = useQueryClient();
   const [isOpen, { open, close }] = useDisclosure(false);
   const key = ['sharing', project, id];
@@ -34,7 +37,7 @@ export function Sharing({ project, id }: SharingProps) {
   const { send, underWay, notice } = useVersionedWrite<Pick<Shared, 'enabled'>, Shared>({
     what: 'the page',
     read: () => readSharing(project, id),
-    write: (change, over) => writeSharing(project, id, over, change),
+    write: (change, over) => beside(() => writeSharing(project, id, over, change)),
     show,
     written: () => queries.invalidateQueries({ queryKey: ['dashboards', project] }),
     disputed: disputedFields,
@@ -44,7 +47,7 @@ export function Sharing({ project, id }: SharingProps) {
     seen &&
     underWay.reduce<Shared>((value, change) => ({ ...value, ...change, access_token: NO_LINK_YET }), seen.value);
   const refresh = async (): Promise<void> => {
-    await renewLink(project, id);
+    await beside(() => renewLink(project, id));
     await queries.invalidateQueries({ queryKey: key });
   };
   const link = `${ADDRESS}/shared/${data?.access_token ?? ''}`;
@@ -72,7 +75,9 @@ export function Sharing({ project, id }: SharingProps) {
               <Text size="sm">To show it in a page of yours</Text>
               <Copied value={embed} what="the code" />
               <Group>
-                {seen !== undefined && <SharingSettings project={project} id={id} seen={seen} show={show} />}
+                {seen !== undefined && (
+                  <SharingSettings project={project} id={id} beside={beside} seen={seen} show={show} />
+                )}
                 <ConfirmButton label="Change the link" scope="sharing_configuration:write" act={refresh}>
                   The link of now stops working at once, and there is another one.
                 </ConfirmButton>

@@ -1,9 +1,10 @@
 import { Checkbox } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { duplicateTile, moveTile, showTile, type Tile } from '../../client/dashboards.ts';
+import { type Dashboard, duplicateTile, moveTile, showTile, type Tile } from '../../client/dashboards.ts';
 import { ActButton } from '../act-button.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { tell } from '../problem.tsx';
+import type { OwnChanges } from '../versioned-write.tsx';
 import { DashboardChoice } from './dashboard-choice.tsx';
 
 interface TileActionsProps {
@@ -11,16 +12,18 @@ interface TileActionsProps {
   /** The dashboard that shows the tile. */
   readonly dashboard: number;
   readonly tile: Tile;
+  /** Does what makes another version of the dashboard. */
+  readonly beside: OwnChanges<Dashboard>['beside'];
 }
 
 /** Copies a tile, and brings it to another dashboard. */
-export function TileActions({ project, dashboard, tile }: TileActionsProps) {
+export function TileActions({ project, dashboard, tile, beside }: TileActionsProps) {
   const queries = useQueryClient();
   const renew = async (): Promise<void> => {
     for (const list of ['dashboard', 'dashboards', 'insights', 'insight'])
       await queries.invalidateQueries({ queryKey: [list, project] });
   };
-  const copy = (): Promise<void> => duplicateTile(project, dashboard, tile.id).then(renew);
+  const copy = (): Promise<void> => beside(() => duplicateTile(project, dashboard, tile.id)).then(renew);
   return (
     <>
       <ActButton scope="dashboard:write" act={copy}>
@@ -34,7 +37,9 @@ export function TileActions({ project, dashboard, tile }: TileActionsProps) {
         does="Move"
         isReady={({ to_dashboard: to }) => to !== ''}
         submit={async ({ to_dashboard: to, stays }) => {
-          await (stays ? showTile(project, tile, Number(to)) : moveTile(project, dashboard, tile.id, Number(to)));
+          await beside(() =>
+            stays ? showTile(project, tile, Number(to)) : moveTile(project, dashboard, tile.id, Number(to)),
+          );
           await renew();
           tell(stays ? 'The other dashboard shows it too.' : 'The other dashboard has it.');
         }}
