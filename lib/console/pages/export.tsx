@@ -1,7 +1,7 @@
 import { Card, Code, Group, Stack, Switch, Tabs, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../client/api.ts';
-import { type BatchExport, exportKey, useExport } from '../client/exports.ts';
+import { type BatchExport, exportKey, readExport, useExport } from '../client/exports.ts';
 import { ActButton } from '../parts/act-button.tsx';
 import { useNavigateFromHere, useParam, useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
@@ -15,6 +15,7 @@ import { Label } from '../parts/label.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { tell } from '../parts/problem.tsx';
+import { type OwnChanges, useOwnChanges } from '../parts/versioned-write.tsx';
 
 export default function Export() {
   const project = useParam('project');
@@ -23,6 +24,10 @@ export default function Export() {
   const [view, setView] = useView();
   const queries = useQueryClient();
   const asked = useExport(project, id);
+  const own = useOwnChanges<BatchExport>(
+    () => readExport(project, id),
+    (version) => void queries.setQueryData(exportKey(project, id), version),
+  );
   const { data, isFetchedAfterMount } = asked;
   if (data === undefined) return <AwaitedPage title="Export" asked={asked} />;
   const { value } = data;
@@ -38,7 +43,7 @@ export default function Export() {
       title={value.name}
       actions={
         <>
-          <PauseButton project={project} one={value} />
+          <PauseButton project={project} one={value} beside={own.beside} />
           <ConfirmButton label="Delete" scope="batch_export:write" typed={value.name} act={remove}>
             The export, its runs and its logs are deleted. What it has delivered stays where it is.
           </ConfirmButton>
@@ -69,7 +74,7 @@ export default function Export() {
           </Tabs.Panel>
           <Tabs.Panel value="settings" pt="md">
             {/* A form does not begin with what was read for another page: it may be true no longer. */}
-            {isFetchedAfterMount ? <ExportSettings project={project} now={data} /> : <Loading />}
+            {isFetchedAfterMount ? <ExportSettings project={project} now={data} own={own} /> : <Loading />}
           </Tabs.Panel>
         </Tabs>
       </Stack>
@@ -109,20 +114,30 @@ function About({ one }: { readonly one: BatchExport }) {
   );
 }
 
+interface PauseButtonProps {
+  readonly project: string;
+  readonly one: BatchExport;
+  /** Does what makes another version of the export. */
+  readonly beside: OwnChanges<BatchExport>['beside'];
+}
+
 /** Pauses at once, and takes it back with one click; going on asks whether the pause shall be made up for. */
-function PauseButton({ project, one }: { readonly project: string; readonly one: BatchExport }) {
+function PauseButton({ project, one, beside }: PauseButtonProps) {
   const queries = useQueryClient();
   const params = { path: { project_id: project, id: one.id } };
-  const changed = async (request: Promise<unknown>, done: string): Promise<void> => {
-    await request;
-    for (const queryKey of [exportKey(project, one.id), ['exports', project], ['backfills', project, one.id]])
+  const changed = async (act: () => Promise<unknown>, done: string): Promise<void> => {
+    await beside(act);
+    for (const queryKey of [
+      ['exports', project],
+      ['backfills', project, one.id],
+    ])
       await queries.invalidateQueries({ queryKey });
     tell(done);
   };
   if (!one.paused) {
     const pause = (): Promise<void> =>
       changed(
-        answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/pause/', { params })),
+        () => answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/pause/', { params })),
         `${one.name} is paused.`,
       );
     return (
@@ -140,7 +155,7 @@ function PauseButton({ project, one }: { readonly project: string; readonly one:
       cancel="Cancel"
       submit={(body) =>
         changed(
-          answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/unpause/', { params, body })),
+          () => answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/unpause/', { params, body })),
           `${one.name} goes on.`,
         )
       }

@@ -10,7 +10,7 @@ import { useForm } from '../form.ts';
 import { tell } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
 import { Unsaved } from '../unsaved.tsx';
-import { useVersionedWrite } from '../versioned-write.tsx';
+import { type OwnChanges, useVersionedWrite } from '../versioned-write.tsx';
 import { Checks } from './checks.tsx';
 import { ExportFields, type ExportValues, NEW_EXPORT, webhookOf } from './export-fields.tsx';
 
@@ -19,25 +19,26 @@ type Change = Schemas['BatchExportPatch'];
 interface ExportSettingsProps {
   readonly project: string;
   readonly now: Versioned<BatchExport>;
+  /** What this page does to the export beside the form: the form goes over it. */
+  readonly own: OwnChanges<BatchExport>;
 }
 
 /** Changes an export. What is being written is not touched by what others change meanwhile. */
-export function ExportSettings({ project, now }: ExportSettingsProps) {
+export function ExportSettings({ project, now, own }: ExportSettingsProps) {
   const [seen, setSeen] = useState(now);
   const destination = DESTINATIONS.find(({ type }) => type === seen.value.destination.type);
   if (destination === undefined) return <Text size="sm">This page has no form for its destination.</Text>;
-  return <Settings key={seen.etag} project={project} seen={seen} destination={destination} look={setSeen} />;
+  return <Settings key={seen.etag} project={project} seen={seen} own={own} destination={destination} look={setSeen} />;
 }
 
-interface SettingsProps {
-  readonly project: string;
+interface SettingsProps extends Pick<ExportSettingsProps, 'project' | 'own'> {
   readonly seen: Versioned<BatchExport>;
   readonly destination: DestinationForm;
   /** Begins anew from another version. */
   readonly look: (version: Versioned<BatchExport>) => void;
 }
 
-function Settings({ project, seen, destination, look }: SettingsProps) {
+function Settings({ project, seen, own, destination, look }: SettingsProps) {
   const queries = useQueryClient();
   const { value } = seen;
   const [filters] = useState(() => wholeFiltersIn(value.filters));
@@ -75,6 +76,7 @@ function Settings({ project, seen, destination, look }: SettingsProps) {
       tell(`${name} is changed.`);
     },
     disputed: disputedOf,
+    own,
     attempt: form.attempt,
   });
 
