@@ -220,6 +220,13 @@ describeConsole('the console', ({ service, open, at, api }) => {
     await other.goto(link);
     await expectSeen(other.getByRole('heading', { level: 1, name: 'Events' }));
     expect(await ask.count()).toBe(0);
+    // Nor does it where the key of before works no longer.
+    const { page: last } = await open(at('/home'), { key: 'phx_unknown' });
+    await last.evaluate(() => localStorage.setItem('workspace-key', 'phx_void'));
+    await last.goto(`${service().address}/?loaded#key=${key}&${at('/events')}`);
+    await expectSeen(button(last, 'Max'));
+    await expectSeen(last.getByRole('heading', { level: 1, name: 'Events' }));
+    expect(await stored(last)).toEqual([[key], []]);
   });
 
   test('asks for the project where the key cannot tell it, and says when the service does not', async () => {
