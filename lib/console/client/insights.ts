@@ -1,7 +1,7 @@
 /** Saved questions of a project, and what they answer. */
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { answerOf, whenAnswered } from './answers.ts';
-import { answered, api, type Schemas, type Versioned, versioned } from './api.ts';
+import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { rowsOfPage } from './paged.ts';
 import type { SentFilter } from './property-filters.ts';
 import type { DateRange } from './ranges.ts';
@@ -46,6 +46,51 @@ export const readInsight = (project: string, id: string): Promise<Versioned<Insi
       params: { path: { project_id: project, id: Number(id) } },
     }),
   );
+
+/** The dashboards on which an insight is put, and those from which it is taken. */
+export interface BoardsChange {
+  readonly added: readonly number[];
+  readonly removed: readonly number[];
+}
+
+/** Returns what makes some dashboards others; undefined: they are the same. */
+export function boardsChange(before: readonly number[], after: readonly number[]): BoardsChange | undefined {
+  const added = after.filter((id) => !before.includes(id));
+  const removed = before.filter((id) => !after.includes(id));
+  return added.length + removed.length === 0 ? undefined : { added, removed };
+}
+
+/** Returns the dashboards after a change; undefined: none. */
+export const changedBoards = (boards: readonly number[], change: BoardsChange | undefined): number[] =>
+  change === undefined
+    ? [...boards]
+    : [...boards.filter((id) => !change.removed.includes(id)), ...change.added.filter((id) => !boards.includes(id))];
+
+/** What is written of an insight; nothing of what stays. */
+export type InsightChange = Pick<Schemas['InsightsUpdateRequest'], 'name' | 'query'> & {
+  readonly dashboards?: BoardsChange;
+};
+
+/**
+ * Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. Dashboards
+ * take an insight up, and leave it out, without another version: those that are there by now stay.
+ */
+export async function writeInsight(
+  project: string,
+  seen: Versioned<Insight>,
+  { dashboards, ...fields }: InsightChange,
+): Promise<Versioned<Insight>> {
+  const now = dashboards === undefined ? undefined : await readInsight(project, String(seen.value.id));
+  return versioned(
+    api.PATCH('/api/projects/{project_id}/insights/{id}/', {
+      params: { path: { project_id: project, id: seen.value.id }, header: ifMatch(seen) },
+      body: {
+        ...fields,
+        ...(now === undefined ? {} : { dashboards: changedBoards(now.value.dashboards, dashboards) }),
+      },
+    }),
+  );
+}
 
 /** Deletes an insight, so that it can be brought back; or brings it back. */
 export const setInsightDeleted = (project: string, id: number, deleted: boolean): Promise<Insight> =>

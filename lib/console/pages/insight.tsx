@@ -2,8 +2,18 @@ import { Alert, Button, Card, Code, Group, SimpleGrid, Stack, Text, TextInput } 
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { lazy, useMemo, useState } from 'react';
-import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from '../client/api.ts';
-import { type Insight, insightKey, readInsight, useAnswer, useInsight } from '../client/insights.ts';
+import { answered, api, Refusal, type Schemas, type Versioned } from '../client/api.ts';
+import {
+  boardsChange,
+  changedBoards,
+  type Insight,
+  type InsightChange,
+  insightKey,
+  readInsight,
+  useAnswer,
+  useInsight,
+  writeInsight,
+} from '../client/insights.ts';
 import { changedOf } from '../client/json.ts';
 import { FIRST_QUESTION, type Question, queryOf, questionOf } from '../client/questions.ts';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
@@ -52,9 +62,6 @@ interface InsightEditorProps {
   readonly look: (version: Versioned<Insight>) => void;
 }
 
-/** What is written of an insight; nothing of what stays. */
-type Change = Pick<Schemas['InsightsUpdateRequest'], 'name' | 'query' | 'dashboards'>;
-
 /** Asks and keeps a question. What is being written is not touched by what others change meanwhile. */
 function InsightEditor({ project, seen, look }: InsightEditorProps) {
   const navigate = useNavigateFromHere();
@@ -66,8 +73,9 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   const [untouched, setUntouched] = useState(question);
   const isTouched = question !== untouched;
   const [name, setName] = useState(kept?.name ?? '');
-  const [boards, setBoards] = useState((kept?.dashboards ?? []).map(String));
-  const isUnsaved = isTouched || name !== (kept?.name ?? '') || String(boards) !== String(kept?.dashboards ?? []);
+  const [boards, setBoards] = useState<readonly number[]>(kept?.dashboards ?? []);
+  const moved = boardsChange(kept?.dashboards ?? [], boards);
+  const isUnsaved = isTouched || name !== (kept?.name ?? '') || moved !== undefined;
   const saving = useSubmission();
   const [settled] = useDebouncedValue(question, UNCHANGED_MS);
   // What the form cannot say is asked as it was kept, until somebody begins anew.
@@ -77,34 +85,28 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   const answer = useAnswer(project, query);
   const fault = answer.error instanceof Refusal ? answer.error.message : undefined;
 
-  const path = { project_id: project };
   const renew = (id: number) =>
     Promise.all(
       [['insights', project], ['dashboard', project], insightKey(project, String(id))].map((queryKey) =>
         queries.invalidateQueries({ queryKey }),
       ),
     );
-  const { send, notice } = useVersionedWrite<Change, Insight>({
+  const { send, notice } = useVersionedWrite<InsightChange, Insight>({
     what: 'the insight',
     read: () => readInsight(project, String(kept?.id)),
-    write: (change, over) =>
-      versioned(
-        api.PATCH('/api/projects/{project_id}/insights/{id}/', {
-          params: { path: { ...path, id: over.value.id }, header: ifMatch(over) },
-          body: change,
-        }),
-      ),
+    write: (change, over) => writeInsight(project, over, change),
     show: (version, own) => {
       if (own === undefined) {
         look(version);
         return;
       }
       const { value } = version;
-      const sent = { ...kept, ...own };
+      const sentName = own.name ?? kept?.name ?? '';
+      const sentBoards = changedBoards(kept?.dashboards ?? [], own.dashboards);
       setBase(version);
       // What was written since it was sent stays.
-      setName((now) => (now === (sent.name ?? '') ? (value.name ?? '') : now));
-      setBoards((now) => (String(now) === String(sent.dashboards) ? value.dashboards.map(String) : now));
+      setName((now) => (now === sentName ? (value.name ?? '') : now));
+      setBoards((now) => changedBoards(value.dashboards, boardsChange(sentBoards, now)));
       if (own.query === undefined) {
         // It may be theirs.
         const theirs = questionOf(value.query) ?? FIRST_QUESTION;
@@ -116,21 +118,34 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
       await renew(value.id);
       tell(`${value.name || 'The insight'} is kept.`);
     },
-    disputed: (change, theirs) => disputedFields<keyof Change>(change, theirs),
+    disputed: ({ dashboards, ...fields }, theirs) =>
+      disputedFields<keyof InsightChange>(
+        {
+          ...fields,
+          ...(dashboards === undefined ? {} : { dashboards: changedBoards(theirs.dashboards, dashboards) }),
+        },
+        theirs,
+      ),
     attempt: saving.attempt,
   });
 
   const change = (some: Partial<Question>): void => setQuestion((all) => ({ ...all, ...some }));
 
   async function save(): Promise<void> {
-    const whole = { name, query: queryOf(question), dashboards: boards.map(Number) };
+    const asked = queryOf(question);
     if (base !== undefined) {
-      const { query, ...rest } = whole;
-      const before = { name: base.value.name ?? '', dashboards: base.value.dashboards };
-      await send({ ...changedOf(rest, before), ...(isTouched ? { query } : {}) }, base);
+      const own: InsightChange = {
+        ...changedOf({ name }, { name: base.value.name ?? '' }),
+        ...(moved === undefined ? {} : { dashboards: moved }),
+        ...(isTouched ? { query: asked } : {}),
+      };
+      await send(own, base);
       return;
     }
-    const { id } = await answered(api.POST('/api/projects/{project_id}/insights/', { params: { path }, body: whole }));
+    const body = { name, query: asked, dashboards: [...boards] };
+    const { id } = await answered(
+      api.POST('/api/projects/{project_id}/insights/', { params: { path: { project_id: project } }, body }),
+    );
     await renew(id);
     tell(`${name === '' ? 'The insight' : name} is kept.`);
     navigate({ to: `/projects/${project}/insights/${id}`, ignoreBlocker: true });
@@ -187,7 +202,12 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
               </Stack>
             )}
             <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
-            <DashboardsChoice label="On dashboards" project={project} value={boards} onChange={setBoards} />
+            <DashboardsChoice
+              label="On dashboards"
+              project={project}
+              value={boards.map(String)}
+              onChange={(ids) => setBoards(ids.map(Number))}
+            />
           </Stack>
           <Problem error={saving.error} />
           <Group>

@@ -286,6 +286,38 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     });
   });
 
+  test('leaves the tiles on other dashboards that somebody has placed since it was opened', async () => {
+    const [first, second, third] = [
+      await made('/dashboards/', { name: 'Firstly' }),
+      await made('/dashboards/', { name: 'Secondly' }),
+      await made('/dashboards/', { name: 'Thirdly' }),
+    ].map(({ id }) => id as number);
+    const { id } = await made('/insights/', {
+      name: 'On some',
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] },
+      dashboards: [first],
+    });
+    const { page } = await open(at(`/insights/${String(id)}`));
+    const layouts = { sm: { x: 6, y: 2, w: 4, h: 3 } };
+    await service().call('PATCH', api(`/dashboards/${third}/`), { tiles: [{ insight: id, layouts }] });
+    const boards = page.getByRole('combobox', { name: 'On dashboards' });
+    await boards.fill('Secondly');
+    await page.getByRole('option', { name: 'Secondly' }).click();
+    await page.keyboard.press('Escape');
+    await whileWritten(page, () => button(page, 'Save').click());
+    const path = api(`/insights/${String(id)}/`);
+    expect((await service().call('GET', path)).body['dashboards']).toEqual([first, second, third]);
+    expect((await service().call('GET', api(`/dashboards/${third}/`))).body).toMatchObject({
+      tiles: [{ insight: { id }, layouts }],
+    });
+    await expectSeen(page.getByRole('main').getByText('Thirdly', { exact: true }));
+    await page.reload();
+    await expectSeen(page.getByRole('main').getByText('Thirdly', { exact: true }));
+    await boards.press('Backspace');
+    await whileWritten(page, () => button(page, 'Save').click());
+    expect((await service().call('GET', path)).body['dashboards']).toEqual([first, second]);
+  });
+
   test('shows the HogQL of somebody else where only the name is written over theirs', async () => {
     const insight = await made('/insights/', { name: 'Rows', query: { kind: 'HogQLQuery', query: 'SELECT 1' } });
     const path = `/insights/${String(insight['id'])}`;
