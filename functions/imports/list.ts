@@ -3,6 +3,7 @@ import { endpoint } from '../../lib/api/endpoint.ts';
 import { page, readPage } from '../../lib/http/page.ts';
 import { importObject } from '../../lib/imports/model.ts';
 import { listImports } from '../../lib/imports/routes.ts';
+import { uploadedBytes } from '../../lib/imports/store.ts';
 import { ranges } from '../../lib/ports/table/keys.ts';
 
 export const handler = endpoint(listImports, {
@@ -13,6 +14,9 @@ export const handler = endpoint(listImports, {
       read.items.map((item) => item.created_by),
       caller.user,
     );
-    return page(paging, read, (item) => importObject(item, userOf));
+    const items = await Promise.all(
+      read.items.map(async (item) => importObject(item, userOf, await uploadedBytes(context, item))),
+    );
+    return page(paging, { ...read, items }, (item) => item);
   },
 });

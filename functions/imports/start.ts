@@ -3,7 +3,7 @@ import { endpoint } from '../../lib/api/endpoint.ts';
 import { importObject } from '../../lib/imports/model.ts';
 import { readingOptions } from '../../lib/imports/reading-options.ts';
 import { startImport as row } from '../../lib/imports/routes.ts';
-import { readImport, startImport } from '../../lib/imports/store.ts';
+import { readImport, startImport, uploadedBytes } from '../../lib/imports/store.ts';
 
 export const handler = endpoint(row, {
   read: ({ params }, context) => readImport(context, params.project_id, params.id),
@@ -11,6 +11,10 @@ export const handler = endpoint(row, {
     const { id, name } = read;
     const ops = activityOps({ scope: 'Import', id, name, activity: 'started' });
     const started = await startImport(context, read, readingOptions(body), ops);
-    return importObject(started, await userLookup(context, [started.created_by], caller.user));
+    return importObject(
+      started,
+      await userLookup(context, [started.created_by], caller.user),
+      await uploadedBytes(context, started),
+    );
   },
 });

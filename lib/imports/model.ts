@@ -106,6 +106,9 @@ export const Import = z
     id: z.uuid(),
     name: z.string(),
     bytes: count,
+    bytes_uploaded: count.describe(
+      'How much of the file is there: the next part begins there. 0: it was removed, or none came.',
+    ),
     state: z.enum(IMPORT_STATES),
     format: z.enum(IMPORT_FORMATS).nullable().describe('As it was found, or asked for.'),
     attempts: count.describe('How often it began; counts are those of the last time.'),
@@ -154,13 +157,15 @@ export const Preview = z
   })
   .meta({ id: 'ImportPreview' });
 
-export function importObject(item: ImportItem, userOf: UserLookup): z.input<typeof Import> {
+/** Returns an import as callers see it; `uploaded` bytes of its file are there. */
+export function importObject(item: ImportItem, userOf: UserLookup, uploaded: number): z.input<typeof Import> {
   const { id, name, bytes, state, format, attempts, bytes_read, events, rejected, rejected_bytes } = item;
   const { added, known, person_rows, problem, error } = item;
   return {
     id,
     name,
     bytes,
+    bytes_uploaded: uploaded,
     state,
     format,
     attempts,

@@ -4,7 +4,7 @@ import { pageOf, route } from '../http/route.ts';
 import { Import, ImportInput, PART_BYTES, Preview, ReadingInput, Upload } from './model.ts';
 
 const tag = 'Imports';
-const read = { method: 'GET', scope: 'batch_import:read', tag } as const;
+const read = { method: 'GET', scope: 'batch_import:read', tag, needs: ['imports'] } as const;
 const write = { scope: 'batch_import:write', tag, needs: ['imports'] } as const;
 const all = { paths: ['/api/projects/{project_id}/imports'], params: z.object({ project_id: integer() }) } as const;
 const ofImport = z.object({ project_id: integer(), id: uuid() });
@@ -109,7 +109,6 @@ export const rejectedOfImport = route({
   ...read,
   ...below('rejected'),
   handler: 'imports/rejected',
-  needs: ['imports'],
   summary: 'Download the rejected lines of an import',
   description:
     'As they were in the file, to be mended and imported again: of CSV with the header, of Parquet as JSON lines. At most ' +

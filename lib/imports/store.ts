@@ -142,6 +142,14 @@ export async function readImport(
   return (await table.get(keys.requestedImport(projectId, id))) ?? fail('not_found');
 }
 
+/** Returns how many bytes of an import's file are there: all of them from its start on, none once it has ended. */
+export async function uploadedBytes({ imports }: Pick<Context, 'imports'>, item: ImportItem): Promise<number> {
+  if (!CANCELLABLE.includes(item.state)) return 0;
+  if (item.state !== 'uploading') return item.bytes;
+  const { files } = imports ?? notOffered();
+  return sizeOf(await partsIn(files, item));
+}
+
 /** Keeps a part of an import's file. Returns how many bytes of it are there. Throws what a caller must mend. */
 export async function uploadPart(
   { imports }: Pick<Context, 'imports'>,

@@ -43,14 +43,25 @@ export async function createImport(project: string, { name, size }: File): Promi
 
 const placeOf = (project: string, { id }: Import) => ({ path: { project_id: project, id } });
 
-/** Sends a file in parts. `onPart` is told after each how many bytes are there. Throws the signal's reason on abort. */
+/**
+ * Returns an import as it is now, whose file is to be sent from where its parts end. Throws a `Refusal` where this is not
+ * the file that was begun.
+ */
+export async function importOfRest(project: string, one: Import, file: File): Promise<Import> {
+  const { name, bytes } = one;
+  if (file.name !== name || file.size !== bytes)
+    throw refusedHere(`It is not the file that was begun, which is ${name} and has ${bytes} bytes.`);
+  return answered(api.GET('/api/projects/{project_id}/imports/{id}/', { params: placeOf(project, one) }));
+}
+
+/** Sends in parts what is not there of a file. `onPart` is told after each how many bytes are. Throws the signal's reason on abort. */
 export async function sendFile(
   project: string,
   one: Import,
   file: File,
   { onPart, signal }: { readonly onPart: (uploaded: number) => void; readonly signal: AbortSignal },
 ): Promise<void> {
-  for (let offset = 0; offset < file.size; ) {
+  for (let offset = one.bytes_uploaded; offset < file.size; ) {
     signal.throwIfAborted();
     const { bytes_uploaded } = await sendPart(project, one, offset, file.slice(offset, offset + PART_BYTES));
     offset = bytes_uploaded;

@@ -14,7 +14,7 @@ import {
 } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
-describeConsole('events in the console', ({ service, open, at }) => {
+describeConsole('events in the console', ({ service, open, at, api, made }) => {
   test('shows how the first event is sent, and the event as it arrives', async () => {
     const { token, project } = service();
     const { page } = await open(at('/home'));
@@ -194,6 +194,43 @@ describeConsole('events in the console', ({ service, open, at }) => {
     await button(page, 'Import').click();
     await expectSeen(row(page, 'Imports', 'second.csv').getByText('1 event added'));
   });
+
+  test('goes on with a file of which a part is there, once it is chosen again', async () => {
+    const record = { event: 'long', timestamp: '2025-12-31', properties: { text: 'x'.repeat(200_000) } };
+    const lines = Array.from({ length: 10 }, (_, at) => `${JSON.stringify({ ...record, distinct_id: `ada${at}` })}\n`);
+    const content = lines.join('');
+    const { id } = await made('/imports/', { name: 'half.jsonl', bytes: content.length });
+    const part = content.slice(0, 1024 * 1024);
+    const kept = await fetch(`${service().address}${api(`/imports/${String(id)}/content/?offset=0`)}`, {
+      method: 'PUT',
+      headers: { Authorization: `Bearer ${service().key}` },
+      body: part,
+    });
+    expect(kept.status).toBe(200);
+    const { page, complaints } = await open(at('/import'));
+    await row(page, 'Imports', 'half.jsonl').getByRole('button', { name: 'Go on' }).click();
+    await expectSeen(page.getByText('1 MB of 2 MB uploaded. Choose the file again to go on.'));
+    await expectSeen(row(page, 'First records', 'ada0'));
+    expect(await button(page, 'Import').isDisabled()).toBe(true);
+    expect(await obstacles(page)).toEqual([]);
+    await choose(page, 'half.jsonl', 'another\n', 'Choose the file again');
+    await expectSeen(
+      page.getByText(`It is not the file that was begun, which is half.jsonl and has ${content.length} bytes.`),
+    );
+    // What does not come through leaves a way to go on, too.
+    const refused = { type: 'server_error', code: 'unavailable', detail: 'Not now.', attr: null };
+    await page.route('**/content/?*', (one) => one.fulfill({ status: 429, json: refused }), { times: 1 });
+    await choose(page, 'half.jsonl', content, 'Choose the file again');
+    await expectSeen(page.getByText('Not now.'));
+    const [rest] = await Promise.all([
+      page.waitForRequest('**/content/?*'),
+      choose(page, 'half.jsonl', content, 'Choose the file again'),
+    ]);
+    expect(new URL(rest.url()).searchParams.get('offset')).toBe(String(part.length));
+    await button(page, 'Import').click();
+    await expectSeen(row(page, 'Imports', 'half.jsonl').getByText('10 events added'));
+    expect(complaints.filter((one) => !one.includes('429'))).toEqual([]);
+  });
 });
 
 /** Resolves when the page shows what it knows. */
@@ -201,7 +238,7 @@ const drawn = (page: Page): Promise<unknown> =>
   page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
 
 /** Chooses a file with the button that asks for one. */
-async function choose(page: Page, name: string, content: string): Promise<void> {
-  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), button(page, 'Choose a file').click()]);
+async function choose(page: Page, name: string, content: string, by = 'Choose a file'): Promise<void> {
+  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), button(page, by).click()]);
   await chooser.setFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) });
 }

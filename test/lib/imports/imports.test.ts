@@ -215,7 +215,10 @@ describe('an import by request', () => {
       });
       return { status: reply.status, body: (await reply.json()) as Body };
     };
+    expect(await read(id)).toMatchObject({ bytes_uploaded: 0 });
     expect(await put(0, MIB)).toMatchObject({ status: 200, body: { bytes_uploaded: MIB, bytes: packed.length } });
+    expect(await read(id)).toMatchObject({ bytes_uploaded: MIB });
+    expect((await call('GET', '')).body).toMatchObject({ results: [{ id, bytes_uploaded: MIB }] });
     expect((await call('POST', `${id}/preview/`, {})).body).toMatchObject({ format: 'jsonl', problem: null });
     expect(await put(0, MIB)).toMatchObject({ status: 200, body: { bytes_uploaded: MIB } });
     expect(await put(2 * MIB, packed.length)).toMatchObject({
@@ -231,9 +234,10 @@ describe('an import by request', () => {
       body: { detail: `${MIB} of the file’s ${packed.length} bytes are uploaded. Upload the rest first.` },
     });
     expect(await put(MIB, packed.length)).toMatchObject({ status: 200, body: { bytes_uploaded: packed.length } });
-    await call('POST', `${id}/start/`, {});
+    expect((await call('POST', `${id}/start/`, {})).body).toMatchObject({ bytes_uploaded: packed.length });
     await pass();
-    expect(await read(id)).toMatchObject({ state: 'completed', added: 20_000, rejected: 0 });
+    // What is imported is removed.
+    expect(await read(id)).toMatchObject({ state: 'completed', added: 20_000, rejected: 0, bytes_uploaded: 0 });
   });
 
   test('gives rejected lines in pieces of whole lines', async () => {

@@ -5,6 +5,7 @@ import {
   cancelImport,
   createImport,
   type Import,
+  importOfRest,
   importsKey,
   isOpen,
   type Preview,
@@ -13,6 +14,7 @@ import {
   sendFile,
   startImport,
 } from '../../client/imports.ts';
+import { useSubmission } from '../form.ts';
 import { Heading } from '../heading.tsx';
 import { Instant } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
@@ -20,10 +22,12 @@ import { Problem, tell } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
 import { Imports } from './imports.tsx';
 
-/** A file on its way. */
+/** A file of which something is there. */
 interface Chosen {
   readonly one: Import;
   readonly uploaded: number;
+  /** It is on its way. */
+  readonly isSending: boolean;
 }
 
 /** Takes a file, or one that was left before it was imported, shows how it is read, and imports it. Below it are all imports. */
@@ -36,8 +40,7 @@ export function ImportDesk({ project }: { readonly project: string }) {
   const lastReading = useRef<Reading>({});
   /** How often was asked how a file is read. Only the last answer is shown, in whatever order they come. */
   const looks = useRef(0);
-  const [error, setError] = useState<unknown>(null);
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, error, attempt: submit } = useSubmission();
   const upload = useRef<AbortController | null>(null);
   // Whoever leaves the page takes the file along.
   useEffect(() => () => upload.current?.abort(), []);
@@ -67,45 +70,50 @@ export function ImportDesk({ project }: { readonly project: string }) {
     }
   }
 
-  async function attempt(act: () => Promise<void>): Promise<void> {
-    setBusy(true);
-    setError(null);
-    try {
-      await act();
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-      void renew();
-    }
-  }
+  const attempt = async (act: () => Promise<unknown>): Promise<void> => {
+    await submit(act);
+    void renew();
+  };
+
+  /** Uploads, in the place of what is uploaded. */
+  const sends = (send: (signal: AbortSignal) => Promise<unknown>): void => {
+    upload.current?.abort();
+    const stop = new AbortController();
+    const { signal } = stop;
+    upload.current = stop;
+    void attempt(() =>
+      send(signal).catch((problem: unknown) => {
+        if (signal.aborted) return;
+        setChosen((now) => now && { ...now, isSending: false });
+        throw problem;
+      }),
+    );
+  };
 
   const take = (file: File | null): void => {
     if (file === null) return;
-    setError(null);
-    // Another file in the place of one that has not begun.
-    upload.current?.abort();
-    const stop = new AbortController();
-    upload.current = stop;
-    void send(file, stop.signal).catch((problem: unknown) => {
-      if (!stop.signal.aborted) setError(problem);
+    sends(async (signal) => {
+      const one = await createImport(project, file);
+      // Another file has taken the place of one that had not begun.
+      await (signal.aborted ? cancelImport(project, one) : send(one, file, signal));
     });
   };
 
-  async function send(file: File, signal: AbortSignal): Promise<void> {
-    const one = await createImport(project, file);
-    if (signal.aborted) {
-      await cancelImport(project, one);
-      return renew();
-    }
-    setChosen({ one, uploaded: 0 });
+  const takeRest = (begun: Import, file: File | null): void => {
+    if (file === null) return;
+    sends(async (signal) => send(await importOfRest(project, begun, file), file, signal));
+  };
+
+  async function send(one: Import, file: File, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    setChosen({ one, uploaded: one.bytes_uploaded, isSending: true });
     let isShown = false;
     await sendFile(project, one, file, {
       signal,
       onPart: (uploaded) => {
         if (signal.aborted) return;
-        setChosen({ one, uploaded });
-        if (!isShown) void look(one).catch(setError);
+        setChosen({ one, uploaded, isSending: true });
+        if (!isShown) void submit(() => look(one));
         isShown = true;
       },
     });
@@ -119,8 +127,8 @@ export function ImportDesk({ project }: { readonly project: string }) {
   };
 
   const goOn = (one: Import): void => {
-    setChosen({ one, uploaded: one.bytes });
-    void attempt(() => look(one));
+    setChosen({ one, uploaded: one.bytes_uploaded, isSending: false });
+    void attempt(async () => one.bytes_uploaded > 0 && look(one));
   };
 
   if (chosen === null) {
@@ -134,7 +142,7 @@ export function ImportDesk({ project }: { readonly project: string }) {
       </Stack>
     );
   }
-  const { one, uploaded } = chosen;
+  const { one, uploaded, isSending } = chosen;
   const isWhole = uploaded === one.bytes;
   const start = (): void =>
     void attempt(async () => {
@@ -157,7 +165,8 @@ export function ImportDesk({ project }: { readonly project: string }) {
             <div>
               <Progress value={(uploaded / one.bytes) * 100} aria-label="Upload" />
               <Text size="sm">
-                {sizeText(uploaded)} of {sizeText(one.bytes)} uploaded. Keep this page open.
+                {sizeText(uploaded)} of {sizeText(one.bytes)} uploaded.{' '}
+                {isSending ? 'Keep this page open.' : 'Choose the file again to go on.'}
               </Text>
             </div>
           )}
@@ -172,7 +181,10 @@ export function ImportDesk({ project }: { readonly project: string }) {
           )}
           <Problem error={error} />
           <Group>
-            <ScopedButton scope="batch_import:write" loading={isBusy} disabled={!isWhole} onClick={start}>
+            {!isWhole && !isSending && (
+              <ChooseFile label="Choose the file again" take={(file) => takeRest(one, file)} />
+            )}
+            <ScopedButton scope="batch_import:write" loading={isBusy && isWhole} disabled={!isWhole} onClick={start}>
               Import
             </ScopedButton>
             <Button variant="default" onClick={cancel}>
@@ -186,8 +198,34 @@ export function ImportDesk({ project }: { readonly project: string }) {
   );
 }
 
+interface ChooseFileProps {
+  readonly label: string;
+  readonly take: (file: File | null) => void;
+}
+
+/** Asks for a file. */
+function ChooseFile({ label, take }: ChooseFileProps) {
+  /** Lets the same file be chosen again. */
+  const forget = useRef<() => void>(null);
+  return (
+    <FileButton
+      resetRef={forget}
+      onChange={(file) => {
+        take(file);
+        forget.current?.();
+      }}
+    >
+      {({ onClick }) => (
+        <ScopedButton scope="batch_import:write" onClick={onClick}>
+          {label}
+        </ScopedButton>
+      )}
+    </FileButton>
+  );
+}
+
 /** Where a file is dropped, or chosen. */
-function DropPlace({ take }: { readonly take: (file: File | null) => void }) {
+function DropPlace({ take }: Pick<ChooseFileProps, 'take'>) {
   const [isOver, setOver] = useState(false);
   const over = (event: DragEvent): void => {
     event.preventDefault();
@@ -211,13 +249,7 @@ function DropPlace({ take }: { readonly take: (file: File | null) => void }) {
     >
       <Stack align="center" gap="xs">
         <Text>Drop a file here, or</Text>
-        <FileButton onChange={take}>
-          {({ onClick }) => (
-            <ScopedButton scope="batch_import:write" onClick={onClick}>
-              Choose a file
-            </ScopedButton>
-          )}
-        </FileButton>
+        <ChooseFile label="Choose a file" take={take} />
       </Stack>
     </Card>
   );
