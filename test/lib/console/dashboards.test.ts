@@ -459,6 +459,39 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await expectGone(button(page, 'Keep these dates'));
   });
 
+  test('gives each chart its own dates again, where some are kept', async () => {
+    const query = {
+      kind: 'TrendsQuery',
+      series: [{ kind: 'EventsNode', event: 'seen' }],
+      dateRange: { date_from: '-3d' },
+      interval: 'day',
+    };
+    const { body: insight } = await service().call('POST', api('/insights/'), { name: 'Of three days', query });
+    const properties = [{ key: 'plan', operator: 'exact', type: 'event', value: ['pro'] }];
+    const filters = { date_from: '-7d', date_to: null, properties };
+    const path = await made({ name: 'Kept', tiles: [{ insight: insight['id'] }], filters });
+    const { page, complaints } = await open(at(path));
+    const dates = page.getByRole('combobox', { name: 'Dates' });
+    await expectSeen(tile(page, 'Of three days').locator('figure'));
+    expect(await dates.inputValue()).toBe('The last 7 days (kept)');
+    await dates.click();
+    await page.getByRole('option', { name: 'As each chart has it' }).click();
+    // For the reader alone, until it is kept.
+    await tile(page, 'Of three days').locator('figure').getByText('Numbers', { exact: true }).click();
+    const rows = tile(page, 'Of three days').locator('figure').getByRole('row');
+    // Below the names of the columns: today, and three days before it.
+    expect(await rows.count()).toBe(5);
+    await page.reload();
+    await expectSeen(tile(page, 'Of three days').locator('figure'));
+    expect(await dates.inputValue()).toBe('As each chart has it');
+    expect(await boardAt(path)).toMatchObject({ filters });
+    await whileWritten(page, () => button(page, 'Keep these dates').click());
+    await expectGone(button(page, 'Keep these dates'));
+    expect(await boardAt(path)).toMatchObject({ filters: { date_from: null, date_to: null, properties } });
+    expect(await dates.inputValue()).toBe('As each chart has it (kept)');
+    expect(complaints).toEqual([]);
+  });
+
   test('says who may see it, member by member', async () => {
     const path = await made({ name: 'Payroll' });
     const { page, complaints } = await open(at(path));

@@ -13,10 +13,33 @@ const DataRangeOffer = lazy(() => import('./data-range-offer.tsx'));
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
+/** How the address says that each chart has its own dates, whatever the dashboard keeps. */
+const OWN = 'own';
+const OWN_LABEL = 'As each chart has it';
+
+const isOwn = ({ date_from, date_to }: DateRange): boolean => date_from === null && date_to === null;
+
 /** Returns the dates that the address asks for; undefined: those that the dashboard keeps. */
 export function useChosenRange(): DateRange | undefined {
   const [{ from, to }] = useView();
-  return from === undefined ? undefined : { date_from: from, date_to: to ?? null };
+  return from === undefined ? undefined : rangeAt(from, to ?? null);
+}
+
+/** Returns the dates that a name in the address, or in the list of choices, begins. */
+const rangeAt = (from: string, to: string | null): DateRange => ({
+  date_from: from === OWN ? null : from,
+  date_to: to,
+});
+
+/** The choice of dates that the list does not name. */
+const OTHER = 'days';
+
+/** Returns which choice of the list these dates are; empty: those that the dashboard keeps. */
+function choiceOf(range: DateRange | undefined): string {
+  if (range === undefined) return '';
+  if (isOwn(range)) return OWN;
+  const listed = BOARD_RANGES.find(({ value }) => value === range.date_from && range.date_to === null);
+  return listed?.value ?? OTHER;
 }
 
 interface BoardDatesProps {
@@ -32,13 +55,13 @@ export function BoardDates({ board, tiles, write }: BoardDatesProps) {
   const { filters, range } = board;
   const kept = { date_from: text(filters['date_from']), date_to: text(filters['date_to']) };
   const choose = (next: DateRange | undefined): void =>
-    setView({ from: next?.date_from ?? undefined, to: next?.date_to ?? undefined });
+    setView({ from: next && (next.date_from ?? OWN), to: next?.date_to ?? undefined });
   const keep = async (): Promise<void> => {
     if (await write({ filters: { ...filters, ...range } })) choose(undefined);
   };
-  const own = kept.date_from === null && kept.date_to === null ? 'As each chart has it' : rangeText(kept);
-  const isListed = BOARD_RANGES.some(({ value }) => value === range?.date_from) && range?.date_to === null;
-  const other = range === undefined || isListed ? [] : [{ value: 'days', label: rangeText(range) }];
+  const chosen = choiceOf(range);
+  const own = isOwn(kept) && chosen !== OWN ? [] : [{ value: OWN, label: OWN_LABEL }];
+  const other = range !== undefined && chosen === OTHER ? [{ value: OTHER, label: rangeText(range) }] : [];
   return (
     <>
       <Group align="end" gap="xs">
@@ -46,11 +69,16 @@ export function BoardDates({ board, tiles, write }: BoardDatesProps) {
           label="Dates"
           size="xs"
           w="17rem"
-          data={[{ value: '', label: `${own} (kept)` }, ...other, ...BOARD_RANGES]}
-          value={range === undefined ? '' : isListed ? range.date_from : 'days'}
+          data={[
+            { value: '', label: `${isOwn(kept) ? OWN_LABEL : rangeText(kept)} (kept)` },
+            ...own,
+            ...other,
+            ...BOARD_RANGES,
+          ]}
+          value={chosen}
           allowDeselect={false}
           onChange={(value) =>
-            value !== 'days' && choose(value === null || value === '' ? undefined : { date_from: value, date_to: null })
+            value !== OTHER && value !== null && choose(value === '' ? undefined : rangeAt(value, null))
           }
         />
         <Days range={range ?? kept} choose={choose} />
