@@ -2,6 +2,7 @@ import { Group, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { Place } from '../../charts/places.ts';
 import type { Schemas, Versioned } from '../client/api.ts';
 import {
   type Dashboard as Board,
@@ -13,7 +14,6 @@ import {
   writeDashboard,
 } from '../client/dashboards.ts';
 import { changedOf } from '../client/json.ts';
-import type { Place } from '../client/layout.ts';
 import { counted } from '../client/words.ts';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';

@@ -1,6 +1,7 @@
 /** The public page of a shared dashboard. It needs no script, loads nothing, and names nobody. */
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type * as z from 'zod';
+import { placesOf } from '../../charts/places.ts';
 import { CHART_STYLE } from '../../charts/style.ts';
 import type { TextAnswer } from '../../http/answer.ts';
 import { headerOf } from '../../http/header.ts';
@@ -9,7 +10,7 @@ import { wireInstant } from '../../http/instant.ts';
 import { html, type Markup, trusted } from '../../http/markup.ts';
 import type { Failure, FailureKind } from '../../ports/errors.ts';
 import type { DataRange } from '../data-range.ts';
-import { layoutStyle, placesOf } from './layout.ts';
+import { layoutStyle } from './layout.ts';
 import { RANGES, type SharedDashboard, type SharedQuery } from './model.ts';
 import type { ShownResult } from './results.ts';
 import { isDataAddress } from './rules.ts';

@@ -51,10 +51,15 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await button(page, 'Move Second').focus();
     const [answer] = await Promise.all([
       page.waitForResponse((one) => one.request().method() === 'PATCH'),
-      page.keyboard.press('ArrowDown'),
+      page.keyboard.press('ArrowLeft'),
     ]);
     expect(answer.request().headers()['if-match']).toBeDefined();
     expect(answer.status()).toBe(200);
+    // What was in its way stands below it now, and goes past it again.
+    const top = async (name: string) => (await tile(page, name).boundingBox())?.y ?? 0;
+    expect(await top('First')).toBeGreaterThan(await top('Second'));
+    await whileWritten(page, () => page.keyboard.press('ArrowDown'));
+    expect(await top('First')).toBeLessThan(await top('Second'));
     await button(page, 'Done').click();
     await button(page, 'Share').click();
     // Not before it is known whether there is a link.

@@ -2,9 +2,10 @@ import { ActionIcon, Box, Card, Group, Skeleton, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react';
+import { COLUMNS, type Place, placesOf } from '../../../charts/places.ts';
 import type { Tile } from '../../client/dashboards.ts';
 import { type BoardView, tileAnswer } from '../../client/insights.ts';
-import { COLUMNS, moved, type Place, placesOf } from '../../client/layout.ts';
+import { moved, pastNext } from '../../client/layout.ts';
 import { LazyChart } from '../insights/lazy-chart.tsx';
 import { useKeptFocus } from '../kept-focus.ts';
 import { Markdown } from '../markdown.tsx';
@@ -27,13 +28,19 @@ interface TileGridProps {
   readonly actions: (tile: Tile) => ReactNode;
 }
 
+/** Returns the place of each tile by its number. */
+function storedPlaces(tiles: readonly Tile[]): ReadonlyMap<number, Place> {
+  const places = placesOf(tiles.map(({ layouts }) => layouts));
+  return new Map(tiles.map(({ id }, at) => [id, places[at] as Place]));
+}
+
 /** Tiles in their places. While it is edited, each is dragged by its handle or moved and sized with the arrow keys. */
 export function TileGrid({ board, tiles, isEditing, place, remove, actions }: TileGridProps) {
   const isWide = useMediaQuery(WIDE, true, { getInitialValueInEffect: false });
   const kept = useKeptFocus(tiles);
   const grid = kept.ref;
   const [dragged, setDragged] = useState<{ id: number; at: Place } | null>(null);
-  const stored = placesOf(tiles);
+  const stored = storedPlaces(tiles);
   const places = dragged === null ? stored : moved(stored, dragged.id, dragged.at);
   const ordered = tiles.toSorted((a, b) => {
     const [one, other] = [places.get(a.id), places.get(b.id)] as [Place, Place];
@@ -77,8 +84,11 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
     if (by === undefined || from === undefined) return;
     event.preventDefault();
     const [x = 0, y = 0] = by;
-    const to = isSize ? { ...from, w: from.w + x, h: from.h + y } : { ...from, x: from.x + x, y: from.y + y };
-    place(moved(stored, id, to));
+    if (isSize) place(moved(stored, id, { ...from, w: from.w + x, h: from.h + y }));
+    else {
+      const to = y === 0 ? { ...from, x: from.x + x } : pastNext(stored, id, y > 0);
+      if (to !== undefined) place(moved(stored, id, to));
+    }
   };
 
   return (

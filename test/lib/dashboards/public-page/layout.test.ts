@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { layoutStyle, placesOf } from '../../../../lib/dashboards/public-page/layout.ts';
+import { placesOf } from '../../../../lib/charts/places.ts';
+import { layoutStyle } from '../../../../lib/dashboards/public-page/layout.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
 const at = (x: number, w: number, h: number) => ({ sm: { x, y: 0, w, h } });
