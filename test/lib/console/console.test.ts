@@ -384,11 +384,11 @@ describeConsole('the console', ({ service, open, at, api }) => {
     const place = () =>
       page
         .getByRole('region', { name: 'Two' })
-        .evaluate((tile) => (tile as unknown as { readonly style: { readonly gridRow: string } }).style.gridRow);
+        .evaluate((tile) => (tile as unknown as { readonly style: { readonly gridColumn: string } }).style.gridColumn);
     const before = await place();
     await Promise.all([
       page.waitForResponse((one) => one.request().method() === 'PATCH' && one.ok()),
-      keyboard.press('ArrowDown'),
+      keyboard.press('ArrowLeft'),
     ]);
     expect(await place()).not.toBe(before);
 
