@@ -1,7 +1,8 @@
 /** The organization of a project, and who is in it. */
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useProject } from './access.ts';
 import { answered, api } from './api.ts';
+import { rowsOfPage } from './paged.ts';
 
 /** The levels of members, from the least. */
 export const LEVELS = [
@@ -13,8 +14,8 @@ export const LEVELS = [
 export const levelName = (level: number): string =>
   LEVELS.find(({ value }) => value === String(level))?.label ?? String(level);
 
-/** Most lists of people are one page; more are said to be there. */
-const PEOPLE_PAGE = 200;
+/** Most lists of members are one page; more are said to be there. */
+const MEMBERS_PAGE = 200;
 
 /** Returns the id of the project's organization; undefined while it is not known. */
 export function useOrganizationId(project: string): string | undefined {
@@ -36,7 +37,7 @@ export function useMembers(organization: string | undefined) {
     queryFn: () =>
       answered(
         api.GET('/api/organizations/{organization_id}/members/', {
-          params: { path: { organization_id: organization ?? '' }, query: { limit: PEOPLE_PAGE } },
+          params: { path: { organization_id: organization ?? '' }, query: { limit: MEMBERS_PAGE } },
         }),
       ),
   });
@@ -50,13 +51,14 @@ export function useInvitePreview(id: string) {
   });
 }
 
-export function useInvites(organization: string) {
+export function useInvites(organization: string, page: number) {
   return useQuery({
-    queryKey: ['invites', organization],
+    queryKey: ['invites', organization, page],
+    placeholderData: keepPreviousData,
     queryFn: () =>
       answered(
         api.GET('/api/organizations/{organization_id}/invites/', {
-          params: { path: { organization_id: organization }, query: { limit: PEOPLE_PAGE } },
+          params: { path: { organization_id: organization }, query: rowsOfPage(page) },
         }),
       ),
   });

@@ -195,7 +195,8 @@ function NewInvite({ organization }: OfOrganization) {
 
 function Invites({ organization }: OfOrganization) {
   const queries = useQueryClient();
-  const { data, error, refetch } = useInvites(organization);
+  const [page, setPage] = useState(1);
+  const { data, error, refetch } = useInvites(organization, page);
   const remove = async (id: string): Promise<void> => {
     await answered(
       api.DELETE('/api/organizations/{organization_id}/invites/{id}/', {
@@ -210,6 +211,7 @@ function Invites({ organization }: OfOrganization) {
       {...asListed({ data: data?.results, error, refetch })}
       rowKey={({ id }) => id}
       empty={<Text>No invitation is open.</Text>}
+      {...(data === undefined ? {} : { pages: { count: data.count, at: page, go: setPage } })}
       columns={[
         { name: 'Email', cell: ({ target_email }) => target_email },
         { name: 'Level', cell: ({ level }) => levelName(level) },

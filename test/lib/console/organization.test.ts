@@ -100,6 +100,25 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     await expectGone(row(page, 'Invitations', 'bob@example.com'));
   });
 
+  test('shows every invitation, however many there are, and withdraws the last one', async () => {
+    const { body: organization } = await service().call('POST', '/api/organizations/', { name: 'Many' });
+    const path = `/api/organizations/${String(organization['id'])}`;
+    const { body: projects } = await service().call('GET', `${path}/projects/`);
+    const [project] = projects['results'] as { readonly id: number }[];
+    for (let at = 1; at <= 201; at += 1)
+      await service().call('POST', `${path}/invites/`, { target_email: `invited${at}@example.com`, level: 1 });
+    const { page } = await open(`/projects/${String(project?.id)}/people`);
+    await expectSeen(page.getByText('201 in all'));
+    await button(page, 'Page 9').click();
+    const last = row(page, 'Invitations', 'invited201@example.com');
+    await button(last, 'Withdraw').click();
+    await button(page.getByRole('dialog'), 'Withdraw').click();
+    await expectGone(last);
+    await button(page, 'Show the first page').click();
+    await expectSeen(row(page, 'Invitations', 'invited1@example.com'));
+    await expectSeen(page.getByText('200 in all'));
+  });
+
   test('makes a key that may do little; who signs in with it sees what they may not do, and why', async () => {
     const { page } = await open(at('/keys'));
     await button(page, 'New key').click();
