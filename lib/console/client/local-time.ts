@@ -1,21 +1,28 @@
 /** Instants by the clock of the reader or of a zone: in fields of date and time, and in words. */
 
 const DAY_MS = 86_400_000;
+
 /** Returns an instant as a field of date and time has it, `2026-01-05T07:00`, by the clock of a zone; default: of the reader. */
 export const zonedOf = (at: string | number, timeZone?: string): string =>
   // Swedes write `2026-01-05 07:00`.
   new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'short', timeZone })
     .format(new Date(at))
-    .replace(' ', 'T');
+    .replace(' ', 'T')
+    // Of the years before 1000 it has no more figures than there are.
+    .padStart('2026-01-05T07:00'.length, '0');
+
+/** Returns what a field of date and time says, as if it were UTC. Years with more than four figures have six and a sign for `Date`. */
+const utcOf = (field: string): number =>
+  Date.parse(`${field.replace(/^\d{5,}/, (year) => `+${year.padStart(6, '0')}`)}Z`);
 
 /**
- * Returns the instant that a field of date and time says by the clock of a zone: the first one where the clock shows it
- * twice, and where it leaps over it, as much later as it leaps.
+ * Returns the instant that a field of date and time says by the clock of a zone, by default of the reader: the first one
+ * where the clock shows it twice, and where it leaps over it, as much later as it leaps.
  */
-export function instantOf(field: string, timeZone: string): string {
-  const asUtc = Date.parse(`${field}Z`);
+export function instantOf(field: string, timeZone?: string): string {
+  const asUtc = utcOf(field);
   const [before = 0, after = 0] = [asUtc - DAY_MS, asUtc + DAY_MS].map(
-    (near) => asUtc - (Date.parse(`${zonedOf(near, timeZone)}Z`) - near),
+    (near) => asUtc - (utcOf(zonedOf(near, timeZone)) - near),
   );
   const isAfter = zonedOf(before, timeZone) !== field && zonedOf(after, timeZone) === field;
   return new Date(isAfter ? after : before).toISOString();

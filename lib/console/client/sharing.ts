@@ -1,7 +1,7 @@
 /** The public page of a dashboard: who may see it, and what its readers may choose. */
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 import { covers, object, text } from './json.ts';
-import { zonedOf } from './local-time.ts';
+import { instantOf, zonedOf } from './local-time.ts';
 import { type Filter, sentFilters, wholeFiltersIn } from './property-filters.ts';
 
 export type Sharing = Schemas['DashboardSharing'];
@@ -90,7 +90,7 @@ export function sentSharing(change: Partial<SharingValues>): SharingChange {
   return {
     ...(password === '' ? {} : { password }),
     ...(isOpen === true ? { password_required: false } : {}),
-    ...(expires_at === undefined ? {} : { expires_at: expires_at === '' ? null : new Date(expires_at).toISOString() }),
+    ...(expires_at === undefined ? {} : { expires_at: expires_at === '' ? null : instantOf(expires_at) }),
     ...(allow_date_range === undefined ? {} : { allow_date_range }),
     ...(filter_choices === undefined ? {} : { filter_choices: filter_choices.map(sentChoice) }),
   };

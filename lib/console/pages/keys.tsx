@@ -3,6 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useOwnKey } from '../client/access.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
+import { instantOf } from '../client/local-time.ts';
 import { asListed } from '../client/paged.ts';
 import { replaceKey } from '../client/session.ts';
 import { useParam } from '../parts/address.ts';
@@ -151,7 +152,7 @@ function NewKey({ project, made }: NewKeyProps) {
                 label,
                 scopes: scopes.includes('*') ? ['*'] : [...scopes],
                 ...(isLimited ? { scoped_teams: [Number(project)] } : {}),
-                ...(expires_at === '' ? {} : { expires_at: new Date(expires_at).toISOString() }),
+                ...(expires_at === '' ? {} : { expires_at: instantOf(expires_at) }),
               },
             }),
           ),

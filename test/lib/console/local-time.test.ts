@@ -24,6 +24,9 @@ test.each([
   ['2030-01-07T09:00', 'Pacific/Auckland', '2030-01-06T20:00:00.000Z'],
   ['2030-07-01T09:00', 'Pacific/Auckland', '2030-06-30T21:00:00.000Z'],
   ['2030-01-07T00:15', 'Asia/Kathmandu', '2030-01-06T18:30:00.000Z'],
+  // So fields say a year of which somebody has typed one figure, and one with a figure too many.
+  ['0002-01-05T10:00', 'UTC', '0002-01-05T10:00:00.000Z'],
+  ['20260-01-05T10:00', 'UTC', '+020260-01-05T10:00:00.000Z'],
   // Clocks of Berlin leap from 2 to 3 o'clock on 31 March 2030, and go from 3 back to 2 on 27 October.
   ['2030-03-31T01:59', 'Europe/Berlin', '2030-03-31T00:59:00.000Z'],
   ['2030-03-31T03:00', 'Europe/Berlin', '2030-03-31T01:00:00.000Z'],
@@ -32,6 +35,10 @@ test.each([
 ])('%s in %s is %s, and told as that again', (field, zone, instant) => {
   expect(instantOf(field, zone)).toBe(instant);
   expect(zonedOf(instant, zone)).toBe(field);
+});
+
+test('a field is by the clock of the reader where no zone is named', () => {
+  expect(instantOf('2026-01-09T09:30')).toBe(new Date(NOW).toISOString());
 });
 
 test('a time that a clock leaps over is as much later as it leaps', () => {

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answered, api, type Schemas } from '../../client/api.ts';
 import { type Backfill, isOpen, useBackfills } from '../../client/exports.ts';
+import { instantOf } from '../../client/local-time.ts';
 import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
 import { useForm } from '../form.ts';
@@ -86,9 +87,6 @@ function CancelBackfill({ project, one }: { readonly project: string; readonly o
   );
 }
 
-/** Returns what a field of date and time holds as an instant; undefined: nothing yet. */
-const instantOf = (local: string): string | undefined => (local === '' ? undefined : new Date(local).toISOString());
-
 function NewBackfill({ project, id }: BackfillsProps) {
   const queries = useQueryClient();
   const form = useForm({ start_at: '', end_at: '' });
@@ -98,15 +96,16 @@ function NewBackfill({ project, id }: BackfillsProps) {
   const estimate = estimated?.of === values ? estimated.answer : null;
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   const params = { path: { project_id: project, id } };
-  const body = { start_at: instantOf(values.start_at), end_at: instantOf(values.end_at) };
+  // Not before it is sent: what is being typed may say no instant.
+  const range = () => ({ start_at: instantOf(values.start_at), end_at: instantOf(values.end_at) });
 
   const ask = async (): Promise<void> => {
     const path = '/api/projects/{project_id}/batch_exports/{id}/backfill_estimate/';
-    setEstimated({ of: values, answer: await answered(api.POST(path, { params, body })) });
+    setEstimated({ of: values, answer: await answered(api.POST(path, { params, body: range() })) });
   };
   const begin = (): void =>
     void form.attempt(async () => {
-      await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body }));
+      await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body: range() }));
       setEstimated(null);
       tell('The backfill has begun.');
       await queries.invalidateQueries({ queryKey: ['backfills', project, id] });
