@@ -13,7 +13,8 @@ import { UNFINISHED } from '../../lib/ports/files/path.ts';
 import { syncPath } from '../../lib/ports/files/sync-path.ts';
 import { isBusy, sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { SECOND_MS } from '../../lib/ports/units.ts';
-import { checkDataDirectory, databaseIn, findDataDirectory } from './data-version.ts';
+import { databaseIn } from './data-folder.ts';
+import { checkDataDirectory, findDataDirectory } from './data-version.ts';
 
 /** A backup that cannot be made or used; the message says why, and what to do. */
 class BackupRefused extends Error {

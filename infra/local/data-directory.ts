@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 } from 'uuid';
@@ -28,7 +28,8 @@ import { READING_MS } from '../../lib/warehouse/reader.ts';
 import type { RowWorkerOptions } from '../../lib/warehouse/row-worker.ts';
 import { type PoolOptions, workerPool } from '../../lib/workers/pool.ts';
 import { Turns } from '../../lib/workers/turns.ts';
-import { checkDataDirectory, databaseIn, UnusableDataDirectory, upgradeDataDirectory } from './data-version.ts';
+import { databaseIn, makeDataDirectory, UnusableDataDirectory } from './data-folder.ts';
+import { checkDataDirectory, upgradeDataDirectory } from './data-version.ts';
 
 const lakeIn = (folder: string): string => join(folder, 'lake');
 const runFilesIn = (folder: string): string => join(folder, 'runs');
@@ -104,7 +105,6 @@ interface DataDirectory extends Omit<Context, 'workflow'> {
  */
 export function openDataDirectory(folder: string, settings: Settings, log: Log, isClaimed = false): DataDirectory {
   makeDataDirectory(folder);
-  chmodSync(folder, 0o700);
   checkDataDirectory(folder);
   const clock = Date.now;
   const lake = folderFiles(lakeIn(folder));
@@ -237,36 +237,6 @@ function whileClaimed(folder: string, work: () => void): void {
   } finally {
     claim.release();
   }
-}
-
-/** One of these tells a folder of the service: the first start makes one before all else. Of a damaged one only the key may be left. */
-const MARKS = ['service.lock', 'workspace.db', 'version.json', 'welcomed', 'vault.key'];
-
-/** Why a folder cannot be made with all that are above it, by Node's codes: there, ENOENT stands for EROFS, too. */
-const OBSTACLES: Readonly<Record<string, string>> = {
-  EEXIST: 'cannot be a folder: a file is in the way',
-  ENOTDIR: 'cannot be a folder: a file is in the way',
-  ENOENT: 'cannot be made: its disk is read-only, or a link leads nowhere',
-};
-
-/**
- * Makes the folder, where it is not there yet. Throws `UnusableDataDirectory` for a file, and for a folder with others'
- * things, such as /etc: it would be closed to all but the service. A new disk has `lost+found`, and many a folder hides something.
- */
-function makeDataDirectory(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-  } catch (error) {
-    const why = OBSTACLES[(error as NodeJS.ErrnoException).code ?? ''];
-    if (why === undefined) throw error;
-    throw new UnusableDataDirectory(`${folder} ${why}. Choose another one with WORKSPACE_HOME.`, { cause: error });
-  }
-  const names = readdirSync(folder);
-  const other = names.find((name) => !name.startsWith('.') && name !== 'lost+found');
-  if (other === undefined || MARKS.some((mark) => names.includes(mark))) return;
-  throw new UnusableDataDirectory(
-    `${folder} holds other things, such as ${other}. Choose a folder of its own for the service with WORKSPACE_HOME.`,
-  );
 }
 
 /** A claim of somebody else is waited for so long: a command of the line may have the directory to upgrade it. */

@@ -7,11 +7,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, s
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { keys } from '../../lib/ports/table/keys.ts';
-
-/** A data directory that cannot be used as it is; the message says what to do. */
-export class UnusableDataDirectory extends Error {
-  override readonly name = 'UnusableDataDirectory';
-}
+import { databaseIn, refuseOthersDirectory, UnusableDataDirectory } from './data-folder.ts';
 
 /** Brings a data directory from one version to the next. It may have been killed at any point, and is then run again. */
 type Upgrade = (folder: string) => void;
@@ -22,7 +18,6 @@ type Upgrade = (folder: string) => void;
  */
 const UPGRADES: readonly Upgrade[] = [nameDatabase, findProjectsByToken];
 
-export const databaseIn = (folder: string): string => join(folder, 'workspace.db');
 const versionFileIn = (folder: string): string => join(folder, 'version.json');
 
 interface Version {
@@ -49,8 +44,9 @@ export function checkDataDirectory(folder: string, upgrades = UPGRADES): void {
   if (wasUsed && (statSync(databaseIn(folder), { throwIfNoEntry: false })?.size ?? 0) === 0) throw lost(folder);
 }
 
-/** Throws `UnusableDataDirectory` where there is no data directory yet, and for one that must not be opened. */
+/** Throws `UnusableDataDirectory` where there is no data directory yet, for another user's, and for one that must not be opened. */
 export function findDataDirectory(folder: string): void {
+  refuseOthersDirectory(folder);
   checkDataDirectory(folder);
   if (existsSync(databaseIn(folder))) return;
   throw new UnusableDataDirectory(`There is no data directory at ${folder}: say with WORKSPACE_HOME where it is.`);

@@ -36,11 +36,14 @@ async function start({ folder, host, port, hasRateLimit, ...rest }: Choices, log
   try {
     return await startService({ folder, host, port, rateLimit, ...rest, log });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')
       refuse(`Port ${port} is taken. Choose another one with PORT, such as PORT=8011 npm start.`);
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') refuse(`This machine has no address ${host} (HOST).`);
-    if (code === 'EACCES' || code === 'EPERM') refuse(`${messageOf(error)}. Choose another PORT or WORKSPACE_HOME.`);
+    if (code === 'EACCES' && syscall === 'listen')
+      refuse(`This user may not listen on port ${port}. Choose another one with PORT, such as PORT=8011 npm start.`);
+    if (code === 'EACCES' || code === 'EPERM')
+      refuse(`${messageOf(error)}. All that is in ${folder} must belong to the user who runs the service.`);
     return refuse(messageOf(inWords(error)));
   }
 }

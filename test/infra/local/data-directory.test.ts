@@ -14,12 +14,13 @@ import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { claimDataDirectory, openDataDirectory, removeUnfinished } from '../../../infra/local/data-directory.ts';
-import { checkDataDirectory, upgradeDataDirectory } from '../../../infra/local/data-version.ts';
+import { checkDataDirectory, findDataDirectory, upgradeDataDirectory } from '../../../infra/local/data-version.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { temporaryFolder } from '../../support/context.ts';
+import { asOrdinaryUser } from '../../support/ordinary-user.ts';
 
 const silent = logTo(() => {}, Date.now);
 const open = (folder: string) => openDataDirectory(folder, LOCAL_SETTINGS, silent);
@@ -189,11 +190,71 @@ describe('a data directory that cannot be one', () => {
     expect((statSync(folder).mode & 0o777).toString(8)).toBe('755');
   });
 
+  test.each([
+    ['opened', open],
+    ['claimed', claimDataDirectory],
+  ])('since its user may not read and write it is refused in a sentence when it is %s', async (_how, begin) => {
+    const place = temporaryFolder();
+    await asOrdinaryUser(place, () => {
+      chmodSync(place, 0o500);
+      const below = at(place, 'below');
+      const why = 'may not be made, or read and written, by the user of this process';
+      expect(() => begin(below)).toThrow(`${below} ${why}. Choose another one with WORKSPACE_HOME.`);
+      chmodSync(place, 0o000);
+      expect(() => begin(place)).toThrow(`${place} ${why}. Choose another one with WORKSPACE_HOME.`);
+      chmodSync(place, 0o700);
+    });
+  });
+
   test('but for what every new disk holds', async () => {
     const folder = temporaryFolder();
     mkdirSync(at(folder, 'lost+found'));
     await open(folder).close();
     expect(readdirSync(folder)).toContain('workspace.db');
+  });
+});
+
+describe('a data directory of another user', () => {
+  /** Whoever has the files; whom the process runs as is what the tests say. */
+  const owner = process.getuid?.() ?? 0;
+  const asAnother = (): void => void jest.spyOn(process, 'geteuid').mockReturnValue(owner + 1);
+
+  afterEach(() => jest.restoreAllMocks());
+
+  test.each([
+    ['opened', open],
+    ['claimed', claimDataDirectory],
+    ['looked for', findDataDirectory],
+  ])(
+    'is refused before anything of it is touched when it is %s, and the sentence names the user',
+    async (_how, begin) => {
+      const folder = await used();
+      const before = readdirSync(folder);
+      asAnother();
+      expect(() => begin(folder)).toThrow(`${folder} belongs to user ${owner}, and this is user ${owner + 1}: `);
+      expect(() => begin(folder)).toThrow(`sudo -u '#${owner}' WORKSPACE_HOME=${folder}`);
+      expect(readdirSync(folder)).toEqual(before);
+    },
+  );
+
+  test('is refused when it is empty, too: a service of its user could not open what is made there', () => {
+    const folder = temporaryFolder();
+    asAnother();
+    expect(() => open(folder)).toThrow(`${folder} belongs to user ${owner}`);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('that left its mark when it was killed is opened by the user who has the rest', async () => {
+    const folder = await used();
+    writeFileSync(at(folder, 'workspace.db-open'), '');
+    writeFileSync(at(folder, 'workspace.db-wal'), '');
+    chmodSync(at(folder, 'workspace.db-open'), 0o400);
+    await asOrdinaryUser(folder, async () => {
+      const directory = open(folder);
+      expect(await directory.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+      await directory.close();
+    });
+    expect(existsSync(at(folder, 'workspace.db-open'))).toBe(false);
   });
 });
 
