@@ -106,7 +106,9 @@ function openMark(path: string): { readonly opened: () => void; readonly during:
     );
   }
   return {
-    opened: () => writeFileSync(mark, ''),
+    opened: () => {
+      if (!existsSync(mark)) writeFileSync(mark, '');
+    },
     during: (close) => {
       rmSync(mark, { force: true });
       close();
