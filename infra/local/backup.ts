@@ -3,7 +3,7 @@
  * one instant: the database as it was, and every file that it names.
  */
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../lib/ports/errors.ts';
@@ -13,7 +13,7 @@ import { UNFINISHED } from '../../lib/ports/files/path.ts';
 import { syncPath } from '../../lib/ports/files/sync-path.ts';
 import { isBusy, sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { SECOND_MS } from '../../lib/ports/units.ts';
-import { databaseIn } from './data-folder.ts';
+import { databaseIn, isOthers, makeFolder, refuseOthersFolder, restoringIn } from './data-folder.ts';
 import { checkDataDirectory, findDataDirectory } from './data-version.ts';
 
 /** A backup that cannot be made or used; the message says why, and what to do. */
@@ -61,10 +61,8 @@ export async function backUp(folder: string, target: string): Promise<Contents> 
   // It would be a part of what it copies, and of each later backup.
   if (isBelow(target, [folder]))
     throw new BackupRefused(`${target} is in the data directory: choose a folder elsewhere.`);
-  if (!(await isFree(target))) throw new BackupRefused(`${target} is there already: choose another folder.`);
   const unfinished = `${target}.unfinished`;
-  await rm(unfinished, { recursive: true, force: true });
-  await mkdir(unfinished, { recursive: true, mode: 0o700 });
+  await makeRoom(target, unfinished);
   // Whoever has the database open by itself, as here after a kill, closes it by the table's rules.
   const table = sqliteTable(databaseIn(folder), { clock: Date.now });
   try {
@@ -74,8 +72,25 @@ export async function backUp(folder: string, target: string): Promise<Contents> 
   }
   const contents: Contents = { made_at: new Date().toISOString(), ...(await measured(unfinished)) };
   await writeFile(join(unfinished, CONTENTS), `${JSON.stringify(contents)}\n`, { flush: true });
-  await moveInto(target, unfinished);
+  await rename(unfinished, target);
+  await syncPath(dirname(target));
   return contents;
+}
+
+/** Makes an empty folder that may take the place of the target, which is then not there. What cannot be is told before anything is copied. */
+async function makeRoom(target: string, unfinished: string): Promise<void> {
+  try {
+    // A disk that is mounted there does not give way.
+    await orAbsent(rmdir(target));
+    await rm(unfinished, { recursive: true, force: true });
+    await mkdir(unfinished, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (path === target && ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(code ?? ''))
+      throw new BackupRefused(`${target} is there already: choose another folder.`, { cause: error });
+    const why = `${target} cannot be made (${messageOf(error)}). Choose another folder, such as ${join(target, '1')}.`;
+    throw new BackupRefused(why, { cause: error });
+  }
 }
 
 async function copyAll(folder: string, target: string): Promise<void> {
@@ -97,13 +112,18 @@ async function copyAll(folder: string, target: string): Promise<void> {
   await syncPath(databaseIn(target));
 }
 
-/** Makes a data directory at `folder`, which must not be there yet, of a backup. Throws as `backUp` does. */
+/**
+ * Makes a data directory at `folder` of a backup. The folder must not be there yet, or be as empty as a new disk is: it is
+ * filled from within, for a disk that is mounted there gives way to nothing. Throws as `backUp` does.
+ */
 export async function restore(source: string, folder: string): Promise<Contents> {
   const contents = await contentsOf(source);
   checkDataDirectory(source);
-  if (!(await isFree(folder))) {
-    throw new BackupRefused(`${folder} is there already: move it away, or choose another folder with WORKSPACE_HOME.`);
-  }
+  refuseOthersFolder(folder);
+  // It would be a part of what it copies.
+  if (isBelow(folder, [source])) throw new BackupRefused(`${folder} is in the backup: choose a folder elsewhere.`);
+  const names = (await readdir(source)).filter((name) => name !== CONTENTS);
+  const left = await leftIn(folder, names);
   const { files, bytes } = await measured(source);
   if (files !== contents.files || bytes !== contents.bytes) {
     throw new BackupRefused(
@@ -111,14 +131,41 @@ export async function restore(source: string, folder: string): Promise<Contents>
         'Restore another backup.',
     );
   }
-  const unfinished = `${folder}.unfinished`;
-  await rm(unfinished, { recursive: true, force: true });
-  await mkdir(unfinished, { recursive: true, mode: 0o700 });
-  for await (const path of pathsBelow(source)) await copyWhole(join(source, path), join(unfinished, path));
-  checkDatabase(databaseIn(unfinished));
-  await moveInto(folder, unfinished);
+  const wasThere = await sizeOf(folder);
+  for (const name of left) await rm(join(folder, name), { recursive: true });
+  makeFolder(folder);
+  const restoring = restoringIn(folder);
+  try {
+    await rm(restoring, { recursive: true, force: true });
+    await mkdir(restoring, { mode: 0o700 });
+    for await (const path of pathsBelow(source)) await copyWhole(join(source, path), join(restoring, path));
+    checkDatabase(databaseIn(restoring));
+  } catch (error) {
+    await rm(restoring, { recursive: true, force: true });
+    if (wasThere === undefined) await rmdir(folder);
+    throw error;
+  }
+  for (const name of await readdir(restoring)) await rename(join(restoring, name), join(folder, name));
+  await syncPath(folder);
+  await rmdir(restoring);
+  await syncPath(folder);
   return contents;
 }
+
+/**
+ * Returns what a restore that was killed has left in the folder, of what it moves there. Throws `BackupRefused` when
+ * anything else is there.
+ */
+async function leftIn(folder: string, names: readonly string[]): Promise<string[]> {
+  if (!((await orAbsent(stat(folder)))?.isDirectory() ?? true)) throw isThere(folder);
+  const found = ((await orAbsent(readdir(folder))) ?? []).filter(isOthers);
+  const left = (await sizeOf(restoringIn(folder))) === undefined ? [] : found.filter((name) => names.includes(name));
+  if (left.length < found.length) throw isThere(folder);
+  return left;
+}
+
+const isThere = (folder: string): BackupRefused =>
+  new BackupRefused(`${folder} is there already: move it away, or choose another folder with WORKSPACE_HOME.`);
 
 /** A copy of a folder that is brought up to date again and again. */
 class GrowingCopy {
@@ -227,19 +274,9 @@ async function measured(folder: string): Promise<Pick<Contents, 'files' | 'bytes
 
 const sizeOf = async (file: string): Promise<number | undefined> => (await orAbsent(stat(file)))?.size;
 
-const isFree = async (folder: string): Promise<boolean> =>
-  (await sizeOf(folder)) === undefined || (await readdir(folder)).length === 0;
-
 /** Copies a file, with its mode, to the disk. */
 async function copyWhole(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   await copyFile(from, to, constants.COPYFILE_FICLONE);
   await syncPath(to);
-}
-
-/** Gives a finished folder its name. */
-async function moveInto(target: string, finished: string): Promise<void> {
-  await rm(target, { recursive: true, force: true });
-  await rename(finished, target);
-  await syncPath(dirname(target));
 }

@@ -1,5 +1,5 @@
 /** The folder of a data directory: whose it is, and whether it may be one. Nothing in it is opened here. */
-import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** A data directory that cannot be used as it is; the message says what to do. */
@@ -22,17 +22,29 @@ const OBSTACLES: Readonly<Record<string, string>> = {
   EROFS: 'cannot be written: its disk is read-only',
 };
 
+/** Where a restore copies to, in the folder of which it makes a data directory: until it is gone, the folder is none. */
+export const restoringIn = (folder: string): string => join(folder, '.restoring');
+
+/** Returns whether something in a folder keeps it from becoming a data directory. A new disk has `lost+found`, and many a folder hides something. */
+export const isOthers = (name: string): boolean => !name.startsWith('.') && name !== 'lost+found';
+
 /**
  * Makes the folder, where it is not there yet, and closes it to all but its user. Throws `UnusableDataDirectory` for what
  * is no folder, may not be used or is somebody else's, and for a folder with others' things, such as /etc, which is left open.
  */
 export function makeDataDirectory(folder: string): void {
-  refuseOthersDirectory(folder);
-  const other = inWords(folder, () => {
+  refuseFolder(folder);
+  makeFolder(folder);
+}
+
+/** Makes the folder as `makeDataDirectory` does, for a restore. */
+export function makeFolder(folder: string): void {
+  const names = inWords(folder, () => {
     mkdirSync(folder, { recursive: true });
-    return otherThing(folder);
+    return readdirSync(folder);
   });
-  if (other !== undefined) {
+  const other = names.find(isOthers);
+  if (other !== undefined && !MARKS.some((mark) => names.includes(mark))) {
     throw new UnusableDataDirectory(
       `${folder} holds other things, such as ${other}. Choose a folder of its own for the service with WORKSPACE_HOME.`,
     );
@@ -40,11 +52,11 @@ export function makeDataDirectory(folder: string): void {
   inWords(folder, () => chmodSync(folder, 0o700));
 }
 
-/** Returns what is in the folder of which no data directory is made. A new disk has `lost+found`, and many a folder hides something. */
-function otherThing(folder: string): string | undefined {
-  const names = readdirSync(folder);
-  if (MARKS.some((mark) => names.includes(mark))) return undefined;
-  return names.find((name) => !name.startsWith('.') && name !== 'lost+found');
+/** Throws `UnusableDataDirectory` for another user's directory, and for one that a restore has not made whole. Nothing of it is touched. */
+export function refuseFolder(folder: string): void {
+  refuseOthersFolder(folder);
+  if (!existsSync(restoringIn(folder))) return;
+  throw new UnusableDataDirectory(`A restore into ${folder} did not end: restore the backup again.`);
 }
 
 function inWords<T>(folder: string, work: () => T): T {
@@ -61,7 +73,7 @@ function inWords<T>(folder: string, work: () => T): T {
  * Throws `UnusableDataDirectory` when the directory is another user's than whom this process runs as. What one of them
  * makes there, be it root, the other could not open; the service stops landing events then.
  */
-export function refuseOthersDirectory(folder: string): void {
+export function refuseOthersFolder(folder: string): void {
   const user = process.geteuid?.();
   const owner = ownerOf(databaseIn(folder)) ?? ownerOf(folder);
   if (user === undefined || owner === undefined || owner === user) return;

@@ -7,7 +7,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, s
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { keys } from '../../lib/ports/table/keys.ts';
-import { databaseIn, refuseOthersDirectory, UnusableDataDirectory } from './data-folder.ts';
+import { databaseIn, refuseFolder, UnusableDataDirectory } from './data-folder.ts';
 
 /** Brings a data directory from one version to the next. It may have been killed at any point, and is then run again. */
 type Upgrade = (folder: string) => void;
@@ -44,9 +44,9 @@ export function checkDataDirectory(folder: string, upgrades = UPGRADES): void {
   if (wasUsed && (statSync(databaseIn(folder), { throwIfNoEntry: false })?.size ?? 0) === 0) throw lost(folder);
 }
 
-/** Throws `UnusableDataDirectory` where there is no data directory yet, for another user's, and for one that must not be opened. */
+/** Throws `UnusableDataDirectory` where there is no data directory yet, for another user's, one that a restore has not made whole, and one that must not be opened. */
 export function findDataDirectory(folder: string): void {
-  refuseOthersDirectory(folder);
+  refuseFolder(folder);
   checkDataDirectory(folder);
   if (existsSync(databaseIn(folder))) return;
   throw new UnusableDataDirectory(`There is no data directory at ${folder}: say with WORKSPACE_HOME where it is.`);

@@ -1,11 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backUp, restore } from '../../../infra/local/backup.ts';
-import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { claimDataDirectory, openDataDirectory } from '../../../infra/local/data-directory.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { temporaryFolder } from '../../support/context.ts';
+import { asOrdinaryUser } from '../../support/ordinary-user.ts';
 
 const open = (folder: string) =>
   openDataDirectory(
@@ -57,6 +58,8 @@ test('a backup does not replace anything, nor does a restore', async () => {
   await backUp(folder, backup);
   await expect(backUp(folder, backup)).rejects.toThrow(`${backup} is there already: choose another folder.`);
   await expect(restore(backup, folder)).rejects.toThrow(`${folder} is there already: move it away`);
+  const within = join(backup, 'home');
+  await expect(restore(backup, within)).rejects.toThrow(`${within} is in the backup: choose a folder elsewhere.`);
   await expect(backUp(join(folder, 'nothing'), `${backup}2`)).rejects.toThrow('There is no data directory at');
 });
 
@@ -71,6 +74,66 @@ test('a backup is not made in the data directory that it copies, and leaves noth
   }
   expect(readdirSync(folder)).toEqual(before);
   await expect(backUp(folder, `${folder}..copy`)).resolves.toMatchObject({ files: 5 });
+});
+
+test('a restore goes into an empty disk too, where nothing can be made beside it', async () => {
+  const { place, folder, directory, backup, restored } = await world();
+  await directory.close();
+  await backUp(folder, backup);
+  mkdirSync(join(restored, 'lost+found'), { recursive: true });
+  await asOrdinaryUser(place, async () => {
+    chmodSync(place, 0o500);
+    expect(await restore(backup, restored)).toMatchObject({ files: 5 });
+    const copy = open(restored);
+    expect(await copy.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+    expect(String(await copy.lake.read('1/events/a.parquet'))).toBe('rows');
+    await copy.close();
+    chmodSync(place, 0o700);
+  });
+  expect(readdirSync(restored).filter((name) => name.startsWith('.') || name.endsWith('.json'))).toEqual([
+    'version.json',
+  ]);
+});
+
+test('a restore that was killed leaves what is no data directory, until it is restored again', async () => {
+  const { folder, directory, backup, restored } = await world();
+  await directory.close();
+  await backUp(folder, backup);
+  // As a kill leaves it while what was copied takes its place.
+  mkdirSync(join(restored, '.restoring', 'runs'), { recursive: true });
+  writeFileSync(join(restored, '.restoring', 'workspace.db'), 'half');
+  mkdirSync(join(restored, 'lake'));
+  writeFileSync(join(restored, 'lake', 'half'), '');
+  const why = `A restore into ${restored} did not end: restore the backup again.`;
+  expect(() => open(restored)).toThrow(why);
+  expect(() => claimDataDirectory(restored)).toThrow(why);
+  await expect(backUp(restored, `${backup}2`)).rejects.toThrow(why);
+  await restore(backup, restored);
+  expect(readdirSync(join(restored, 'lake'))).toEqual(['1']);
+  await open(restored).close();
+});
+
+test('a restore that was killed does not take with it what somebody has put beside it', async () => {
+  const { folder, directory, backup, restored } = await world();
+  await directory.close();
+  await backUp(folder, backup);
+  mkdirSync(join(restored, '.restoring'), { recursive: true });
+  writeFileSync(join(restored, 'notes.txt'), '');
+  await expect(restore(backup, restored)).rejects.toThrow(`${restored} is there already: move it away`);
+});
+
+test('a backup onto a disk itself is refused before anything is copied, for nothing can take its place', async () => {
+  const { place, folder, directory, backup } = await world();
+  await directory.close();
+  mkdirSync(backup);
+  await asOrdinaryUser(place, async () => {
+    chmodSync(place, 0o500);
+    await expect(backUp(folder, backup)).rejects.toThrow(
+      `${backup} cannot be made (EACCES: permission denied, rmdir '${backup}'). Choose another folder, such as ${backup}/1.`,
+    );
+    chmodSync(place, 0o700);
+  });
+  expect(readdirSync(place).toSorted()).toEqual(['backup', 'home']);
 });
 
 test('a backup that is not whole is refused, and makes nothing', async () => {
@@ -96,6 +159,9 @@ test('a backup of a newer version, and one whose database is damaged, are refuse
   writeFileSync(join(backup, 'workspace.db'), database.fill(7, 4096, 8192));
   await expect(restore(backup, restored)).rejects.toThrow(/^The database of the backup is damaged: /);
   expect(readdirSync(place)).not.toContain('restored');
+  mkdirSync(restored);
+  await expect(restore(backup, restored)).rejects.toThrow(/^The database of the backup is damaged: /);
+  expect(readdirSync(restored)).toEqual([]);
 });
 
 test('a backup of a directory whose service was killed leaves it as it was', async () => {
