@@ -7,7 +7,7 @@ import type { Context } from '../../lib/ports/context.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
 import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { workerPool } from '../../lib/workers/pool.ts';
-import { compiledIn, inboxIn, temporaryIn } from './data-directory.ts';
+import { compiledIn, inboxIn, temporaryIn } from './data-stores.ts';
 import type { LandWorkerOptions } from './land-worker.ts';
 import { requestReader } from './request-reader.ts';
 import { type SdkEndpoint, type SdkLimits, sdkEndpoint } from './sdk-endpoint.ts';

@@ -1,8 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { v7 } from 'uuid';
 import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
 import { pooledImports } from '../../lib/imports/pooled-imports.ts';
 import type { AnswerWorkerOptions } from '../../lib/insights/answering/answer-worker.ts';
@@ -12,14 +8,12 @@ import { pooledCompactor } from '../../lib/lake/compactor.ts';
 import { pooledPersonRemoval } from '../../lib/lake/import/person-removal.ts';
 import { chromiumPictures } from '../../lib/pictures/chromium.ts';
 import type { Context } from '../../lib/ports/context.ts';
-import { messageOf } from '../../lib/ports/errors.ts';
-import { folderFiles, removeLeftovers } from '../../lib/ports/files/folder.ts';
+import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { damagedSegments } from '../../lib/ports/inbox/folder.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { loggedMetrics } from '../../lib/ports/metrics/logged.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
-import { isBusy, isDamage, sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import { pooledWarehouse } from '../../lib/warehouse/pooled.ts';
@@ -28,30 +22,7 @@ import { READING_MS } from '../../lib/warehouse/reader.ts';
 import type { RowWorkerOptions } from '../../lib/warehouse/row-worker.ts';
 import { type PoolOptions, workerPool } from '../../lib/workers/pool.ts';
 import { Turns } from '../../lib/workers/turns.ts';
-import { databaseIn, makeDataDirectory, UnusableDataDirectory } from './data-folder.ts';
-import { checkDataDirectory, upgradeDataDirectory } from './data-version.ts';
-
-const lakeIn = (folder: string): string => join(folder, 'lake');
-const runFilesIn = (folder: string): string => join(folder, 'runs');
-/** Files that are uploaded to be imported, and copies of what was rejected of them. */
-const importsIn = (folder: string): string => join(folder, 'imports');
-/** Where captured requests wait until they are in the lake. */
-export const inboxIn = (folder: string): string => join(folder, 'inbox');
-
-/** Removes what processes left unfinished that are not there any more. Only whoever has claimed the directory may. */
-export async function removeUnfinished(folder: string): Promise<void> {
-  rmSync(temporaryIn(folder), { recursive: true, force: true });
-  await Promise.all([lakeIn(folder), runFilesIn(folder), importsIn(folder)].map(removeLeftovers));
-}
-
-/** Where exports spill to and make files, while they run; only the service runs any. */
-export const temporaryIn = (folder: string): string => join(folder, 'temporary');
-
-/** Where the programs of workers are kept compiled, for those that start later. */
-export const compiledIn = (folder: string): string => join(temporaryIn(folder), 'compiled');
-
-/** What landings know of the lake from one to the next, whichever worker does them. */
-export const uuidListsIn = (folder: string): string => join(temporaryIn(folder), 'uuids');
+import { compiledIn, importsIn, inboxIn, lakeIn, openStores, runFilesIn, temporaryIn } from './data-stores.ts';
 
 /** What DuckDB may hold in each worker that selects rows; the process has some 100 MB beside that. */
 const DATABASE_MEMORY = '400MB';
@@ -104,11 +75,8 @@ interface DataDirectory extends Omit<Context, 'workflow'> {
  * serve it (`claimDataDirectory`), which says so by `isClaimed`. Throws `UnusableDataDirectory` or `DataDirectoryInUse`.
  */
 export function openDataDirectory(folder: string, settings: Settings, log: Log, isClaimed = false): DataDirectory {
-  makeDataDirectory(folder);
-  checkDataDirectory(folder);
-  const clock = Date.now;
-  const lake = folderFiles(lakeIn(folder));
-  const table = openDatabase(folder, clock, isClaimed);
+  const stores = openStores(folder, settings, log, isClaimed);
+  const { table, clock } = stores;
   const pool = (options: Omit<PoolOptions, 'folder' | 'compiled' | 'log'>) =>
     workerPool({ ...options, folder: temporaryIn(folder), compiled: compiledIn(folder), log });
   const rows = pool({
@@ -168,15 +136,14 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     silenceMs: QUERY_SILENCE_MS,
   });
   return {
+    ...stores,
     folder,
-    table,
-    lake,
     runFiles: folderFiles(runFilesIn(folder)),
     warehouse: pooledWarehouse(rows),
     reader: pooledReader(readers),
     personRemoval: pooledPersonRemoval(removals),
     personDeletions: null,
-    answers: answersOf({ table, clock, newId: v7, log }, pooledAnswerer({ waited, background })),
+    answers: answersOf(stores, pooledAnswerer({ waited, background })),
     imports: pooledImports(folderFiles(importsIn(folder)), previews),
     pictures:
       settings.chromium === null
@@ -198,15 +165,10 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     mail: null,
     testTurns: new Turns(TEST_TURNS),
     compiler: pooledCompiler(queries),
-    clock,
-    newId: v7,
-    random: randomBytes,
-    log,
     metrics: loggedMetrics(log),
     tableProblems: () => table.problems(),
     inboxProblems: async () =>
       (await damagedSegments(inboxIn(folder))).map(({ path, problem }) => ({ path: `inbox/${path}`, problem })),
-    settings: { ...settings, dataDirectory: folder },
     close: async () => {
       table.close();
       await Promise.all(
@@ -214,59 +176,4 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
       );
     },
   };
-}
-
-function openDatabase(folder: string, clock: () => number, isClaimed: boolean): ReturnType<typeof sqliteTable> {
-  let table: ReturnType<typeof sqliteTable> | undefined;
-  try {
-    table = sqliteTable(databaseIn(folder), { clock });
-    upgradeDataDirectory(folder, isClaimed ? (work) => work() : (work) => whileClaimed(folder, work));
-    return table;
-  } catch (error) {
-    table?.close();
-    if (!isDamage(error)) throw error;
-    const why = `${databaseIn(folder)} cannot be read (${messageOf(error)}). Restore a backup.`;
-    throw new UnusableDataDirectory(why, { cause: error });
-  }
-}
-
-function whileClaimed(folder: string, work: () => void): void {
-  const claim = claimDataDirectory(folder);
-  try {
-    work();
-  } finally {
-    claim.release();
-  }
-}
-
-/** A claim of somebody else is waited for so long: a command of the line may have the directory to upgrade it. */
-const CLAIM_TIMEOUT_MS = SECOND_MS;
-
-/** Another process serves this data directory. */
-class DataDirectoryInUse extends Error {
-  override readonly name = 'DataDirectoryInUse';
-}
-
-/**
- * Makes this process the one that serves the data directory, until `release` or its death. The claim is an exclusive lock on a
- * small database: the operating system drops it with the process, so no stale claim survives a kill.
- */
-export function claimDataDirectory(folder: string): { release(): void } {
-  makeDataDirectory(folder);
-  const file = join(folder, 'service.lock');
-  const lock = new DatabaseSync(file, { timeout: CLAIM_TIMEOUT_MS });
-  try {
-    lock.exec('BEGIN EXCLUSIVE');
-  } catch (error) {
-    lock.close();
-    if (isDamage(error)) {
-      const why = `${file} cannot be read (${messageOf(error)}). It holds nothing: if no service runs on ${folder}, remove it.`;
-      throw new UnusableDataDirectory(why, { cause: error });
-    }
-    if (!isBusy(error)) throw error;
-    throw new DataDirectoryInUse(
-      `Another service is running on ${folder}. Stop it first, or give this one a data directory of its own with WORKSPACE_HOME.`,
-    );
-  }
-  return { release: () => lock.close() };
 }

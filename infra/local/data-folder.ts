@@ -79,7 +79,7 @@ export function refuseOthersFolder(folder: string): void {
   if (user === undefined || owner === undefined || owner === user) return;
   throw new UnusableDataDirectory(
     `${folder} belongs to user ${owner}, and this is user ${user}: what one of them makes there, the other could not open. ` +
-      `Run this as user ${owner} (sudo -u '#${owner}' WORKSPACE_HOME=${folder}, and then the command). Or stop the service ` +
+      `Run this as user ${owner} (sudo -u $(id -nu ${owner}) WORKSPACE_HOME=${folder}, and then the command). Or stop the service ` +
       `and give the folder to user ${user} (chown -R ${user} ${folder}), or choose another one with WORKSPACE_HOME.`,
   );
 }

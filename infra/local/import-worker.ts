@@ -5,11 +5,12 @@ import { previewOf } from '../../lib/imports/preview.ts';
 import { type ImportResult, type ImportTask, runImport } from '../../lib/imports/run.ts';
 import { lakeDatabases } from '../../lib/lake/databases.ts';
 import type { ImportProgress } from '../../lib/lake/import/import.ts';
+import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { logTo } from '../../lib/ports/log.ts';
 import { LOCAL_SETTINGS, type Settings } from '../../lib/ports/settings.ts';
 import { SECOND_MS } from '../../lib/ports/units.ts';
 import { serveTasks } from '../../lib/workers/serve.ts';
-import { openDataDirectory } from './data-directory.ts';
+import { importsIn, openStores } from './data-stores.ts';
 
 /** How often it is told how far an import is. */
 const TOLD_MS = SECOND_MS;
@@ -23,11 +24,9 @@ export interface ImportWorkerOptions {
 
 void serveTasks<ImportWorkerOptions>(async ({ folder, options: { home, settings } }) => {
   const log = logTo((line) => process.stderr.write(`${JSON.stringify(line)}\n`), Date.now);
-  const directory = openDataDirectory(home, { ...LOCAL_SETTINGS, ...settings }, log);
-  const context = { ...directory, databases: lakeDatabases(directory.lake, { folder }) };
-  const { imports } = context;
-  if (imports === null) throw new Error('a data directory takes imports');
-  const { files } = imports;
+  const stores = openStores(home, { ...LOCAL_SETTINGS, ...settings }, log);
+  const context = { ...stores, databases: lakeDatabases(stores.lake, { folder }) };
+  const files = folderFiles(importsIn(home));
   return {
     preview: (task: PreviewTask) => previewOf(files, task, folder),
     import: async function* (task: ImportTask): AsyncGenerator<Uint8Array, ImportResult> {

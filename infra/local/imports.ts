@@ -5,7 +5,7 @@ import type { ImportProgress } from '../../lib/lake/import/import.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { workerPool } from '../../lib/workers/pool.ts';
-import { compiledIn, temporaryIn } from './data-directory.ts';
+import { compiledIn, temporaryIn } from './data-stores.ts';
 import type { ImportWorkerOptions } from './import-worker.ts';
 
 /** As many as the runner begins. An import of a million events that all change persons has 680 MB. */

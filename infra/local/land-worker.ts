@@ -9,7 +9,7 @@ import { logTo } from '../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
 import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { serveTasks } from '../../lib/workers/serve.ts';
-import { inboxIn, openDataDirectory, uuidListsIn } from './data-directory.ts';
+import { inboxIn, openStores, uuidListsIn } from './data-stores.ts';
 
 /** A walk through a project's files begins nothing more then. */
 const WALK_MS = 10 * MINUTE_MS;
@@ -21,9 +21,9 @@ export interface LandWorkerOptions {
 
 void serveTasks<LandWorkerOptions>(async ({ folder, options: { home } }) => {
   const log = logTo((line) => process.stderr.write(`${JSON.stringify(line)}\n`), Date.now);
-  const directory = openDataDirectory(home, LOCAL_SETTINGS, log);
-  const databases = lakeDatabases(directory.lake, { folder, places: [uuidListsIn(home)] });
-  const context = { ...directory, databases, inbox: await folderInbox(inboxIn(home)) };
+  const stores = openStores(home, LOCAL_SETTINGS, log);
+  const databases = lakeDatabases(stores.lake, { folder, places: [uuidListsIn(home)] });
+  const context = { ...stores, databases, inbox: await folderInbox(inboxIn(home)) };
   return {
     compact: (project: number) => compact(context, project, { until: Date.now() + WALK_MS }),
     'delete-person': (person: DeletedPerson) => deletePerson(context, person),

@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { backUp, restore } from '../../../infra/local/backup.ts';
-import { claimDataDirectory, openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { claimDataDirectory } from '../../../infra/local/data-stores.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';

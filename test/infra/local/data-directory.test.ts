@@ -13,7 +13,8 @@ import {
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { claimDataDirectory, openDataDirectory, removeUnfinished } from '../../../infra/local/data-directory.ts';
+import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { claimDataDirectory, removeUnfinished } from '../../../infra/local/data-stores.ts';
 import { checkDataDirectory, findDataDirectory, upgradeDataDirectory } from '../../../infra/local/data-version.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
@@ -232,7 +233,7 @@ describe('a data directory of another user', () => {
       const before = readdirSync(folder);
       asAnother();
       expect(() => begin(folder)).toThrow(`${folder} belongs to user ${owner}, and this is user ${owner + 1}: `);
-      expect(() => begin(folder)).toThrow(`sudo -u '#${owner}' WORKSPACE_HOME=${folder}`);
+      expect(() => begin(folder)).toThrow(`sudo -u $(id -nu ${owner}) WORKSPACE_HOME=${folder}`);
       expect(readdirSync(folder)).toEqual(before);
     },
   );
