@@ -20,7 +20,7 @@ import type { Probes } from './probes.ts';
 import { type ApiStage, authorizerEvent, proxyEvent } from './proxy-event.ts';
 import { readBody } from './request-body.ts';
 import type { SdkEndpoint } from './sdk-endpoint.ts';
-import { addressOf } from './sender-address.ts';
+import { addressOf, proxyWatch } from './sender-address.ts';
 import { type RateLimit, tokenBucket } from './token-bucket.ts';
 
 /** API Gateway's own limits, which decide before a function's do, and those of one process that serves all. */
@@ -165,7 +165,9 @@ class RestApiServer implements Gateway {
     this.#authorized = authorizerCache(api.authorizer, options.clock);
     this.#room = bodyRoom(this.#limits.bodies);
     this.#publicRoom = bodyRoom(this.#limits.publicBodies);
+    const watch = proxyWatch(options.proxies ?? 0, options.log);
     const listener = (request: IncomingMessage, response: ServerResponse): void => {
+      watch(request);
       request.url = originForm(request.url);
       void this.#serve(request, response);
     };
