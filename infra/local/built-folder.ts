@@ -39,7 +39,7 @@ export async function builtFolder<Made extends object>(
   mkdirSync(dirname(folder), { recursive: true });
   removeUnfinished(folder);
   const fresh = mkdtempSync(`${folder}-`);
-  // Who builds it, for an image, need not be who runs the service.
+  // Who builds it, for an image or as root, need not be who runs the service.
   chmodSync(fresh, 0o777 & ~process.umask());
   try {
     const made = await make(fresh);

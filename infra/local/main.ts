@@ -8,9 +8,6 @@ import { type Service, startService } from './service.ts';
 import { stopInTime } from './stop.ts';
 import { DEFAULT_RATE_LIMIT } from './token-bucket.ts';
 
-// What the service makes is for its user alone.
-process.umask(0o077);
-
 // A log that cannot be written, for its disk is full or its reader gone, stops no work; it goes on when there is space.
 process.stdout.on('error', () => {});
 
@@ -89,8 +86,14 @@ const choices = choose();
 const { folder } = choices;
 const log = logTo(isWatched ? shortLines(write) : jsonLines(write), Date.now, choices.logLevel);
 await builtConsole().catch((error: unknown) =>
-  log.warning('the console could not be built', { reason: messageOf(error) }),
+  log.warning(
+    'the console could not be built, and is as it was before, or none: run npm run console in the folder of the program, ' +
+      'as a user who may write there',
+    { reason: messageOf(error) },
+  ),
 );
+// What the service makes is for its user alone; the console, beside the program, is for whoever runs it.
+process.umask(0o077);
 const service = await start(choices, log);
 log.info('listening', { address: service.address, data_directory: folder });
 const first = await firstStart(service.context, folder);

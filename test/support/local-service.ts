@@ -23,10 +23,10 @@ export interface LocalService {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
-/** Starts the service on a data directory, on any free port, and waits until it listens. */
-export async function startLocally(dataDirectory: string): Promise<LocalService> {
+/** Starts the service on a data directory, on any free port, and waits until it listens. `program` is the folder of its sources. */
+export async function startLocally(dataDirectory: string, program = root): Promise<LocalService> {
   const child = spawn(process.execPath, ['infra/local/main.ts'], {
-    cwd: root,
+    cwd: program,
     env: {
       ...process.env,
       ...COMPILE_CACHE,

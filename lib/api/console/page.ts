@@ -37,7 +37,7 @@ export async function consolePage(url: string): Promise<TextAnswer> {
   if (text === undefined) {
     return htmlPage({
       title: 'Workspace',
-      body: html`<main><h1>The console is not built</h1><p>Start the service with npm start, or run npm run console.</p></main>`,
+      body: html`<main><h1>The console is not built</h1><p>Run npm run console in the folder of the program, as a user who may write there, and load this page again.</p></main>`,
       cacheControl: 'no-store',
     });
   }

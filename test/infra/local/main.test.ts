@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,10 +16,12 @@ import { gunzipSync } from 'node:zlib';
 import { temporaryFolder } from '../../support/context.ts';
 import { type LocalService, run, startLocally } from '../../support/local-service.ts';
 
+const ROOT = join(import.meta.dirname, '../../..');
+
 const running: LocalService[] = [];
 
-async function start(folder: string): Promise<LocalService> {
-  const service = await startLocally(folder);
+async function start(folder: string, program?: string): Promise<LocalService> {
+  const service = await startLocally(folder, program);
   running.push(service);
   return service;
 }
@@ -112,6 +124,37 @@ test('a killed service gives its data directory back, and what the command line 
   const seen = await call(next.address, value, `/api/organizations/${organization.id}/`);
   expect(await seen.json()).toMatchObject({ name: 'Engines', membership_level: 15, slug: 'engines' });
   expect(user).toMatchObject({ first_name: 'Ada', email: 'ada@example.com' });
+});
+
+/** The sources of the service in a folder of their own, whose console was never built. */
+function copyOfSources(): string {
+  const copy = temporaryFolder();
+  for (const name of ['functions', 'infra/local', 'lib', 'package.json']) {
+    cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+test('the console that a start has built is read by another user of the machine who runs the service next', async () => {
+  const sources = copyOfSources();
+  const before = process.umask(0o022);
+  const service = await start(temporaryFolder(), sources).finally(() => process.umask(before));
+  expect((await fetch(service.address)).status).toBe(200);
+  const made = readdirSync(join(sources, 'build'), { recursive: true, encoding: 'utf8' });
+  const modes = ['', ...made].map((name) => statSync(join(sources, 'build', name)).mode & 0o444);
+  expect(new Set(modes)).toEqual(new Set([0o444]));
+});
+
+test('where the console cannot be built, the log and its page say who can build it, and how', async () => {
+  const sources = copyOfSources();
+  symlinkSync(join(sources, 'nowhere', 'build'), join(sources, 'build'));
+  const service = await start(temporaryFolder(), sources);
+  const how = 'npm run console in the folder of the program, as a user who may write there';
+  expect((await service.line('the console could not be built')).message).toBe(
+    `the console could not be built, and is as it was before, or none: run ${how}`,
+  );
+  expect(await (await fetch(service.address)).text()).toContain(`Run ${how}, and load this page again.`);
 });
 
 test('a log that nobody takes any more, as on a full disk or in a broken pipe, stops nothing', async () => {
