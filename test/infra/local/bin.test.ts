@@ -78,3 +78,12 @@ test('the image and the unit run it so that signals reach it, and look where the
   expect(unit).toMatch(/^Wants=.*\btime-sync\.target$/m);
   expect(unit).toMatch(/^After=.*\btime-sync\.target$/m);
 });
+
+test('who runs it where it may not write gets the console as the image has it, also after an upgrade', () => {
+  expect(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).toMatch(/^RUN node infra\/local\/console\.ts$/m);
+  const page = readFileSync(join(ROOT, 'docs/operate-one-machine.md'), 'utf8');
+  const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands = '']) => commands);
+  const made = blocks.filter((commands) => commands.includes('/opt/workspace && cd') || commands.includes('git pull'));
+  expect(made).toHaveLength(2);
+  for (const commands of made) expect(commands).toMatch(/npm install --omit=dev && npm run console/);
+});
