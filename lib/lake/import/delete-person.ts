@@ -2,7 +2,14 @@
 import { adderUnder, type Lease, underLease, type Writing } from '../lease.ts';
 import type { FoundPerson, PersonChange } from '../persons/change.ts';
 import { adding } from './adding.ts';
-import { type Forgotten, forgetEvents, forgetProperties, forgottenOf, markForgotten } from './forgotten.ts';
+import {
+  type Forgotten,
+  type ForgottenPerson,
+  forgetEvents,
+  forgetProperties,
+  forgottenOf,
+  markForgotten,
+} from './forgotten.ts';
 
 /** Which person: as they were found, with one of their distinct_ids. */
 export interface DeletedPerson {
@@ -16,9 +23,8 @@ export interface DeletedPerson {
 /** Persons of a project that go together: their files are read once. */
 interface DeletedPersons {
   readonly projectId: number;
-  readonly persons: readonly Pick<DeletedPerson, 'distinctId' | 'person'>[];
-  /** Of all those whose events go too, each of their distinct_ids. */
-  readonly forgotten: readonly Forgotten[];
+  /** With one of their distinct_ids each; of those whose events go too all are forgotten. */
+  readonly persons: readonly (ForgottenPerson & Pick<DeletedPerson, 'distinctId'>)[];
 }
 
 interface DeletionOptions {
@@ -42,7 +48,7 @@ export async function deletePerson(
   { projectId, distinctId, person, forget = [] }: DeletedPerson,
 ): Promise<void> {
   const forgotten = forget.map((id) => forgottenOf(id, context.clock()));
-  await deletePersons(context, { projectId, persons: [{ distinctId, person }], forgotten });
+  await deletePersons(context, { projectId, persons: [{ distinctId, person, forgotten }] });
 }
 
 /**
@@ -52,9 +58,10 @@ export async function deletePerson(
  */
 export async function deletePersons(
   context: Writing,
-  { projectId, persons, forgotten }: DeletedPersons,
+  { projectId, persons }: DeletedPersons,
   { waits = false, ...walk }: DeletionOptions = {},
 ): Promise<string | null> {
+  const forgotten = together(persons);
   if (forgotten.length > 0) {
     const purpose = waits ? 'batch' : 'import';
     await underLease(context, projectId, (lease) => markForgotten(context, lease, forgotten), { purpose });
@@ -62,7 +69,7 @@ export async function deletePersons(
     if (cut !== null) return cut;
   }
   const remove = async (lease: Lease): Promise<void> => {
-    if (forgotten.length > 0) await forgetProperties(context, lease, forgotten);
+    if (forgotten.length > 0) await forgetProperties(context, lease, persons);
     await adding(context, adderUnder(lease), { before: async () => [], arrived: 'now' }, async (batches) => {
       for (const { distinctId, person } of persons)
         batches.add({
@@ -85,4 +92,12 @@ export async function deletePersons(
   // What was rewritten is not to be read again because somebody adds at this moment.
   await underLease(context, projectId, remove, { purpose: waits || forgotten.length > 0 ? 'batch' : 'import' });
   return null;
+}
+
+/** Returns what is forgotten of them. One may be asked for twice, and of two times the later counts. */
+function together(persons: readonly ForgottenPerson[]): Forgotten[] {
+  const at = new Map<string, number>();
+  for (const { forgotten } of persons)
+    for (const one of forgotten) at.set(one.sha256, Math.max(one.at, at.get(one.sha256) ?? one.at));
+  return [...at].map(([sha256, instant]) => ({ sha256, at: instant }));
 }

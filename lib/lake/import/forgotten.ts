@@ -16,6 +16,7 @@ import { writeDayFiles } from '../day-files.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
 import { learnedProperties } from '../learned-properties.ts';
 import { type Lease, type Publishing, type Writing, writeUnderLease } from '../lease.ts';
+import type { FoundPerson } from '../persons/change.ts';
 import { replaceFiles } from '../replace.ts';
 import type { Model } from '../schema.ts';
 
@@ -33,6 +34,12 @@ export interface Forgotten {
 }
 
 type ForgottenItem = Item & Forgotten;
+
+/** A person as they were found, and those of their distinct_ids that are forgotten. */
+export interface ForgottenPerson {
+  readonly person: FoundPerson;
+  readonly forgotten: readonly Forgotten[];
+}
 
 /** Returns what is kept of a distinct_id that is forgotten. */
 export const forgottenOf = (distinctId: string, at: number): Forgotten => ({
@@ -109,25 +116,57 @@ export async function forgetEvents(
   // What has arrived since is of the persons that they have become.
   const isTheirs = isForgotten('least(timestamp_us, inserted_us)');
   const rewriting = { model: 'events', of: isTheirs, columns: '*', where: `NOT ${isTheirs}`, place, until } as const;
-  return rewritten(context, projectId, forgotten, rewriting);
+  return context.databases.use(async (job) => {
+    await makeForgottenTable(job.connection, forgotten);
+    return rewritten(context, projectId, rewriting, job);
+  });
 }
+
+/**
+ * SQL of whether a row is a state of a forgotten person, beside `forgotten_persons`: any until they were found, and of those
+ * since the ones that are theirs. Who has taken a distinct_id over since, and who was made anew with the id, keeps their states.
+ * `IN` says nothing that `EXISTS` does not; it is looked up first, and few rows pass it.
+ */
+const IS_THEIRS = `sha256(distinct_id) IN (SELECT sha256 FROM forgotten_persons) AND EXISTS (SELECT 1 FROM forgotten_persons found WHERE found.sha256 = sha256(distinct_id) AND
+  (inserted_us <= found.found_version OR (person_id = found.found_id AND person_distinct_id_version <= found.found_version)))`;
 
 /**
  * Takes what was known of persons out of the files that are listed from now on, as `forgetEvents` does; under the lease, as
  * states that come meanwhile would be made of it.
  */
-export async function forgetProperties(context: Writing, lease: Lease, forgotten: readonly Forgotten[]): Promise<void> {
+export async function forgetProperties(
+  context: Writing,
+  lease: Lease,
+  persons: readonly ForgottenPerson[],
+): Promise<void> {
   const { projectId, signal } = lease;
-  const isTheirs = 'sha256(distinct_id) IN (SELECT sha256 FROM forgotten)';
-  const of = `${isTheirs} AND properties <> '{}'`;
-  const columns = `* REPLACE (CASE WHEN ${isTheirs} THEN '{}' ELSE properties END AS properties)`;
-  await rewritten(context, projectId, forgotten, { model: 'persons', of, columns, where: 'true', signal });
+  const of = `properties <> '{}' AND ${IS_THEIRS}`;
+  const columns = `* REPLACE (CASE WHEN ${IS_THEIRS} THEN '{}' ELSE properties END AS properties)`;
+  const rewriting = { model: 'persons', of, columns, where: 'true', signal } as const;
+  await context.databases.use(async (job) => {
+    await makePersonsTable(job.connection, persons);
+    await rewritten(context, projectId, rewriting, job);
+  });
   // It is made again of the files.
   await writeUnderLease(context, lease, [{ remove: keys.personsState(projectId) }]);
   await context.lake.remove(personStates(projectId));
 }
 
-/** Its SQL stands beside the table `forgotten`. */
+async function makePersonsTable(connection: DuckDBConnection, persons: readonly ForgottenPerson[]): Promise<void> {
+  const columns = 'sha256 VARCHAR, found_id VARCHAR, found_version BIGINT';
+  await connection.run(`CREATE OR REPLACE TABLE forgotten_persons (${columns})`);
+  const appender = await connection.createAppender('forgotten_persons');
+  for (const { person, forgotten } of persons)
+    for (const { sha256 } of forgotten) {
+      appender.appendVarchar(sha256);
+      appender.appendVarchar(person.id);
+      appender.appendBigInt(BigInt(person.version));
+      appender.endRow();
+    }
+  appender.closeSync();
+}
+
+/** Its SQL stands beside the table of what is forgotten. */
 interface Rewriting {
   readonly model: Model;
   /** SQL of the rows for which a file is written anew. */
@@ -142,18 +181,6 @@ interface Rewriting {
 
 /** Writes each file anew that has such rows. What is joined meanwhile is looked at again. Returns where it was cut. */
 async function rewritten(
-  context: Writing,
-  projectId: number,
-  forgotten: readonly Forgotten[],
-  rewriting: Rewriting,
-): Promise<string | null> {
-  return context.databases.use(async (job) => {
-    await makeForgottenTable(job.connection, forgotten);
-    return walked(context, projectId, rewriting, job);
-  });
-}
-
-async function walked(
   context: Writing,
   projectId: number,
   { model, of, columns, where, place = null, until = Number.POSITIVE_INFINITY, signal }: Rewriting,

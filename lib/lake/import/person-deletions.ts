@@ -77,14 +77,12 @@ export async function walkDeletions(context: Writing, projectId: number, options
   const asked = together(await listAll(table, ranges.personDeletions(projectId)));
   if (asked.length === 0) return false;
   const place = asked.map((one) => one.place ?? '').reduce((least, one) => (one < least ? one : least));
-  // One may be asked for twice, and of two times the later counts.
-  const at = new Map(asked.flatMap((one) => fromJsonText(one.sha256s).map((sha256) => [sha256, one.at])));
-  const deleted = {
-    projectId,
-    persons: asked.map(({ distinctId, person }) => ({ distinctId, person: fromJsonText(person) })),
-    forgotten: [...at].map(([sha256, instant]) => ({ sha256, at: instant })),
-  };
-  const cut = await deletePersons(context, deleted, { ...options, waits: true, place });
+  const persons = asked.map(({ distinctId, person, sha256s, at }) => ({
+    distinctId,
+    person: fromJsonText(person),
+    forgotten: fromJsonText(sha256s).map((sha256) => ({ sha256, at })),
+  }));
+  const cut = await deletePersons(context, { projectId, persons }, { ...options, waits: true, place });
   for (const { pk, sk, place: known } of asked) {
     if (cut === null) await table.write([{ remove: { pk, sk } }]);
     else if (cut > (known ?? '')) await isWritten(table, [{ change: { pk, sk }, set: { place: cut }, if: 'present' }]);

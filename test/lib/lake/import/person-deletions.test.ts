@@ -144,34 +144,49 @@ test('nobody waits for its files, and what comes after it was asked for stays', 
   expect(await known(context)).toEqual(['ada {}', 'bob {"day1":"bob","day2":"bob"}', 'bob {"day1":"bob"}']);
 });
 
-test('who has taken over a person who was asked to be deleted stays', async () => {
-  const context = await world(1);
-  await comes(context, { distinct_id: 'visitor', properties: { $set: { seen: 'home' } } });
-  await ask(context, 'visitor', []);
-  context.clock.advance(SECOND_MS);
-  await comes(context, { event: '$identify', properties: { $anon_distinct_id: 'visitor' } });
-  await whole(context);
-  expect(await deleted(context)).toEqual([]);
-  expect(await known(context)).toContain('ada {"seen":"home","day1":"ada"}');
-});
+test.each([{ forget: [] }, { forget: ['visitor'] }])(
+  'who has taken over a person who was asked to be deleted keeps what is known of them, with $forget forgotten',
+  async ({ forget }) => {
+    const context = await world(1);
+    await comes(context, { distinct_id: 'visitor', properties: { $set: { seen: 'home' } } });
+    await ask(context, 'visitor', forget);
+    context.clock.advance(SECOND_MS);
+    await comes(context, { event: '$identify', properties: { $anon_distinct_id: 'visitor' } });
+    const states = () => inOrder(context, "distinct_id || ' ' || properties", 'persons');
+    const before = await states();
+    await whole(context);
+    expect(await deleted(context)).toEqual([]);
+    // Of the visitor's own states nothing is left; the state that is ada's is hers.
+    const blank = (state: string) => (forget.length > 0 && state === 'visitor {"seen":"home"}' ? 'visitor {}' : state);
+    expect(await states()).toEqual(before.map(blank).toSorted());
+    expect(await states()).toContain('visitor {"seen":"home","day1":"ada"}');
+    context.clock.advance(10 * MINUTE_MS);
+    await comes(context, { distinct_id: 'visitor', properties: { $set: { later: true } } });
+    for (const distinctId of ['ada', 'visitor'])
+      expect(await states()).toContain(`${distinctId} {"seen":"home","day1":"ada","later":true}`);
+  },
+);
 
-test('a deletion that is done again, as after a death before it was forgotten, spares who was made anew since', async () => {
-  const context = await world(1);
-  await ask(context, 'ada', []);
-  const [item] = await asked(context);
-  await whole(context);
-  context.clock.advance(SECOND_MS);
-  await comes(context, { properties: { $set: { later: true } } });
-  if (item === undefined) throw new Error('nothing was asked');
-  await context.table.write([{ put: item }]);
-  expect(await personDeletions(context).walk(PROJECT)).toBe(true);
-  expect(await deleted(context)).toEqual(['ada']);
-  expect(await known(context)).toContain('ada {"later":true}');
-  // And who is asked to be deleted once more is.
-  await ask(context, 'ada', []);
-  await whole(context);
-  expect(await deleted(context)).toEqual(['ada', 'ada']);
-});
+test.each([{ forget: [] }, { forget: ['ada'] }])(
+  'a deletion that is done again, as after a death before it was forgotten, spares who was made anew since, with $forget forgotten',
+  async ({ forget }) => {
+    const context = await world(1);
+    await ask(context, 'ada', forget);
+    const [item] = await asked(context);
+    await whole(context);
+    context.clock.advance(SECOND_MS);
+    await comes(context, { properties: { $set: { later: true } } });
+    if (item === undefined) throw new Error('nothing was asked');
+    await context.table.write([{ put: item }]);
+    expect(await personDeletions(context).walk(PROJECT)).toBe(true);
+    expect(await deleted(context)).toEqual(['ada']);
+    expect(await known(context)).toContain('ada {"later":true}');
+    // And who is asked to be deleted once more is.
+    await ask(context, 'ada', []);
+    await whole(context);
+    expect(await deleted(context)).toEqual(['ada', 'ada']);
+  },
+);
 
 test('the job is told of each who is asked for, and ends only when none was since it looked', async () => {
   const context = await world(1);
