@@ -3,20 +3,19 @@ import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/answer.ts';
 import { fail } from '../../lib/ports/errors.ts';
 import { destroyPerson } from '../../lib/reading/persons/routes.ts';
-import { distinctIdsOf, newestPersons } from '../../lib/reading/persons/store.ts';
+import { newestPersons } from '../../lib/reading/persons/store.ts';
 import { lookFor } from '../../lib/reading/waiting.ts';
 
 export const handler = endpoint(destroyPerson, async ({ tenant, params: { id }, query, activityOps }, context) => {
   const { organization, project } = placeIn(tenant);
-  const look = lookFor(context, organization.id);
-  const { rows } = await newestPersons(context.table, look, project.id, { id }, 1);
+  const { rows } = await newestPersons(context.table, lookFor(context, organization.id), project.id, { id }, 1);
   const [found] = rows;
   const [distinctId] = found?.distinct_ids ?? [];
   if (found === undefined || distinctId === undefined) return fail('not_found');
   const person = { id: found.person_id, version: Number(found.version) };
-  const forget = query.delete_events === true ? await distinctIdsOf(context.table, look, project.id, id) : [];
+  const withEvents = query.delete_events === true;
   const became = await context.personRemoval.remove(
-    { projectId: project.id, distinctId, person, forget },
+    { projectId: project.id, distinctId, person, withEvents },
     organization.id,
   );
   // The lake is not the table's: the entry follows what it tells of.

@@ -2,29 +2,23 @@
 import { adderUnder, type Lease, underLease, type Writing } from '../lease.ts';
 import type { FoundPerson, PersonChange } from '../persons/change.ts';
 import { adding } from './adding.ts';
-import {
-  type Forgotten,
-  type ForgottenPerson,
-  forgetEvents,
-  forgetProperties,
-  forgottenOf,
-  markForgotten,
-} from './forgotten.ts';
+import { type Forgotten, type ForgottenPerson, forgetEvents, forgetProperties, markForgotten } from './forgotten.ts';
+import { foundDistinctIds } from './found-persons.ts';
 
 /** Which person: as they were found, with one of their distinct_ids. */
 export interface DeletedPerson {
   readonly projectId: number;
   readonly distinctId: string;
   readonly person: FoundPerson;
-  /** All distinct_ids of the person, whose events are to go too. */
-  readonly forget?: readonly string[];
+  /** Are their events to go too, of all distinct_ids? */
+  readonly withEvents?: boolean;
 }
 
 /** Persons of a project that go together: their files are read once. */
 interface DeletedPersons {
   readonly projectId: number;
-  /** With one of their distinct_ids each; of those whose events go too all are forgotten. */
-  readonly persons: readonly (ForgottenPerson & Pick<DeletedPerson, 'distinctId'>)[];
+  /** What happened later than `at`, milliseconds since 1970, is not forgotten. */
+  readonly persons: readonly (Omit<DeletedPerson, 'projectId'> & { readonly at: number })[];
 }
 
 interface DeletionOptions {
@@ -39,16 +33,11 @@ interface DeletionOptions {
 /**
  * Deletes the person with all their distinct_ids; exports deliver that as they deliver any change. A later event with
  * such a distinct_id makes a person again, without properties. Who has taken the person over since they were found stays, and
- * so does who was made anew. With `forget`, what happened until now is gone from the lake,
- * and is not taken again. Nothing is done when there is none. Throws
- * `ImportUnderWay` while somebody else adds to the project.
+ * so does who was made anew. With their events, what happened until now is gone from the lake, and is not taken again.
+ * Nothing is done when there is none. Throws `ImportUnderWay` while somebody else adds to the project.
  */
-export async function deletePerson(
-  context: Writing,
-  { projectId, distinctId, person, forget = [] }: DeletedPerson,
-): Promise<void> {
-  const forgotten = forget.map((id) => forgottenOf(id, context.clock()));
-  await deletePersons(context, { projectId, persons: [{ distinctId, person, forgotten }] });
+export async function deletePerson(context: Writing, { projectId, ...person }: DeletedPerson): Promise<void> {
+  await deletePersons(context, { projectId, persons: [{ ...person, at: context.clock() }] });
 }
 
 /**
@@ -61,7 +50,8 @@ export async function deletePersons(
   { projectId, persons }: DeletedPersons,
   { waits = false, ...walk }: DeletionOptions = {},
 ): Promise<string | null> {
-  const forgotten = together(persons);
+  const theirs = await forgottenOfPersons(context, projectId, persons);
+  const forgotten = together(theirs);
   if (forgotten.length > 0) {
     const purpose = waits ? 'batch' : 'import';
     await underLease(context, projectId, (lease) => markForgotten(context, lease, forgotten), { purpose });
@@ -69,7 +59,7 @@ export async function deletePersons(
     if (cut !== null) return cut;
   }
   const remove = async (lease: Lease): Promise<void> => {
-    if (forgotten.length > 0) await forgetProperties(context, lease, persons);
+    if (forgotten.length > 0) await forgetProperties(context, lease, theirs);
     await adding(context, adderUnder(lease), { before: async () => [], arrived: 'now' }, async (batches) => {
       for (const { distinctId, person } of persons)
         batches.add({
@@ -92,6 +82,22 @@ export async function deletePersons(
   // What was rewritten is not to be read again because somebody adds at this moment.
   await underLease(context, projectId, remove, { purpose: waits || forgotten.length > 0 ? 'batch' : 'import' });
   return null;
+}
+
+/** Returns what is forgotten of those whose events go too. */
+async function forgottenOfPersons(
+  context: Writing,
+  projectId: number,
+  persons: DeletedPersons['persons'],
+): Promise<ForgottenPerson[]> {
+  const asked = persons.filter(({ withEvents }) => withEvents === true);
+  if (asked.length === 0) return [];
+  const found = await foundDistinctIds(
+    context,
+    projectId,
+    asked.map(({ person }) => person),
+  );
+  return asked.map(({ person, at }, n) => ({ person, forgotten: (found[n] ?? []).map((sha256) => ({ sha256, at })) }));
 }
 
 /** Returns what is forgotten of them. One may be asked for twice, and of two times the later counts. */

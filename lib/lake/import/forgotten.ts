@@ -87,11 +87,11 @@ export const isForgotten = (time: string): string =>
 
 /** Has nothing of them taken from now on, whoever adds to the project. */
 export async function markForgotten(context: Publishing, lease: Lease, forgotten: readonly Forgotten[]): Promise<void> {
-  const marks = forgotten.map(
-    ({ sha256, at }): Op => ({ put: { ...keys.forgotten(lease.projectId, sha256), sha256, at } }),
-  );
-  for (let n = 0; n < marks.length; n += MAX_TRANSACTION - 1)
-    await writeUnderLease(context, lease, marks.slice(n, n + MAX_TRANSACTION - 1));
+  for (let n = 0; n < forgotten.length; n += MAX_TRANSACTION - 1) {
+    const marks = forgotten.slice(n, n + MAX_TRANSACTION - 1);
+    const ops = marks.map((one): Op => ({ put: { ...keys.forgotten(lease.projectId, one.sha256), ...one } }));
+    await writeUnderLease(context, lease, ops);
+  }
 }
 
 /** A walk through files that may be cut, and goes on where it was. */

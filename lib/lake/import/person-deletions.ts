@@ -12,7 +12,6 @@ import { isWritten } from '../../ports/table/until-written.ts';
 import type { Writing } from '../lease.ts';
 import type { FoundPerson } from '../persons/change.ts';
 import { type DeletedPerson, deletePersons } from './delete-person.ts';
-import { forgottenOf } from './forgotten.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -26,8 +25,8 @@ interface PersonDeletionItem extends Item {
   readonly person: JsonText<FoundPerson>;
   /** When it was asked for, milliseconds since 1970. */
   readonly at: number;
-  /** The hashes of the distinct_ids whose events go too. */
-  readonly sha256s: JsonText<string[]>;
+  /** Their events go too. */
+  readonly withEvents: boolean;
   /** Files before it have none of them; null: that is not known of any. */
   readonly place: string | null;
 }
@@ -44,25 +43,24 @@ export const personDeletionJob = (projectId: number): string => `persons-${proje
 /** Records a deletion, and has it done. It is done for certain once this has resolved. */
 export async function askForDeletion(
   { table, clock, newId }: Pick<Context, 'table' | 'clock' | 'newId'>,
-  { projectId, distinctId, person, forget = [] }: DeletedPerson,
+  { projectId, distinctId, person, withEvents = false }: DeletedPerson,
 ): Promise<void> {
   const at = clock();
   const id = newId();
-  const sha256s = toJsonText(forget.map((one) => forgottenOf(one, at).sha256));
   const put = {
     ...keys.personDeletion(projectId, id),
     distinctId,
     person: toJsonText(person),
     at,
-    sha256s,
+    withEvents,
     place: null,
   };
   const about = { project: projectId, asked: id };
   await askForJob(table, { kind: 'deletion', id: personDeletionJob(projectId), due: at, about }, [{ put }]);
 }
 
-/** So many distinct_ids are looked for together at most: a person has a thousand. */
-const MAX_TOGETHER = 5_000;
+/** So many persons are deleted together at most. */
+const MAX_TOGETHER = 1_000;
 
 interface WalkOptions {
   /** It begins no other file then, milliseconds since 1970. */
@@ -74,27 +72,14 @@ export async function walkDeletions(context: Writing, projectId: number, options
   const { table } = context;
   const project = await table.get(keys.project(projectId));
   if (project === undefined || project.deleted_at !== null) return false;
-  const asked = together(await listAll(table, ranges.personDeletions(projectId)));
+  const asked = (await listAll(table, ranges.personDeletions(projectId))).slice(0, MAX_TOGETHER);
   if (asked.length === 0) return false;
   const place = asked.map((one) => one.place ?? '').reduce((least, one) => (one < least ? one : least));
-  const persons = asked.map(({ distinctId, person, sha256s, at }) => ({
-    distinctId,
-    person: fromJsonText(person),
-    forgotten: fromJsonText(sha256s).map((sha256) => ({ sha256, at })),
-  }));
+  const persons = asked.map((one) => ({ ...one, person: fromJsonText(one.person) }));
   const cut = await deletePersons(context, { projectId, persons }, { ...options, waits: true, place });
   for (const { pk, sk, place: known } of asked) {
     if (cut === null) await table.write([{ remove: { pk, sk } }]);
     else if (cut > (known ?? '')) await isWritten(table, [{ change: { pk, sk }, set: { place: cut }, if: 'present' }]);
   }
   return true;
-}
-
-/** Returns the first of them, as many as are done together. */
-function together(asked: readonly PersonDeletionItem[]): PersonDeletionItem[] {
-  let distinctIds = 0;
-  return asked.filter(({ sha256s }) => {
-    distinctIds += fromJsonText(sha256s).length;
-    return distinctIds <= MAX_TOGETHER;
-  });
 }

@@ -140,6 +140,21 @@ describe('a person who is deleted', () => {
     });
   });
 
+  test.each([1_000, 1_001])('goes with their events who has %d distinct_ids', async (many) => {
+    const { id } = service.project;
+    const name = `many-${many}`;
+    const others = Array.from({ length: many - 1 }, (_, n) => identified(name, 7, {}, `${name}-${n}`));
+    await importRecords(context, id, [...others, identified(`${name}-${many - 2}`, 8, {})]);
+    const person = (await list({ distinct_id: name })).results[0]?.id;
+    context.clock.advance(SECOND_MS);
+    expect((await service.call('DELETE', at(`${person}/?delete_events=true`))).status).toBe(204);
+    for (const one of [name, `${name}-${many - 2}`]) {
+      const { body } = await service.call('GET', `/api/projects/${id}/events/?limit=100&distinct_id=${one}`);
+      expect(body).toMatchObject({ results: [] });
+    }
+    expect((await service.call('GET', at(`${person}/`))).status).toBe(404);
+  });
+
   test('is asked to be deleted where no request could wait for it, and is then', async () => {
     const { id } = service.project;
     await importRecords(context, id, [identified('gil', 7, { email: 'gil@example.com' })]);

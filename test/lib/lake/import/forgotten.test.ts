@@ -20,7 +20,7 @@ type Context = Awaited<ReturnType<typeof importContext>>;
 const THEIRS = ['ada', 'anonymous-ada'];
 const adaIn = async (context: Context) => {
   const person = await personOf(context, PROJECT, 'ada');
-  return { projectId: PROJECT, distinctId: 'ada', person, forget: THEIRS };
+  return { projectId: PROJECT, distinctId: 'ada', person, withEvents: true };
 };
 /** After so long the lease of whoever died is over. */
 const LEASE_OVER_MS = 2 * MINUTE_MS;

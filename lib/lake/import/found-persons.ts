@@ -1,0 +1,62 @@
+/** Which distinct_ids persons had when they were found, however many: read of the lake again, as often as it is asked. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parquet } from '../../duckdb/database.ts';
+import { allFiles } from '../catalog.ts';
+import { intactCopies, intactFiles } from '../intact.ts';
+import type { Writing } from '../lease.ts';
+import type { FoundPerson } from '../persons/change.ts';
+
+/**
+ * Returns the SHA-256 of each distinct_id that these persons had when they were found, in their order. What becomes of them
+ * later changes nothing of it. Files are read one at a time, so that no disk must hold all.
+ */
+export async function foundDistinctIds(
+  { table, lake, databases }: Pick<Writing, 'table' | 'lake' | 'databases'>,
+  projectId: number,
+  persons: readonly FoundPerson[],
+): Promise<string[][]> {
+  const files = await allFiles(table, projectId, 'persons');
+  return databases.use(async ({ connection, folder }) => {
+    const copies = join(folder, 'copies');
+    const isIntact = intactFiles();
+    const ofEach = async (sql: (rows: string) => string): Promise<void> => {
+      for (const file of files) {
+        try {
+          await connection.run(sql(parquet(await intactCopies(lake, isIntact, [file], copies))));
+        } finally {
+          await rm(copies, { recursive: true, force: true });
+        }
+      }
+    };
+    await connection.run(`CREATE OR REPLACE TABLE found_persons (n INTEGER, found_id VARCHAR, found_version BIGINT);
+      CREATE OR REPLACE TABLE found_once (n INTEGER, distinct_id VARCHAR);
+      CREATE OR REPLACE TABLE found_states (n INTEGER, distinct_id VARCHAR, at_us BIGINT, is_theirs BOOLEAN)`);
+    const appender = await connection.createAppender('found_persons');
+    for (const [n, { id, version }] of persons.entries()) {
+      appender.appendInteger(n);
+      appender.appendVarchar(id);
+      appender.appendBigInt(BigInt(version));
+      appender.endRow();
+    }
+    appender.closeSync();
+    await ofEach(
+      (rows) => `INSERT INTO found_once SELECT DISTINCT n, distinct_id
+        FROM ${rows} JOIN found_persons ON person_id = found_id WHERE inserted_us <= found_version`,
+    );
+    await connection.run('CREATE OR REPLACE TABLE found_once AS SELECT DISTINCT * FROM found_once');
+    // A distinct_id that they had once may have been another's then.
+    await ofEach(
+      (rows) => `INSERT INTO found_states
+        SELECT n, distinct_id, max(inserted_us), arg_max(person_id = found_id AND NOT is_deleted, inserted_us)
+        FROM ${rows} JOIN found_once USING (distinct_id) JOIN found_persons USING (n)
+        WHERE inserted_us <= found_version GROUP BY n, distinct_id`,
+    );
+    const found: string[][] = persons.map(() => []);
+    const read = await connection.runAndReadAll(`SELECT n, sha256(distinct_id) FROM found_states
+      GROUP BY n, distinct_id HAVING arg_max(is_theirs, at_us) ORDER BY ALL`);
+    for (const [n, sha256] of read.getRows()) found[Number(n)]?.push(String(sha256));
+    for (const name of ['persons', 'once', 'states']) await connection.run(`DROP TABLE found_${name}`);
+    return found;
+  });
+}
