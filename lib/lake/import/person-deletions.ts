@@ -72,7 +72,7 @@ export async function walkDeletions(context: Writing, projectId: number, options
   const { table } = context;
   const project = await table.get(keys.project(projectId));
   if (project === undefined || project.deleted_at !== null) return false;
-  const asked = (await listAll(table, ranges.personDeletions(projectId))).slice(0, MAX_TOGETHER);
+  const asked = together(await listAll(table, ranges.personDeletions(projectId)));
   if (asked.length === 0) return false;
   const place = asked.map((one) => one.place ?? '').reduce((least, one) => (one < least ? one : least));
   const persons = asked.map((one) => ({ ...one, person: fromJsonText(one.person) }));
@@ -82,4 +82,13 @@ export async function walkDeletions(context: Writing, projectId: number, options
     else if (cut > (known ?? '')) await isWritten(table, [{ change: { pk, sk }, set: { place: cut }, if: 'present' }]);
   }
   return true;
+}
+
+/**
+ * Returns those of which a walk was cut: who was asked for since waits, or each walk would begin at the first file again.
+ * Where there are none, the first of all, as many as are done together.
+ */
+function together(asked: readonly PersonDeletionItem[]): readonly PersonDeletionItem[] {
+  const begun = asked.filter(({ place }) => place !== null);
+  return begun.length > 0 ? begun : asked.slice(0, MAX_TOGETHER);
 }

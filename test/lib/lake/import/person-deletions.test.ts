@@ -49,6 +49,19 @@ const whole = async (context: Context): Promise<void> => {
   for (let walks = 0; ((await walk(context)) as { do: string }).do === 'more'; walks += 1)
     expect(walks).toBeLessThan(99);
 };
+/** A world in which a walk begins nothing else after a file of events, and which tells of each such file. */
+const slowOf = (context: World, onRead: (path: string) => void): World => ({
+  ...context,
+  lake: {
+    ...context.lake,
+    local: async (paths, folder) => {
+      const ofEvents = paths.filter((path) => path.startsWith('events/'));
+      ofEvents.forEach(onRead);
+      if (ofEvents.length > 0) context.clock.advance(11 * MINUTE_MS);
+      return context.lake.local(paths, folder);
+    },
+  },
+});
 const job = ({ table }: Context) => table.get(keys.job('deletion', personDeletionJob(PROJECT)));
 const asked = ({ table }: Context) => listAll(table, ranges.personDeletions(PROJECT));
 /** The values of an expression over the lake's rows, in order. */
@@ -89,18 +102,7 @@ test('a walk that is cut goes on where it was, file by file, and who is asked fo
   const context = await world(4);
   await ask(context);
   const read: string[] = [];
-  const slow: World = {
-    ...context,
-    lake: {
-      ...context.lake,
-      local: async (paths, folder) => {
-        read.push(...paths.filter((path) => path.startsWith('events/')));
-        // Nothing else is begun in this walk.
-        if (paths.some((path) => path.startsWith('events/'))) context.clock.advance(11 * MINUTE_MS);
-        return context.lake.local(paths, folder);
-      },
-    },
-  };
+  const slow = slowOf(context, (path) => read.push(path));
   const files = (await allFiles(context.table, PROJECT, 'events')).length;
   expect(files).toBe(4);
   expect(await walk(slow)).toEqual({ do: 'more' });
@@ -115,6 +117,22 @@ test('a walk that is cut goes on where it was, file by file, and who is asked fo
   expect(await eventsOf(context)).toEqual([]);
   expect(await deleted(context)).toEqual(['ada', 'bob']);
   expect(read.length).toBeLessThan(4 * files);
+});
+
+test('deletions that are asked for before each walk do not keep the one before them from its end', async () => {
+  const context = await world(4);
+  const slow = slowOf(context, () => {});
+  await ask(context);
+  for (let walks = 0; walks < 5; walks += 1) {
+    await ask(context, `eve-${walks}`);
+    await walk(slow);
+  }
+  expect(await deleted(context)).toEqual(['ada']);
+  expect(await eventsOf(context)).toEqual(['bob', 'bob', 'bob', 'bob']);
+  // And they do not wait for good either.
+  expect((await asked(context)).length).toBeLessThan(6);
+  await whole(slow);
+  expect(await asked(context)).toEqual([]);
 });
 
 test('nobody waits for its files, and what comes after it was asked for stays', async () => {
