@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
 import { pooledImports } from '../../lib/imports/pooled-imports.ts';
+import { REJECTED } from '../../lib/imports/spool.ts';
 import type { AnswerWorkerOptions } from '../../lib/insights/answering/answer-worker.ts';
 import { answersOf } from '../../lib/insights/answering/answers.ts';
 import { BACKGROUND_MS, pooledAnswerer, WAITED_MS } from '../../lib/insights/answering/pooled-answerer.ts';
@@ -144,7 +145,10 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     personRemoval: pooledPersonRemoval(removals),
     personDeletions: null,
     answers: answersOf(stores, pooledAnswerer({ waited, background })),
-    imports: pooledImports(folderFiles(importsIn(folder)), previews),
+    imports: pooledImports(
+      { files: folderFiles(importsIn(folder)), rejected: folderFiles(join(folder, REJECTED)) },
+      previews,
+    ),
     pictures:
       settings.chromium === null
         ? null

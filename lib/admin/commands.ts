@@ -11,6 +11,7 @@ import * as users from '../accounts/users/store.ts';
 import { hasLiveExports, neededBackfills } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
+import { importsOf, REJECTED } from '../imports/spool.ts';
 import { type FollowOptions, follow } from '../lake/import/follow.ts';
 import { type ImportFile, type ImportOptions, type ImportReport, importEvents } from '../lake/import/import.ts';
 import type { Writing } from '../lake/lease.ts';
@@ -217,7 +218,7 @@ const importOptions = (
   ...definedOf({ format: options.format, arrived: options.arrived, stop }),
   pageViews: options.pageViews,
   mapping: { columns: options.column ?? {}, values: options.value ?? {} },
-  rejectedFolder: join(context.folder, 'rejected'),
+  rejectedFolder: join(context.folder, REJECTED, importsOf(options.project)),
   onProgress: ({ bytes, totalBytes, events, bad }) =>
     progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} bad records`}`),
 });

@@ -7,6 +7,8 @@ import type { Preview, ReadingOptions } from './model.ts';
 export interface Imports {
   /** Uploaded parts, and copies of what was rejected. */
   readonly files: FileStore;
+  /** Copies of what imports of the command line rejected, below `importsOf` of their projects. */
+  readonly rejected: FileStore;
   /** Returns how many bytes of its disk are free. */
   freeBytes(): Promise<number>;
   /** Reads the first records of uploaded parts. Fails with 429 and 503 when there is too much to do. */

@@ -3,15 +3,18 @@ import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type * as z from 'zod';
 import { fail } from '../ports/errors.ts';
-import type { FileStore } from '../ports/files/files.ts';
 import { WorkerLost, type WorkerPool } from '../workers/pool.ts';
 import { failFull, LineFull } from '../workers/turns.ts';
 import type { Imports } from './imports.ts';
 import type { Preview } from './model.ts';
 
-/** Reads first records by a pool whose workers have the task `preview`. The store is in a folder that is there. */
-export const pooledImports = (files: FileStore, pool: Pick<WorkerPool, 'run'>): Imports => ({
+/** Reads first records by a pool whose workers have the task `preview`. The store of files is in a folder that is there. */
+export const pooledImports = (
+  { files, rejected }: Pick<Imports, 'files' | 'rejected'>,
+  pool: Pick<WorkerPool, 'run'>,
+): Imports => ({
   files,
+  rejected,
   freeBytes: async () => {
     const { bavail, bsize } = await statfs(dirname(files.root));
     return bavail * bsize;

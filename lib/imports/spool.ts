@@ -5,6 +5,9 @@ import { fail } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { MIB } from '../ports/units.ts';
 
+/** The folder of a data directory in which imports of the command line copy what they reject, by project (`importsOf`). */
+export const REJECTED = 'rejected';
+
 /** The folder of a project's imports. */
 export const importsOf = (projectId: number): string => `team_id=${projectId}/`;
 

@@ -199,7 +199,8 @@ async function* removeProjectContent(context: Context, id: number): Removals {
   yield* removeRange(table, ranges.lakeOf(id));
   yield* removeRange(table, ranges.queriesOf(id));
   for (const folder of projectFolders(id)) yield* removeFiles(lake, folder);
-  if (imports !== null) yield* removeFiles(imports.files, importsOf(id));
+  for (const files of imports === null ? [] : [imports.files, imports.rejected])
+    yield* removeFiles(files, importsOf(id));
   yield* forgetExecutions(context, `${id}-`);
   yield* forgetExecutions(context, `${compactionJob(id)}-`);
   yield* forgetExecutions(context, `${personDeletionJob(id)}-`);

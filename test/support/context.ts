@@ -163,6 +163,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     reader,
     imports: {
       files: importFiles,
+      rejected: folderFiles(join(path, 'rejected')),
       freeBytes: () => Promise.resolve(Number.MAX_SAFE_INTEGER),
       preview: async (asked) => previewOf(importFiles, asked, made.folder),
     },

@@ -238,6 +238,8 @@ test('an import tells what was added, and what was bad and why', async () => {
   expect(code).toBe(EXIT.failed);
   expect(out).toContain('1 event: 1 added, 0 known already');
   expect(out).toContain(`${file}:2: `);
+  // By its project: a purge of that removes it, and an import of the file into another one does not.
+  expect(out).toContain(`They were copied to ${join(context.folder, 'rejected/team_id=1/')}`);
   expect(await json('import', file, '--project', '1')).toMatchObject({ events: 1, added: 0, known: 1, bad: 1 });
 });
 

@@ -108,6 +108,18 @@ describe('one walk', () => {
     expect(await tokens.projectOf(project.api_token)).toBeNull();
   });
 
+  test('removes what imports of the command line have rejected of a deleted project, and nobody else’s', async () => {
+    const { context, organization, project } = await deleted();
+    const rejected = context.imports?.rejected;
+    await rejected?.write(`team_id=${project.id}/a.log-1`, 'ada@example.com');
+    await rejected?.write(`team_id=${project.id}9/a.log-1`, 'bob@example.com');
+    await deleteProject(context, { organization, project }, systemActivityOps(context, organization.id));
+    await purge(context, { kind: 'project', id: String(project.id) });
+    const left: string[] = [];
+    for await (const { path } of rejected?.list('') ?? []) left.push(path);
+    expect(left).toEqual([`team_id=${project.id}9/a.log-1`]);
+  });
+
   test('leaves a run that is being committed its time, and removes its export when that is over', async () => {
     const { context, begin, arrive, read, runs, organization } = await deleted();
     await arrive(AT_13, 'a');
