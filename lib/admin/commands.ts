@@ -195,6 +195,7 @@ export async function followFiles(
       total.bad += report.bad;
       if (report.added > 0 || report.bad > 0) tell(`${followedText(report)}\n`);
     },
+    onTrouble: (reason) => tell(`What the files get waits, and is read when this has passed: ${reason}\n`),
     onLost: (file) => tell(`${file} is gone, and was not moved within its folder: what it got last may be missing.\n`),
     pause,
     stop,

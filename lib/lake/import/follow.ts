@@ -1,8 +1,11 @@
 /** Imports files that grow, again and again, as `tail -F` shows them: what a writer adds, and the next file after a rotation. */
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { inWords } from '../../ports/disk-failures.ts';
+import { Transient } from '../../ports/errors.ts';
+import { Busy } from '../../ports/table/table.ts';
 import { SECOND_MS } from '../../ports/units.ts';
-import { ImportUnderWay } from '../lease.ts';
+import { ImportUnderWay, LeaseLost } from '../lease.ts';
 import { type ImportReport, ImportStopped } from './import.ts';
 
 export interface FollowOptions {
@@ -11,6 +14,8 @@ export interface FollowOptions {
   readonly read: (files: readonly string[]) => Promise<ImportReport>;
   /** Told of after each time that something was read. */
   readonly onRead: (report: ImportReport) => void;
+  /** Told, in words, of what keeps files from being read now and may pass; once, until they were read or it is another. */
+  readonly onTrouble: (reason: string) => void;
   /** A file was moved away or removed before its end was read, and cannot be found. */
   readonly onLost: (file: string) => void;
   /** Resolves after so many milliseconds, or when the signal is aborted. */
@@ -35,8 +40,12 @@ interface Seen {
 const isSame = (a: Seen | undefined, b: Seen): boolean =>
   a !== undefined && a.inode === b.inode && a.size === b.size && a.written === b.written;
 
-/** Reads what files get until it is stopped. While another import into the project runs, it waits. */
-export async function follow({ files, read, onRead, onLost, pause, stop }: FollowOptions): Promise<void> {
+/**
+ * Reads what files get until it is stopped. While another import into the project runs, it waits, and so it does for what
+ * passes. Throws what else `read` does.
+ */
+export async function follow({ files, read, onRead, onTrouble, onLost, pause, stop }: FollowOptions): Promise<void> {
+  let told: string | undefined;
   const seen = new Map<string, Seen>();
   /** Files that were moved away, by where they lie now, and how many times more they are looked at. */
   const moved = new Map<string, number>();
@@ -58,7 +67,10 @@ export async function follow({ files, read, onRead, onLost, pause, stop }: Follo
       if (now !== undefined && !isSame(seen.get(file), now)) changed.set(file, now);
     }
     try {
-      if (changed.size > 0) onRead(await read([...changed.keys()]));
+      if (changed.size > 0) {
+        onRead(await read([...changed.keys()]));
+        told = undefined;
+      }
       for (const [file, now] of changed) seen.set(file, now);
       for (const [file, looks] of moved) {
         if (looks > 1) moved.set(file, looks - 1);
@@ -66,10 +78,21 @@ export async function follow({ files, read, onRead, onLost, pause, stop }: Follo
       }
     } catch (error) {
       if (error instanceof ImportStopped) return;
-      if (!(error instanceof ImportUnderWay)) throw error;
+      if (!(error instanceof ImportUnderWay)) {
+        const reason = troubleOf(error);
+        if (reason !== told) onTrouble(reason);
+        told = reason;
+      }
     }
     await pause(LOOK_MS, stop);
   }
+}
+
+/** Returns what may pass, in words. Throws what does not. */
+function troubleOf(thrown: unknown): string {
+  const error = inWords(thrown);
+  if (error instanceof Busy || error instanceof LeaseLost || error instanceof Transient) return error.message;
+  throw thrown;
 }
 
 /** Undefined: the file is not there, as between the two steps of a rotation. */

@@ -2,7 +2,8 @@ import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { follow } from '../../../../lib/lake/import/follow.ts';
 import { ImportStopped } from '../../../../lib/lake/import/import.ts';
-import { ImportUnderWay } from '../../../../lib/lake/lease.ts';
+import { ImportUnderWay, LeaseLost } from '../../../../lib/lake/lease.ts';
+import { Busy } from '../../../../lib/ports/table/table.ts';
 import { fileIn, importContext, run } from '../../../support/imports.ts';
 
 const line = (n: number): string =>
@@ -20,6 +21,7 @@ async function following(steps: (file: string) => readonly (() => void)[]) {
     files: [file],
     read: (files) => run(context, files, { onlyEnded: true, stop: stop.signal }) as never,
     onRead: (report) => added.push(report.added),
+    onTrouble: (reason) => lost.push(reason),
     onLost: (path) => lost.push(path),
     pause: async () => {
       const step = left.shift();
@@ -69,13 +71,57 @@ test('a file that is emptied in its place is read from its beginning, and one th
   expect(lost).toEqual([file]);
 });
 
+test('what passes is waited for: it is told once, and what came meanwhile is read then', async () => {
+  const context = await importContext();
+  const file = fileIn(context, 'access.log', line(0));
+  const stop = new AbortController();
+  const full = Object.assign(new Error('no space'), { code: 'ENOSPC' });
+  const errors = [
+    new Busy('locked'),
+    new Busy('locked'),
+    new LeaseLost('stalled'),
+    full,
+    undefined,
+    new Busy('locked'),
+  ];
+  const reads: string[] = [];
+  await follow({
+    files: [file],
+    read: async () => {
+      const error = errors.shift();
+      if (error !== undefined) throw error;
+      return {} as never;
+    },
+    onRead: () => {
+      reads.push('read');
+      appendFileSync(file, line(1));
+    },
+    onTrouble: (reason) => reads.push(reason),
+    onLost: () => {},
+    pause: async () => {
+      if (reads.at(-1) === 'read' && errors.length === 0) stop.abort();
+    },
+    stop: stop.signal,
+  });
+  const disk = 'The disk of the service is full: space must be freed there.';
+  expect(reads).toEqual(['locked', 'stalled', disk, 'read', 'locked', 'read']);
+});
+
 test('it waits while another import runs, ends when it is stopped, and fails with what else fails', async () => {
   const context = await importContext();
   const file = fileIn(context, 'access.log', line(0));
   const stop = new AbortController();
   const errors = [new ImportUnderWay('busy'), new ImportStopped()];
   let reads = 0;
-  const options = { files: [file], onRead: () => {}, onLost: () => {}, pause: async () => {}, stop: stop.signal };
+  const onTrouble = () => {};
+  const options = {
+    files: [file],
+    onRead: () => {},
+    onTrouble,
+    onLost: () => {},
+    pause: async () => {},
+    stop: stop.signal,
+  };
   await follow({
     ...options,
     read: async () => {
