@@ -3,6 +3,7 @@
  * the process and told to the table now and then, so they hold about: what a process had not told when it died is lost.
  */
 import { dayOf } from '../lake/catalog.ts';
+import { type PersonRefusal, type RefusedChanges, refusalsIn } from '../lake/persons/refusals.ts';
 import type { Context } from '../ports/context.ts';
 import { wasLately } from '../ports/lately.ts';
 import { keys } from '../ports/table/keys.ts';
@@ -18,8 +19,8 @@ declare module '../ports/table/keys.ts' {
   }
 }
 
-/** Why events were not taken that their project's people may want to know of. */
-export type CountedRefusal = EventRefusal | 'over_quota';
+/** Why events were not taken, or what they say of persons was not, that their project's people may want to know of. */
+export type CountedRefusal = EventRefusal | 'over_quota' | PersonRefusal;
 
 /**
  * The counts of a day, in UTC, as stored: `accepted`, `landed` and `known` events, and for each reason `refused_<reason>`
@@ -101,17 +102,18 @@ export class CaptureCounts {
     if (today !== undefined) today.events = today.events.then((events) => events + accepted);
   }
 
-  refuse(projectId: number, refused: Readonly<Partial<Record<CountedRefusal, Refusals>>>): void {
-    const { add, set } = this.#countOf(projectId);
+  refuse(
+    projectId: number,
+    refused: Readonly<Partial<Record<Exclude<CountedRefusal, PersonRefusal>, Refusals>>>,
+  ): void {
     this.#addToMinute(projectId, { refused: Object.values(refused).reduce((sum, { events }) => sum + events, 0) });
-    for (const [reason, { events, sample }] of Object.entries(refused)) {
-      add[`refused_${reason}`] = (add[`refused_${reason}`] ?? 0) + events;
-      set[`sample_${reason}`] = JSON.stringify({
-        event: sample.event?.slice(0, SAMPLE_LENGTH) ?? null,
-        distinct_id: sample.distinctId?.slice(0, SAMPLE_LENGTH) ?? null,
-        at: this.#context.clock(),
-      } satisfies RefusedSample);
-    }
+    for (const [reason, refusals] of Object.entries(refused)) this.#refuseFor(projectId, reason, refusals);
+  }
+
+  /** Of events that were taken: no minute counts them as refused. */
+  refuseChanges(projectId: number, refused: RefusedChanges): void {
+    for (const [reason, { changes, distinctId }] of refusalsIn(refused))
+      this.#refuseFor(projectId, reason, { events: changes, sample: { event: null, distinctId } });
   }
 
   /** Returns how many events of a project were accepted on the day that is now. */
@@ -216,6 +218,16 @@ export class CaptureCounts {
 
   #countOf(projectId: number, day = this.#day()): Untold {
     return known(this.#untold, `${projectId} ${day}`, () => ({ projectId, day, ...emptyCount(), hours: new Map() }));
+  }
+
+  #refuseFor(projectId: number, reason: string, { events, sample }: Refusals): void {
+    const { add, set } = this.#countOf(projectId);
+    add[`refused_${reason}`] = (add[`refused_${reason}`] ?? 0) + events;
+    set[`sample_${reason}`] = JSON.stringify({
+      event: sample.event?.slice(0, SAMPLE_LENGTH) ?? null,
+      distinct_id: sample.distinctId?.slice(0, SAMPLE_LENGTH) ?? null,
+      at: this.#context.clock(),
+    } satisfies RefusedSample);
   }
 
   #addToMinute(projectId: number, counts: Readonly<Partial<Record<MinuteCount, number>>>, delayMs?: number): void {

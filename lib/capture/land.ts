@@ -8,6 +8,7 @@ import { ofModel } from '../lake/import/batch-writer.ts';
 import type { SameEvents } from '../lake/import/staging.ts';
 import type { UuidLists } from '../lake/import/uuid-lists.ts';
 import { adderUnder, ImportUnderWay, type Lease, underLease, type Writing } from '../lake/lease.ts';
+import type { RefusedChanges } from '../lake/persons/refusals.ts';
 import { ProjectGone } from '../lake/publish.ts';
 import { messageOf } from '../ports/errors.ts';
 import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
@@ -33,6 +34,8 @@ interface ProjectLanding {
   /** Of all: events that had happened over an hour before they came. */
   readonly late: number;
   readonly refused: Readonly<Partial<Record<EventRefusal, number>>>;
+  /** Changes of persons that were not made, of events that have landed. */
+  readonly refusedChanges: RefusedChanges;
   /** From the arrival of the oldest request to its landing, in milliseconds. */
   readonly delayMs: number;
 }
@@ -138,7 +141,7 @@ async function landProject(
   const refused: Partial<Record<EventRefusal, number>> = {};
   const refuse = (reason: EventRefusal): void => void (refused[reason] = (refused[reason] ?? 0) + 1);
   let late = 0;
-  const landing = (counts: { landed: number; known: number }): ProjectLanding => ({
+  const landing = (counts: Pick<ProjectLanding, 'landed' | 'known' | 'refusedChanges'>): ProjectLanding => ({
     projectId,
     ...counts,
     late,
@@ -161,16 +164,16 @@ async function landProject(
         }
         await batches.pass();
       }
-      const { published, known } = await batches.end();
+      const { published, known, refused: refusedChanges } = await batches.end();
       const landed = ofModel(published, 'events').reduce((rows, file) => rows + file.rows, 0);
-      return landing({ landed, known });
+      return landing({ landed, known, refusedChanges });
     });
   };
   try {
     return await underLease(context, projectId, work, { purpose: 'landing' });
   } catch (error) {
     // Its project was deleted, and its events with it.
-    if (error instanceof ProjectGone) return landing({ landed: 0, known: 0 });
+    if (error instanceof ProjectGone) return landing({ landed: 0, known: 0, refusedChanges: {} });
     throw error;
   }
 }

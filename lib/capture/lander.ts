@@ -21,7 +21,7 @@ interface LanderOptions {
   readonly log: Log;
   readonly clock: () => number;
   readonly metrics: Metrics;
-  readonly counts: Pick<CaptureCounts, 'add'>;
+  readonly counts: Pick<CaptureCounts, 'add' | 'refuseChanges'>;
 }
 
 /**
@@ -104,10 +104,11 @@ export class Lander {
       log.error('captured events could not land', { project: projectId, reason });
       metrics.record({ LandingDelay: delayMs / SECOND_MS });
     }
-    for (const { projectId, landed, known, late, refused, delayMs } of report.projects) {
+    for (const { projectId, landed, known, late, refused, refusedChanges, delayMs } of report.projects) {
       log.info('captured events landed', { project: projectId, landed, known, refused, delay_ms: delayMs });
       metrics.record({ EventsLanded: landed, EventsKnown: known, LandingDelay: delayMs / SECOND_MS });
       counts.add(projectId, { landed, known, late, delayMs });
+      counts.refuseChanges(projectId, refusedChanges);
     }
     const free = new Set(report.projects.map(({ projectId }) => projectId));
     for (const [name, { waiting }] of this.#waiting)

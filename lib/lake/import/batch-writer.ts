@@ -7,6 +7,7 @@ import type { LakeFile, PublishedFile } from '../catalog.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
 import { learnedProperties } from '../learned-properties.ts';
 import type { Adder, Lease, Publishing } from '../lease.ts';
+import { bothRefused, type RefusedChanges } from '../persons/refusals.ts';
 import { openPersonStates } from '../persons/states.ts';
 import { publish } from '../publish.ts';
 import type { Model } from '../schema.ts';
@@ -54,7 +55,7 @@ export class BatchWriter {
   readonly #published: PublishedFile[] = [];
   #known = 0;
   readonly #knownHours = { events: new Set<number>(), persons: new Set<number>() };
-  #refused = 0;
+  #refused: RefusedChanges = {};
   #underWay: Promise<void> = Promise.resolve();
   /** Rows of the batch that is filled, which are not on disk yet. */
   #lines = '';
@@ -144,7 +145,7 @@ export class BatchWriter {
     if (batch.rows === 0) return;
     const persons =
       batch.personChanges === 0 ? undefined : await openPersonStates(context, lease, this.#copies, isIntact);
-    let [refused, statedIn]: [number, readonly number[]] = [0, []];
+    let [refused, statedIn]: [RefusedChanges, readonly number[]] = [{}, []];
     const files = await publish(
       context,
       lease,
@@ -163,7 +164,7 @@ export class BatchWriter {
       },
       persons?.newest(),
     );
-    this.#refused += refused;
+    this.#refused = bothRefused(this.#refused, refused);
     for (const hour of statedIn) this.#knownHours.persons.add(hour);
     this.#published.push(...files);
     if (persons === undefined) return;

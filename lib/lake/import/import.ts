@@ -18,6 +18,7 @@ import { HOUR_MS } from '../../ports/units.ts';
 import { allFiles, firstOf, type LakeFile, lastOf } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
 import { type Adder, asImport, type Writing } from '../lease.ts';
+import { countRefused } from '../persons/refusals.ts';
 import type { Model } from '../schema.ts';
 import { contentUuid } from '../sources/event.ts';
 import type { ImportFormat, PageViews } from '../sources/formats.ts';
@@ -178,7 +179,7 @@ export async function importEvents(context: Writing, options: ImportOptions): Pr
         events: sum(files, 'events'),
         added: rowsOf('events'),
         known,
-        persons: { read: sum(files, 'persons'), rows: rowsOf('persons'), refused },
+        persons: { read: sum(files, 'persons'), rows: rowsOf('persons'), refused: countRefused(refused) },
         bad: sum(files, 'bad'),
         rejected,
         arrival: arrivalOf(ofModel(published, 'events')),

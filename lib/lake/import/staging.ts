@@ -13,6 +13,7 @@ import { HOUR_MS, MIB } from '../../ports/units.ts';
 import { arrivalSql } from '../arrival.ts';
 import { writeDayFiles } from '../day-files.ts';
 import { DERIVED, derivePersons } from '../persons/derive.ts';
+import type { RefusedChanges } from '../persons/refusals.ts';
 import type { PersonStates } from '../persons/states.ts';
 import type { WrittenFile } from '../publish.ts';
 import type { Model } from '../schema.ts';
@@ -121,7 +122,7 @@ export interface Staging {
    */
   write(options: WriteOptions): Promise<{
     readonly files: WrittenFile[];
-    readonly refused: number;
+    readonly refused: RefusedChanges;
     readonly statedIn: readonly number[];
   }>;
   /** Lets the states of persons be put together anew, if it is time for that. */
@@ -172,7 +173,7 @@ export async function openStaging(
           coalesce(created_us, ${at * 1000}::BIGINT) AS created_us FROM staged WHERE event IS NOT NULL)`;
       const place = { scratch: join(folder, 'parquet'), folder: target, lake };
       const events = await writeDayFiles(connection, 'events', rows, { ...place, learned });
-      if (persons === undefined) return { files: events, refused: 0, statedIn: [] };
+      if (persons === undefined) return { files: events, refused: {}, statedIn: [] };
       const about = { projectId, at: at * 1000, arrival, states: persons.files, signal };
       const { refused } = await derivePersons(database, about);
       const files = [...events, ...(await writeDayFiles(connection, 'persons', DERIVED, place))];

@@ -8,6 +8,7 @@ import { parquet } from '../../duckdb/database.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
 import { readPersonChange } from './change.ts';
 import { PersonFold, type PersonRow } from './fold.ts';
+import { bothRefused, type PersonRefusal, type RefusedChanges } from './refusals.ts';
 
 /** Local files with all states of the distinct_ids in these buckets (default: all): the snapshot, and changes since. */
 export type StateFiles = (buckets?: readonly number[]) => Promise<readonly string[]>;
@@ -35,10 +36,12 @@ interface DeriveOptions {
 }
 
 /**
- * Fills the table `DERIVED` with the rows that `staged` gives rise to. Answers how many changes were refused: merges
- * that may not be, properties that grow too large.
+ * Fills the table `DERIVED` with the rows that `staged` gives rise to. Answers which changes were refused.
  */
-export async function derivePersons(database: DuckDBInstance, options: DeriveOptions): Promise<{ refused: number }> {
+export async function derivePersons(
+  database: DuckDBInstance,
+  options: DeriveOptions,
+): Promise<{ refused: RefusedChanges }> {
   const connection = await database.connect();
   try {
     await connection.run(`CREATE OR REPLACE TABLE person_changes AS
@@ -147,7 +150,7 @@ async function foldGroups(
   database: DuckDBInstance,
   connection: DuckDBConnection,
   { projectId, at, signal }: DeriveOptions,
-): Promise<{ refused: number }> {
+): Promise<{ refused: RefusedChanges }> {
   const writing = await database.connect();
   try {
     const columns = PERSON_COLUMNS.map(({ name, type }) => `${name} ${type}`);
@@ -163,7 +166,10 @@ async function foldGroups(
       }
       appender.endRow();
     };
-    let refused = 0;
+    let refused: RefusedChanges = {};
+    const refuse = (reason: PersonRefusal, distinctId: string): void => {
+      refused = bothRefused(refused, { [reason]: { changes: 1, distinctId } });
+    };
     let current: { readonly group: DuckDBValue; readonly fold: PersonFold } | undefined;
     for await (const chunk of await connection.stream(IN_GROUPS)) {
       signal.throwIfAborted();
@@ -172,7 +178,6 @@ async function foldGroups(
         const [isDeleted, isIdentified, statedVersion, statedTie, timestamp, arrival] = values.slice(8);
         if (current === undefined || current.group !== group) {
           current?.fold.end();
-          const refuse = (): void => void (refused += 1);
           current = { group, fold: new PersonFold(projectId, at, give, refuse) };
         }
         if (typeof change === 'string') {

@@ -8,6 +8,7 @@ import { LENGTH } from '../intervals.ts';
 import { storable } from '../sources/event.ts';
 import { parseExact } from '../sources/exact-json.ts';
 import type { FoundPerson, PersonChange, PersonState } from './change.ts';
+import type { PersonRefusal } from './refusals.ts';
 
 /** The whole state of one distinct_id. Instants and versions are microseconds since 1970. */
 export interface PersonRow {
@@ -86,14 +87,19 @@ export class PersonFold {
   readonly #projectId: number;
   readonly #at: number;
   readonly #give: (row: PersonRow) => void;
-  readonly #refuse: () => void;
+  readonly #refuse: (reason: PersonRefusal, distinctId: string) => void;
 
   /**
    * `at` is the arrival of what comes late, microseconds: later than any stored version. `give` takes a row; of a
    * distinct_id they come in the order of their arrival, at most one in five minutes. `refuse` is told of a change, or a
-   * part of one, that is not made: a merge that may not be, too many properties.
+   * part of one, that is not made, by the distinct_id that it came with.
    */
-  constructor(projectId: number, at: number, give: (row: PersonRow) => void, refuse: () => void) {
+  constructor(
+    projectId: number,
+    at: number,
+    give: (row: PersonRow) => void,
+    refuse: (reason: PersonRefusal, distinctId: string) => void,
+  ) {
     this.#projectId = projectId;
     this.#at = at;
     this.#give = give;
@@ -148,7 +154,7 @@ export class PersonFold {
     const person = this.#alive(distinctId) ?? this.#make(distinctId, change.person, of.timestamp, arrival);
 
     const isIdentified = person.isIdentified || change.identify === true;
-    const properties = changed(person, change) ?? this.#refused(person);
+    const properties = changed(person, change) ?? this.#tooLarge(person, distinctId);
     if (properties === person.properties && isIdentified === person.isIdentified) return;
     this.#open(person, arrival);
     person.properties = properties;
@@ -231,31 +237,32 @@ export class PersonFold {
   }
 
   /** Makes `other` a part of `into`, which wins where both have a property. */
-  #absorb(into: Person, other: Person, arrival: number): void {
+  #absorb(into: Person, other: Person, { distinctId: of }: ChangeOf, arrival: number): void {
     const properties = { ...propertiesOf(other), ...propertiesOf(into) };
     for (const distinctId of other.ties.keys()) this.#tie(distinctId, into, arrival);
     this.#persons.delete(other.id);
     into.created = Math.min(into.created, other.created);
-    into.properties = within(properties) ?? this.#refused(into);
+    into.properties = within(properties) ?? this.#tooLarge(into, of);
   }
 
   /** Its properties as they are, instead of what would be too large. */
-  #refused(person: Person): string {
-    this.#refuse();
+  #tooLarge(person: Person, distinctId: string): string {
+    this.#refuse('person_properties_size_violation', distinctId);
     return person.properties;
   }
 
   #merge(change: PersonChange, other: string, of: ChangeOf, arrival: number): void {
     if (other === of.distinctId) return;
-    if (!canMerge(other) || !canMerge(of.distinctId)) return this.#refuse();
+    if (!canMerge(other) || !canMerge(of.distinctId))
+      return this.#refuse('cannot_merge_with_illegal_distinct_id', of.distinctId);
     const into = this.#alive(of.distinctId);
     const from = this.#alive(other);
     if (into === from && into !== undefined) return;
     if (into === undefined && from !== undefined) this.#tie(of.distinctId, from, arrival);
     else if (from === undefined)
       this.#tie(other, into ?? this.#make(of.distinctId, change.person, of.timestamp, arrival), arrival);
-    else if (into !== undefined && (change.force === true || !from.isIdentified)) this.#absorb(into, from, arrival);
-    else this.#refuse();
+    else if (into !== undefined && (change.force === true || !from.isIdentified)) this.#absorb(into, from, of, arrival);
+    else this.#refuse('cannot_merge_already_identified', of.distinctId);
   }
 
   #remove(person: Person, arrival: number): void {
@@ -282,7 +289,7 @@ export class PersonFold {
     person.stated = state.version;
     person.created = state.created ?? person.created;
     if (state.deleted) return this.#remove(person, arrival);
-    person.properties = within(state.properties) ?? this.#refused(person);
+    person.properties = within(state.properties) ?? this.#tooLarge(person, of.distinctId);
     person.isDeleted = false;
     this.#persons.set(id, person);
   }

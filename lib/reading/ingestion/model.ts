@@ -4,7 +4,7 @@ import { wireInstant } from '../../http/instant.ts';
 /** What was refused for one reason in the last 30 days, in the form in which PostHog tells of its warnings. */
 export const IngestionWarning = z
   .object({
-    type: z.string().describe('The reason: `missing_distinct_id`, `event_too_big` …'),
+    type: z.string().describe('The reason: `missing_distinct_id`, `cannot_merge_already_identified` …'),
     lastSeen: z.iso.datetime().describe('When the last such event came.'),
     count: z.int().describe('How many such events came.'),
     sparkline: z

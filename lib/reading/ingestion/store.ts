@@ -3,6 +3,7 @@ import { type CountedRefusal, MINUTE_COUNTS, type RefusedSample } from '../../ca
 import { EVENT_REFUSALS } from '../../capture/normalize.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { dayOf } from '../../lake/catalog.ts';
+import { PERSON_REFUSALS } from '../../lake/persons/refusals.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
@@ -15,10 +16,13 @@ const DAYS = 30;
 
 const REFUSED = 'refused_';
 
-const messageOf = (reason: CountedRefusal): string =>
-  reason === 'over_quota' ? 'The quota of the day was used up.' : EVENT_REFUSALS[reason];
+const MESSAGES: Readonly<Record<CountedRefusal, string>> = {
+  ...EVENT_REFUSALS,
+  over_quota: 'The quota of the day was used up.',
+  ...PERSON_REFUSALS,
+};
 
-/** Returns why events of a project were refused lately, the latest reason first. */
+/** Returns why events of a project, or what they change of persons, were refused lately, the latest reason first. */
 export async function warningsOf({ table, clock }: Pick<Context, 'table' | 'clock'>, projectId: number) {
   const days = Array.from({ length: DAYS }, (_, n) => dayOf(clock() - n * DAY_MS));
   const items = await table.many(days.map((day) => keys.captureCounts(projectId, day)));
@@ -40,7 +44,7 @@ export async function warningsOf({ table, clock }: Pick<Context, 'table' | 'cloc
           .map(({ event, distinct_id, at }) => ({
             type,
             timestamp: wireInstant(at),
-            details: { event, distinctId: distinct_id, message: messageOf(type) },
+            details: { event, distinctId: distinct_id, message: MESSAGES[type] },
           })),
       };
     })

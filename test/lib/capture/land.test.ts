@@ -11,6 +11,7 @@ import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import type { CapturedRequest, Inbox } from '../../../lib/ports/inbox/inbox.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../lib/ports/units.ts';
+import { minutesOf, warningsOf } from '../../../lib/reading/ingestion/store.ts';
 import { WorkerLost } from '../../../lib/workers/pool.ts';
 import { inLake } from '../../support/capture.ts';
 import { START } from '../../support/context.ts';
@@ -33,7 +34,8 @@ async function world() {
   const context = await importContext();
   const inbox = await folderInbox(join(context.folder, 'inbox'));
   onEnd(() => inbox.close());
-  const lander = landerOf(context, inbox);
+  const counts = new CaptureCounts(context);
+  const lander = landerOf(context, inbox, undefined, counts);
   const send = (events: readonly Sent[], about: Partial<CapturedRequest> & { readonly sent_at?: string } = {}) => {
     const { sent_at, ...rest } = about;
     return inbox.append({
@@ -47,7 +49,7 @@ async function world() {
       ...rest,
     });
   };
-  return { context, inbox, lander, send };
+  return { context, inbox, lander, counts, send };
 }
 
 const whole = (event: Sent) => ({ event: 'clicked', distinct_id: 'ada', ...event });
@@ -56,13 +58,14 @@ const landerOf = (
   context: Context,
   inbox: Inbox,
   landing: ConstructorParameters<typeof Lander>[0]['land'] = (segments) => land({ ...context, inbox }, segments),
+  counts = new CaptureCounts(context),
 ) =>
   new Lander({
     inbox,
     log: context.log,
     clock: context.clock,
     metrics: context.metrics,
-    counts: new CaptureCounts(context),
+    counts,
     land: landing,
   });
 
@@ -81,6 +84,40 @@ test('events land with the moment of their landing as arrival, and the inbox is 
   expect(await inLake(context, PROJECT, 'properties->>\'$."$ip"\'')).toEqual(['203.0.113.7', '203.0.113.7']);
   expect(await inbox.segments()).toEqual([]);
   expect(await lander.pass()).toBe(0);
+});
+
+test('a change of a person that is not made is told, with why and whose, and its event lands', async () => {
+  const { context, lander, counts, send } = await world();
+  const identify = (distinct_id: string, other: string) => ({
+    event: '$identify',
+    distinct_id,
+    properties: { $anon_distinct_id: other },
+  });
+  const large = { $set: { text: 'a'.repeat(600_000) } };
+  await send([
+    identify('bob', 'anonymous-bob'),
+    { distinct_id: 'ada', properties: { $set: { plan: 'pro' } } },
+    identify('ada', 'bob'),
+    identify('eve', 'undefined'),
+    identify('fay', 'null'),
+    { distinct_id: 'ada', properties: large },
+  ]);
+  expect(await lander.pass()).toBe(6);
+  await counts.tell();
+  const warnings = await warningsOf(context, PROJECT);
+  const told = warnings.map(({ type, count, warnings: [last] }) => [type, count, last?.details]);
+  expect(told.toSorted(([one], [other]) => (String(one) < String(other) ? -1 : 1))).toEqual([
+    ['cannot_merge_already_identified', 1, { event: null, distinctId: 'ada', message: expect.stringMatching(/\.$/) }],
+    [
+      'cannot_merge_with_illegal_distinct_id',
+      2,
+      { event: null, distinctId: expect.stringMatching(/eve|fay/), message: expect.stringMatching(/\.$/) },
+    ],
+    ['person_properties_size_violation', 1, { event: null, distinctId: 'ada', message: expect.stringMatching(/\.$/) }],
+  ]);
+  // The events were taken.
+  const [minute] = await minutesOf(context, PROJECT, 1);
+  expect(minute).toMatchObject({ refused: 0, landed: 6 });
 });
 
 test('an event that is sent again is one event, whatever its corrected time', async () => {
@@ -183,6 +220,7 @@ test('the good events of a request land, and the bad ones are counted by reason'
       late: 0,
       known: 0,
       refused: { missing_event_name: 1, missing_distinct_id: 1, invalid_uuid: 2 },
+      refusedChanges: {},
       delayMs: 0,
     },
   ]);
