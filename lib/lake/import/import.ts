@@ -323,7 +323,7 @@ async function readFrom(
       bytes: source.bytesRead(),
       ...(from.offset > 0 ? { from: from.offset } : {}),
       ...count,
-      problem: source.problem() ?? null,
+      problem: [source.problem(), rejected.problem()].filter((one) => one !== undefined).join('; ') || null,
       rejected: rejected.path() ?? null,
     },
     read:

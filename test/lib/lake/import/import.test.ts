@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
@@ -365,6 +365,29 @@ describe('lines that are no events', () => {
     writeFileSync(file, requestAt(1));
     expect((await run(context, file)).files[0]?.rejected).toBeNull();
     expect(() => readFileSync(report.files[0]?.rejected ?? '')).toThrow('ENOENT');
+  });
+
+  test('are copied up to 100 MB, of a file that unpacks to more too, and counted beyond', async () => {
+    const context = await importContext();
+    const long = `${'a'.repeat(1024 * 1024 - 1)}\n`;
+    const file = fileIn(context, 'a.jsonl.gz', gzipSync(`${jsonLine()}\n${long.repeat(110)}`, { level: 1 }));
+    const report = await run(context, file);
+    expect(report).toMatchObject({ added: 1, bad: 110 });
+    const [{ rejected, problem } = {}] = report.files;
+    const { size } = statSync(rejected ?? '');
+    expect(size).toBe(Math.floor(100e6 / long.length) * long.length);
+    expect(problem).toBe('more than 100 MB of it were rejected: the others were not copied');
+  }, 120_000);
+
+  test('are copied up to 100 MB of a file that grows, too', async () => {
+    const context = await importContext();
+    const file = fileIn(context, 'a.jsonl', `${jsonLine()}\nno event\n`);
+    const copy = (await run(context, file)).files[0]?.rejected ?? '';
+    truncateSync(copy, 100e6 - 3);
+    appendFileSync(file, `${jsonLine()}\nx\nno event\ny\n`);
+    const [again] = (await run(context, file)).files;
+    expect(again).toMatchObject({ bad: 3, rejected: copy, problem: expect.stringContaining('100 MB') });
+    expect(statSync(copy).size).toBe(100e6 - 1);
   });
 
   test('are named up to twenty, and counted beyond', async () => {
