@@ -17,7 +17,7 @@ export const listImports = route({
   ...all,
   handler: 'imports/list',
   summary: 'List imports',
-  description: 'The newest first; those that have ended are kept for 90 days.',
+  description: 'The newest first; those that have ended are kept for 90 days, unless they are deleted.',
   response: pageOf(Import),
   paging: { kind: 'offset', max: 100 },
 });
@@ -105,6 +105,16 @@ export const cancelImport = route({
   response: Import,
 });
 
+export const destroyImport = route({
+  ...write,
+  ...one,
+  handler: 'imports/destroy',
+  method: 'DELETE',
+  summary: 'Delete an import',
+  description: 'One that has ended, with what was rejected of it. What it has added stays. 409 while it is open.',
+  status: 204,
+});
+
 export const rejectedOfImport = route({
   ...read,
   ...below('rejected'),
@@ -112,7 +122,8 @@ export const rejectedOfImport = route({
   summary: 'Download the rejected lines of an import',
   description:
     'As they were in the file, to be mended and imported again: of CSV with the header, of Parquet as JSON lines. At most ' +
-    '4 MiB; the header X-Next-Offset says where the rest begins. They are kept for 90 days.',
+    '4 MiB; the header X-Next-Offset says where the rest begins. They are kept for 90 days, or until the import is ' +
+    'deleted. Of a file 100 MB of them are kept.',
   query: z.object({ offset: integer({ min: 0 }).optional().describe('Where to begin, in bytes. Default: 0.') }),
   content: ['text/plain'],
 });

@@ -17,7 +17,7 @@ import {
   PART_BYTES,
   type ReadingOptions,
 } from './model.ts';
-import { keepPart, partsIn, removeParts, sizeOf } from './spool.ts';
+import { keepPart, partsIn, removeImport, removeParts, sizeOf } from './spool.ts';
 
 type Importing = Pick<Context, 'table' | 'clock' | 'newId' | 'imports' | 'settings'>;
 
@@ -211,6 +211,16 @@ export async function cancelImport(context: Importing, item: ImportItem, ops: re
   ]);
   if (context.imports !== null) await removeParts(context.imports.files, item);
   return readImport(context, item.project_id, item.id);
+}
+
+/** Removes an import that has ended, and its files; what it has added stays. Throws a 409 when it has not. */
+export async function deleteImport(context: Importing, item: ImportItem, ops: readonly Op[]): Promise<void> {
+  if (OPEN_STATES.includes(item.state))
+    fail('conflict', `The import is ${item.state}: cancel it before you delete it.`);
+  const key = keys.requestedImport(item.project_id, item.id);
+  await changed(context, item, [{ remove: key, if: { is: { state: item.state } } }, ...ops]);
+  // Files that are left by a death here have no import any more, and are removed with those.
+  if (context.imports !== null) await removeImport(context.imports.files, item);
 }
 
 async function changed({ table }: Importing, item: ImportItem, ops: readonly Op[]): Promise<void> {

@@ -407,6 +407,11 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'imports/start': async (world) => ({ ...(await uploaded(world)), body: { format: 'jsonl' } }),
   'imports/cancel': newImport,
   'imports/rejected': withRejected,
+  'imports/destroy': async (world) => {
+    const { params } = await newImport(world);
+    await world.service.call('POST', `/api/projects/${params['project_id']}/imports/${params['id']}/cancel/`);
+    return { params };
+  },
   'persons/list': inPlace,
   'persons/retrieve': ofPerson,
   'persons/destroy': ofOwnPerson,

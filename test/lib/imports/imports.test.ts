@@ -138,6 +138,22 @@ describe('an import by request', () => {
     expect(await paths()).toEqual([expect.stringMatching(/rejected$/)]);
   });
 
+  test('that has ended is deleted with what was rejected of it, what it added stays; one that is open is not', async () => {
+    const { call, upload, pass, rows, paths } = await world();
+    const id = await upload('events.jsonl', `${line(1)}no event\n`);
+    expect((await call('DELETE', `${id}/`)).body).toMatchObject({
+      detail: 'The import is uploading: cancel it before you delete it.',
+    });
+    await call('POST', `${id}/start/`, {});
+    expect(await call('DELETE', `${id}/`)).toMatchObject({ status: 409 });
+    await pass();
+    expect((await paths()).length).toBe(1);
+    expect(await call('DELETE', `${id}/`)).toMatchObject({ status: 204 });
+    expect(await call('GET', `${id}/`)).toMatchObject({ status: 404 });
+    expect(await call('GET', `${id}/rejected/`)).toMatchObject({ status: 404 });
+    expect([await paths(), await rows()]).toEqual([[], 1]);
+  });
+
   test('adds nothing when the same file is imported again', async () => {
     const { call, upload, read, pass, rows } = await world();
     for (const known of [0, 2]) {
