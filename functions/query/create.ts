@@ -12,7 +12,8 @@ export const handler = endpoint(createQuery, async ({ tenant, body }, context) =
   const { project } = placeIn(tenant);
   const { query, refresh, async: isAsync, client_query_id, filters_override, variables_override } = body;
   const filters = filters_override == null ? null : parse(FiltersOverride, filters_override);
-  const asked = { project, query: overridden(sourceOf(query), { filters, variables: variables_override }) };
+  const variables = variables_override == null ? [] : [variables_override];
+  const asked = { project, query: overridden(sourceOf(query), { filters, variables }) };
   const told = await answersIn(context).ask(asked, refresh ?? (isAsync === true ? 'async' : 'blocking'), {
     callerLeft: context.callerLeft,
     runId: client_query_id ?? undefined,

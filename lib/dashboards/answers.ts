@@ -51,13 +51,16 @@ export async function dashboardAnswer(
   return new Answer(body, { version: summary.ver, isComputed: insights.size > 0 });
 }
 
-/** Returns what a dashboard says of the queries of its insights; what is given takes the place of it. */
+/**
+ * Returns what a dashboard says of the queries of its insights. A filter or a variable that is given takes the place of
+ * the dashboard's own; the others hold on, as in PostHog.
+ */
 export function dashboardOverrides({ detail }: Pick<StoredDashboard, 'detail'>, given: Overrides = {}): Overrides {
-  const filters = FiltersOverride.safeParse(given.filters ?? parseJson(detail.filters));
-  const variables = VariablesOverride.safeParse(given.variables ?? parseJson(detail.variables));
+  const filters = FiltersOverride.safeParse(parseJson(detail.filters)).data;
+  const variables = VariablesOverride.safeParse(parseJson(detail.variables)).data;
   return {
-    ...(filters.success ? { filters: filters.data } : {}),
-    ...(variables.success ? { variables: variables.data } : {}),
+    filters: { ...filters, ...given.filters },
+    variables: [...(variables === undefined ? [] : [variables]), ...(given.variables ?? [])],
   };
 }
 

@@ -21,7 +21,8 @@ export const VariablesOverride = z.record(z.string(), z.unknown());
 
 export interface Overrides {
   readonly filters?: z.output<typeof FiltersOverride> | null | undefined;
-  readonly variables?: z.output<typeof VariablesOverride> | null | undefined;
+  /** What is said of variables, the last word last: one may say by its id what another said by its name. */
+  readonly variables?: readonly z.output<typeof VariablesOverride>[] | undefined;
 }
 
 /** Returns the overrides of a query string, which are JSON in it. Throws a 400 for what is none. */
@@ -30,7 +31,7 @@ export const overridesIn = (sent: {
   readonly variables_override?: string | undefined;
 }): Overrides => ({
   filters: inText(FiltersOverride, 'filters_override', sent.filters_override),
-  variables: inText(VariablesOverride, 'variables_override', sent.variables_override),
+  variables: [inText(VariablesOverride, 'variables_override', sent.variables_override) ?? []].flat(),
 });
 
 const inText = <S extends z.ZodType>(schema: S, attr: string, text: string | undefined): z.output<S> | undefined =>
@@ -40,9 +41,9 @@ const inText = <S extends z.ZodType>(schema: S, attr: string, text: string | und
  * Returns the query as it is asked: the date range replaced, the properties added, the breakdown, the interval and whether
  * test accounts go replaced, the values of its variables set.
  */
-export function overridden(query: SentQuery, { filters, variables }: Overrides): SentQuery {
+export function overridden(query: SentQuery, { filters, variables = [] }: Overrides): SentQuery {
   const changed = isObject(filters) ? filtered(query, filters) : query;
-  return isObject(variables) ? withVariables(changed, variables) : changed;
+  return variables.reduce(withVariables, changed);
 }
 
 /** The kinds that an interval cuts. */

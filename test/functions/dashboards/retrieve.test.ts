@@ -1,6 +1,9 @@
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
-import { dashboards, NOT_FOUND, told } from '../../support/dashboards.ts';
+import { SECOND_MS } from '../../../lib/ports/units.ts';
+import { START } from '../../support/context.ts';
+import { type DashboardJson, dashboards, NOT_FOUND, told } from '../../support/dashboards.ts';
+import { importRecords } from '../../support/imports.ts';
 
 test('a dashboard of another project is not there, by whatever number', async () => {
   const { dashboard, call, context, service } = await dashboards();
@@ -76,4 +79,43 @@ test('a dashboard whose insight has another name since is told anew to whoever k
   await call('PATCH', `/insights/${shown}/`, { name: 'Readers' });
   const again = await call('GET', `/dashboards/${id}/`, undefined, { headers: { 'If-None-Match': tag } });
   expect(again).toMatchObject({ status: 200, body: { tiles: [{ insight: { name: 'Readers' } }] } });
+});
+
+test('filters and variables of a request take the place of those they name; the others of the dashboard hold on', async () => {
+  const { dashboard, insight, call, context, service } = await dashboards();
+  const seen = (country: string, days: number) => ({
+    event: 'seen',
+    distinct_id: 'ada',
+    timestamp: new Date(START - days * 86_400 * SECOND_MS).toISOString(),
+    properties: { country },
+  });
+  await importRecords(context, service.project.id, [seen('DE', 2), seen('DE', 20), seen('FR', 2), seen('FR', 3)]);
+  const query = {
+    kind: 'HogQLQuery',
+    query: 'SELECT count(), {variables.a}, {variables.b} FROM events WHERE {filters}',
+    variables: {
+      v1: { variableId: 'v1', code_name: 'a', value: 0 },
+      v2: { variableId: 'v2', code_name: 'b', value: 0 },
+    },
+  };
+  const { id: shown } = await insight({ query });
+  const { id } = await dashboard({
+    tiles: [{ insight: shown }],
+    filters: { properties: [{ type: 'event', key: 'country', value: 'DE' }], date_from: '-30d' },
+    variables: { v1: { code_name: 'a', variableId: 'v1', value: 1 }, v2: 2 },
+  });
+  const asked = async (overrides: Readonly<Record<string, object>>) => {
+    const sent = Object.entries(overrides).map(
+      ([name, value]) => `&${name}=${encodeURIComponent(JSON.stringify(value))}`,
+    );
+    const board = await call('GET', `/dashboards/${id}/?refresh=blocking${sent.join('')}`);
+    const alone = await call('GET', `/insights/${shown}/?refresh=blocking&from_dashboard=${id}${sent.join('')}`);
+    return [(board.body as unknown as DashboardJson).tiles[0]?.insight?.['result'], alone.body?.['result']];
+  };
+  const both = (row: unknown[]) => [[row], [row]];
+  expect(await asked({})).toEqual(both([2, 1, 2]));
+  expect(await asked({ filters_override: { date_from: '-7d' } })).toEqual(both([1, 1, 2]));
+  expect(await asked({ filters_override: { properties: [] } })).toEqual(both([4, 1, 2]));
+  expect(await asked({ variables_override: { v1: 3 } })).toEqual(both([2, 3, 2]));
+  expect(await asked({ variables_override: { b: 3 } })).toEqual(both([2, 1, 3]));
 });
