@@ -149,6 +149,7 @@ export async function changeInsight(
     const isWhole = patch.dashboards !== undefined;
     const removed = isWhole ? tilesToRemove({ item, tiles, summaries }, member, wanted) : NOTHING;
     const added = await tilesToAdd(table, { project, member }, item, wanted, now);
+    checkOpCount(added, removed);
     if (added.tiles.length === 0) checkStaysSeen(item, summaries, removed, member);
     // Whoever puts it on a dashboard at the same time has found no tile there either.
     const asRead = added.tiles.length > 0 ? { ver: item.ver } : inVersion(ifMatch);
@@ -244,9 +245,15 @@ async function tilesToAdd(
   return { ops: [...ops, ...made.map((tile): Op => ({ put: tile, if: 'absent' }))], tiles: made };
 }
 
+/** Throws a 400 for tiles of more than 40 dashboards, those that come and those that go together: one transaction has no room for more. */
+function checkOpCount(added: TileOps, removed: TileOps): void {
+  if (added.ops.length + removed.ops.length <= MAX_DASHBOARDS * 2) return;
+  invalid('dashboards', `An insight can be put on and taken from at most ${MAX_DASHBOARDS} dashboards at once.`);
+}
+
 /**
  * Returns the insight's tiles on all other dashboards that the member may see. Throws a 403 for a dashboard that they
- * may not edit, and a 400 beyond 40 dashboards.
+ * may not edit.
  */
 function tilesToRemove(
   { item, tiles, summaries }: InsightWithTiles & { readonly summaries: ReadonlyMap<number, DashboardItem> },
@@ -259,9 +266,6 @@ function tilesToRemove(
     return { summary, keys: tiles.filter((tile) => dashboardsOf([tile])[0] === summary.id) };
   });
   const removed = gone.flatMap((one) => one.keys);
-  if (removed.length + gone.length > MAX_DASHBOARDS * 2) {
-    invalid('dashboards', `An insight can be taken from at most ${MAX_DASHBOARDS} dashboards at once.`);
-  }
   const ops = gone.map(
     ({ summary, keys: { length } }): Op => ({
       change: keys.dashboard(summary.project_id, summary.id),

@@ -216,6 +216,20 @@ describe('dashboards', () => {
     expect(await shownOn(world, c ?? 0)).toEqual([]);
   });
 
+  test('come and go forty at once, and more are refused before anything is changed', async () => {
+    const world = await dashboards();
+    const ids: number[] = [];
+    for (let n = 0; n < 46; n++) ids.push((await world.dashboard()).id);
+    const [first, second] = [ids.slice(0, 21), ids.slice(21)];
+    const { id } = await world.insight({ dashboards: first });
+    expect(await patch(world, id, { dashboards: second })).toEqual(
+      bad('An insight can be put on and taken from at most 40 dashboards at once.', 'dashboards'),
+    );
+    expect(await shownOn(world, first[0] ?? 0)).toEqual([id]);
+    const fewer = second.slice(0, 19);
+    expect((await patch(world, id, { dashboards: fewer })).body).toMatchObject({ dashboards: fewer });
+  });
+
   test('that are full, restricted, hidden, deleted or in another project do not take it', async () => {
     const world = await dashboards();
     const { service, context } = world;
