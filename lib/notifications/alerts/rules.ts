@@ -53,8 +53,11 @@ export class NoNumber extends Error {
   override readonly name = 'NoNumber';
 }
 
+/** What is looked at where a breakdown has no value, for nothing has happened in all of its range: nothing is less than that. */
+const ALL_VALUES: TrendsResult = { name: 'All values', key: 'all values', data: [], days: [], labels: [] };
+
 /**
- * Returns what an alert finds in results: of a breakdown in each, else in the one that it names. It looks at the last
+ * Returns what an alert finds in results: of a breakdown in each, or a 0 for all where it has none; else in the one that it names. It looks at the last
  * whole interval; or, for an upper bound, at the one that goes on, which may yet reach a lower one. A change is from the
  * interval before. Throws `NoNumber`.
  */
@@ -63,7 +66,8 @@ export function evaluated(results: readonly TrendsResult[], watch: Watch): Evalu
   if (!watch.hasBreakdown && chosen === undefined) {
     throw new NoNumber(`The insight has no series ${watch.series_index}. Choose another series_index.`);
   }
-  const looked = watch.hasBreakdown ? results : [chosen as TrendsResult];
+  const ofBreakdown = results.length === 0 ? [ALL_VALUES] : results;
+  const looked = watch.hasBreakdown ? ofBreakdown : [chosen as TrendsResult];
   const found = looked.flatMap((result) =>
     looksOf(watch).map((look) => ({ result, number: numberOf(result, look), look })),
   );
@@ -103,12 +107,14 @@ function numberOf({ data, days, labels, aggregated_value }: TrendsResult, watch:
   const numbers = data ?? [];
   const at = numbers.length - (watch.check_ongoing_interval ? 1 : 2);
   const [now = 0, before = 0] = [numbers[at], numbers[at - 1]];
+  const day = days[at];
   return {
     value: watched(now, before, watch),
     now,
     before,
     // Where clocks are turned back, two hours have one name.
-    interval: { day: `${days[at] ?? ''}${days[at] === days[at - 1] ? ' again' : ''}`, label: labels[at] ?? '' },
+    interval:
+      day === undefined ? null : { day: `${day}${day === days[at - 1] ? ' again' : ''}`, label: labels[at] ?? '' },
   };
 }
 

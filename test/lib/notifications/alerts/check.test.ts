@@ -193,6 +193,36 @@ test('each value of a breakdown is looked at, one number of all the range as it 
   ]);
 });
 
+test('a breakdown without any value is told as a 0 of all, once until there is one again', async () => {
+  const { alert, read, pay, run, clock, insightOf, series } = await alerting();
+  const told = () => bodies().map(({ data }) => (data as { breaches: string[] }).breaches);
+  const breakdownFilter = { breakdown: 'plan', breakdown_type: 'event' };
+  const insight = await insightOf({ series, breakdownFilter });
+  const total = await insightOf({ series, breakdownFilter, trendsFilter: { display: 'ActionsPie' } });
+  await pay(NOON - DAY_MS, 3, { plan: 'pro' });
+  const { id } = await alert({ insight, threshold: threshold({ lower: 1 }), calculation_interval: 'weekly' });
+  await run();
+  expect(told()).toEqual([]);
+  clock.advance(7 * DAY_MS);
+  await run();
+  expect(told()).toEqual([["'All values' is 0, below 1."]]);
+  expect(await read(id)).toMatchObject({ state: 'Firing', last_value: 0 });
+  clock.advance(7 * DAY_MS);
+  await run();
+  expect(told()).toHaveLength(1);
+  await pay(clock() - DAY_MS, 1, { plan: 'basic' });
+  clock.advance(7 * DAY_MS);
+  await pay(clock() - DAY_MS, 1, { plan: 'basic' });
+  await run();
+  expect(await read(id)).toMatchObject({ state: 'Not firing' });
+  clock.advance(70 * DAY_MS);
+  await run();
+  expect(told()).toHaveLength(2);
+  await alert({ insight: total, threshold: threshold({ lower: 1 }) });
+  await run();
+  expect(told()[2]).toEqual(["'All values' is 0, below 1."]);
+});
+
 test('the interval that goes on is never too low: a lower bound is held against the last whole one', async () => {
   const { alert, pay, run, clock } = await alerting();
   await pay(NOON - DAY_MS, 12);
