@@ -132,6 +132,18 @@ export async function subscriptionAnswer(
 
 type WriteContext = Pick<Context, 'table' | 'clock' | 'vault' | 'settings'>;
 
+/** Returns those that were deleted, and those whose dashboard or insight was: nobody can list or change these. */
+async function goneAmong(
+  table: Table,
+  project: number,
+  items: readonly SubscriptionItem[],
+): Promise<readonly SubscriptionItem[]> {
+  const shown = (item: SubscriptionItem) =>
+    item.dashboard === null ? keys.insight(project, item.insight ?? 0) : keys.dashboard(project, item.dashboard);
+  const subjects = await table.many(items.map(shown));
+  return items.filter(({ deleted }, at) => deleted || subjects[at]?.deleted_at !== null);
+}
+
 /** Makes a subscription. Throws a 400 for what does not go together, and for what is not there to be sent. */
 export async function createSubscription(
   context: WriteContext,
@@ -144,7 +156,7 @@ export async function createSubscription(
   await checkSubject(table, tenant, input);
   const schedule = scheduleOf(input);
   const place = await placeOps(table, 'subscription', ranges.subscriptionsOf(project.id), (all) =>
-    all.filter(({ deleted }) => deleted),
+    goneAmong(table, project.id, all),
   );
   checkTarget(context, input.target_type, input);
   const id = await nextNumber(table, 'subscription');

@@ -492,6 +492,31 @@ test('of the 500 of a project those that were deleted make place for new ones, t
   expect((await Promise.all(back)).map(({ status }) => status)).toEqual([404, 200, 200]);
 });
 
+test('of the 500 of a project those of deleted dashboards and insights make place for new ones', async () => {
+  const { subscribe, insight, insightOf, series, call, context, service } = await subscribing();
+  const { id: board } = await call('POST', '/dashboards/', { name: 'Board' });
+  const gone = await insightOf({ series });
+  const { id: ofInsight } = await subscribe({ insight: gone });
+  const { id: ofBoard } = await subscribe({ dashboard: board });
+  const { id: project } = service.project;
+  await subscribe({ insight });
+  const [like] = await listAll(context.table, ranges.subscriptionsOf(project));
+  if (like === undefined) throw new Error('there is none');
+  const others = Array.from({ length: 497 }, (_, at) => 10_000 + at).map((id) => ({
+    put: { ...like, ...keys.subscription(project, id), ...places.subscriptionOf(project, NOON, id), id },
+  }));
+  await context.table.write(others, { apart: true });
+  for (const [path, id] of [
+    [`/insights/${gone}/`, ofInsight],
+    [`/dashboards/${String(board)}/`, ofBoard],
+  ] as const) {
+    await expect(subscribe({ insight })).rejects.toThrow('A project may have at most 500 subscriptions.');
+    await call('PATCH', path, { deleted: true });
+    await subscribe({ insight });
+    expect(await context.table.get(keys.subscription(project, Number(id)))).toBeUndefined();
+  }
+});
+
 test('what answers show of an address stays the address', async () => {
   const { subscribe, insight, run, clock, call } = await subscribing();
   const made = await subscribe({ insight });
