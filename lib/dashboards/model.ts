@@ -274,6 +274,9 @@ type Levels = Pick<
   'restriction_level' | 'effective_restriction_level' | 'effective_privilege_level' | 'user_access_level'
 >;
 
+/** Returns what a dashboard is called where something has to be said. */
+export const dashboardName = ({ name }: Pick<DashboardItem, 'name'>): string => name || 'Untitled dashboard';
+
 /** Returns the public object of a summary, as lists show it. */
 export function dashboardObject(summary: DashboardItem, levels: Levels, userOf: UserLookup): z.input<typeof Dashboard> {
   return {

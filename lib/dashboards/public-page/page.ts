@@ -8,8 +8,10 @@ import { headerOf } from '../../http/header.ts';
 import { htmlPage } from '../../http/html-page.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { html, type Markup, trusted } from '../../http/markup.ts';
+import { givenName } from '../../insights/model.ts';
 import type { Failure, FailureKind } from '../../ports/errors.ts';
 import type { DataRange } from '../data-range.ts';
+import { dashboardName } from '../model.ts';
 import { layoutStyle } from './layout.ts';
 import { RANGES, type SharedDashboard, type SharedQuery } from './model.ts';
 import type { ShownResult } from './results.ts';
@@ -59,20 +61,21 @@ export function sharedPage(
   view: PageView,
   headers: Readonly<Record<string, string>>,
 ): TextAnswer {
-  const { name, description, tags, tiles } = dashboard;
+  const { description, tags, tiles } = dashboard;
+  const name = dashboardName(dashboard);
   const isFramable = type === 'embed';
   const { markups, left } = fittingTiles(tiles, view);
   const places = placesOf(tiles.slice(0, markups.length).map(({ layouts }) => layouts));
   return htmlPage({
     cacheControl: NO_COPY,
     headers: { ...NO_ROBOTS, ...headers },
-    title: name === '' ? UNTITLED : name,
+    title: name,
     style: `${STYLE}${CHART_STYLE}${layoutStyle(places)}${view.isPicture ? PICTURE_STYLE : ''}`,
     isFramable,
     // In a frame, links open beside the site that shows it.
     head: isFramable ? html`<base target="_blank">` : undefined,
     body: html`<header${noHeader === true && html` class="unseen"`}>
-<h1>${name === '' ? UNTITLED : name}</h1>
+<h1>${name}</h1>
 ${description !== '' && html`<p>${description}</p>`}
 ${tags.length > 0 && html`<ul class="tags" aria-label="Tags">${tags.map((tag) => html`<li>${tag}</li>`)}</ul>`}
 </header>
@@ -244,8 +247,6 @@ function passwordPage(detail: string, isFramable: boolean): TextAnswer {
   });
 }
 
-const UNTITLED = 'Untitled dashboard';
-
 /** Returns the tiles that fit on a page, from the first on, and how many are left. */
 function fittingTiles(tiles: readonly SharedTile[], view: PageView): { markups: Markup[]; left: number } {
   const markups = tiles.map((tile, at) => tileMarkup(tile, at, view));
@@ -268,11 +269,13 @@ ${tile.insight === null ? trusted(view.markdown(tile.text?.body ?? '')) : insigh
 
 function insightMarkup(
   { id: tile, show_description }: SharedTile,
-  { id, name, description }: NonNullable<SharedTile['insight']>,
+  insight: NonNullable<SharedTile['insight']>,
   view: PageView,
 ): Markup {
+  const { id, description } = insight;
+  const name = givenName(insight);
   const shown = view.results.get(id);
-  return html`<h2>${name === null || name === '' ? 'Untitled insight' : name}</h2>
+  return html`<h2>${name ?? 'Untitled insight'}</h2>
 ${description !== '' && show_description !== false && html`<p class="about">${description}</p>`}
 ${shown === undefined ? html`<p class="note">${view.unanswered.get(id) ?? NOT_YET}</p>` : trusted(shown.drawn.figure)}
 ${shown !== undefined && shown.drawn.hasRows && !view.isPicture && html`<p class="download"><a href="${addressOf(view, '.csv', { tile: String(tile) })}" download aria-label="CSV of ${name ?? 'this insight'}">CSV</a></p>`}`;

@@ -6,7 +6,7 @@ import { type Json, object, objects } from '../../charts/describe/read.ts';
 import { nameOf } from '../../charts/describe/trends.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
 import { answersIn } from '../../insights/answering/answers.ts';
-import type { InsightItem } from '../../insights/model.ts';
+import { type InsightItem, insightName } from '../../insights/model.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, Transient } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
@@ -193,7 +193,7 @@ function message(
     readonly now: number;
   },
 ): Message {
-  const insightName = insight.name ?? insight.derived_name ?? `Insight ${insight.id}`;
+  const watched = insightName(insight);
   const link = insightLink(context, item.project_id, insight.id);
   const more = breaches.length - TOLD_BREACHES;
   return {
@@ -203,7 +203,7 @@ function message(
     target,
     type: 'alert.firing',
     at: now,
-    title: `Alert: ${item.name === '' ? insightName : item.name}`,
+    title: `Alert: ${item.name || watched}`,
     lines: [
       ...breaches.slice(0, TOLD_BREACHES).map(({ sentence }) => sentence),
       ...(more > 0 ? [`${more} more are out of bounds.`] : []),
@@ -215,7 +215,7 @@ function message(
       name: item.name,
       team_id: item.project_id,
       insight: insight.id,
-      insight_name: insightName,
+      insight_name: watched,
       value,
       breaches: breaches.slice(0, TOLD_BREACHES).map(({ sentence }) => sentence),
       link,

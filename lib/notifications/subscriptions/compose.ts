@@ -4,7 +4,7 @@ import type { Cell } from '../../charts/chart.ts';
 import { figure } from '../../charts/figure.ts';
 import { dashboardOverrides } from '../../dashboards/answers.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
-import { inLayoutOrder } from '../../dashboards/model.ts';
+import { dashboardName, inLayoutOrder } from '../../dashboards/model.ts';
 import { chartOfAnswer } from '../../dashboards/public-page/drawn.ts';
 import { isPersonal } from '../../dashboards/public-page/results.ts';
 import { maySee } from '../../dashboards/rules.ts';
@@ -12,7 +12,7 @@ import { readDashboard } from '../../dashboards/store.ts';
 import { insightsOf } from '../../dashboards/tiles.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { answersIn } from '../../insights/answering/answers.ts';
-import type { InsightItem } from '../../insights/model.ts';
+import { type InsightItem, insightName } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf } from '../../insights/results.ts';
 import { readInsights } from '../../insights/store.ts';
@@ -141,7 +141,7 @@ async function subjectOf(
     const ids = insightsOf(tiles).filter((id) => chosen.size === 0 || chosen.has(id));
     const insights = await readInsights(table, project.id, ids);
     return {
-      name: stored.summary.name,
+      name: dashboardName(stored.summary),
       link: dashboardLink(context, project.id, item.dashboard),
       insights: [...insights.values()].filter(({ deleted_at }) => deleted_at === null),
       dashboard: item.dashboard,
@@ -154,10 +154,8 @@ async function subjectOf(
     membership === undefined ? [] : await seenInsights(table, { organization, project, membership }, [insight]);
   if (seen === undefined) return 'unseen';
   const link = insightLink(context, project.id, seen.id);
-  return { name: nameOf(seen), link, insights: [seen], dashboard: undefined, overrides: {} };
+  return { name: insightName(seen), link, insights: [seen], dashboard: undefined, overrides: {} };
 }
-
-const nameOf = ({ id, name, derived_name }: InsightItem): string => name ?? derived_name ?? `Insight ${id}`;
 
 /** What is sent of a table. */
 const MAX_ROWS = 10;
@@ -179,7 +177,7 @@ async function shownInsight(
   { signal, withFigures }: { readonly signal: AbortSignal; readonly withFigures: boolean },
 ): Promise<ShownInsight> {
   const head = {
-    name: shortened(nameOf(insight), MAX_TEXT_LENGTH),
+    name: shortened(insightName(insight), MAX_TEXT_LENGTH),
     link: insightLink(context, project.id, insight.id),
   };
   const without = (summary: string): ShownInsight => ({
@@ -240,7 +238,7 @@ function messageOf(
   shown: readonly ShownInsight[],
   now: number,
 ): Omit<Message, 'target'> {
-  const title = item.title === null || item.title === '' ? name : item.title;
+  const title = item.title || name;
   const more = insights.length - shown.length;
   return {
     organization: item.organization_id,

@@ -13,6 +13,7 @@ import { insightsOf, invalidReference } from '../../dashboards/tiles.ts';
 import { checkWebhook, webhookFields } from '../../exports/notices/webhook.ts';
 import { Answer } from '../../http/answer.ts';
 import { checkVersion, type IfMatch } from '../../http/etag.ts';
+import { givenName } from '../../insights/model.ts';
 import type { Context } from '../../ports/context.ts';
 import { definedOf } from '../../ports/defined.ts';
 import { fail, invalid } from '../../ports/errors.ts';
@@ -71,7 +72,7 @@ async function seenOf(
     readSummaries(table, project.id, dashboards),
   ]);
   const names = new Map<string, string | null>();
-  for (const { id, name, derived_name } of seen.values()) names.set(`insight ${id}`, name ?? derived_name ?? null);
+  for (const insight of seen.values()) names.set(`insight ${insight.id}`, givenName(insight));
   for (const one of summaries.values()) if (maySee(one, membership)) names.set(`dashboard ${one.id}`, one.name);
   return items.flatMap((item) => {
     const name = names.get(item.dashboard === null ? `insight ${item.insight}` : `dashboard ${item.dashboard}`);

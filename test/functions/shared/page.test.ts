@@ -341,6 +341,14 @@ test('a page stays below what a function may answer, and says what it left out',
   expect(text).toContain(`${400 - shown} more tiles do not fit on this page.`);
 });
 
+test('an insight without a name has the one that a client derived of its query', async () => {
+  const [world, path] = await atPage({ tiles: [] });
+  const body = { name: '', derived_name: 'Views by day', dashboard: world.id };
+  const { status } = await world.service.call('POST', `${world.path.split('/dashboards/')[0]}/insights/`, { body });
+  expect(status).toBe(201);
+  expect((await look(world, path)).text).toContain('<h2>Views by day</h2>');
+});
+
 test('a dashboard without name and tiles has a page too', async () => {
   const [world, path] = await atPage({ name: '', tiles: [], tags: [], description: '' });
   const { text } = await look(world, path);

@@ -308,6 +308,18 @@ test('the values of an interval that were told leave place for those of the one 
   expect(bodies()).toHaveLength(2);
 });
 
+test('an alert without a name is told under that of its insight, or its number', async () => {
+  const { alert, pay, run, insightOf, series } = await alerting();
+  await pay(NOON - DAY_MS, 12);
+  const insight = await insightOf({ series }, '');
+  await alert({ insight, name: '', threshold: threshold({ upper: 1 }) });
+  await run();
+  expect(bodies()[0]).toMatchObject({
+    text: expect.stringMatching(`^Alert: Insight ${insight}\n`),
+    data: { insight_name: `Insight ${insight}` },
+  });
+});
+
 test("Slack's form shows names as they are: they make no links and call nobody", async () => {
   const { alert, pay, run } = await alerting();
   await pay(NOON - DAY_MS, 12);

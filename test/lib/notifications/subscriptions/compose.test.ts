@@ -121,6 +121,26 @@ test('a dashboard is sent each day at seven, with its numbers and links, once', 
   expect(await read(id)).toMatchObject({ next_delivery_date: '2026-01-06T07:00:00Z' });
 });
 
+test('what has no name is sent under another one: that a client derived, or its number', async () => {
+  const { subscribe, read, insightOf, weekly, call, run, clock } = await subscribing();
+  const unnamed = await insightOf(weekly, '');
+  const { id: derived } = await call('POST', '/insights/', { name: '', derived_name: 'Paid by day', query: {} });
+  const { id: board } = await call('POST', '/dashboards/', { name: '', tiles: [{ insight: unnamed }] });
+  const subjects = [{ insight: unnamed }, { insight: derived }, { dashboard: board }];
+  const ids: unknown[] = [];
+  for (const subject of subjects) ids.push((await subscribe(subject))['id']);
+  const names = await Promise.all(ids.map(async (id) => (await read(id))['resource_name']));
+  expect(names).toEqual([null, 'Paid by day', '']);
+  clock.advance(DAY_MS);
+  await run();
+  const sent = bodies().map(({ data }) => data as { title: string; insights: { name: string }[] });
+  expect(sent.map(({ title, insights }) => [title, insights[0]?.name]).toSorted()).toEqual([
+    [`Insight ${unnamed}`, `Insight ${unnamed}`],
+    ['Paid by day', 'Paid by day'],
+    ['Untitled dashboard', `Insight ${unnamed}`],
+  ]);
+});
+
 test('what is longer than a message can hold is left out, and counted', async () => {
   const { subscribe, call, run, clock, pay } = await subscribing();
   await pay(NOON, 20);
