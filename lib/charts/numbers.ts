@@ -11,6 +11,8 @@ export interface NumberFormat {
 
 /** Numbers as they are. */
 export const PLAIN: NumberFormat = { unit: 'number', prefix: '', postfix: '', decimals: 2 };
+/** Numbers of a table, which has place for more of them than a picture. */
+export const PRECISE: NumberFormat = { ...PLAIN, decimals: 4 };
 /** Percent, 100 being all. */
 export const PERCENT: NumberFormat = { ...PLAIN, unit: 'percent' };
 

@@ -1,12 +1,10 @@
 /** The numbers of a chart as a table. */
 import { html, type Markup } from '../../http/markup.ts';
 import type { Cell, NumberTable } from '../chart.ts';
-import { fullNumber, PLAIN } from '../numbers.ts';
+import { fullNumber, PRECISE } from '../numbers.ts';
 
 /** A table on a page has so many cells at most. */
 const MAX_CELLS = 3000;
-
-const PRECISE = { ...PLAIN, decimals: 4 };
 
 function cellMarkup(cell: Cell): Markup {
   if (typeof cell === 'number') return html`<td class="n">${fullNumber(cell, PRECISE)}</td>`;

@@ -5,7 +5,7 @@ import { beginningOf } from '../../ports/cut.ts';
 import type { Letter } from '../../ports/mail/mail.ts';
 import { PICTURE_WIDTH } from './chart-pictures.ts';
 import { leftOutText, type Message, type ShownInsight } from './message.ts';
-import { tableText } from './slack.ts';
+import { cellText, tableText } from './slack.ts';
 
 /** What is said where somebody would be sent mail. */
 export const NO_MAIL = 'This service sends no mail: its operator has set no mail server.';
@@ -64,7 +64,7 @@ ${lines.map((line) => html`<p>${line}</p>\n`)}${insights.map((insight, at) => in
 }
 
 const cellMarkup = (value: Cell): Markup =>
-  html`<td style="${typeof value === 'number' ? NUMBER : CELL}">${value ?? ''}</td>`;
+  html`<td style="${typeof value === 'number' ? NUMBER : CELL}">${cellText(value)}</td>`;
 
 function insightMarkup(insight: ShownInsight, picture: string | null): Markup {
   const { name, link, summary, table } = insight;

@@ -108,6 +108,45 @@ test('a subscription is mailed to each address by itself; names in it are harmle
   });
 });
 
+test('numbers are told as a shared page tells them', async () => {
+  const { letters, call, run, clock, insightOf, series, pay } = await mailing();
+  await pay(clock(), 1, { amount: 1000 });
+  await pay(clock(), 1, { amount: 2000 });
+  await pay(clock(), 1, { amount: 1000 });
+  const mean = { series: [{ ...series[0], math: 'avg', math_property: 'amount' }], dateRange: { date_from: '-1d' } };
+  const insight = await insightOf(mean);
+  const daily = { insight, frequency: 'daily', start_date: SEVEN };
+  await call('POST', '/subscriptions/', { ...daily, target_type: 'email', target_value: 'ada@example.com' });
+  clock.advance(DAY_MS);
+  await run();
+  expect(letters[0]?.text).toMatch(/^1-Jan-2026 +1,333\.3333$/m);
+  expect(letters[0]?.html).toContain('>1,333.3333</td>');
+  const table = {
+    columns: ['a', 'b'],
+    rows: [
+      [10 / 3, null],
+      [-0.00001, 'x'],
+    ],
+  };
+  const shown = { name: 'Mean', link: null, summary: 'A table.', table, moreRows: 0, moreColumns: 0 };
+  expect(JSON.stringify(slackBody({ ...MESSAGE, insights: [shown] }))).toContain('3.3333\\n     0  x');
+});
+
+/** A message of which only what a test adds matters. */
+const MESSAGE: Message = {
+  organization: 'o',
+  project: 1,
+  by: { kind: 'subscription', id: 1 },
+  target: { type: 'slack' },
+  type: 'subscription.due',
+  at: 0,
+  title: 'x',
+  lines: [],
+  link: null,
+  insights: [],
+  data: {},
+};
+
 test('rows and columns that a table leaves out are counted, also those that do not fit into Slack', () => {
   const columns = Array.from({ length: 8 }, (_, at) => `Column ${at}`);
   const rows = Array.from({ length: 10 }, (_, at) => columns.map(() => `${at}`.repeat(60)));
@@ -119,19 +158,7 @@ test('rows and columns that a table leaves out are counted, also those that do n
     moreRows: 7,
     moreColumns: 1,
   };
-  const message: Message = {
-    organization: 'o',
-    project: 1,
-    by: { kind: 'subscription', id: 1 },
-    target: { type: 'slack' },
-    type: 'subscription.due',
-    at: 0,
-    title: 'x',
-    lines: [],
-    link: null,
-    insights: [shown],
-    data: {},
-  };
+  const message: Message = { ...MESSAGE, insights: [shown] };
   const letter = letterOf('1', message, 'ada@example.com', new Map());
   expect(letter.text).toContain('\n7 more rows, 1 more column\n');
   expect(letter.html).toContain('<p>7 more rows, 1 more column</p>');
