@@ -1,7 +1,7 @@
 /** What a request changes in a dashboard's tiles, without I/O. */
 import type * as z from 'zod';
 import { integer } from '../http/fields.ts';
-import type { InsightItem } from '../insights/model.ts';
+import { type InsightItem, MAX_NAME_LENGTH } from '../insights/model.ts';
 import type { NewInsight } from '../insights/store.ts';
 import { definedOf } from '../ports/defined.ts';
 import { invalid } from '../ports/errors.ts';
@@ -43,6 +43,16 @@ export function newTiles(sent: readonly SentTile[], by: string): NewTile[] {
   return sent.map((tile, at) => newTile(tile, at, by));
 }
 
+const COPY = ' (Copy)';
+
+/** Returns the name of a copy, which a client may send again as it is. What has no name has none as a copy. */
+function copyName(name: string | null): string | null {
+  if (name === null || name === '') return name;
+  return `${Array.from(name)
+    .slice(0, MAX_NAME_LENGTH - COPY.length)
+    .join('')}${COPY}`;
+}
+
 /** Returns a new tile that is the copy of one, with a copy of its insight. */
 export function tileCopy(
   { text, layouts, color, show_description = null }: TileLook,
@@ -51,8 +61,7 @@ export function tileCopy(
 ): NewTile {
   const tile = { text, layouts, color, show_description, created_by: by };
   if (insight === undefined) return { ...tile, insight: null };
-  const name = insight.name === null ? null : `${insight.name} (Copy)`;
-  return { ...tile, insight: { ...insight, name, created_by: by } };
+  return { ...tile, insight: { ...insight, name: copyName(insight.name), created_by: by } };
 }
 
 /**

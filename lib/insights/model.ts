@@ -46,10 +46,13 @@ export interface InsightItem extends Item {
 /** One request puts an insight on so many dashboards, or takes it from them: each is two ops of one transaction. */
 export const MAX_DASHBOARDS = 40;
 
+/** A name has at most so many code points. */
+export const MAX_NAME_LENGTH = 400;
+
 /** The body that makes an insight. */
 export const InsightInput = z.object({
-  name: text({ max: 400, blank: true }).nullable().optional(),
-  derived_name: text({ max: 400, blank: true }).nullable().optional(),
+  name: text({ max: MAX_NAME_LENGTH, blank: true }).nullable().optional(),
+  derived_name: text({ max: MAX_NAME_LENGTH, blank: true }).nullable().optional(),
   description: text({ max: 400, blank: true }).optional(),
   query: freeObject().nullable().optional(),
   filters: freeObject().optional(),

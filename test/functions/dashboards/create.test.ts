@@ -311,6 +311,22 @@ describe('another dashboard', () => {
     });
   });
 
+  test('gives copies names that can be sent again, however long those of its insights are', async () => {
+    const { dashboard, insight, call } = await dashboards();
+    const { id: long } = await insight({ name: '\u{1f600}'.repeat(400) });
+    const { id: unnamed } = await insight({ name: '' });
+    const source = await dashboard({ tiles: [{ insight: long }, { insight: unnamed }] });
+    const copy = await dashboard({ use_dashboard: source.id, duplicate_tiles: true });
+    expect(copy.tiles).toMatchObject([
+      { insight: { name: `${'\u{1f600}'.repeat(393)} (Copy)` } },
+      { insight: { name: '' } },
+    ]);
+    for (const { insight: made } of copy.tiles) {
+      const sent = await call('PATCH', `/insights/${made?.id}/`, { name: made?.['name'] });
+      expect(sent).toMatchObject({ status: 200, body: { name: made?.['name'] } });
+    }
+  });
+
   test('gives copies of its insights when asked for', async () => {
     const { dashboard, insight, call } = await dashboards();
     const { id } = await insight({ name: 'Visitors', query: { kind: 'TrendsQuery' } });
