@@ -275,7 +275,8 @@ export function previousOf(
 
   const isExact = interval === 'minute' || sent?.explicitDate === true || (interval === 'hour' && span.days < 1);
   if (isExact || span.sign < 0) return { from: range.from - (range.to + 1 - range.from), to: range.from - 1 };
-  const { days } = from.subtract(span).toPlainDate().until(from.toPlainDate(), { largestUnit: 'day' });
+  // One more than the whole days of the span, so that the period before ends where this one begins, or earlier.
+  const days = span.days + 1;
   return spanFrom(from.subtract({ days: isOfWeeks(sent, interval) ? days - 1 : days }));
 }
 

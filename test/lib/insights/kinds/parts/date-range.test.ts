@@ -186,6 +186,23 @@ describe('The period before', () => {
     ]);
   });
 
+  it('of hours counted back never overlaps it, whatever hour it is now', () => {
+    const overlapping: string[] = [];
+    for (const interval of ['hour', 'day', 'week'] as const)
+      for (let hour = 0; hour < 24; hour++)
+        for (let back = 1; back <= 72; back++) {
+          const at = calendar(`2026-03-24T${String(hour).padStart(2, '0')}:30:00Z`);
+          const sent = { date_from: `-${back}h` };
+          const range = rangeOf(sent, interval, at);
+          const { from, to } = previousOf(range, sent, interval, at);
+          if (to >= range.from || to - from !== range.to - range.from)
+            overlapping.push(`-${back}h by ${interval} at ${hour}:30`);
+        }
+    expect(overlapping).toEqual([]);
+    const at = calendar('2026-03-24T20:30:00Z');
+    expect(before({ date_from: '-3h' }, { at })).toEqual(['2026-03-23T17:00:00.000Z', '2026-03-23T23:59:59.999Z']);
+  });
+
   it('is where compare_to puts it', () => {
     const { compare_to } = CompareFilter.parse({ compare_to: '-1m' });
     expect(before({ date_from: '2026-03-30', date_to: '2026-03-31' }, { compareTo: compare_to as string })).toEqual([
