@@ -1,10 +1,11 @@
-/** Lists of dashboards: a page of the index, or, for a filter or hidden dashboards, a page of all summaries. */
+/** Lists of dashboards: a page of the index, or, for a filter or hidden dashboards, one of all that may be listed. */
+import { placeIn } from '../accounts/organizations/projects/store.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { type Paging, readPage } from '../http/page.ts';
 import { holdsText } from '../http/search.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
 import { isSameKind, keys, ranges } from '../ports/table/keys.ts';
-import { listAll } from '../ports/table/list-all.ts';
+import { picked } from '../ports/table/list-all.ts';
 import type { Table } from '../ports/table/table.ts';
 import type { DashboardFilter, DashboardItem } from './model.ts';
 import { mayBeHidden, maySee } from './rules.ts';
@@ -18,35 +19,60 @@ interface DashboardPage {
 
 const hasFilter = (filter: DashboardFilter): boolean => Object.values(filter).some((value) => value !== undefined);
 
-/** Returns the page; or all summaries, when a filter needs them. Who asks is not yet known. */
+/** A dashboard that a filter lets through: what sorts it. Its summary may be large, and is read for its page. */
+type Sought = Pick<DashboardItem, 'id' | 'name' | 'pinned' | 'created_at'>;
+
+/** Returns the page; or, for a filter, all that it lets through. Who asks is not yet known. */
 export async function readListing(
   table: Table,
   project: number,
   filter: DashboardFilter,
   paging: Paging,
-): Promise<DashboardPage | DashboardItem[]> {
-  if (filter.deleted === true) {
-    const deleted = await listAll(table, ranges.deletedOf(project));
-    return deleted.filter(isSameKind(keys.dashboard(project, 0))).toReversed();
-  }
-  const range = ranges.dashboardsOf(project);
-  return hasFilter(filter) ? listAll(table, range) : readPage(table, range, paging);
+): Promise<DashboardPage | Sought[]> {
+  return hasFilter(filter)
+    ? soughtIn(table, project, filter, () => true)
+    : readPage(table, ranges.dashboardsOf(project), paging);
 }
 
 /** Returns the page for a member: what a rule hides from them is neither listed nor counted. */
 export async function listingFor(
   table: Table,
   tenant: Tenant,
-  read: DashboardPage | DashboardItem[],
+  read: DashboardPage | Sought[],
   filter: DashboardFilter,
   { limit, offset }: Paging,
 ): Promise<DashboardPage> {
-  const { membership, project } = tenant;
-  if (!Array.isArray(read) && !mayBeHidden(tenant)) return read;
-  const summaries = Array.isArray(read) ? read : await listAll(table, ranges.dashboardsOf(project?.id ?? 0));
-  const fitting = summaries.filter((summary) => maySee(summary, membership) && fits(summary, filter));
-  const found = sort(fitting, filter.ordering);
-  return { items: found.slice(offset, offset + limit), count: found.length };
+  const { membership } = tenant;
+  const { project } = placeIn(tenant);
+  const isOpen = !mayBeHidden(tenant);
+  if (!Array.isArray(read) && isOpen) return read;
+  const sought =
+    Array.isArray(read) && isOpen
+      ? read
+      : await soughtIn(table, project.id, filter, (summary) => maySee(summary, membership));
+  const ofPage = sort(sought, filter.ordering).slice(offset, offset + limit);
+  const summaries = await table.many(ofPage.map(({ id }) => keys.dashboard(project.id, id)));
+  // One may have been deleted meanwhile, or brought back.
+  const isDeleted = filter.deleted === true;
+  const items = summaries.flatMap((one) => (one === undefined || (one.deleted_at !== null) !== isDeleted ? [] : [one]));
+  return { items, count: sought.length };
+}
+
+/** Returns the dashboards that pass the filter and are there, in the order of their names, of deleted ones the last one first. */
+async function soughtIn(
+  table: Table,
+  project: number,
+  filter: DashboardFilter,
+  isThere: (summary: DashboardItem) => boolean,
+): Promise<Sought[]> {
+  const pick = (summary: DashboardItem): Sought | undefined => {
+    const { id, name, pinned, created_at } = summary;
+    return isThere(summary) && fits(summary, filter) ? { id, name, pinned, created_at } : undefined;
+  };
+  if (filter.deleted !== true) return picked(table, ranges.dashboardsOf(project), pick);
+  const isDashboard = isSameKind(keys.dashboard(project, 0));
+  const found = await picked(table, ranges.deletedOf(project), (item) => (isDashboard(item) ? pick(item) : undefined));
+  return found.toReversed();
 }
 
 function fits(summary: DashboardItem, filter: DashboardFilter): boolean {
@@ -66,7 +92,7 @@ function hasAny(summary: DashboardItem, tags: readonly string[]): boolean {
 }
 
 /** Sorts names by the code points of their lower case. What is equal stays as it comes: pinned first, then by name. */
-function sort(summaries: readonly DashboardItem[], ordering: DashboardFilter['ordering']): DashboardItem[] {
+function sort(summaries: readonly Sought[], ordering: DashboardFilter['ordering']): Sought[] {
   if (ordering === undefined) return [...summaries];
   const sign = ordering.startsWith('-') ? -1 : 1;
   switch (ordering.replace('-', '')) {

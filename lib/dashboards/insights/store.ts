@@ -27,7 +27,7 @@ import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { isSameKind, keys, ranges } from '../../ports/table/keys.ts';
-import { listAll } from '../../ports/table/list-all.ts';
+import { picked } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Key, Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
@@ -289,7 +289,7 @@ interface InsightPage {
 const withTiles = (table: Table, items: readonly InsightItem[]): Promise<InsightWithTiles[]> =>
   Promise.all(items.map(async (item) => ({ item, tiles: await tilesOfInsight(table, item.project_id, item.id) })));
 
-/** Returns a page of a project's insights, newest first, and how many there are. Who asks is not yet known. */
+/** Returns a page of a project's insights, newest first, and how many there are in all. Who asks is not yet known. */
 export async function readInsightPage(
   table: Table,
   project: number,
@@ -297,37 +297,54 @@ export async function readInsightPage(
   paging: Paging,
 ): Promise<InsightPage> {
   if (Object.values(filter).some((value) => value !== undefined)) {
-    return pageOf(table, await readFitting(table, project, filter), paging);
+    return pageOf(table, project, await soughtIn(table, project, filter), filter, paging);
   }
   const { items, count, cursor } = await readPage(table, ranges.insightsOf(project), paging);
   return { found: await withTiles(table, items), count, cursor };
 }
 
-const pageOf = async (
-  table: Table,
-  items: readonly InsightItem[],
-  { limit, offset }: Paging,
-): Promise<InsightPage> => ({
-  found: await withTiles(table, items.slice(offset, offset + limit)),
-  count: items.length,
-});
+/** An insight that a filter lets through, and what decides who sees it. It may be large, and is read for its page. */
+type Sought = Pick<InsightItem, 'id' | 'created_by'>;
 
-/** Returns the insights of a project that pass the filter, newest first, of deleted ones the last one. A short id is one read. */
-async function readFitting(table: Table, project: number, filter: InsightFilter): Promise<readonly InsightItem[]> {
-  const { search, short_id, favorited, deleted = false } = filter;
-  const fits = ({ name, derived_name, description, tags, favorited: isFavorite = false }: InsightItem): boolean =>
-    (favorited === undefined || isFavorite === favorited) &&
-    holdsText([name, derived_name, description, ...(tags === undefined ? [] : fromJsonText(tags))], search);
-  if (short_id === undefined) {
-    return (await (deleted ? listDeleted(table, project) : listAll(table, ranges.insightsOf(project)))).filter(fits);
-  }
-  const id = numberOfShortId(short_id);
-  const item = id === undefined ? undefined : await table.get(keys.insight(project, id));
-  return item !== undefined && (item.deleted_at !== null) === deleted && fits(item) ? [item] : [];
+async function pageOf(
+  table: Table,
+  project: number,
+  sought: readonly Sought[],
+  { deleted = false }: InsightFilter,
+  { limit, offset }: Paging,
+): Promise<InsightPage> {
+  const ids = sought.slice(offset, offset + limit).map(({ id }) => id);
+  const [items, tiles] = await Promise.all([
+    table.many(ids.map((id) => keys.insight(project, id))),
+    Promise.all(ids.map((id) => tilesOfInsight(table, project, id))),
+  ]);
+  const found = items.flatMap((item, at): InsightWithTiles[] =>
+    // One may have been deleted meanwhile, or brought back.
+    item === undefined || (item.deleted_at !== null) !== deleted ? [] : [{ item, tiles: tiles[at] ?? [] }],
+  );
+  return { found, count: sought.length };
 }
 
-const listDeleted = async (table: Table, project: number): Promise<readonly InsightItem[]> =>
-  (await listAll(table, ranges.deletedOf(project))).filter(isSameKind(keys.insight(project, 0))).toReversed();
+/** Returns the insights of a project that pass the filter, newest first, of deleted ones the last one. A short id is one read. */
+async function soughtIn(table: Table, project: number, filter: InsightFilter): Promise<readonly Sought[]> {
+  const { search, short_id, favorited, deleted = false } = filter;
+  const pick = (item: InsightItem): Sought | undefined => {
+    const { id, created_by, name, derived_name, description, tags, favorited: isFavorite = false } = item;
+    const texts = [name, derived_name, description, ...(tags === undefined ? [] : fromJsonText(tags))];
+    const isSought = (favorited === undefined || isFavorite === favorited) && holdsText(texts, search);
+    return isSought ? { id, created_by } : undefined;
+  };
+  if (short_id !== undefined) {
+    const id = numberOfShortId(short_id);
+    const item = id === undefined ? undefined : await table.get(keys.insight(project, id));
+    const found = item !== undefined && (item.deleted_at !== null) === deleted ? pick(item) : undefined;
+    return found === undefined ? [] : [found];
+  }
+  if (!deleted) return picked(table, ranges.insightsOf(project), pick);
+  const isInsight = isSameKind(keys.insight(project, 0));
+  const found = await picked(table, ranges.deletedOf(project), (item) => (isInsight(item) ? pick(item) : undefined));
+  return found.toReversed();
+}
 
 /** Returns the page for a member: an insight that they may not see is neither listed nor counted. */
 export async function insightPageFor(
@@ -338,8 +355,9 @@ export async function insightPageFor(
   paging: Paging,
 ): Promise<InsightPage> {
   if (tenant.project === undefined || !mayBeHidden(tenant)) return read;
-  const fitting = await readFitting(table, tenant.project.id, filter);
-  return pageOf(table, await seenInsights(table, tenant, fitting), paging);
+  const { id: project } = tenant.project;
+  const seen = await seenInsights(table, tenant, await soughtIn(table, project, filter));
+  return pageOf(table, project, seen, filter, paging);
 }
 
 /** Returns what shows one insight, with its version and its answer (`asked` null: without). Throws a 403 when it is not there for the caller. */

@@ -3,39 +3,54 @@ import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import { readInsights } from '../../insights/store.ts';
-import { ranges } from '../../ports/table/keys.ts';
-import { listAll } from '../../ports/table/list-all.ts';
+import { isSameKind, keys, ranges } from '../../ports/table/keys.ts';
+import { picked } from '../../ports/table/list-all.ts';
 import type { Table } from '../../ports/table/table.ts';
 import { mayBeHidden, maySee } from '../rules.ts';
-import { readDashboard } from '../store.ts';
-import { insightsOf } from '../tiles.ts';
 import { dashboardsOf, tilesOfInsight } from './tiles.ts';
+
+/** So many insights are looked up at a time. */
+const AT_ONCE = 50;
 
 /**
  * Returns the insights, of these, that are there for the member, as `maySeeInsight` says. Where no rule hides anything
  * it reads nothing; else the project's dashboards, the tiles of the hidden ones, and who else shows what these show.
  */
-export async function seenInsights(
+export async function seenInsights<T extends Pick<InsightItem, 'id' | 'created_by'>>(
   table: Table,
   tenant: Tenant,
-  insights: readonly InsightItem[],
-): Promise<readonly InsightItem[]> {
+  insights: readonly T[],
+): Promise<readonly T[]> {
   const { membership, project } = tenant;
   if (project === undefined || !mayBeHidden(tenant)) return insights;
-  const summaries = await listAll(table, ranges.dashboardsOf(project.id));
-  const { seen = [], hidden = [] } = Object.groupBy(summaries, (one) => (maySee(one, membership) ? 'seen' : 'hidden'));
-  const seenIds = new Set(seen.map(({ id }) => id));
-  const stored = await Promise.all(hidden.map(({ id }) => readDashboard(table, project.id, id)));
-  const onHidden = new Set(stored.flatMap((dashboard) => insightsOf(dashboard?.tiles ?? [])));
-  const isSeen = await Promise.all(
-    insights.map(
-      async ({ id, created_by }) =>
-        created_by === membership.user_uuid ||
-        !onHidden.has(id) ||
-        dashboardsOf(await tilesOfInsight(table, project.id, id)).some((dashboard) => seenIds.has(dashboard)),
-    ),
+  const summaries = await picked(table, ranges.dashboardsOf(project.id), (summary) => ({
+    id: summary.id,
+    isSeen: maySee(summary, membership),
+  }));
+  const seenIds = new Set(summaries.filter(({ isSeen }) => isSeen).map(({ id }) => id));
+  const onHidden = new Set<number>();
+  // Dashboards may be large: one after another.
+  for (const { id, isSeen } of summaries)
+    if (!isSeen) for (const insight of await shownOn(table, project.id, id)) onHidden.add(insight);
+  const isSeen = async ({ id, created_by }: T): Promise<boolean> =>
+    created_by === membership.user_uuid ||
+    !onHidden.has(id) ||
+    dashboardsOf(await tilesOfInsight(table, project.id, id)).some((dashboard) => seenIds.has(dashboard));
+  const seen: T[] = [];
+  for (let first = 0; first < insights.length; first += AT_ONCE) {
+    const some = insights.slice(first, first + AT_ONCE);
+    const areSeen = await Promise.all(some.map(isSeen));
+    seen.push(...some.filter((_, at) => areSeen[at]));
+  }
+  return seen;
+}
+
+/** Returns the numbers of the insights that a dashboard shows. */
+function shownOn(table: Table, project: number, dashboard: number): Promise<number[]> {
+  const isTile = isSameKind(keys.tile(project, dashboard, 0));
+  return picked(table, ranges.ofDashboard(project, dashboard), (item) =>
+    isTile(item) ? (item.insight ?? undefined) : undefined,
   );
-  return insights.filter((_, at) => isSeen[at]);
 }
 
 /** Reads the insights with these numbers that are there for the member, by their numbers. */

@@ -19,6 +19,21 @@ export async function* pagesOf<T extends Key = Item>(
   } while (after !== undefined);
 }
 
+/** Items that callers may make large are held so many at a time. */
+const LARGE_AT_ONCE = 50;
+
+/** Returns what is picked of each item of a range, in its order: of the items themselves few are held at a time. */
+export async function picked<T extends Key, Picked>(
+  table: Table,
+  range: Range<T>,
+  pick: (item: T) => Picked | undefined,
+): Promise<Picked[]> {
+  const found: Picked[] = [];
+  for await (const items of pagesOf(table, range, LARGE_AT_ONCE))
+    found.push(...items.flatMap((item) => pick(item) ?? []));
+  return found;
+}
+
 /** Returns every item of a range that is known to be small. */
 export async function listAll<T extends Key = Item>(table: Table, range: Range<T>): Promise<T[]> {
   const found: T[] = [];
