@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { readJson } from '../http/json.ts';
 import { invalid } from '../ports/errors.ts';
 import { isObject } from '../ports/raw-number.ts';
+import { behind } from './kinds/parts/date-range.ts';
 import type { SentQuery } from './kinds/source.ts';
 
 /** Filters that replace or join those of a query. */
@@ -49,6 +50,12 @@ export function overridden(query: SentQuery, { filters, variables = [] }: Overri
 /** The kinds that an interval cuts. */
 const BY_INTERVAL: ReadonlySet<string> = new Set(['TrendsQuery', 'StickinessQuery', 'LifecycleQuery', 'FunnelsQuery']);
 
+interface SentRange {
+  readonly date_from: string | null;
+  readonly date_to: string | null;
+  readonly explicitDate?: boolean;
+}
+
 function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): SentQuery {
   const { explicitDate, properties, breakdown_filter, interval } = sent;
   // A date that is empty is none, as in PostHog.
@@ -57,7 +64,7 @@ function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): Sen
   const testAccounts =
     typeof sent.filterTestAccounts === 'boolean' ? { filterTestAccounts: sent.filterTestAccounts } : {};
   const hasDate = date_from !== undefined || date_to !== undefined;
-  const dateRange = {
+  const dateRange: SentRange = {
     date_from: date_from ?? null,
     date_to: date_to ?? null,
     ...(explicitDate === true ? { explicitDate } : {}),
@@ -65,8 +72,7 @@ function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): Sen
   if (query.kind === 'EventsQuery') {
     return {
       ...query,
-      ...(date_from === undefined ? {} : { after: date_from }),
-      ...(date_to === undefined ? {} : { before: date_to }),
+      ...(hasDate ? eventDates(dateRange) : {}),
       ...joinedProperties(query['properties'], properties),
       ...testAccounts,
     };
@@ -90,6 +96,15 @@ function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): Sen
     ...(query.kind === 'ActorsQuery' ? {} : testAccounts),
   };
 }
+
+/** Where a range begins that tells only its end. */
+const DEFAULT_FROM = '-7d';
+
+/** Returns the ends of a range as a query of events has them, which leaves out both instants. */
+const eventDates = ({ date_from, date_to, explicitDate = false }: SentRange) => ({
+  after: date_from ?? DEFAULT_FROM,
+  before: date_to === null || explicitDate ? date_to : behind(date_to),
+});
 
 /** Returns the properties of which both must hold: lists are joined, groups put beside each other. */
 export function joinedProperties(own: unknown, added: unknown): { readonly properties?: unknown } {

@@ -49,3 +49,27 @@ test.each([
   expect(overridden(query, { filters })).toEqual(query);
   expect(overridden(query, { filters: { ...filters, explicitDate: true } })).toEqual(query);
 });
+
+test.each([
+  [
+    { date_from: '2026-01-06', date_to: '2026-01-06' },
+    { after: '2026-01-06', before: '2026-01-07' },
+  ],
+  [
+    { date_from: '2026-1-31T00:00', date_to: '2026-1-31' },
+    { after: '2026-1-31T00:00', before: '2026-02-01' },
+  ],
+  [
+    { date_from: '2026-01-06', date_to: '2026-01-06', explicitDate: true },
+    { after: '2026-01-06', before: '2026-01-06' },
+  ],
+  [
+    { date_from: '2026-01-06', date_to: '2026-01-06T15:00' },
+    { after: '2026-01-06', before: '2026-01-06T15:00' },
+  ],
+  [{ date_from: '-7d' }, { after: '-7d', before: null }],
+  [{ date_to: '-1d' }, { after: '-7d', before: '-1d' }],
+])('%j takes the place of both dates of a query of events', (filters, dates) => {
+  const query = { kind: 'EventsQuery', after: '2025-05-01', before: '2025-06-01' };
+  expect(overridden(query, { filters })).toEqual({ kind: 'EventsQuery', ...dates });
+});

@@ -191,6 +191,14 @@ function zonedOf(date: Told, calendar: Calendar, attr: string): Temporal.ZonedDa
 export const instantOf = (text: string, calendar: Calendar, attr: string): number =>
   zonedOf(read(text.trim()) ?? invalid(attr, `${FORMS}.`), calendar, attr).epochMilliseconds;
 
+/** Returns the day after one that is told without a time, so that what is before it is all of that day; any other date as it is. */
+export function behind(text: string): string {
+  const date = read(text.trim());
+  return date !== undefined && 'local' in date && date.isDay
+    ? date.local.toPlainDate().add({ days: 1 }).toString()
+    : text;
+}
+
 /** Returns to what a beginning is cut: to its day, where neither it nor the interval is finer. */
 function grainOf(date: Told, interval: Interval): Unit | undefined {
   const isRelative = 'unit' in date;
