@@ -16,7 +16,7 @@ import {
   tupleType,
 } from './parts/listing.ts';
 import { lacking } from './parts/members.ts';
-import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
+import { personFilters, propertyCondition } from './parts/property-filters.ts';
 
 /** What says of which number the persons are. */
 const SOURCES = ['InsightActorsQuery', 'FunnelsActorsQuery', 'StickinessActorsQuery'] as const;
@@ -47,8 +47,8 @@ const ActorsQuery = z.object({
   source: Source.nullish(),
   ...listingMembers(),
   search: z.string().nullish(),
-  properties: propertyFilters(),
-  fixedProperties: propertyFilters(),
+  properties: personFilters(),
+  fixedProperties: personFilters(),
 });
 type ActorsQuery = z.output<typeof ActorsQuery>;
 

@@ -9,7 +9,11 @@ import { isObject, numberText } from '../../../ports/raw-number.ts';
 import { QUERY_FILTERS } from '../../filter-schema.ts';
 import type { World } from '../kind.ts';
 
+/** The types of filters; the first is that of a filter which names none. */
 const TYPES = ['event', 'person', 'session', 'event_metadata', 'hogql'] as const;
+type FilterType = (typeof TYPES)[number];
+/** Those of what passes persons, who are of no event. */
+const PERSON_TYPES: readonly FilterType[] = ['person', 'hogql'];
 
 /** Columns of an event that a filter of type `event_metadata` may name. */
 export const METADATA = [
@@ -32,7 +36,7 @@ const MAX_DEPTH = 10;
 type Scalar = string | number | boolean;
 
 interface PropertyFilter {
-  readonly type: (typeof TYPES)[number];
+  readonly type: FilterType;
   /** The name of a property or a column; of type hogql, a condition. */
   readonly key: string;
   readonly operator: Operator;
@@ -60,21 +64,29 @@ interface Filtered {
  * Returns a field of filters: a list, each of which must hold, or a group `{"type": "AND" | "OR", "values": [...]}` of
  * filters and groups. Every event passes a filter that is not complete (no key, no value).
  */
-export const propertyFilters = () =>
+export const propertyFilters = () => filtersOf(TYPES).register(z.globalRegistry, QUERY_FILTERS);
+
+/** Returns the same of persons: of the types `person`, which a filter that names none has, and `hogql`. */
+export const personFilters = () =>
+  filtersOf(PERSON_TYPES).register(z.globalRegistry, {
+    ...QUERY_FILTERS,
+    description: 'Of the types `person`, which is the default here, and `hogql`.',
+  });
+
+const filtersOf = (types: readonly FilterType[]) =>
   z
     .unknown()
     .transform((sent, context): PropertyFilters | null | undefined => {
       if (sent === undefined || sent === null) return sent;
       try {
-        return readFilters(sent);
+        return readFilters(sent, types);
       } catch (error) {
         if (!(error instanceof Fault)) throw error;
         context.addIssue({ code: 'custom', message: error.message, path: [...error.path] });
         return z.NEVER;
       }
     })
-    .optional()
-    .register(z.globalRegistry, QUERY_FILTERS);
+    .optional();
 
 /**
  * Returns the condition that events pass. It is true or false, or null where it is false. Throws a `Failure` (400) for an
@@ -91,7 +103,7 @@ export async function propertyCondition(
 
 function testAccountFilters(world: World): PropertyFilters {
   try {
-    return readFilters(world.testAccountFilters);
+    return readFilters(world.testAccountFilters, TYPES);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return invalid('filterTestAccounts', `The project's filters of test accounts cannot be used. ${error.message}`);
@@ -281,33 +293,34 @@ class Fault extends Error {
 
 type Path = readonly (string | number)[];
 
-/** How many filters were read, and how many of them are expressions. */
-interface Counts {
+/** How many filters were read, and how many of them are expressions; the types that they may have, the default first. */
+interface Reading {
+  readonly types: readonly FilterType[];
   filters: number;
   expressions: number;
 }
 
-function readFilters(sent: unknown): FilterGroup {
-  const counts: Counts = { filters: 0, expressions: 0 };
-  if (Array.isArray(sent)) return joined('AND', readAll(sent, [], 0, counts));
+function readFilters(sent: unknown, types: readonly FilterType[]): FilterGroup {
+  const reading: Reading = { types, filters: 0, expressions: 0 };
+  if (Array.isArray(sent)) return joined('AND', readAll(sent, [], 0, reading));
   if (isObject(sent) && Object.keys(sent).length === 0) return EVERYTHING;
-  return readGroup(sent, [], 0, counts);
+  return readGroup(sent, [], 0, reading);
 }
 
-const readAll = (values: readonly unknown[], path: Path, depth: number, counts: Counts): FilterGroup['of'] =>
+const readAll = (values: readonly unknown[], path: Path, depth: number, reading: Reading): FilterGroup['of'] =>
   values.map((value, at) => {
     const here = [...path, at];
     const isGroup = isObject(value) && Array.isArray(value['values']);
-    return isGroup ? readGroup(value, here, depth + 1, counts) : readFilter(value, here, counts);
+    return isGroup ? readGroup(value, here, depth + 1, reading) : readFilter(value, here, reading);
   });
 
-function readGroup(sent: unknown, path: Path, depth: number, counts: Counts): FilterGroup {
+function readGroup(sent: unknown, path: Path, depth: number, reading: Reading): FilterGroup {
   if (!isObject(sent) || !Array.isArray(sent['values']))
     throw new Fault(path, 'Expected a list of filters, or {"type": "AND", "values": [...]}.');
   if (depth > MAX_DEPTH) throw new Fault(path, `Groups of filters are nested more than ${MAX_DEPTH} deep.`);
   const { type, values } = sent;
   if (type !== 'AND' && type !== 'OR') throw new Fault([...path, 'type'], notAChoice(type ?? '', ['AND', 'OR']));
-  return joined(type, readAll(values, [...path, 'values'], depth, counts));
+  return joined(type, readAll(values, [...path, 'values'], depth, reading));
 }
 
 /** What a filter that is not complete comes to. */
@@ -319,19 +332,19 @@ function joined(join: FilterGroup['join'], of: FilterGroup['of']): FilterGroup {
   return { join, of: of.filter((one) => !isEverything(one)) };
 }
 
-function readFilter(sent: unknown, path: Path, counts: Counts): FilterGroup | PropertyFilter {
+function readFilter(sent: unknown, path: Path, reading: Reading): FilterGroup | PropertyFilter {
   if (!isObject(sent))
     throw new Fault(path, 'A filter is an object: {"type": "event", "key": "plan", "value": "pro"}.');
-  counts.filters += 1;
-  if (counts.filters > MAX_FILTERS) throw new Fault(path, `There are more than ${MAX_FILTERS} filters.`);
-  const type = typeOf(sent['type'], path);
+  reading.filters += 1;
+  if (reading.filters > MAX_FILTERS) throw new Fault(path, `There are more than ${MAX_FILTERS} filters.`);
+  const type = typeOf(sent['type'], reading, path);
   const operator = sent['operator'] ?? 'exact';
   const { key } = sent;
   if (key === undefined || key === null || key === '') return EVERYTHING;
   if (typeof key !== 'string') throw new Fault([...path, 'key'], 'Not a valid string.');
   if (type === 'hogql') {
-    counts.expressions += 1;
-    if (counts.expressions > MAX_EXPRESSIONS)
+    reading.expressions += 1;
+    if (reading.expressions > MAX_EXPRESSIONS)
       throw new Fault(path, `There are more than ${MAX_EXPRESSIONS} filters of type 'hogql'.`);
     return { type, key, operator: 'exact', values: [] };
   }
@@ -344,10 +357,10 @@ function readFilter(sent: unknown, path: Path, counts: Counts): FilterGroup | Pr
   return values === undefined ? EVERYTHING : { type, key, operator, values };
 }
 
-function typeOf(sent: unknown, path: Path): (typeof TYPES)[number] {
-  const type = TYPES.find((one) => one === (sent ?? 'event'));
+function typeOf(sent: unknown, { types }: Reading, path: Path): FilterType {
+  const type = types.find((one) => one === (sent ?? types[0]));
   if (type !== undefined) return type;
-  const detail = `A filter of type '${String(sent).slice(0, 100)}' is not supported here. These are: ${inQuotes(TYPES)}.`;
+  const detail = `A filter of type '${String(sent).slice(0, 100)}' is not supported here. These are: ${inQuotes(types)}.`;
   throw new Fault([...path, 'type'], detail);
 }
 

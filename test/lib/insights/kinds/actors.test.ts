@@ -70,6 +70,8 @@ describe('an actors query', () => {
   it('filters by what persons are now, and selects expressions over them', async () => {
     expect(await ids({ properties: [{ type: 'person', key: 'plan', value: 'pro' }] })).toEqual([id(1)]);
     expect(await ids({ fixedProperties: [{ type: 'person', key: 'plan', operator: 'is_not_set' }] })).toEqual([id(3)]);
+    expect(await ids({ properties: [{ key: 'plan', value: 'pro' }] })).toEqual([id(1)]);
+    expect(await ids({ properties: [{ type: 'hogql', key: "properties.plan = 'free'" }] })).toEqual([id(2)]);
     const select = ['person_display_name -- Person', 'properties.plan', 'created_at'];
     const { results, columns } = await answered({ select });
     expect(columns).toEqual(select);
@@ -83,6 +85,13 @@ describe('an actors query', () => {
       ['pro', 1],
       [null, 1],
     ]);
+  });
+
+  it.each(['event', 'session', 'event_metadata'])('refuses a filter of type %s, by its name', async (type) => {
+    for (const name of ['properties', 'fixedProperties'])
+      await expect(
+        ids({ [name]: { type: 'OR', values: [{ type, key: 'distinct_id', value: 'pro' }] } }),
+      ).rejects.toThrow(`A filter of type '${type}' is not supported here. These are: 'person', 'hogql'.`);
   });
 
   it('orders and pages them', async () => {
