@@ -134,41 +134,52 @@ export function answersOf(
   const flights = new Map<string, Flight>();
   const runs = new Map<string, KnownRun>();
   const background = new Set<Promise<unknown>>();
-  const { cached, compute, look } = computations(context, answerer, cache);
+  const { cached, compute, isFresh, look } = computations(context, answerer, cache);
 
-  /** Joins the computation that is under way, or begins one; it is stopped when all who wait have left. */
-  const join = async (
+  /** Returns the computation that is under way, or begins one; it is stopped when all who wait have left. */
+  const flightOf = (asked: AskedQuery, key: string, moment: Moment, isBackground: boolean) => {
+    const name = `${isBackground ? 'background' : 'waited'} ${key}`;
+    const known = flights.get(name);
+    if (known !== undefined && !known.stop.signal.aborted) return { flight: known, isJoined: true };
+    const stop = new AbortController();
+    const promise = compute(asked, key, moment, { signal: stop.signal, isBackground });
+    const flight: Flight = { promise, stop, waiting: 0 };
+    flights.set(name, flight);
+    const end = (): void => {
+      if (flights.get(name) === flight) flights.delete(name);
+    };
+    promise.then(end, end);
+    return { flight, isJoined: false };
+  };
+
+  /** Waits for a computation, until the signal ends that. */
+  const waitFor = async (flight: Flight, signal: AbortSignal): Promise<KeptAnswer> => {
+    flight.waiting += 1;
+    const { promise: left, reject } = Promise.withResolvers<never>();
+    const leave = (): void => reject(signal.reason);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave);
+    try {
+      return await Promise.race([flight.promise, left]);
+    } finally {
+      signal.removeEventListener('abort', leave);
+      flight.waiting -= 1;
+      if (flight.waiting === 0) flight.stop.abort(cancelled());
+    }
+  };
+
+  /** Computes an answer that is true as of now, together with all who ask at the same time. */
+  const computed = async (
     asked: AskedQuery,
     key: string,
     moment: Moment,
-    { signal, isBackground }: { readonly signal: AbortSignal | undefined; readonly isBackground: boolean },
+    { signal, isBackground }: { readonly signal: AbortSignal; readonly isBackground: boolean },
   ): Promise<KeptAnswer> => {
-    const name = `${isBackground ? 'background' : 'waited'} ${key}`;
-    let flight = flights.get(name);
-    if (flight === undefined || flight.stop.signal.aborted) {
-      const stop = new AbortController();
-      const promise = compute(asked, key, moment, { signal: stop.signal, isBackground });
-      const begun: Flight = { promise, stop, waiting: 0 };
-      flight = begun;
-      flights.set(name, begun);
-      const end = (): void => {
-        if (flights.get(name) === begun) flights.delete(name);
-      };
-      promise.then(end, end);
-    }
-    const joined = flight;
-    joined.waiting += 1;
-    const { promise: left, reject } = Promise.withResolvers<never>();
-    const leave = (): void => reject(signal?.reason);
-    if (signal?.aborted) leave();
-    signal?.addEventListener('abort', leave);
-    try {
-      return await Promise.race([joined.promise, left]);
-    } finally {
-      signal?.removeEventListener('abort', leave);
-      joined.waiting -= 1;
-      if (joined.waiting === 0) joined.stop.abort(cancelled());
-    }
+    const { flight, isJoined } = flightOf(asked, key, moment, isBackground);
+    const kept = await waitFor(flight, signal);
+    // One that was under way may have listed its files before the latest came. The next one has begun after that.
+    if (!isJoined || (await isFresh(asked.project.id, kept, moment))) return kept;
+    return waitFor(flightOf(asked, key, moment, isBackground).flight, signal);
   };
 
   const forget = (): void => {
@@ -214,7 +225,7 @@ export function answersOf(
     const stop = new AbortController();
     const signal = isAsync || callerLeft === undefined ? stop.signal : AbortSignal.any([stop.signal, callerLeft]);
     runs.set(name, { run, organization: asked.project.organization_id, stop });
-    const promise = join(asked, key, moment, { signal, isBackground: isAsync || isBackground }).then(
+    const promise = computed(asked, key, moment, { signal, isBackground: isAsync || isBackground }).then(
       (kept) => {
         run.endedAt = clock();
         return kept;

@@ -47,6 +47,7 @@ export function computations(
     return { events: events.map(worldFile), persons: persons.map(worldFile) };
   };
 
+  /** Finds out whether an answer is true at a moment, of the files that there are. */
   const isFresh = async (
     project: number,
     kept: KeptAnswer,
@@ -70,6 +71,7 @@ export function computations(
   };
 
   return {
+    isFresh,
     compute: async (
       { project, query, dashboard }: AskedQuery,
       key: string,

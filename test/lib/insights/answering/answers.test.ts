@@ -8,6 +8,7 @@ import { Failure, Transient } from '../../../../lib/ports/errors.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { Busy } from '../../../../lib/ports/table/table.ts';
 import { testContext } from '../../../support/context.ts';
+import { importRecords } from '../../../support/imports.ts';
 
 const ANSWERED: Answered = {
   answer: { results: [1] },
@@ -38,6 +39,11 @@ function world(limits?: Parameters<typeof answerCache>[1]) {
   return { context, answers, calls, begun };
 }
 
+/** Resolves when all that need not wait for an answerer has been done. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
 test('all who ask at the same time share one computation, and nobody of another project does', async () => {
   const { answers, calls, begun } = world();
   const all = [asked(), asked(), asked('SELECT 1', 8)].map((one) => answers.ask(one, 'blocking', {}));
@@ -48,6 +54,34 @@ test('all who ask at the same time share one computation, and nobody of another 
   expect((await answers.ask(asked(), 'blocking', {})).isCached).toBe(true);
   expect((await answers.ask(asked('SELECT 1', 9), 'force_cache', {})).kept).toBeNull();
 });
+
+test.each<Refresh>(['blocking', 'force_blocking'])(
+  'whoever asks (%s) after an event has come gets no answer from before, nor does anybody compute twice for that',
+  async (refresh) => {
+    const { context, answers, calls, begun } = world();
+    await context.table.write([{ put: { ...keys.project(7), id: 7, organization_id: 'o', deleted_at: null } }]);
+    const looked = { ...ANSWERED.looked, events: [{}] };
+    const before = answers.ask(asked(), 'blocking', {});
+    await begun(1);
+    const same = answers.ask(asked(), 'blocking', {});
+    await importRecords(context, 7, [{ event: 'paid', distinct_id: 'ada', timestamp: '2025-12-31T00:00:00Z' }]);
+    const after = [answers.ask(asked(), refresh, {}), answers.ask(asked(), refresh, {})];
+    // They wait for the one that is under way.
+    await settled();
+    expect(calls.length).toBe(1);
+    calls[0]?.answer({ looked, answer: { results: ['old'] } });
+    expect((await before).kept?.answer.results).toEqual(['old']);
+    await settled();
+    calls[1]?.answer({ looked, answer: { results: ['new'] } });
+    const told = await Promise.all([same, ...after]);
+    expect(told.map(({ kept, isCached }) => [kept?.answer.results, isCached])).toEqual([
+      [['new'], false],
+      [['new'], false],
+      [['new'], false],
+    ]);
+    expect(calls.length).toBe(2);
+  },
+);
 
 test('a computation is stopped when the last who waits has left, and not before', async () => {
   const { answers, calls, begun } = world();
