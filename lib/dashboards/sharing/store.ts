@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { ActivityOps, ActivityVerb, Change } from '../../accounts/activity/model.ts';
+import { changesOf, type LoggedFields, secretChanges } from '../../accounts/activity/rules.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import { checkVersion, type IfMatch } from '../../http/etag.ts';
 import type { Context } from '../../ports/context.ts';
@@ -7,7 +8,7 @@ import { definedOf } from '../../ports/defined.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Op, Table } from '../../ports/table/table.ts';
+import type { Op, Table, Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { DashboardItem } from '../model.ts';
 import { aboutDashboard, type DashboardPath, foundSummary, foundSummaryToEdit, summaryOp } from '../store.ts';
@@ -102,7 +103,7 @@ export function patchOf(
 }
 
 /** What an absent field means. */
-const UNSET: Readonly<Record<string, unknown>> = {
+const UNSET: Readonly<Record<string, Value>> = {
   password: null,
   expires_at: null,
   allow_date_range: false,
@@ -112,14 +113,18 @@ const UNSET: Readonly<Record<string, unknown>> = {
 /** Gives the sharing another token, and leaves the rest as it is. */
 export const refresh: SharingChange = () => ({ set: {}, hasNewToken: true, activity: 'access token refreshed' });
 
+const LOGGED_FIELDS: LoggedFields = {
+  enabled: 'plain',
+  expires_at: 'instant',
+  allow_date_range: 'plain',
+  filter_choices: 'json',
+};
+
 /** Returns how the activity log shows a change of the sharing. A password is not in it. */
-const sharingChanges = (before: SharingItem, set: SharingSet): Change[] =>
-  Object.entries(set).map(([field, value]) => ({
-    action: 'changed',
-    field,
-    before: field === 'password' ? null : (before[field] ?? UNSET[field]),
-    after: field === 'password' ? null : value,
-  }));
+const sharingChanges = (before: SharingItem, set: SharingSet): Change[] => [
+  ...changesOf({ ...UNSET, ...before }, set, LOGGED_FIELDS),
+  ...secretChanges(set.password === undefined ? [] : ['password']),
+];
 
 /**
  * Changes the sharing with all that follows from it in one transaction: the token that opens the page, and what the

@@ -149,6 +149,28 @@ test('changes at once all happen, one after the other, and one link is open in t
   expect(context.lines.filter(({ level }) => level === 'ERROR')).toEqual([]);
 });
 
+test('the activity log shows what was set as answers do, and of a password only that it was', async () => {
+  const { sharing, service, context } = await world();
+  const path = `/api/organizations/${service.organization.id}/activity/?scope=Dashboard`;
+  const latest = async () => {
+    const { body } = await service.call('GET', path);
+    const [entry] = body?.['results'] as { detail: { changes: unknown[] } }[];
+    return entry;
+  };
+  context.clock.advance(1_000);
+  const filter_choices = [{ name: 'On phones' }];
+  await sharing('PATCH', { expires_at: '2026-02-01T00:00:00Z', filter_choices, password: 'swordfish 1' });
+  expect(await latest()).toMatchObject({
+    detail: {
+      changes: [
+        { action: 'changed', field: 'expires_at', before: null, after: '2026-02-01T00:00:00Z' },
+        { action: 'changed', field: 'filter_choices', before: [], after: filter_choices },
+        { action: 'changed', field: 'password', before: null, after: null },
+      ],
+    },
+  });
+});
+
 test('writes that fail, and answers that are lost, leave sharing and dashboard in agreement', async () => {
   const { table, clock } = testContext();
   const random = seeded(7);
