@@ -17,8 +17,6 @@ interface Rights {
   readonly effective_restriction_level: RestrictionLevel;
   readonly effective_privilege_level: PrivilegeLevel;
   readonly user_access_level: AccessLevel;
-  /** Whether they made it, or are an admin or owner of the organization: nothing is closed to them. */
-  readonly isInherent: boolean;
 }
 
 /** Returns whether nobody can take rights from the member: the dashboard's creator, an admin, an owner. */
@@ -40,7 +38,6 @@ export function rightsOf(summary: DashboardItem, member: MemberWithLevel): Right
     effective_restriction_level: restriction_level,
     effective_privilege_level: isOpen || isInherent ? PRIVILEGE.edit : (named ?? PRIVILEGE.view),
     user_access_level: isInherent ? 'manager' : accessByRules(summary, member.user_uuid),
-    isInherent,
   };
 }
 

@@ -119,7 +119,6 @@ describe('the creator, admins and the owner', () => {
         effective_restriction_level: one.restriction,
         effective_privilege_level: 37,
         user_access_level: 'manager',
-        isInherent: true,
       });
       expect([maySee(head, me), mayEdit(head, me), mayManage(head, me)]).toEqual([true, true, true]);
       expect(refusals(head, me)).toEqual({});
@@ -164,7 +163,6 @@ describe('a member', () => {
           restriction_level: restriction,
           effective_restriction_level: restriction,
           effective_privilege_level: privilege,
-          isInherent: false,
         });
       }
       expect(found).toHaveLength(25);
