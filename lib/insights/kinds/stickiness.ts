@@ -6,6 +6,7 @@ import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, Selection, World } from './kind.ts';
 import { bucketIndex } from './parts/bucket-index.ts';
 import {
+  type Bucket,
   bucketsOf,
   CompareFilter,
   INTERVALS,
@@ -51,6 +52,7 @@ interface Line {
   readonly series: z.output<typeof Series>;
   readonly order: number;
   readonly range: Range;
+  readonly buckets: readonly Bucket[];
   /** Null where nothing is compared. */
   readonly compared: 'current' | 'previous' | null;
 }
@@ -61,24 +63,20 @@ async function linesOf(query: StickinessQuery, world: World): Promise<readonly L
     firstOfSeries(query.series, await propertyCondition(query, world), world),
   );
   const isCompared = query.compareFilter?.compare === true;
-  const current = query.series.map(
-    (series, order) => ({ series, order, range, compared: isCompared ? 'current' : null }) as const,
-  );
-  if (!isCompared) return current;
+  const linesIn = (of: Range, compared: Line['compared']): readonly Line[] => {
+    const buckets = bucketsOf(of, interval, world);
+    return query.series.map((series, order) => ({ series, order, range: of, buckets, compared }));
+  };
+  if (!isCompared) return linesIn(range, null);
   const previous = previousOf(range, query.dateRange, interval, world, query.compareFilter?.compare_to);
-  return [...current, ...current.map((line) => ({ ...line, range: previous, compared: 'previous' }) as const)];
-}
-
-/** Returns how many intervals a line has, after so many were joined as the query says. */
-function lengthOf(query: StickinessQuery, { range }: Line, world: World): number {
-  return Math.ceil(bucketsOf(range, query.interval ?? 'day', world).length / (query.intervalCount ?? 1));
+  return [...linesIn(range, 'current'), ...linesIn(previous, 'previous')];
 }
 
 const OPERATORS = { gte: 'greaterOrEquals', lte: 'lessOrEquals', exact: 'equals' } as const;
 
 /** Returns a question with a row for each person that did it at all, and in how many `intervals`. */
 async function personsOf(query: StickinessQuery, line: Line, world: World): Promise<Question> {
-  const buckets = bucketsOf(line.range, query.interval ?? 'day', world);
+  const { buckets } = line;
   const edges = [...buckets.map(({ start }) => start), buckets.at(-1)?.end ?? line.range.to + 1];
   const criteria = query.stickinessFilter?.stickinessCriteria ?? { operator: 'gte', value: 1 };
   const [matching, passed] = await Promise.all([seriesCondition(line.series, world), propertyCondition(query, world)]);
@@ -107,7 +105,7 @@ async function answer(query: StickinessQuery, world: World): Promise<Answer> {
   const interval = query.interval ?? 'day';
   const results = await Promise.all(
     lines.map(async (line) => {
-      const length = lengthOf(query, line, world);
+      const length = Math.ceil(line.buckets.length / (query.intervalCount ?? 1));
       const days = Array.from({ length }, (_, index) => index + 1);
       const persons = await personsOf(query, line, world);
       const hogql = `SELECT intervals, count() AS persons FROM (${persons.hogql}) AS persons GROUP BY intervals`;
