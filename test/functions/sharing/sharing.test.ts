@@ -154,8 +154,8 @@ test('the activity log shows what was set as answers do, and of a password only 
   const path = `/api/organizations/${service.organization.id}/activity/?scope=Dashboard`;
   const latest = async () => {
     const { body } = await service.call('GET', path);
-    const [entry] = body?.['results'] as { detail: { changes: unknown[] } }[];
-    return entry;
+    const { results } = body as { results: { detail: { changes: unknown[] } }[] };
+    return results[0];
   };
   context.clock.advance(1_000);
   const filter_choices = [{ name: 'On phones' }];

@@ -60,7 +60,7 @@ test.each<Refresh>(['blocking', 'force_blocking'])(
   async (refresh) => {
     const { context, answers, calls, begun } = world();
     await context.table.write([{ put: { ...keys.project(7), id: 7, organization_id: 'o', deleted_at: null } }]);
-    const looked = { ...ANSWERED.looked, events: [{}] };
+    const looked = { ...ANSWERED.looked, events: [{ from: null, to: null }] };
     const before = answers.ask(asked(), 'blocking', {});
     await begun(1);
     const same = answers.ask(asked(), 'blocking', {});

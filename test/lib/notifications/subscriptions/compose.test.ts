@@ -134,10 +134,10 @@ test('what has no name is sent under another one: that a client derived, or its 
   clock.advance(DAY_MS);
   await run();
   const sent = bodies().map(({ data }) => data as { title: string; insights: { name: string }[] });
-  expect(sent.map(({ title, insights }) => [title, insights[0]?.name]).toSorted()).toEqual([
-    [`Insight ${unnamed}`, `Insight ${unnamed}`],
-    ['Paid by day', 'Paid by day'],
-    ['Untitled dashboard', `Insight ${unnamed}`],
+  expect(sent.map(({ title, insights }) => `${title}: ${insights[0]?.name}`).toSorted()).toEqual([
+    `Insight ${unnamed}: Insight ${unnamed}`,
+    'Paid by day: Paid by day',
+    `Untitled dashboard: Insight ${unnamed}`,
   ]);
 });
 
