@@ -224,7 +224,9 @@ async function numbersOfSeries(period: Period, frame: Frame): Promise<readonly (
 async function askedOf(order: number, period: Period, frame: Frame, kept?: readonly string[]) {
   const { query, world, isCumulative, breakdown } = frame;
   const series = query.series[order] ?? invalid('series', 'The query has no such series.');
-  const measure = await measureOf(series, frame.interval === 'day', `series__${order}`, world);
+  // Where numbers are summed up, who was active on a day is counted on that day, and on none after it.
+  const isDaily = frame.interval === 'day' && !isCumulative;
+  const measure = await measureOf(series, isDaily, `series__${order}`, world);
   const { range, edges, lead } = reachOf(measure, period, frame);
   const { named, passed } = await conditionsOf(series, frame);
   const together: Totals = { measure, named, passed, range, countsOnce: isCumulative, ...(edges && { edges }) };

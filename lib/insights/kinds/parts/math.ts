@@ -83,7 +83,8 @@ type MathSeries = Pick<Series, 'math' | 'math_property' | 'math_hogql'> & {
 };
 
 /**
- * Returns how the numbers of a series are made. `isDaily`: the buckets are days, or all of the range. Throws `Failure`
+ * Returns how the numbers of a series are made. `isDaily`: the buckets are days, or all of the range, and who was
+ * active in the days before counts too. Throws `Failure`
  * (400) about a member below `attr` for what is lacking or not supported.
  */
 export async function measureOf(series: MathSeries, isDaily: boolean, attr: string, world: World): Promise<Measure> {

@@ -349,6 +349,29 @@ describe('A trend', () => {
     expect(result).toMatchObject({ data: [1, 1, 1, 2, 4, 5, 6, 7, 8, 8, 9], count: 9 });
   });
 
+  it.each(['weekly_active', 'monthly_active'])('of %s sums up each person once, as those behind it', async (math) => {
+    const at = (distinct_id: string, day: number) => ({
+      event: 'paid',
+      distinct_id,
+      timestamp: `2020-01-${String(day).padStart(2, '0')}T12:00:00Z`,
+    });
+    const paid = await insightWorld(
+      { events: [at('before', 8), at('one', 11), at('two', 11), at('two', 13)] },
+      { now: NOW },
+    );
+    const query = {
+      series: [{ event: 'paid', math }],
+      dateRange: { date_from: '2020-01-10', date_to: '2020-01-14' },
+      trendsFilter: { display: 'ActionsLineGraphCumulative' },
+    };
+    const [result] = await ask(paid, query);
+    expect(result).toMatchObject({ data: [0, 2, 2, 2, 2], count: 2 });
+    const parsed = trends.schema.parse({ kind: 'TrendsQuery', ...query });
+    const persons = await trends.actors?.(parsed, { day: '2020-01-14' }, paid);
+    const { rows } = await paid.rows(persons ?? { hogql: 'SELECT 1' });
+    expect(rows.map(([id]) => String(id)).toSorted()).toEqual(['one', 'two']);
+  });
+
   it('leaves out a number that is infinite as if it were none', async () => {
     const events = ['3', '1e400', 5, '-1e400'].map((price) => ({
       event: 'paid',
@@ -562,7 +585,8 @@ describe('Trends of random events', () => {
     const to = shift(from, one.days - 1);
     const isTotal = one.display === 'BoldNumber';
     const lookback = { weekly_active: 7, monthly_active: 30 }[one.math] ?? 1;
-    const isTrailing = lookback > 1 && (one.interval === 'day' || isTotal);
+    const isTrailing =
+      lookback > 1 && (one.interval === 'day' || isTotal) && one.display !== 'ActionsLineGraphCumulative';
     const keyOf = (at: number): string => {
       const { text, offset } = localOf(at, one.timezone);
       const date = text.slice(0, 10);
