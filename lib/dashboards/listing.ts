@@ -58,7 +58,7 @@ export async function listingFor(
   return { items, count: sought.length };
 }
 
-/** Returns the dashboards that pass the filter and are there, in the order of their names, of deleted ones the last one first. */
+/** Returns the dashboards that pass the filter and are there: in their order, of deleted ones the last one first. */
 async function soughtIn(
   table: Table,
   project: number,

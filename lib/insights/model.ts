@@ -127,7 +127,7 @@ export const TileInsight = z
 /** An insight, with the numbers of the dashboards that show it and that the caller may see. */
 export const Insight = TileInsight.extend({ dashboards: z.array(z.int()) }).meta({ id: 'Insight' });
 
-/** Returns the name of an insight, or else the one that a client derived of its query; null: it has neither, or they are empty. */
+/** Returns the name of an insight, or else the one that a client derived of its query; null: both are empty. */
 export const givenName = ({ name, derived_name }: Pick<InsightItem, 'name' | 'derived_name'>): string | null =>
   name || derived_name || null;
 

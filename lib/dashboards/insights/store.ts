@@ -245,7 +245,10 @@ async function tilesToAdd(
   return { ops: [...ops, ...made.map((tile): Op => ({ put: tile, if: 'absent' }))], tiles: made };
 }
 
-/** Throws a 400 for tiles of more than 40 dashboards, those that come and those that go together: one transaction has no room for more. */
+/**
+ * Throws a 400 for tiles of more than 40 dashboards, those that come and those that go together: one transaction has no
+ * room for more.
+ */
 function checkOpCount(added: TileOps, removed: TileOps): void {
   if (added.ops.length + removed.ops.length <= MAX_DASHBOARDS * 2) return;
   invalid('dashboards', `An insight can be put on and taken from at most ${MAX_DASHBOARDS} dashboards at once.`);

@@ -57,9 +57,9 @@ export class NoNumber extends Error {
 const ALL_VALUES: TrendsResult = { name: 'All values', key: 'all values', data: [], days: [], labels: [] };
 
 /**
- * Returns what an alert finds in results: of a breakdown in each, or a 0 for all where it has none; else in the one that it names. It looks at the last
- * whole interval; or, for an upper bound, at the one that goes on, which may yet reach a lower one. A change is from the
- * interval before. Throws `NoNumber`.
+ * Returns what an alert finds in results: of a breakdown in each, or a 0 for all where it has none; else in the one that
+ * it names. It looks at the last whole interval; or, for an upper bound, at the one that goes on, which may yet reach a
+ * lower one. A change is from the interval before. Throws `NoNumber`.
  */
 export function evaluated(results: readonly TrendsResult[], watch: Watch): Evaluated {
   const chosen = results[watch.series_index];

@@ -191,7 +191,10 @@ function zonedOf(date: Told, calendar: Calendar, attr: string): Temporal.ZonedDa
 export const instantOf = (text: string, calendar: Calendar, attr: string): number =>
   zonedOf(read(text.trim()) ?? invalid(attr, `${FORMS}.`), calendar, attr).epochMilliseconds;
 
-/** Returns the day after one that is told without a time, so that what is before it is all of that day; any other date as it is. */
+/**
+ * Returns the day after one that is told without a time, so that what is before it is all of that day; any other date as
+ * it is.
+ */
 export function behind(text: string): string {
   const date = read(text.trim());
   return date !== undefined && 'local' in date && date.isDay
