@@ -7,13 +7,14 @@ import { adding } from '../lake/import/adding.ts';
 import { ofModel } from '../lake/import/batch-writer.ts';
 import type { SameEvents } from '../lake/import/staging.ts';
 import type { UuidLists } from '../lake/import/uuid-lists.ts';
-import { adderUnder, ImportUnderWay, type Lease, underLease, type Writing } from '../lake/lease.ts';
+import { adderUnder, ImportUnderWay, type Lease, type LeasePurpose, underLease, type Writing } from '../lake/lease.ts';
 import type { RefusedChanges } from '../lake/persons/refusals.ts';
 import { ProjectGone } from '../lake/publish.ts';
 import { messageOf } from '../ports/errors.ts';
 import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
 import { DAY_MS, HOUR_MS } from '../ports/units.ts';
 import { eventsIn } from './content.ts';
+import { type LandingDeaths, landingDeaths } from './landing-deaths.ts';
 import type { CapturedEvent, EventRefusal } from './normalize.ts';
 
 /** A segment of the inbox, and which projects of it have landed, or are not to land yet. */
@@ -40,6 +41,15 @@ interface ProjectLanding {
   readonly delayMs: number;
 }
 
+/** Requests of a project in one segment that are set apart, for they took down what landed them. */
+interface SetApart {
+  readonly projectId: number;
+  /** How often. */
+  readonly times: number;
+  /** From the arrival of the oldest of them to now, in milliseconds. */
+  readonly delayMs: number;
+}
+
 export interface LandingReport {
   readonly segments: readonly {
     readonly name: string;
@@ -47,6 +57,8 @@ export interface LandingReport {
     readonly landed: readonly number[];
     /** The projects whose requests must wait: an import holds them, or older requests of theirs wait. */
     readonly waiting: readonly number[];
+    /** The projects whose requests took down what landed them, and are to be tried later. Nothing waits for these. */
+    readonly apart: readonly SetApart[];
     readonly damaged: number;
     readonly unfinished: number;
   }[];
@@ -85,46 +97,91 @@ const LATE_MS = HOUR_MS;
 /** As many rows are held in memory before they go to the disk. */
 const EVENTS_AT_ONCE = 1_000;
 
-/** Lands the requests of segments, each project by itself: what fails for one is told, and keeps no other from landing. */
+/** The requests of a project in one segment. */
+interface Part {
+  readonly projectId: number;
+  readonly segment: string;
+  readonly requests: readonly CapturedRequest[];
+}
+
+/** Who landed the project before has died: what is left of it is tried part by part. */
+class LandingDied extends Error {
+  override readonly name = 'LandingDied';
+}
+
+/**
+ * Lands the requests of segments, each project by itself: what fails for one is told, and keeps no other from landing.
+ * What may have taken down an earlier landing comes last, and what did so again and again is set apart.
+ */
 export async function land(
   context: Landing,
   segments: readonly LandingSegment[],
   options: LandingOptions = {},
 ): Promise<LandingReport> {
   const contents = await Promise.all(segments.map(async ({ name }) => context.inbox.read(name)));
-  const byProject = new Map<number, CapturedRequest[]>();
-  for (const [n, { requests }] of contents.entries()) {
-    const passedOver = new Set([...(segments[n]?.landed ?? []), ...(segments[n]?.held ?? [])]);
-    for (const request of requests) {
-      if (passedOver.has(request.projectId)) continue;
-      const found = byProject.get(request.projectId);
-      if (found === undefined) byProject.set(request.projectId, [request]);
-      else found.push(request);
-    }
-  }
+  const parts = segments.flatMap((segment, n) => partsOf(segment, contents[n]?.requests ?? []));
+  const byProject = Map.groupBy(parts, ({ projectId }) => projectId);
+  const deaths = await landingDeaths(context, [...byProject.keys()]);
+  const deathsOf = ({ projectId }: Pick<Part, 'projectId'>): LandingDeaths => deaths.get(projectId) as LandingDeaths;
   const projects: ProjectLanding[] = [];
   const waiting = new Set<number>();
   const failures: LandingReport['failures'][number][] = [];
-  for (const [projectId, requests] of byProject) {
+  const wait = (projectId: number, requests: readonly CapturedRequest[], error: unknown): void => {
+    waiting.add(projectId);
+    if (!(error instanceof ImportUnderWay))
+      failures.push({ projectId, reason: messageOf(error), delayMs: delayOf(context, requests) });
+  };
+  for (const [projectId, all] of byProject) {
+    const of = deathsOf({ projectId });
+    const requests = all.filter(({ segment }) => !of.isSuspect(segment)).flatMap((part) => part.requests);
+    if (requests.length === 0) continue;
+    const begin = async (left: LeasePurpose | undefined): Promise<void> => {
+      if (left !== 'landing') return;
+      await of.open();
+      throw new LandingDied();
+    };
     try {
-      projects.push(await landProject(context, projectId, requests, options));
+      projects.push(await landProject(context, projectId, requests, { ...options, begin }));
     } catch (error) {
-      waiting.add(projectId);
-      if (!(error instanceof ImportUnderWay))
-        failures.push({ projectId, reason: messageOf(error), delayMs: delayOf(context, requests) });
+      if (!(error instanceof LandingDied)) wait(projectId, requests, error);
     }
   }
+  const suspects = parts.filter((part) => deathsOf(part).isSuspect(part.segment));
+  const apart = new Set(suspects.filter((part) => deathsOf(part).isApart(part.segment)));
+  const timesOf = (part: Part): number => deathsOf(part).timesOf(part.segment);
+  for (const part of suspects.toSorted((one, other) => timesOf(one) - timesOf(other))) {
+    const { projectId, segment, requests } = part;
+    if (apart.has(part) || waiting.has(projectId)) continue;
+    try {
+      projects.push(
+        await landProject(context, projectId, requests, { ...options, begin: () => deathsOf(part).begin(segment) }),
+      );
+      deathsOf(part).end(segment);
+    } catch (error) {
+      if (!(error instanceof ImportUnderWay)) deathsOf(part).end(segment);
+      wait(projectId, requests, error);
+    }
+  }
+  for (const projectId of new Set(suspects.map((part) => part.projectId)))
+    await deathsOf({ projectId }).settle(!waiting.has(projectId));
   return {
     projects,
     failures,
     segments: segments.map(({ name, landed, held = [] }, n) => {
       const { requests = [], damaged = 0, unfinished = 0 } = contents[n] ?? {};
       const all = [...new Set([...landed, ...requests.map(({ projectId }) => projectId)])];
-      const waits = all.filter((id) => !landed.includes(id) && (waiting.has(id) || held.includes(id)));
+      const setApart = [...apart].filter(({ segment }) => segment === name);
+      const left = all.filter((id) => !landed.includes(id) && !setApart.some(({ projectId }) => projectId === id));
+      const waits = left.filter((id) => waiting.has(id) || held.includes(id));
       return {
         name,
-        landed: all.filter((id) => !waits.includes(id)),
+        landed: [...landed, ...left.filter((id) => !waits.includes(id))],
         waiting: waits,
+        apart: setApart.map((part) => ({
+          projectId: part.projectId,
+          times: timesOf(part),
+          delayMs: delayOf(context, part.requests),
+        })),
         damaged,
         unfinished,
       };
@@ -132,11 +189,26 @@ export async function land(
   };
 }
 
+/** What is to be landed of a segment, by project. */
+function partsOf({ name, landed, held = [] }: LandingSegment, requests: readonly CapturedRequest[]): Part[] {
+  const passedOver = new Set([...landed, ...held]);
+  const byProject = Map.groupBy(
+    requests.filter(({ projectId }) => !passedOver.has(projectId)),
+    ({ projectId }) => projectId,
+  );
+  return [...byProject].map(([projectId, of]) => ({ projectId, segment: name, requests: of }));
+}
+
+interface ProjectOptions extends LandingOptions {
+  /** Called before anything is done, with what for somebody had the lease who died. */
+  readonly begin: (left: LeasePurpose | undefined) => Promise<void>;
+}
+
 async function landProject(
   context: Landing,
   projectId: number,
   requests: readonly CapturedRequest[],
-  { lists }: LandingOptions,
+  { lists, begin }: ProjectOptions,
 ): Promise<ProjectLanding> {
   const refused: Partial<Record<EventRefusal, number>> = {};
   const refuse = (reason: EventRefusal): void => void (refused[reason] = (refused[reason] ?? 0) + 1);
@@ -148,7 +220,8 @@ async function landProject(
     refused,
     delayMs: delayOf(context, requests),
   });
-  const work = async (lease: Lease): Promise<ProjectLanding> => {
+  const work = async (lease: Lease, left: LeasePurpose | undefined): Promise<ProjectLanding> => {
+    await begin(left);
     // By when they came, not by now: they may have landed then, as of a segment that could not be forgotten.
     const since = oldestOf(context, requests) - ATTEMPTS_MS;
     const before = () => filesSince(context.table, projectId, 'events', since);

@@ -4,7 +4,6 @@ import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics/metrics.ts';
 import { Semaphore } from '../ports/semaphore.ts';
 import { MIB, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
-import { WorkerLost } from '../workers/pool.ts';
 import type { CaptureCounts } from './counts.ts';
 import type { LandingReport, LandingSegment } from './land.ts';
 
@@ -30,13 +29,15 @@ interface LanderOptions {
  */
 const REMOVED_AT_ONCE = 40;
 
-/** A segment that has taken its process down is tried again after so long, by itself. */
-const APART_MS = 5 * MINUTE_MS;
+/** What is set apart is looked at so often, and told each time: an alarm of five minutes does not end meanwhile. */
+const APART_LOOK_MS = 4 * MINUTE_MS;
 
 /** A segment of which some projects wait, and others have landed. */
 interface Waiting {
   readonly landed: readonly number[];
   readonly waiting: readonly number[];
+  /** When what of it is set apart is looked at again, milliseconds since 1970; null: nothing is. */
+  readonly apartUntil: number | null;
   /** The pass in which it was tried last. */
   readonly pass: number;
 }
@@ -44,8 +45,6 @@ interface Waiting {
 /** One at a time has an inbox. */
 export class Lander {
   readonly #options: LanderOptions;
-  /** Segments that were being landed when the process died, with when each is tried again, by itself: others must land. */
-  readonly #apart = new Map<string, number>();
   /** Segments that were tried and have to wait. What is forgotten by a restart lands again, to no effect. */
   readonly #waiting = new Map<string, Waiting>();
   #passes = 0;
@@ -60,7 +59,7 @@ export class Lander {
 
   /**
    * How many segments the last pass has left to the next: those that are new, and those that wait for a project of which
-   * something has landed. Others wait for an import, or lie apart.
+   * something has landed. Others wait for an import, or are set apart.
    */
   get left(): number {
     return this.#left;
@@ -73,20 +72,22 @@ export class Lander {
 
   /** Lands once. Returns how many events are new in the lake. */
   async pass(): Promise<number> {
-    const { inbox, land, log, metrics, counts } = this.#options;
+    const { inbox, land, log, clock, metrics, counts } = this.#options;
     this.#passes += 1;
     const segments = await this.#next();
     if (segments.length === 0) return 0;
-    const report = await land(segments).catch((error: unknown) => {
-      if (error instanceof WorkerLost) this.#setApart(segments);
-      throw error;
-    });
+    const report = await land(segments);
     const landedWhole: string[] = [];
-    for (const { name, landed, waiting, damaged, unfinished } of report.segments) {
-      this.#apart.delete(name);
+    for (const { name, landed, waiting, apart, damaged, unfinished } of report.segments) {
       if (unfinished > 0) log.info('a write of captured events was cut short', { segment: name, bytes: unfinished });
-      if (waiting.length > 0) {
-        this.#waiting.set(name, { landed, waiting, pass: this.#passes });
+      for (const { projectId, times, delayMs } of apart) {
+        const about = { segment: name, project: projectId, times };
+        log.error('captured events take down what lands them; they are set apart', about);
+        metrics.record({ LandingDelay: delayMs / SECOND_MS });
+      }
+      if (waiting.length > 0 || apart.length > 0) {
+        const apartUntil = apart.length > 0 ? clock() + APART_LOOK_MS : null;
+        this.#waiting.set(name, { landed, waiting, apartUntil, pass: this.#passes });
         continue;
       }
       this.#waiting.delete(name);
@@ -111,29 +112,16 @@ export class Lander {
       counts.refuseChanges(projectId, refusedChanges);
     }
     const free = new Set(report.projects.map(({ projectId }) => projectId));
-    for (const [name, { waiting }] of this.#waiting)
-      if (!this.#apart.has(name) && waiting.some((id) => free.has(id))) this.#left += 1;
+    for (const { waiting } of this.#waiting.values()) if (waiting.some((id) => free.has(id))) this.#left += 1;
     return report.projects.reduce((sum, { landed }) => sum + landed, 0);
-  }
-
-  /** Those of several are tried at once, one by one: which of them it was is not known. */
-  #setApart(segments: readonly LandingSegment[]): void {
-    const { clock, log } = this.#options;
-    for (const { name } of segments) this.#apart.set(name, segments.length === 1 ? clock() + APART_MS : 0);
-    if (segments.length === 1)
-      log.error('captured events take down what lands them; they are tried again', { segment: segments[0]?.name });
   }
 
   async #next(): Promise<LandingSegment[]> {
     const segments = await this.#options.inbox.segments();
     this.#waitingBytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
-    const now = this.#options.clock();
     this.#left = 0;
-    const alone = segments.find(({ name }) => (this.#apart.get(name) ?? Number.POSITIVE_INFINITY) <= now);
-    if (alone !== undefined) return this.#inOrder(segments, new Set([alone]));
-    const together = segments.filter(({ name }) => !this.#apart.has(name));
-    const fresh = together.filter(({ name }) => !this.#waiting.has(name));
-    const waiting = this.#inTurn(together.filter(({ name }) => this.#waiting.has(name)));
+    const fresh = segments.filter(({ name }) => !this.#waiting.has(name));
+    const waiting = this.#inTurn(segments.filter(({ name }) => this.#isTime(name)));
     // What waits comes last, so that nobody waits for it, and every other time first, so that it is tried whatever comes.
     const isTurnOfWaiting = this.#isTurnOfWaiting && waiting.length > 0;
     this.#isTurnOfWaiting = !isTurnOfWaiting && waiting.length > 0;
@@ -151,6 +139,12 @@ export class Lander {
     if (!isTurnOfWaiting) waiting.forEach(takes);
     this.#left = fresh.filter((segment) => !taken.has(segment)).length;
     return this.#inOrder(segments, taken);
+  }
+
+  /** Whether a segment waits, and something of it may be tried now. */
+  #isTime(segment: string): boolean {
+    const { waiting = [], apartUntil = null } = this.#waiting.get(segment) ?? {};
+    return waiting.length > 0 || (apartUntil !== null && apartUntil <= this.#options.clock());
   }
 
   /**
@@ -175,8 +169,8 @@ export class Lander {
     for (const segment of segments) {
       const { landed, waiting } = this.#waiting.get(segment.name) ?? { landed: [], waiting: [] };
       if (taken.has(segment)) inOrder.push({ name: segment.name, landed, held: [...held] });
-      // What lies apart keeps nothing from landing.
-      else if (!this.#apart.has(segment.name)) for (const id of waiting) held.add(id);
+      // What is set apart keeps nothing from landing.
+      else for (const id of waiting) held.add(id);
     }
     return inOrder;
   }

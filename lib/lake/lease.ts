@@ -23,7 +23,7 @@ declare module '../ports/table/keys.ts' {
 }
 
 /** A landing of captured events takes seconds, a batch of an import up to minutes, what else adds any time. */
-type LeasePurpose = 'import' | 'batch' | 'landing';
+export type LeasePurpose = 'import' | 'batch' | 'landing';
 
 /** A lease as stored. Instants are milliseconds since 1970. */
 interface LeaseItem extends Item {
@@ -122,17 +122,18 @@ interface LeaseOptions {
 
 /**
  * Does `work` as the one who adds to the project. First it finishes what a dead one committed, and removes what it did
- * not. Throws `ImportUnderWay`, and `LeaseLost` when it was taken for dead on the way; of `stop` the reason.
+ * not; `work` is told what for that one had the lease, if there was one. Throws `ImportUnderWay`, and `LeaseLost` when it
+ * was taken for dead on the way; of `stop` the reason.
  */
 export function underLease<T>(
   context: Publishing,
   projectId: number,
-  work: (lease: Lease) => Promise<T>,
+  work: (lease: Lease, left: LeasePurpose | undefined) => Promise<T>,
   { purpose = 'import', stop }: LeaseOptions = {},
 ): Promise<T> {
-  return whileHeld(context, { key: keys.lease(projectId), projectId, purpose, stop }, async (lease) => {
+  return whileHeld(context, { key: keys.lease(projectId), projectId, purpose, stop }, async (lease, left) => {
     await recover(context, lease);
-    return work(lease);
+    return work(lease, left);
   });
 }
 
@@ -150,11 +151,11 @@ export function asImport<T>(
   return whileHeld(
     context,
     { key: keys.importing(projectId), projectId, purpose: 'import', stop, isLeftByFailure: true },
-    async ({ signal }, isAfterFailure) => {
+    async ({ signal }, left) => {
       const adder: Adder = {
         projectId,
         signal,
-        isAfterFailure,
+        isAfterFailure: left !== undefined,
         batch: async (batchWork) => {
           let isWanted = false;
           const underOwn = async (lease: Lease) => {
@@ -199,11 +200,11 @@ interface Hold {
   readonly isLeftByFailure?: boolean;
 }
 
-/** `work` is told whether it has taken over a lease that was left. */
+/** `work` is told what for the lease was held that it has taken over, if one was left. */
 async function whileHeld<T>(
   context: Publishing,
   hold: Hold,
-  work: (lease: Lease, isTakenOver: boolean) => Promise<T>,
+  work: (lease: Lease, left: LeasePurpose | undefined) => Promise<T>,
 ): Promise<T> {
   const { key, projectId, stop, isLeftByFailure = false } = hold;
   const lost = new AbortController();
@@ -222,7 +223,7 @@ async function whileHeld<T>(
   const mine = { is: { holder: lease.holder } };
   let end: Op = isLeftByFailure ? { change: key, set: { until: 0 }, if: mine } : { remove: key, if: mine };
   try {
-    const done = await work(lease, taken.isLeft);
+    const done = await work(lease, taken.left);
     end = { remove: key, if: mine };
     return done;
   } finally {
@@ -266,8 +267,8 @@ export async function writeUnderLease({ table }: Publishing, { projectId, holder
 }
 
 interface Taken {
-  /** By somebody who died or failed. */
-  readonly isLeft: boolean;
+  /** What for somebody had it who died or failed; undefined: nobody did. */
+  readonly left: LeasePurpose | undefined;
 }
 
 /** Returns how the lease was taken; undefined: somebody holds it for whom this one waits. */
@@ -289,7 +290,7 @@ async function takeLease(
   try {
     const unchanged = held === undefined ? 'absent' : { is: { holder: held.holder, until: held.until } };
     await table.write([{ put: hold, if: unchanged }]);
-    return { isLeft: held !== undefined };
+    return { left: held?.purpose };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     const taken = error.foundAt(key);

@@ -40,6 +40,7 @@
  *   lake: state of persons     W#pid         PERSONS
  *   captured events of a day   W#pid         CAPTURED#day
  *   of the minutes of an hour  W#pid         MINUTES#hour
+ *   what took down a landing   W#pid         LANDING-DEATHS
  *   forgotten distinct_id      W#pid         FORGOTTEN#sha256
  *   how far a file is imported W#pid         BOOKMARK#sha256
  *   import by request          W#pid         IMPORT#iid                IMPORTS / created#iid (may run)
@@ -162,6 +163,7 @@ export const keys = {
   importBookmark: (pid: number, sha256: string) => at<'importBookmark'>(`W#${pid}`, `BOOKMARK#${sha256}`),
   requestedImport: (pid: number, iid: string) => at<'requestedImport'>(`W#${pid}`, `IMPORT#${iid}`),
   captureMinutes: (pid: number, hour: string) => at<'captureMinutes'>(`W#${pid}`, `MINUTES#${hour}`),
+  landingDeaths: (pid: number) => at<'landingDeaths'>(`W#${pid}`, 'LANDING-DEATHS'),
   personsState: (pid: number) => at<'personsState'>(`W#${pid}`, 'PERSONS'),
   execution: (name: string) => at<'execution'>(`X#${name}`, 'EXECUTION'),
   executionItem: (name: string, state: string, index: number) =>
@@ -273,6 +275,7 @@ export const ranges = {
       | 'personsState'
       | 'captureCounts'
       | 'captureMinutes'
+      | 'landingDeaths'
       | 'importBookmark'
       | 'requestedImport'
       | 'forgotten'

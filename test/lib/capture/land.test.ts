@@ -17,6 +17,7 @@ import { inLake } from '../../support/capture.ts';
 import { START } from '../../support/context.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../support/imports.ts';
 import { onEnd } from '../../support/on-end.ts';
+import { tableWith } from '../../support/table-override.ts';
 
 const OTHER = 8;
 
@@ -382,6 +383,7 @@ test('what is too much for one pass is left to the next, and what an import hold
           name,
           landed: [],
           waiting: name === 'held' ? [PROJECT] : [],
+          apart: [],
           damaged: 0,
           unfinished: 0,
         })),
@@ -421,7 +423,7 @@ test('a segment that had to wait lands though others keep coming, whatever its s
       failures: [],
       segments: segments.map(({ name }) => {
         if (!isHeld) landed.push(name);
-        return { name, landed: [], waiting: isHeld ? [PROJECT] : [], damaged: 0, unfinished: 0 };
+        return { name, landed: [], waiting: isHeld ? [PROJECT] : [], apart: [], damaged: 0, unfinished: 0 };
       }),
     }),
   );
@@ -491,7 +493,7 @@ test('what has landed is removed side by side: requests past the stream are segm
     async (segments) => ({
       projects: [],
       failures: [],
-      segments: segments.map(({ name }) => ({ name, landed: [], waiting: [], damaged: 0, unfinished: 0 })),
+      segments: segments.map(({ name }) => ({ name, landed: [], waiting: [], apart: [], damaged: 0, unfinished: 0 })),
     }),
   );
   await lander.pass();
@@ -515,43 +517,111 @@ test('a segment that is damaged is set aside and counted, so that somebody hears
     land: async () => ({
       projects: [],
       failures: [],
-      segments: [{ name: 'torn', landed: [], waiting: [], damaged: 100, unfinished: 0 }],
+      segments: [{ name: 'torn', landed: [], waiting: [], apart: [], damaged: 100, unfinished: 0 }],
     }),
   });
   await lander.pass();
   expect([aside, recorded]).toEqual([['torn'], [{ SegmentsDamaged: 1 }]]);
 });
 
-test('a segment that takes down what lands it holds up no other, and is tried again', async () => {
+/**
+ * A lander whose process dies when it takes in the request `bad`, unless it is `mended`. Each process begins anew, as a
+ * function on AWS does.
+ */
+function dyingLander(context: Context, inbox: Inbox, bad: string) {
+  const state = { isMended: false, deaths: 0 };
+  const landing = async (): Promise<number> => {
+    let isDead = false;
+    const alive = async <R>(call: () => Promise<R>): Promise<R> => {
+      if (isDead) throw new Error('killed');
+      return call();
+    };
+    const table = tableWith(context.table, {
+      get: (key) => alive(() => context.table.get(key)),
+      many: (all) => alive(() => context.table.many(all)),
+      list: (range, page) => alive(() => context.table.list(range, page)),
+      write: (ops, options) => alive(() => context.table.write(ops, options)),
+    });
+    const process = {
+      ...context,
+      table,
+      inbox: {
+        read: async (name: string) => {
+          const content = await inbox.read(name);
+          const requests = content.requests.map((request) =>
+            request.id !== bad || state.isMended
+              ? request
+              : Object.defineProperty({ ...request }, 'body', {
+                  enumerable: true,
+                  get: () => {
+                    isDead = true;
+                    throw new Error('killed');
+                  },
+                }),
+          );
+          return { ...content, requests };
+        },
+      },
+    };
+    const lander = landerOf(context, inbox, async (segments) => {
+      const report = await land(process, segments).catch(() => undefined);
+      if (report !== undefined && !isDead) return report;
+      state.deaths += 1;
+      throw new WorkerLost('died', 'Landing ended before its time: its process died.');
+    });
+    return lander.pass();
+  };
+  return { state, landing };
+}
+
+test('a request that takes down what lands it holds up no other, neither of others nor of its project', async () => {
   const { context, inbox, send } = await world();
-  const tried: number[] = [];
-  let isMended = false;
-  const lander = new Lander({
-    inbox,
-    log: context.log,
-    clock: context.clock,
-    metrics: context.metrics,
-    counts: new CaptureCounts(context),
-    land: async (segments) => {
-      tried.push(segments.length);
-      const contents = await Promise.all(segments.map(({ name }) => inbox.read(name)));
-      const isBad = contents.some(({ requests }) => requests.some(({ id }) => id === 'bad'));
-      if (isBad && !isMended) throw new WorkerLost('memory', 'Landing needs more than there is.');
-      return land({ ...context, inbox }, segments);
-    },
-  });
-  for (const id of ['good', 'bad', 'better']) {
-    await send([{ event: id }], { id });
-    await inbox.segments();
-  }
-  for (const _ of ['all', 'good', 'bad', 'better']) await lander.pass().catch(() => {});
-  expect(tried).toEqual([3, 1, 1, 1]);
-  expect(await inLake(context, PROJECT, 'event')).toEqual(['better', 'good']);
+  const { state, landing } = dyingLander(context, inbox, 'bad');
+  await send([{ event: 'bad' }], { id: 'bad' });
+  await send([{ event: 'beside it' }], { projectId: OTHER });
+  await inbox.segments();
   await send([{ event: 'later' }]);
-  expect(await lander.pass()).toBe(1);
-  expect(await lander.pass()).toBe(0);
-  isMended = true;
-  context.clock.advance(5 * MINUTE_MS);
-  expect(await lander.pass()).toBe(1);
+  await send([{ event: 'later' }], { projectId: OTHER });
+  const tries = async (times: number, afterMs: number) => {
+    for (let n = 0; n < times; n += 1) {
+      context.clock.advance(afterMs);
+      await landing().catch(() => {});
+    }
+  };
+  // Until the lease of the dead one is over.
+  await tries(4, 2 * MINUTE_MS);
+  expect(await inLake(context, OTHER, 'event')).toEqual(['beside it', 'later']);
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['later']);
+  expect(await inbox.segments()).toHaveLength(1);
+  expect(state.deaths).toBe(3);
+  expect(context.lines).toContainEqual(
+    expect.objectContaining({
+      message: 'captured events take down what lands them; they are set apart',
+      fields: expect.objectContaining({ project: PROJECT, segment: '0000000000000001.inbox', times: 2 }),
+    }),
+  );
+  // It is tried again after ever longer times, an hour at most, and what comes meanwhile lands.
+  await tries(10, HOUR_MS / 2);
+  await send([{ event: 'meanwhile' }]);
+  await tries(10, HOUR_MS / 2);
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['later', 'meanwhile']);
+  expect(state.deaths).toBeGreaterThan(6);
+  expect(state.deaths).toBeLessThan(15);
+  state.isMended = true;
+  await tries(2, HOUR_MS);
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['bad', 'later', 'meanwhile']);
   expect(await inbox.segments()).toEqual([]);
+  expect(await context.table.get(keys.landingDeaths(PROJECT))).toBeUndefined();
+});
+
+test('who was killed while they landed what was good hold nothing up', async () => {
+  const { context, inbox, send } = await world();
+  const { state, landing } = dyingLander(context, inbox, 'good');
+  await send([{ event: 'good' }], { id: 'good' });
+  await landing().catch(() => {});
+  state.isMended = true;
+  context.clock.advance(2 * MINUTE_MS);
+  expect(await landing()).toBe(1);
+  expect(await inbox.segments()).toEqual([]);
+  expect(await context.table.get(keys.landingDeaths(PROJECT))).toBeUndefined();
 });
