@@ -34,6 +34,12 @@ export interface PersonRow {
   readonly stated_tie: number;
 }
 
+/** A state as it is stored. */
+type KnownRow = Omit<PersonRow, 'inserted_us' | 'distinct_ids' | 'properties'> & {
+  /** Null: another state of the same person has them, or the person was deleted. */
+  readonly properties: string | null;
+};
+
 /** Whose change it is, when it happened, and when it arrived if nothing newer had: microseconds. */
 interface ChangeOf {
   readonly distinctId: string;
@@ -46,6 +52,18 @@ const NAMESPACE = '932979b4-65c3-4424-8467-0b66ec27bc22';
 
 /** PostHog's limit of a person's properties, in bytes of JSON. */
 const LARGEST_PROPERTIES = 512 * 1024;
+
+/**
+ * As many distinct_ids has a person by merges; PostHog names no number, and bounds how many one merge moves. More, as a
+ * source may tell of them, stay, and are not added to.
+ */
+const MOST_DISTINCT_IDS = 1_000;
+
+/**
+ * A change of a person is a row for each of their distinct_ids, with all properties: one that comes to more bytes is
+ * refused. With 128 distinct_ids properties may be as large as they can be, with 1,000 they have 65 kB.
+ */
+const LARGEST_ROWS = 128 * LARGEST_PROPERTIES;
 
 /** No edge of an interval lies within such a stretch, so only the last state in it can ever be seen, in microseconds. */
 const STRETCH = LENGTH['every 5 minutes'] * 1000;
@@ -106,13 +124,13 @@ export class PersonFold {
     this.#refuse = refuse;
   }
 
-  /** Takes a stored state in; all of them come before the first change. */
-  know(row: Omit<PersonRow, 'inserted_us' | 'distinct_ids'>): void {
+  /** Takes a stored state in; all of them come before the first change. One of each person tells the properties. */
+  know(row: KnownRow): void {
     const version = Math.max(row.person_version, row.person_distinct_id_version);
     const known = row.is_deleted ? undefined : this.#persons.get(row.person_id);
     const person: Person = known ?? {
       id: row.person_id,
-      properties: row.properties,
+      properties: '{}',
       version,
       earliest: version + 1,
       created: row.created_us,
@@ -122,6 +140,7 @@ export class PersonFold {
       stated: row.stated_version,
       ties: new Map(),
     };
+    person.properties = row.properties ?? person.properties;
     person.earliest = Math.max(person.earliest, version + 1);
     person.ties.set(row.distinct_id, { version: row.person_distinct_id_version, stated: row.stated_tie });
     this.#owners.set(row.distinct_id, person);
@@ -156,6 +175,9 @@ export class PersonFold {
     const isIdentified = person.isIdentified || change.identify === true;
     const properties = changed(person, change) ?? this.#tooLarge(person, distinctId);
     if (properties === person.properties && isIdentified === person.isIdentified) return;
+    // One that is too large already, as a source may tell it, stays as it is.
+    if (!isWithinRows(person.ties.size, properties))
+      return this.#refuse('person_properties_size_violation', distinctId);
     this.#open(person, arrival);
     person.properties = properties;
     person.isIdentified = isIdentified;
@@ -238,11 +260,12 @@ export class PersonFold {
 
   /** Makes `other` a part of `into`, which wins where both have a property. */
   #absorb(into: Person, other: Person, { distinctId: of }: ChangeOf, arrival: number): void {
-    const properties = { ...propertiesOf(other), ...propertiesOf(into) };
+    const both = within({ ...propertiesOf(other), ...propertiesOf(into) });
+    if (!mayGrow(into, other.ties.size, both)) return this.#refuse('cannot_merge_too_many_distinct_ids', of);
     for (const distinctId of other.ties.keys()) this.#tie(distinctId, into, arrival);
     this.#persons.delete(other.id);
     into.created = Math.min(into.created, other.created);
-    into.properties = within(properties) ?? this.#tooLarge(into, of);
+    into.properties = both ?? this.#tooLarge(into, of);
   }
 
   /** Its properties as they are, instead of what would be too large. */
@@ -258,6 +281,9 @@ export class PersonFold {
     const into = this.#alive(of.distinctId);
     const from = this.#alive(other);
     if (into === from && into !== undefined) return;
+    const grows = into ?? from;
+    if ((into === undefined || from === undefined) && grows !== undefined && !mayGrow(grows, 1))
+      return this.#refuse('cannot_merge_too_many_distinct_ids', of.distinctId);
     if (into === undefined && from !== undefined) this.#tie(of.distinctId, from, arrival);
     else if (from === undefined)
       this.#tie(other, into ?? this.#make(of.distinctId, change.person, of.timestamp, arrival), arrival);
@@ -298,6 +324,14 @@ export class PersonFold {
 /** Whether a person is the one that was found: one made anew has the id again, but has had all distinct_ids since. */
 const isAsFound = ({ id, ties }: Person, found: FoundPerson): boolean =>
   id === found.id && [...ties.values()].some(({ version }) => version <= found.version);
+
+/** Whether a merge may give a person so many more distinct_ids, with these properties then. */
+const mayGrow = ({ properties, ties }: Person, by: number, then = properties): boolean =>
+  ties.size + by <= MOST_DISTINCT_IDS && isWithinRows(ties.size + by, then);
+
+/** Whether the rows of a person with so many distinct_ids and these properties are not too large together. */
+const isWithinRows = (distinctIds: number, properties: string): boolean =>
+  distinctIds * LARGEST_PROPERTIES <= LARGEST_ROWS || distinctIds * Buffer.byteLength(properties) <= LARGEST_ROWS;
 
 /** Without a prototype, so that `__proto__` is a name like any other. */
 const propertiesOf = ({ properties }: Person): Record<string, unknown> => {

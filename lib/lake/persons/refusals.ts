@@ -6,7 +6,10 @@ export const PERSON_REFUSALS = {
     'The other person was identified before, and stays one of their own: only `$merge_dangerously` makes the two one.',
   cannot_merge_with_illegal_distinct_id:
     'One of the two distinct_ids is what programs send that do not know who it is, such as `anonymous` or `null`.',
-  person_properties_size_violation: 'The properties of the person would have more than 512 KiB, and stay as they were.',
+  cannot_merge_too_many_distinct_ids:
+    'The person would have more than 1,000 distinct_ids, or more than 64 MiB of properties with all of them.',
+  person_properties_size_violation:
+    'The properties of the person would have more than 512 KiB, or 64 MiB with all distinct_ids, and stay as they were.',
 } as const;
 export type PersonRefusal = keyof typeof PERSON_REFUSALS;
 

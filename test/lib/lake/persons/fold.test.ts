@@ -186,6 +186,74 @@ describe('a merge', () => {
   });
 });
 
+describe('a person with very many distinct_ids', () => {
+  const alias = (who: string, other: string): Step => ({ who, change: { identify: true, merge: other }, at: 0 });
+  const aliases = (who: string, many: number): Step[] =>
+    Array.from({ length: many }, (_, n) => alias(who, `${who}-${n}`));
+  const bytesOf = (rows: readonly PersonRow[]): number =>
+    rows.reduce((sum, { properties }) => sum + properties.length, 0);
+
+  test('is merged with no more than 1,000: what comes then is refused, and stays as it was', () => {
+    const { states, refused } = fold([
+      ...aliases('ada', 1_500),
+      set('bob', { b: 1 }, 10),
+      alias('ada', 'bob'),
+      alias('new', 'ada'),
+      set('ada-7', { a: 1 }, 20),
+    ]);
+    const ada = states.filter(({ person_id }) => person_id === states[0]?.person_id);
+    expect(ada).toHaveLength(1_000);
+    expect(new Set(ada.map(({ properties }) => properties))).toEqual(new Set(['{"a":1}']));
+    expect(states.find(({ distinct_id }) => distinct_id === 'bob')?.properties).toBe('{"b":1}');
+    expect(states.find(({ distinct_id }) => distinct_id === 'new')?.distinct_ids).toBe(1);
+    expect(refused).toBe(501 + 2);
+  });
+
+  test('has no change that comes to more than 64 MiB, whatever is sent', () => {
+    const { rows, refused } = fold([
+      ...aliases('ada', 999),
+      set('ada', { big: 'x'.repeat(500_000) }, 10),
+      set('ada', { a: 1 }, 20),
+    ]);
+    expect(refused).toBe(1);
+    expect(bytesOf(rows)).toBeLessThan(2 ** 26);
+    expect(rows.at(-1)?.properties).toBe('{"a":1}');
+
+    const large = fold([
+      set('ada', { big: 'x'.repeat(500_000) }),
+      ...aliases('ada', 999).map((step) => ({ ...step, at: 10 })),
+    ]);
+    expect(bytesOf(large.rows)).toBeLessThan(2 ** 27);
+    expect(large.states).toHaveLength(134);
+    const both = fold([
+      ...aliases('ada', 100),
+      ...aliases('bob', 100),
+      set('ada', { a: 'x'.repeat(250_000) }, 10),
+      set('bob', { b: 'x'.repeat(250_000) }, 10),
+      { who: 'ada', at: 20, change: { merge: 'bob', force: true } },
+    ]);
+    expect(both.refused).toBe(1);
+    expect(new Set(both.states.map(({ person_id }) => person_id)).size).toBe(2);
+  });
+
+  test('whom a source has told keeps them all, and changes as far as the rows are not too large', () => {
+    const told: Step[] = Array.from({ length: 1_200 }, (_, n) => ({
+      who: `ada-${n}`,
+      at: 0,
+      change: { person: 'p', state: { version: 1, tie: 1, properties: { b: 'x'.repeat(50_000) }, created: null } },
+    }));
+    const { states } = fold(told);
+    expect(states).toHaveLength(1_200);
+    const later = fold(
+      [set('ada-1', { a: 1 }, 10), set('ada-2', { a: 'x'.repeat(10_000) }, 20), { who: 'ada-3', change: { merge: 'bob' } }],
+      states,
+    );
+    expect(later.refused).toBe(2);
+    expect(later.rows).toHaveLength(1_200);
+    expect(later.rows[0]?.properties).toContain('"a":1');
+  });
+});
+
 describe('a deleted person', () => {
   const remove: Step = { who: 'ada', at: 20, change: { delete: true } };
 
