@@ -5,6 +5,7 @@
  */
 import type { DuckDBConnection, DuckDBInstance, DuckDBValue } from '@duckdb/node-api';
 import { parquet } from '../../duckdb/database.ts';
+import { MIB } from '../../ports/units.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
 import { readPersonChange } from './change.ts';
 import { PersonFold, type PersonRow } from './fold.ts';
@@ -22,8 +23,17 @@ export const BUCKET = `(md5_number_lower(distinct_id) % ${BUCKETS})::INTEGER`;
 /** SQL of a condition that holds for a distinct_id's newest row. */
 export const NEWEST = 'row_number() OVER (PARTITION BY distinct_id ORDER BY inserted_us DESC) = 1';
 
-/** The table that holds the rows. */
-export const DERIVED = 'person_rows';
+const NAMES = PERSON_COLUMNS.map(({ name }) => name).join(', ');
+
+/**
+ * SQL of the rows, to stand behind FROM. Those of a person with many distinct_ids have the same properties, which are
+ * there once.
+ */
+export const DERIVED = `(SELECT ${NAMES} FROM person_rows
+    UNION ALL SELECT ${NAMES} FROM person_repeats JOIN person_repeated USING (text))`;
+
+/** Of so many distinct_ids and more the properties are there once. Few persons have them, and to join them takes time. */
+const MANY = 16;
 
 interface DeriveOptions {
   readonly projectId: number;
@@ -36,7 +46,7 @@ interface DeriveOptions {
 }
 
 /**
- * Fills the table `DERIVED` with the rows that `staged` gives rise to. Answers which changes were refused.
+ * Makes the rows of `DERIVED` to which `staged` gives rise. Answers which changes were refused.
  */
 export async function derivePersons(
   database: DuckDBInstance,
@@ -52,37 +62,51 @@ export async function derivePersons(
     await groupStates(connection);
     return await foldGroups(database, connection, options);
   } finally {
-    for (const table of ['changes', 'asked', 'found', 'wider', 'links', 'nodes', 'roots', 'groups'])
+    for (const table of ['changes', 'asked', 'found', 'wider', 'others', 'texts', 'links', 'nodes', 'roots', 'groups'])
       await connection.run(`DROP TABLE IF EXISTS person_${table}`);
     connection.closeSync();
   }
 }
 
-/** Makes `person_found`: the states of all distinct_ids of every person that a change may touch. */
+/**
+ * Makes `person_found`: the states of all distinct_ids of every person that a change may touch, without properties; and
+ * `person_texts`: the properties of each of these persons, once, with one of their distinct_ids.
+ */
 async function findStates(connection: DuckDBConnection, files: StateFiles): Promise<void> {
   await connection.run(`CREATE OR REPLACE TABLE person_asked AS
     SELECT distinct_id FROM person_changes UNION SELECT other FROM person_changes WHERE other IS NOT NULL`);
-  const buckets = await column(connection, `SELECT DISTINCT ${BUCKET} FROM person_asked`);
-  const touched = await files(buckets.map(Number));
+  const buckets = new Set(await bucketsOf(connection, 'person_asked'));
   await connection.run(`CREATE OR REPLACE TABLE person_found AS
-    SELECT * FROM ${states(touched)}
+    SELECT * EXCLUDE (properties) FROM ${states(await files([...buckets]))}
     WHERE distinct_id IN (FROM person_asked) QUALIFY ${NEWEST}`);
 
   await connection.run(`CREATE OR REPLACE TABLE person_wider AS
-    SELECT person_id FROM person_found WHERE NOT is_deleted AND distinct_ids > 1
+    SELECT person_id FROM person_found WHERE NOT is_deleted GROUP BY person_id HAVING count(*) < max(distinct_ids)
     UNION SELECT named FROM person_changes WHERE named IS NOT NULL
       AND named NOT IN (SELECT person_id FROM person_found WHERE NOT is_deleted)`);
   const [more] = await column(connection, 'SELECT count(*) FROM person_wider');
-  if (Number(more) === 0) return;
-  const all = states(await files());
-  // A row that names the person may be an old one: what counts is the newest row of its distinct_id.
-  await connection.run(`INSERT INTO person_found SELECT * FROM (
-      SELECT * FROM ${all}
-      WHERE distinct_id IN (SELECT distinct_id FROM ${all} WHERE person_id IN (FROM person_wider))
-        AND distinct_id NOT IN (SELECT distinct_id FROM person_found)
-      QUALIFY ${NEWEST}
-    ) WHERE NOT is_deleted AND person_id IN (FROM person_wider)`);
+  if (Number(more) > 0) {
+    // Of all states two columns are read, and then those of few buckets.
+    await connection.run(`CREATE OR REPLACE TABLE person_others AS
+      SELECT DISTINCT distinct_id FROM ${states(await files())}
+      WHERE person_id IN (FROM person_wider) AND distinct_id NOT IN (SELECT distinct_id FROM person_found)`);
+    const others = await bucketsOf(connection, 'person_others');
+    for (const bucket of others) buckets.add(bucket);
+    // A row that names the person may be an old one: what counts is the newest row of its distinct_id.
+    await connection.run(`INSERT INTO person_found SELECT * FROM (
+        SELECT * EXCLUDE (properties) FROM ${states(await files(others))}
+        WHERE distinct_id IN (FROM person_others) QUALIFY ${NEWEST}
+      ) WHERE NOT is_deleted AND person_id IN (FROM person_wider)`);
+  }
+  await connection.run(`CREATE OR REPLACE TABLE person_texts AS
+    SELECT distinct_id, properties FROM ${states(await files([...buckets]))} SEMI JOIN (
+      SELECT max_by(distinct_id, inserted_us) AS distinct_id, max(inserted_us) AS inserted_us
+      FROM person_found WHERE NOT is_deleted GROUP BY person_id) USING (distinct_id, inserted_us)`);
 }
+
+/** The buckets of the distinct_ids in a table. */
+const bucketsOf = async (connection: DuckDBConnection, table: string): Promise<number[]> =>
+  (await column(connection, `SELECT DISTINCT ${BUCKET} FROM ${table}`)).map(Number);
 
 const states = (files: readonly string[]): string =>
   files.length > 0
@@ -143,8 +167,11 @@ const IN_GROUPS = `
   FROM (
     SELECT *, 1 AS kind FROM person_changes JOIN person_groups USING (distinct_id)
     UNION ALL BY NAME
-    SELECT *, 0 AS kind FROM person_found JOIN person_groups USING (distinct_id)
+    SELECT *, 0 AS kind FROM person_found JOIN person_groups USING (distinct_id) LEFT JOIN person_texts USING (distinct_id)
   ) ORDER BY number, kind, arrival, timestamp_us, row`;
+
+/** So many characters of properties are held in memory before DuckDB has them, which may spill them. */
+const HELD_LENGTH = 4 * MIB;
 
 async function foldGroups(
   database: DuckDBInstance,
@@ -153,18 +180,33 @@ async function foldGroups(
 ): Promise<{ refused: RefusedChanges }> {
   const writing = await database.connect();
   try {
-    const columns = PERSON_COLUMNS.map(({ name, type }) => `${name} ${type}`);
-    await writing.run(`CREATE OR REPLACE TABLE ${DERIVED} (${columns.join(', ')})`);
-    const appender = await writing.createAppender(DERIVED);
+    const { rows, repeats, repeated } = await derivedTables(writing);
+    let [held, texts, text] = [0, 0, ''];
     const give = (row: PersonRow): void => {
+      const isShared = row.distinct_ids >= MANY;
+      if (isShared && (texts === 0 || text !== row.properties)) {
+        text = row.properties;
+        texts += 1;
+        repeated.appendInteger(texts);
+        repeated.appendVarchar(text);
+        repeated.endRow();
+        held += text.length;
+      }
+      const appender = isShared ? repeats : rows;
       const values: Readonly<Record<string, string | number | boolean>> = { ...row, team_id: projectId };
       for (const { name, type } of PERSON_COLUMNS) {
         const value = values[name];
-        if (type === 'BIGINT') appender.appendBigInt(BigInt(value as number));
+        if (isShared && name === 'properties') appender.appendInteger(texts);
+        else if (type === 'BIGINT') appender.appendBigInt(BigInt(value as number));
         else if (type === 'BOOLEAN') appender.appendBoolean(value as boolean);
         else appender.appendVarchar(value as string);
       }
       appender.endRow();
+      if (!isShared) held += row.properties.length;
+      if (held < HELD_LENGTH) return;
+      // By itself an appender keeps 204,800 rows, whatever their length.
+      for (const one of [rows, repeated]) one.flushSync();
+      held = 0;
     };
     let refused: RefusedChanges = {};
     const refuse = (reason: PersonRefusal, distinctId: string): void => {
@@ -188,7 +230,7 @@ async function foldGroups(
         current.fold.know({
           distinct_id: String(distinctId),
           person_id: String(personId),
-          properties: String(properties),
+          properties: typeof properties === 'string' ? properties : null,
           person_distinct_id_version: Number(tieVersion),
           person_version: Number(version),
           created_us: Number(created),
@@ -200,11 +242,27 @@ async function foldGroups(
       }
     }
     current?.fold.end();
-    appender.closeSync();
+    for (const appender of [rows, repeats, repeated]) appender.closeSync();
     return { refused };
   } finally {
     writing.closeSync();
   }
+}
+
+/** Makes the tables of `DERIVED` anew. */
+async function derivedTables(connection: DuckDBConnection) {
+  const columns = (isShared: boolean): string =>
+    PERSON_COLUMNS.map(({ name, type }) =>
+      isShared && name === 'properties' ? 'text INTEGER' : `${name} ${type}`,
+    ).join();
+  await connection.run(`CREATE OR REPLACE TABLE person_rows (${columns(false)})`);
+  await connection.run(`CREATE OR REPLACE TABLE person_repeats (${columns(true)})`);
+  await connection.run('CREATE OR REPLACE TABLE person_repeated (text INTEGER, properties VARCHAR)');
+  return {
+    rows: await connection.createAppender('person_rows'),
+    repeats: await connection.createAppender('person_repeats'),
+    repeated: await connection.createAppender('person_repeated'),
+  };
 }
 
 /** The first column of an answer. */

@@ -16,7 +16,7 @@ import { fileForm, meanBytes } from '../day-files.ts';
 import { digestOf, type Intact, intactCopies, type Written } from '../intact.ts';
 import { type Lease, type Publishing, writeUnderLease } from '../lease.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
-import { BUCKET, NEWEST, type StateFiles } from './derive.ts';
+import { BUCKET, type StateFiles } from './derive.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -108,9 +108,13 @@ export async function openPersonStates(
     };
     try {
       await mkdir(scratch, { recursive: true });
+      const changes = parquet(await local(changed()));
+      // Which row is the newest is found without properties: the states of one person before may be many, and large.
+      await connection.run(`CREATE OR REPLACE TABLE person_newest AS
+        SELECT distinct_id, max(inserted_us) AS inserted_us FROM ${changes} GROUP BY distinct_id`);
       await connection.run(`CREATE OR REPLACE TABLE person_renewed AS
-        SELECT *, ${BUCKET} AS bucket FROM ${parquet(await local(changed()))}
-        QUALIFY ${NEWEST} ORDER BY bucket, distinct_id`);
+        SELECT *, ${BUCKET} AS bucket FROM ${changes}
+        SEMI JOIN person_newest USING (distinct_id, inserted_us) ORDER BY bucket, distinct_id`);
       const [mean = 0] = await numbers(`SELECT ${meanBytes('persons')} FROM person_renewed`);
       if (!areMany())
         return {
@@ -129,7 +133,7 @@ export async function openPersonStates(
         buckets[bucket] = await put(name, sources.join(' UNION ALL '), mean);
       }
     } finally {
-      await connection.run('DROP TABLE IF EXISTS person_renewed');
+      for (const table of ['newest', 'renewed']) await connection.run(`DROP TABLE IF EXISTS person_${table}`);
       connection.closeSync();
       await rm(scratch, { recursive: true, force: true });
     }

@@ -1,3 +1,4 @@
+import { DuckDBConnection } from '@duckdb/node-api';
 import { parquet } from '../../../../lib/duckdb/database.ts';
 import { filesBetween } from '../../../../lib/lake/catalog.ts';
 import { fence, lowerLiveOps } from '../../../../lib/lake/fence.ts';
@@ -149,6 +150,52 @@ test('a person is found again by any distinct_id, by a merge of others, and by i
   await importLines(context, [line({ distinct_id: 'c2', person_id: id, properties: { $set: { y: 1 } } })]);
   const both = [id, '{"x":1,"y":1}', false];
   expect(await statesIn(context)).toMatchObject({ c1: both, c2: both });
+});
+
+test('all of very many distinct_ids have the properties of their person after each change', async () => {
+  const context = await importContext();
+  const names = Array.from({ length: 40 }, (_, n) => `ada-${n}`);
+  await importLines(context, [
+    ...names.map((name) => identify(0, 'ada', name)),
+    set(1, { a: 1 }),
+    set(1, { b: 1 }, 'bob'),
+  ]);
+  await importLines(context, [set(2, { a: 2 }, 'ada-7'), set(3, { c: 3 }, 'ada-8'), set(3, { b: 2 }, 'bob')]);
+  const { bob, ...others } = await statesIn(context);
+  expect(Object.keys(others).toSorted(compareText)).toEqual(['ada', ...names].toSorted(compareText));
+  const [id] = others['ada'] ?? [];
+  expect(Object.values(others)).toEqual(Array.from({ length: 41 }, () => [id, '{"a":2,"c":3}', false]));
+  expect(bob).toEqual([expect.not.stringMatching(String(id)), '{"b":2}', false]);
+  const rows = await rowsIn(context);
+  expect(rows.filter(({ distinct_id }) => distinct_id === 'ada-9').map(({ properties }) => properties)).toEqual([
+    '{}',
+    '{"a":1}',
+    '{"a":2}',
+    '{"a":2,"c":3}',
+  ]);
+});
+
+test('of a person with several distinct_ids only their own buckets are read whole', async () => {
+  const context = await importContext();
+  const persons = Array.from({ length: 300 }, (_, n) => identify(0, `user-${n}`, `visitor-${n}`));
+  const days = Array.from({ length: 40 }, (_, day) => set(day + 1, { day }, 'user-3'));
+  await importLines(context, [...persons, ...days]);
+  expect(await context.table.get(keys.personsState(PROJECT))).toMatchObject({ rows: 600 });
+  const wide: string[] = [];
+  const { run: runs } = DuckDBConnection.prototype;
+  const spy = jest.spyOn(DuckDBConnection.prototype, 'run').mockImplementation(function (
+    this: DuckDBConnection,
+    ...args
+  ) {
+    const [sql] = args;
+    if (/properties|\*/.test(sql.replace('EXCLUDE (properties)', ''))) wide.push(...(sql.match(/bucket=\d\d/g) ?? []));
+    return runs.apply(this, args);
+  });
+  await importLines(context, [set(100, { late: 1 }, 'user-5')]);
+  spy.mockRestore();
+  expect(wide.length).toBeGreaterThan(0);
+  expect(new Set(wide).size).toBeLessThanOrEqual(2);
+  expect(await statesIn(context)).toMatchObject({ 'visitor-5': [expect.anything(), '{"late":1}', false] });
 });
 
 describe('the snapshot', () => {
