@@ -2,14 +2,14 @@
  * Work in processes of their own, which can be killed: what a caller's query may do to memory and processor, it does
  * there. A worker does one task at a time, and is used again for the next.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex, Readable } from 'node:stream';
-import { Permanent, Transient } from '../ports/errors.ts';
+import { messageOf, Permanent, Transient } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
 import { MIB, SECOND_MS } from '../ports/units.ts';
 import { receivedError } from './errors.ts';
@@ -66,7 +66,7 @@ export interface WorkerPool {
    * Yields the bytes that a task gives, in parts of any length (an empty one is kept), and what it hands over, as one part of
    * JSON: it goes on when the next one is asked for. Returns its result. Throws what the task throws; the signal's reason on
    * abort; `LineFull`; `WorkerLost` when its process was killed or died; `Permanent` when that was the third time, and
-   * `Transient` when it had to go because all together took too much memory. Who stops early kills the worker.
+   * `Transient` when it had to go because all together took too much memory, or could not be started. Who stops early kills the worker.
    */
   stream(task: Task): AsyncGenerator<Buffer, unknown>;
   /** The result of a task that gives no bytes. */
@@ -210,9 +210,9 @@ class Pool implements WorkerPool {
   }
 
   #start(): WorkerProcess {
-    const { program, options, memory, folder = tmpdir(), compiled, niceness = NICENESS, log } = this.#options;
+    const { program, options, what, memory, folder = tmpdir(), compiled, niceness = NICENESS, log } = this.#options;
     const limit = memory.each * MIB;
-    const worker = new WorkerProcess({ program, options, folder, compiled, niceness, limit });
+    const worker = new WorkerProcess({ program, options, what, folder, compiled, niceness, limit, log });
     this.#all.add(worker);
     void worker.ended.then(({ lastWords, reason }) => {
       this.#all.delete(worker);
@@ -302,6 +302,24 @@ class Pool implements WorkerPool {
   }
 }
 
+/** Starts a program. Returns undefined when that cannot be, as of too many open files or processes, and tells why, if later. */
+function started(
+  [command, ...args]: readonly [string, ...string[]],
+  options: SpawnOptions,
+  tell: (reason: string) => void,
+): ChildProcess | undefined {
+  try {
+    const child = spawn(command, args, options);
+    if (child.pid !== undefined) return child;
+    // It says why a moment later, which would end this process if nobody listened; it may have no streams at all.
+    child.once('error', (error) => tell(messageOf(error)));
+    for (const stream of child.stdio ?? []) stream?.destroy();
+  } catch (error) {
+    tell(messageOf(error));
+  }
+  return undefined;
+}
+
 /** Why a process has ended. */
 type Reason = Loss | 'aborted' | 'crowded' | 'closed' | 'retired';
 
@@ -321,14 +339,17 @@ class WorkerProcess {
   #reason: Reason | undefined;
   #timer: NodeJS.Timeout | undefined;
 
+  /** Throws `Transient` when the system starts no process now. */
   constructor({
     program,
     options,
+    what,
     folder,
     compiled,
     niceness,
     limit,
-  }: Required<Pick<PoolOptions, 'program' | 'options' | 'niceness'>> & {
+    log,
+  }: Required<Pick<PoolOptions, 'program' | 'options' | 'what' | 'niceness' | 'log'>> & {
     readonly folder: string;
     readonly compiled: string | undefined;
     readonly limit: number;
@@ -337,10 +358,16 @@ class WorkerProcess {
     mkdirSync(own, { recursive: true, mode: 0o700 });
     const start: Start = { parent: process.pid, folder: own, niceness, options };
     const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
-    const [command, ...rest] = limitedTo(limit, [process.execPath, ...flags, program, JSON.stringify(start)]);
+    const command = limitedTo(limit, [process.execPath, ...flags, program, JSON.stringify(start)]);
     // It is given nothing of the environment: there may be secrets in it.
     const env = compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled };
-    this.#child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env });
+    const child = started(command, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env }, (reason) => {
+      rmdirSync(own);
+      log.warning('a worker process could not be started', { reason });
+    });
+    if (child === undefined)
+      throw new Transient(`${what} has to wait: the system starts no process at this moment.`, { isOwn: true });
+    this.#child = child;
     this.#socket = this.#child.stdio[3] as Duplex;
     // Whoever reads learns of it, and the process's end says why.
     this.#socket.on('error', () => {});

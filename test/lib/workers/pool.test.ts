@@ -304,3 +304,36 @@ test('a worker that has just been let go, after a pause in which the process was
     jest.useRealTimers();
   }
 });
+
+test('while the system starts no process, tasks are told that it may pass, and it does', async () => {
+  const program = `
+    import { closeSync, openSync } from 'node:fs';
+    import { workerPool } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, '../../../lib/workers/pool.ts')))};
+    const warnings = [];
+    const pool = workerPool({
+      program: ${JSON.stringify(join(import.meta.dirname, '../../support/worker-program.ts'))},
+      options: {}, what: 'The work', turns: { atOnce: 1, each: 1 }, memory: { each: 400, all: 400 }, silenceMs: 60_000,
+      folder: ${JSON.stringify(temporaryFolder())}, log: { warning: (message) => warnings.push(message) },
+    });
+    const task = { name: 'answers', input: 1, owner: 'an organization', subject: 'the task', mostDeaths: 1 };
+    const open = [];
+    try { for (;;) open.push(openSync('/dev/null')); } catch {}
+    const told = await pool.run(task).catch((error) => ({ name: error.name, isOwn: error.isOwn, message: error.message }));
+    await new Promise(setImmediate);
+    for (const file of open) closeSync(file);
+    const answered = await pool.run(task);
+    console.log(JSON.stringify({ told, input: answered.input, warnings }));
+    void pool.close();`;
+  const file = join(temporaryFolder(), 'service.mjs');
+  writeFileSync(file, program);
+  const words = ['-c', 'ulimit -n 60; exec "$@"', 'sh', process.execPath, file];
+  expect(JSON.parse(execFileSync('/bin/sh', words, { encoding: 'utf8' }))).toEqual({
+    told: {
+      name: 'Transient',
+      isOwn: true,
+      message: 'The work has to wait: the system starts no process at this moment.',
+    },
+    input: 1,
+    warnings: ['a worker process could not be started'],
+  });
+});
