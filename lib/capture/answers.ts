@@ -45,7 +45,7 @@ export interface CaptureContext extends Pick<Context, 'clock' | 'log' | 'metrics
   readonly tokens: ProjectTokens;
   readonly read: ReadRequest;
   readonly counts: Pick<CaptureCounts, 'add' | 'refuse' | 'acceptedToday'>;
-  /** Returns 0 when so many events of a project may be taken now, else in how many milliseconds they may be. */
+  /** Returns 0 when what weighs as much as so many events may be taken of a project now, else in how many ms it may be. */
   readonly mayTake: (projectId: number, events: number) => number;
   /** Events of a project in a day, about. Null: any number. */
   readonly eventsPerDay: number | null;
@@ -55,6 +55,8 @@ type Answer = (context: CaptureContext, request: SdkRequest, token: string) => P
 
 /** An SDK that meets a busy service, or a full disk, comes again after so long. */
 const RETRY_MS = 5 * SECOND_MS;
+/** A request weighs as many events as it has, or as it could have of this size: to land it takes as long. */
+const USUAL_BYTES = 1_000;
 /** A page view asks for the configuration once; a change of it may take as long to be known. */
 const CONFIG_CACHE = 'public, max-age=300';
 
@@ -96,10 +98,10 @@ const EVENTS: Answer = async (context, { id, path, query, body, address }) => {
   const receivedAt = clock();
   const content = await read({ id, path, query, body, receivedAt, address });
   if ('status' in content) return text(content.status, content.detail);
-  const { token, taken, refused } = content;
+  const { token, taken, bytes, refused } = content;
   const projectId = await tokens.projectOf(token);
   if (projectId === null) return text(401, 'There is no project with this token. Copy it from the project: phc_...');
-  const waitMs = context.mayTake(projectId, taken);
+  const waitMs = context.mayTake(projectId, Math.max(taken, bytes / USUAL_BYTES));
   if (waitMs > 0) return laterAnswer(429, 'The project sends too many events.', waitMs);
   const reasons = Object.keys(refused) as EventRefusal[];
   const bad = reasons.reduce((events, reason) => events + (refused[reason]?.events ?? 0), 0);

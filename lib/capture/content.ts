@@ -27,6 +27,8 @@ export interface RequestContent {
   readonly token: string;
   /** How many of its events can be taken. */
   readonly taken: number;
+  /** How many bytes it has without its wrapping. */
+  readonly bytes: number;
   readonly refused: RefusalsByReason;
 }
 
@@ -34,15 +36,16 @@ export interface RequestContent {
 interface SentEvents {
   readonly token: string;
   readonly sent: readonly unknown[];
+  readonly bytes: number;
   readonly arrival: Arrival;
 }
 
 function sentIn(request: ArrivedRequest, limits: DecodeLimits): SentEvents | RefusedPayload {
   const payload = readPayload(request, limits);
   if ('status' in payload) return payload;
-  const { token, sentAt, events: sent } = payload;
+  const { token, sentAt, events: sent, bytes } = payload;
   const { id, receivedAt: now, address: clientAddress } = request;
-  return { token, sent, arrival: { token, request: id, sentAt, now, clientAddress } };
+  return { token, sent, bytes, arrival: { token, request: id, sentAt, now, clientAddress } };
 }
 
 /** What can be read of a request: its token, and its events one by one, each taken or refused. */
@@ -78,5 +81,5 @@ export function contentOf(
     const { reason, event, distinctId } = refusal;
     refused[reason] = { events: (refused[reason]?.events ?? 0) + 1, sample: { event, distinctId } };
   }
-  return { token: found.token, taken, refused };
+  return { token: found.token, taken, bytes: found.bytes, refused };
 }

@@ -30,14 +30,21 @@ export class Undecodable extends Error {
 /** A form that holds base64 of gzip of base64 has four. */
 const MAX_LAYERS = 4;
 
+/** What bytes hold. */
+interface Decoded {
+  readonly value: unknown;
+  /** How many bytes it has without its wrapping. */
+  readonly bytes: number;
+}
+
 /** Returns the value that the bytes hold. Throws `Undecodable`, and nothing else, when they hold none, or too much. */
-export function decode(bytes: Buffer, limits: DecodeLimits = DECODE_LIMITS): unknown {
+export function decode(bytes: Buffer, limits: DecodeLimits = DECODE_LIMITS): Decoded {
   let inner = bytes;
   for (let layer = 0; layer <= MAX_LAYERS; layer++) {
     if (inner.length > limits.bytes) throw tooLarge(limits);
     const head = inner.toString('latin1', 0, HEAD_BYTES);
     const unwrap = WRAPPINGS.find(({ looksSo }) => looksSo(head))?.unwrap;
-    if (unwrap === undefined) return parse(inner, limits);
+    if (unwrap === undefined) return { value: parse(inner, limits), bytes: inner.length };
     inner = unwrap(inner, limits);
   }
   throw new Undecodable('undecodable', `The request is wrapped more than ${MAX_LAYERS} times.`);

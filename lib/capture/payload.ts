@@ -24,6 +24,8 @@ export interface Payload {
   readonly sentAt: number | null;
   /** The sender says that the events are old. */
   readonly historicalMigration: boolean;
+  /** How many bytes it has without its wrapping. */
+  readonly bytes: number;
 }
 
 /** Why a whole request is refused, and the answer to it. */
@@ -45,7 +47,10 @@ export function readPayload(request: CaptureRequest, limits: DecodeLimits = DECO
   }
 }
 
-function payloadOf(value: unknown, { path, query }: CaptureRequest): Payload | RefusedPayload {
+function payloadOf(
+  { value, bytes }: ReturnType<typeof decode>,
+  { path, query }: CaptureRequest,
+): Payload | RefusedPayload {
   const isBatch = isObject(value) && Array.isArray(value['batch']);
   const events: readonly unknown[] = isBatch ? (value['batch'] as unknown[]) : Array.isArray(value) ? value : [value];
   if (!isBatch && !events.some(isObject))
@@ -58,6 +63,7 @@ function payloadOf(value: unknown, { path, query }: CaptureRequest): Payload | R
     events: /^\/engage\/?$/.test(path) ? events.map(identifying) : events,
     sentAt: (isObject(value) ? instantOf(value['sent_at']) : undefined) ?? sentAtOf(query) ?? null,
     historicalMigration: isBatch && value['historical_migration'] === true,
+    bytes,
   };
 }
 

@@ -255,7 +255,7 @@ test('posthog-js gets its configuration as a script that defines it', async () =
 async function answered(changes: Parameters<typeof captureService>[0]): Promise<SdkAnswer> {
   const { token: own, context: other } = await captureService();
   const body = Buffer.from(JSON.stringify({ ...event(), api_key: own }));
-  const taken = { token: own, taken: 1, refused: {} };
+  const taken = { token: own, taken: 1, bytes: 0, refused: {} };
   const replaced = {
     ...other,
     inbox: { append: async () => {} },
@@ -364,6 +364,21 @@ describe('a flood', () => {
     // One is owed, and one is asked for.
     expect(secondsOf(found[1])).toBeLessThanOrEqual(20);
     expect(secondsOf(found[1])).toBeGreaterThan(10);
+  });
+
+  test('of a project is held back by what it is when it is unpacked, if that is more than its events usually are', async () => {
+    const limited = await captureService({}, { limits: { ...SDK_LIMITS, ofProject: { rate: 0.1, burst: 9_000 } } });
+    const padding = 'x'.repeat(900_000);
+    const body = gzipSync(
+      JSON.stringify({
+        api_key: limited.token,
+        batch: Array.from({ length: 11 }, () => ({ event: 'x', distinct_id: 'a', properties: { padding } })),
+      }),
+    );
+    expect(body.length).toBeLessThan(15_000);
+    const send = () => fetch(`${limited.service.address}/batch`, { method: 'POST', body });
+    expect((await send()).status).toBe(200);
+    expect((await send()).status).toBe(429);
   });
 
   test('over the quota of a day is dropped, counted, and answered as PostHog does; the next day takes again', async () => {
