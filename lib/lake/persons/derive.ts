@@ -251,12 +251,10 @@ async function foldGroups(
 
 /** Makes the tables of `DERIVED` anew. */
 async function derivedTables(connection: DuckDBConnection) {
-  const columns = (isShared: boolean): string =>
-    PERSON_COLUMNS.map(({ name, type }) =>
-      isShared && name === 'properties' ? 'text INTEGER' : `${name} ${type}`,
-    ).join();
-  await connection.run(`CREATE OR REPLACE TABLE person_rows (${columns(false)})`);
-  await connection.run(`CREATE OR REPLACE TABLE person_repeats (${columns(true)})`);
+  const columns = PERSON_COLUMNS.map(({ name, type }) => `${name} ${type}`);
+  const repeating = columns.map((column) => (column.startsWith('properties ') ? 'text INTEGER' : column));
+  await connection.run(`CREATE OR REPLACE TABLE person_rows (${columns.join(', ')})`);
+  await connection.run(`CREATE OR REPLACE TABLE person_repeats (${repeating.join(', ')})`);
   await connection.run('CREATE OR REPLACE TABLE person_repeated (text INTEGER, properties VARCHAR)');
   return {
     rows: await connection.createAppender('person_rows'),

@@ -245,7 +245,11 @@ describe('a person with very many distinct_ids', () => {
     const { states } = fold(told);
     expect(states).toHaveLength(1_200);
     const later = fold(
-      [set('ada-1', { a: 1 }, 10), set('ada-2', { a: 'x'.repeat(10_000) }, 20), { who: 'ada-3', change: { merge: 'bob' } }],
+      [
+        set('ada-1', { a: 1 }, 10),
+        set('ada-2', { a: 'x'.repeat(10_000) }, 20),
+        { who: 'ada-3', change: { merge: 'bob' } },
+      ],
       states,
     );
     expect(later.refused).toBe(2);
