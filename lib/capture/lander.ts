@@ -32,6 +32,9 @@ const REMOVED_AT_ONCE = 40;
 /** What is set apart is looked at so often, and told each time: an alarm of five minutes does not end meanwhile. */
 const APART_LOOK_MS = 4 * MINUTE_MS;
 
+/** A project that cannot land is tried again after so long, twice as long each time; an alarm of five minutes does not end. */
+const FAILED_MS = { first: SECOND_MS, most: 4 * MINUTE_MS };
+
 /** A segment of which some projects wait, and others have landed. */
 interface Waiting {
   readonly landed: readonly number[];
@@ -47,6 +50,8 @@ export class Lander {
   readonly #options: LanderOptions;
   /** Segments that were tried and have to wait. What is forgotten by a restart lands again, to no effect. */
   readonly #waiting = new Map<string, Waiting>();
+  /** Projects that could not land, how often in a row, and when they are tried again, milliseconds since 1970. */
+  readonly #failed = new Map<number, { readonly times: number; readonly until: number }>();
   #passes = 0;
   /** The next pass begins with segments that wait. */
   #isTurnOfWaiting = false;
@@ -102,6 +107,9 @@ export class Lander {
     const line = new Semaphore(REMOVED_AT_ONCE);
     await Promise.all(landedWhole.map((name) => line.run(() => inbox.remove(name))));
     for (const { projectId, reason, delayMs } of report.failures) {
+      const { times = 0 } = this.#failed.get(projectId) ?? {};
+      const pauseMs = Math.min(FAILED_MS.most, FAILED_MS.first * 2 ** times);
+      this.#failed.set(projectId, { times: times + 1, until: clock() + pauseMs });
       log.error('captured events could not land', { project: projectId, reason });
       metrics.record({ LandingDelay: delayMs / SECOND_MS });
     }
@@ -111,6 +119,8 @@ export class Lander {
       counts.add(projectId, { landed, known, late, delayMs });
       counts.refuseChanges(projectId, refusedChanges);
     }
+    for (const { projectId } of report.projects)
+      if (!report.failures.some((one) => one.projectId === projectId)) this.#failed.delete(projectId);
     const free = new Set(report.projects.map(({ projectId }) => projectId));
     for (const { waiting } of this.#waiting.values()) if (waiting.some((id) => free.has(id))) this.#left += 1;
     return report.projects.reduce((sum, { landed }) => sum + landed, 0);
@@ -141,10 +151,14 @@ export class Lander {
     return this.#inOrder(segments, taken);
   }
 
+  #isPaused(projectId: number): boolean {
+    return (this.#failed.get(projectId)?.until ?? 0) > this.#options.clock();
+  }
+
   /** Whether a segment waits, and something of it may be tried now. */
   #isTime(segment: string): boolean {
     const { waiting = [], apartUntil = null } = this.#waiting.get(segment) ?? {};
-    return waiting.length > 0 || (apartUntil !== null && apartUntil <= this.#options.clock());
+    return waiting.some((id) => !this.#isPaused(id)) || (apartUntil !== null && apartUntil <= this.#options.clock());
   }
 
   /**
@@ -164,7 +178,7 @@ export class Lander {
 
   /** Returns those that are taken, oldest first; none may land what its project has waiting in an older one that is not. */
   #inOrder(segments: readonly Segment[], taken: ReadonlySet<Segment>): LandingSegment[] {
-    const held = new Set<number>();
+    const held = new Set([...this.#failed.keys()].filter((id) => this.#isPaused(id)));
     const inOrder: LandingSegment[] = [];
     for (const segment of segments) {
       const { landed, waiting } = this.#waiting.get(segment.name) ?? { landed: [], waiting: [] };

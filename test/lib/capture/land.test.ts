@@ -267,6 +267,39 @@ test('a project that cannot land for another reason waits too: the log says why,
   expect(await inbox.segments()).toEqual([]);
 });
 
+test('a project that cannot land is tried ever more rarely, and keeps its order and no other waiting', async () => {
+  const { context, inbox, send } = await world();
+  const tried: number[] = [];
+  let isMended = false;
+  const lander = landerOf(context, inbox, async (segments) => {
+    const read = await Promise.all(segments.map(async ({ name }) => (await inbox.read(name)).requests));
+    const isTried = segments.some(
+      ({ held = [] }, n) => !held.includes(PROJECT) && read[n]?.some(({ projectId }) => projectId === PROJECT),
+    );
+    if (isTried) tried.push((context.clock() - START) / SECOND_MS);
+    const take = (file: string, path: string) =>
+      !isMended && path.includes(`team_id=${PROJECT}/`)
+        ? Promise.reject(new Error('no'))
+        : context.lake.take(file, path);
+    return land({ ...context, inbox, lake: { ...context.lake, take } }, segments);
+  });
+  await send([{ event: 'first' }]);
+  for (let second = 0; second < 40; second += 1) {
+    if (second === 20) await send([{ event: 'second' }]);
+    if (second === 20) await send([{ event: 'other' }], { projectId: OTHER });
+    await lander.pass();
+    context.clock.advance(SECOND_MS);
+  }
+  expect(tried).toEqual([0, 1, 3, 7, 15, 31]);
+  expect(await inLake(context, OTHER, 'event')).toEqual(['other']);
+  isMended = true;
+  context.clock.advance(4 * MINUTE_MS);
+  await lander.pass();
+  await lander.pass();
+  expect(await inLake(context, PROJECT, 'event')).toEqual(['first', 'second']);
+  expect(await inbox.segments()).toEqual([]);
+});
+
 test('files of the lake that a restored table does not know are imported, and add nothing where it knows them', async () => {
   const { context, lander, send } = await world();
   await send([{ event: 'a', properties: { $browser: 'Firefox', n: 1 } }, { event: 'b' }]);
