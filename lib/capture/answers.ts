@@ -14,13 +14,15 @@ import type { CaptureCounts } from './counts.ts';
 import { EVENT_REFUSALS, type EventRefusal } from './normalize.ts';
 import type { RefusedPayload } from './payload.ts';
 import type { ProjectTokens } from './tokens.ts';
+import { payloadHeaders, V1 } from './v1.ts';
 
 export interface SdkRequest {
   readonly id: string;
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  readonly headers: Pick<IncomingHttpHeaders, 'origin' | 'access-control-request-headers'>;
+  /** By their names in small letters. */
+  readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** Of the sender; null: nobody knows. */
   readonly address: string | null;
@@ -90,13 +92,49 @@ const CONFIGURATION = {
   siteApps: [],
 } as const;
 
-/** Over its quota: posthog-js stops for a minute then, other SDKs do not mind. */
-const OVER_QUOTA = json({ status: 1, quota_limited: ['events'] });
+/** How a sender is told what became of their events. */
+interface Telling {
+  /** Something of it was kept. */
+  readonly kept: (content: RequestContent, query: SdkRequest['query']) => SdkAnswer;
+  /** Nothing of it can be taken, for this reason among others. */
+  readonly refused: (content: RequestContent, reason: EventRefusal) => SdkAnswer;
+  readonly overQuota: SdkAnswer;
+}
 
-const EVENTS: Answer = async (context, { id, path, query, body, address }) => {
+const OF_ALL: Telling = {
+  kept: (_content, query) => (query['beacon'] === '1' ? { status: 204, headers: {}, body: '' } : TAKEN),
+  refused: (_content, reason) => text(400, `No event can be taken. ${EVENT_REFUSALS[reason]}`),
+  // posthog-js stops for a minute then, other SDKs do not mind.
+  overQuota: json({ status: 1, quota_limited: ['events'] }),
+};
+
+/** Capture v1 tells of each event that it is taken, or dropped, and why. Where it shall come again, so shall all of them. */
+const resultsOf = ({ results }: RequestContent): SdkAnswer =>
+  json({
+    results: Object.fromEntries(
+      results.map(([uuid, refusal]) => [
+        uuid,
+        refusal === null ? { result: 'ok' } : { result: 'drop', details: refusal },
+      ]),
+    ),
+  });
+
+const OF_EACH: Telling = {
+  kept: resultsOf,
+  refused: resultsOf,
+  overQuota: text(402, 'The project has sent as many events as it may in a day: these are dropped.'),
+};
+
+/** Keeps the events of a request, as far as they can be taken. */
+async function keepEvents(
+  told: Telling,
+  context: CaptureContext,
+  { id, path, query, headers, body, address }: SdkRequest,
+): Promise<SdkAnswer> {
   const { clock, inbox, tokens, read, counts, metrics } = context;
   const receivedAt = clock();
-  const content = await read({ id, path, query, body, receivedAt, address });
+  const said = payloadHeaders(path, headers);
+  const content = await read({ id, path, query, ...said, body, receivedAt, address });
   if ('status' in content) return text(content.status, content.detail);
   const { token, taken, bytes, refused } = content;
   const projectId = await tokens.projectOf(token);
@@ -109,19 +147,22 @@ const EVENTS: Answer = async (context, { id, path, query, body, address }) => {
   if (taken === 0 && reason !== undefined) {
     counts.refuse(projectId, refused);
     metrics.record({ EventsRefused: bad });
-    return text(400, `No event can be taken. ${EVENT_REFUSALS[reason]}`);
+    return told.refused(content, reason);
   }
   if (context.eventsPerDay !== null && (await counts.acceptedToday(projectId)) >= context.eventsPerDay) {
     counts.refuse(projectId, { ...refused, over_quota: { events: taken, sample: { event: null, distinctId: null } } });
     metrics.record({ EventsRefused: bad + taken });
-    return OVER_QUOTA;
+    return told.overQuota;
   }
-  await inbox.append({ id, projectId, receivedAt, path, query, address, body });
+  await inbox.append({ id, projectId, receivedAt, path, query, ...said, address, body });
   counts.add(projectId, { accepted: taken });
   if (bad > 0) counts.refuse(projectId, refused);
   metrics.record({ EventsAccepted: taken, EventsRefused: bad });
-  return query['beacon'] === '1' ? { status: 204, headers: {}, body: '' } : TAKEN;
-};
+  return told.kept(content, query);
+}
+
+const EVENTS: Answer = (context, request) => keepEvents(OF_ALL, context, request);
+const EVENTS_V1: Answer = (context, request) => keepEvents(OF_EACH, context, request);
 
 /** Session recordings, which are not kept. */
 const RECORDINGS: Answer = () => TAKEN;
@@ -144,7 +185,8 @@ const CONFIG_SCRIPT: Answer = (_context, _request, token) => ({
 
 /** The paths of SDKs, each with and without a slash at its end. */
 const ANSWERS: readonly (readonly [path: RegExp, answer: Answer])[] = [
-  [/^\/(?:i\/v0\/e|e|batch|capture|track|engage)\/?$/, EVENTS],
+  [/^\/(?:i\/v0\/e|i\/v0\/ai\/batch|e|batch|capture|track|engage)\/?$/, EVENTS],
+  [V1, EVENTS_V1],
   [/^\/s\/?$/, RECORDINGS],
   [/^\/flags\/?$/, FLAGS],
   [/^\/decide\/?$/, DECIDE],
@@ -154,7 +196,8 @@ const ANSWERS: readonly (readonly [path: RegExp, answer: Answer])[] = [
 
 /** The same paths as a gateway names them, which takes those with a slash at the end for the same. */
 export const SDK_TEMPLATES: readonly string[] = [
-  ...['i/v0/e', 'e', 'batch', 'capture', 'track', 'engage', 's', 'flags', 'decide'].map((path) => `/${path}`),
+  ...['i/v0/e', 'i/v0/ai/batch', 'i/v1/analytics/events', 'i/v1/ai/events'].map((path) => `/${path}`),
+  ...['e', 'batch', 'capture', 'track', 'engage', 's', 'flags', 'decide'].map((path) => `/${path}`),
   '/array/{token}/config',
   '/array/{token}/config.js',
 ];

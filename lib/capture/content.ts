@@ -1,7 +1,8 @@
 /** What a request of an SDK comes to, before it is kept: whose it is, and how many of its events can be taken. */
 import { DECODE_LIMITS, type DecodeLimits } from './decode.ts';
-import { type Arrival, type EventRefusal, eachEvent, type RefusedEvent, refusalOf } from './normalize.ts';
+import { type Arrival, type EventRefusal, eachEvent, type RefusedEvent, refusalOf, uuidToTell } from './normalize.ts';
 import { type CaptureRequest, type RefusedPayload, readPayload } from './payload.ts';
+import { isV1 } from './v1.ts';
 
 /** A request that came. */
 export interface ArrivedRequest extends CaptureRequest {
@@ -30,7 +31,15 @@ export interface RequestContent {
   /** How many bytes it has without its wrapping. */
   readonly bytes: number;
   readonly refused: RefusalsByReason;
+  /**
+   * What becomes of the events, by their uuids: null when they are taken. Of the first `MOST_RESULTS` that have one, where
+   * the sender reads it: those that are not named they take for taken.
+   */
+  readonly results: readonly (readonly [uuid: string, refusal: EventRefusal | null])[];
 }
+
+/** SDKs send up to a thousand at a time; an answer of so many is far below what a function may answer (6 MB, AWS). */
+const MOST_RESULTS = 10_000;
 
 /** The events of a request, as they were sent, and with what they came. */
 interface SentEvents {
@@ -72,8 +81,12 @@ export function contentOf(
   if ('status' in found) return found;
   let taken = 0;
   const refused: Partial<Record<EventRefusal, Refusals>> = {};
+  const results: [string, EventRefusal | null][] = [];
+  const most = isV1(request.path) ? MOST_RESULTS : 0;
   for (const sent of found.sent) {
     const refusal = refusalOf(sent, found.arrival);
+    const uuid = results.length < most ? uuidToTell(sent) : null;
+    if (uuid !== null) results.push([uuid, refusal?.reason ?? null]);
     if (refusal === null) {
       taken += 1;
       continue;
@@ -81,5 +94,5 @@ export function contentOf(
     const { reason, event, distinctId } = refusal;
     refused[reason] = { events: (refused[reason]?.events ?? 0) + 1, sample: { event, distinctId } };
   }
-  return { token: found.token, taken, bytes: found.bytes, refused };
+  return { token: found.token, taken, bytes: found.bytes, refused, results };
 }

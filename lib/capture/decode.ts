@@ -1,8 +1,15 @@
 /**
  * The JSON value that a request of an SDK holds, however it is wrapped. What a layer is, its first bytes say: names of
- * encodings in headers, forms and queries are wrong, or missing, too often to decide anything.
+ * encodings in headers, forms and queries are wrong, or missing, too often to decide anything, but where bytes tell nothing.
  */
-import { gunzipSync } from 'node:zlib';
+import {
+  brotliDecompressSync,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  constants as zlib,
+  zstdDecompressSync,
+} from 'node:zlib';
 import { MIB } from '../ports/units.ts';
 
 export interface DecodeLimits {
@@ -18,7 +25,7 @@ export const DECODE_LIMITS: DecodeLimits = { bytes: 100 * MIB, values: 2_500_000
 /** Why nothing of a request can be read. */
 export class Undecodable extends Error {
   override readonly name = 'Undecodable';
-  readonly reason: 'empty' | 'undecodable' | 'too_large';
+  readonly reason: 'empty' | 'undecodable' | 'too_large' | 'unsupported_encoding';
 
   /** `message` is a sentence for the sender. */
   constructor(reason: Undecodable['reason'], message: string) {
@@ -37,9 +44,12 @@ interface Decoded {
   readonly bytes: number;
 }
 
-/** Returns the value that the bytes hold. Throws `Undecodable`, and nothing else, when they hold none, or too much. */
-export function decode(bytes: Buffer, limits: DecodeLimits = DECODE_LIMITS): Decoded {
-  let inner = bytes;
+/**
+ * Returns the value that the bytes hold. `encoding` is what a header names the outermost wrapping; null: none does. Throws
+ * `Undecodable`, and nothing else, when they hold no value, or too much, or the name is not known.
+ */
+export function decode(bytes: Buffer, limits: DecodeLimits = DECODE_LIMITS, encoding: string | null = null): Decoded {
+  let inner = encoding === null ? bytes : withoutEncoding(bytes, encoding.trim().toLowerCase(), limits);
   for (let layer = 0; layer <= MAX_LAYERS; layer++) {
     if (inner.length > limits.bytes) throw tooLarge(limits);
     const head = inner.toString('latin1', 0, HEAD_BYTES);
@@ -65,8 +75,44 @@ const FORM = /^(?:[\w$.-]+=[^&{["]*&)*?data=/;
 /** So many bytes tell what a request is wrapped in. */
 const HEAD_BYTES = 512;
 
+/** In pieces of so many bytes at least. */
+const LEAST_PIECE = 4 * 1024;
+
+type Unpack = (bytes: Buffer, options: { readonly maxOutputLength: number; readonly chunkSize: number }) => Buffer;
+
+/** Unpacks in one piece where the data says, or is like to be, so many bytes; that costs no more than 16 times what is sent. */
+const unpacking =
+  (name: string, unpack: Unpack, bytesIn = (bytes: Buffer): number => 8 * bytes.length): Wrapping['unwrap'] =>
+  (bytes, limits) => {
+    const chunkSize = Math.max(LEAST_PIECE, Math.min(bytesIn(bytes) + 1, 16 * bytes.length, limits.bytes));
+    try {
+      return unpack(bytes, { maxOutputLength: limits.bytes, chunkSize });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limits);
+      throw new Undecodable('undecodable', `The ${name} data of the request is damaged.`);
+    }
+  };
+
+/** Its last four bytes say how much it is. */
+const gunzip = unpacking('gzip', gunzipSync, (bytes) => (bytes.length < 4 ? 0 : bytes.readUInt32LE(bytes.length - 4)));
+const inflate = unpacking('deflate', inflateSync);
+const inflateRaw = unpacking('deflate', inflateRawSync);
+const unbrotli = unpacking('br', brotliDecompressSync);
+/** A window of 8 MiB is the largest that what is sent over HTTP may have (RFC 9659). */
+const unzstd = unpacking('zstd', (bytes, options) =>
+  zstdDecompressSync(bytes, { ...options, params: { [zlib.ZSTD_d_windowLogMax]: 23 } }),
+);
+
+/** What says how hard it was packed follows the letter. */
+const isZlib = (head: string): boolean => ['x\x01', 'x\x5e', 'x\x9c', 'x\xda'].includes(head.slice(0, 2));
+
+/** As headers name them. */
+const ENCODINGS: readonly string[] = ['gzip', 'deflate', 'br', 'zstd', 'identity'];
+
 const WRAPPINGS: readonly Wrapping[] = [
   { looksSo: (head) => head.startsWith('\x1f\x8b\x08'), unwrap: gunzip },
+  { looksSo: isZlib, unwrap: inflate },
+  { looksSo: (head) => head.startsWith('\x28\xb5\x2f\xfd'), unwrap: unzstd },
   // The field `data`, perhaps behind others: `compression`, `ver`, `ip`, `_`.
   { looksSo: (head) => FORM.test(head), unwrap: formData },
   // The first character that lz-string has packed is a bracket or a brace.
@@ -74,19 +120,16 @@ const WRAPPINGS: readonly Wrapping[] = [
   { looksSo: (head) => /^[\w+/-][\w+/= \r\n-]*$/.test(head), unwrap: base64 },
 ];
 
-/** In pieces of so many bytes at least. */
-const LEAST_PIECE = 4 * 1024;
-
-/** In one piece where the last four bytes say how much it is; what lies there costs no more than 16 times what it sends. */
-function gunzip(bytes: Buffer, limits: DecodeLimits): Buffer {
-  const said = bytes.length < 4 ? 0 : bytes.readUInt32LE(bytes.length - 4);
-  const chunkSize = Math.max(LEAST_PIECE, Math.min(said + 1, 16 * bytes.length, limits.bytes));
-  try {
-    return gunzipSync(bytes, { maxOutputLength: limits.bytes, chunkSize });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limits);
-    throw new Undecodable('undecodable', 'The gzip data of the request is damaged.');
-  }
+/** Removes what only its name tells: data of brotli looks like anything, and so does that of deflate without a head. */
+function withoutEncoding(bytes: Buffer, encoding: string, limits: DecodeLimits): Buffer {
+  if (encoding === 'br') return unbrotli(bytes, limits);
+  if (encoding === 'deflate' && !isZlib(bytes.toString('latin1', 0, 2))) return inflateRaw(bytes, limits);
+  if (!ENCODINGS.includes(encoding))
+    throw new Undecodable(
+      'unsupported_encoding',
+      `The Content-Encoding of the request is none of these: ${ENCODINGS.join(', ')}.`,
+    );
+  return bytes;
 }
 
 /** Reads that one field alone: `URLSearchParams` takes minutes for a megabyte of names that have no value. */

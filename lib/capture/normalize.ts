@@ -216,6 +216,17 @@ function sentUuid(value: unknown): string | null | undefined {
   );
 }
 
+/** Longer ones tell nobody which event it is. */
+const LONGEST_UUID = 100;
+
+/** Returns how a sender finds their event again: its uuid as it is written here, or as they wrote it. Null: it has none. */
+export function uuidToTell(sent: unknown): string | null {
+  const uuid = isObject(sent) ? sent['uuid'] : undefined;
+  return typeof uuid !== 'string' || uuid.length > LONGEST_UUID
+    ? null
+    : (sentUuid(uuid) ?? (uuid === '' ? null : uuid));
+}
+
 /**
  * Made of the event as it was sent, but for what tells when that was, so that another attempt gives the same. What says
  * no time that is known could be another event each time, and losing one is worse than having one twice: then the time at

@@ -5,12 +5,15 @@
 import { isObject } from '../ports/raw-number.ts';
 import { DECODE_LIMITS, type DecodeLimits, decode, Undecodable } from './decode.ts';
 import { instantOf } from './timestamp.ts';
+import { bearerOf, eventOfV1, isV1, type PayloadHeaders, sdkOf } from './v1.ts';
 
 export interface CaptureRequest {
   /** Of the address, with or without a slash at the end. */
   readonly path: string;
   /** The parameters of the query, decoded. */
   readonly query: Readonly<Record<string, string | undefined>>;
+  /** Undefined: none that say anything of the payload. */
+  readonly headers?: PayloadHeaders;
   /** As it was sent, whatever its headers say of it. */
   readonly body: Buffer;
 }
@@ -30,7 +33,7 @@ export interface Payload {
 
 /** Why a whole request is refused, and the answer to it. */
 export interface RefusedPayload {
-  readonly status: 400 | 401 | 413;
+  readonly status: 400 | 401 | 413 | 415;
   readonly reason: Undecodable['reason'] | 'missing_token' | 'invalid_token' | 'several_tokens';
   /** A sentence for the sender. */
   readonly detail: string;
@@ -38,14 +41,17 @@ export interface RefusedPayload {
 
 /** Returns what the request says, or why it is refused. Never throws for what was sent. */
 export function readPayload(request: CaptureRequest, limits: DecodeLimits = DECODE_LIMITS): Payload | RefusedPayload {
-  const { data } = request.query;
+  const { path, query, headers = {}, body } = request;
   try {
-    return payloadOf(decode(data ? Buffer.from(data, 'utf8') : request.body, limits), request);
+    if (isV1(path)) return payloadOfV1(decode(body, limits, headers['content-encoding'] ?? null), headers);
+    return payloadOf(decode(query['data'] ? Buffer.from(query['data'], 'utf8') : body, limits), request);
   } catch (error) {
     if (!(error instanceof Undecodable)) throw error;
-    return { status: error.reason === 'too_large' ? 413 : 400, reason: error.reason, detail: error.message };
+    return { status: STATUSES[error.reason], reason: error.reason, detail: error.message };
   }
 }
+
+const STATUSES = { empty: 400, undecodable: 400, too_large: 413, unsupported_encoding: 415 } as const;
 
 function payloadOf(
   { value, bytes }: ReturnType<typeof decode>,
@@ -57,12 +63,35 @@ function payloadOf(
     return { status: 400, reason: 'undecodable', detail: 'The request holds neither an event nor a list of events.' };
   const token = tokenOf(isBatch ? (value['api_key'] ?? value['token']) : undefined, events);
   if (typeof token !== 'string') return token;
-  if (events.length === 0) return { status: 400, reason: 'empty', detail: 'The batch holds no events.' };
+  if (events.length === 0) return EMPTY;
   return {
     token,
     events: /^\/engage\/?$/.test(path) ? events.map(identifying) : events,
     sentAt: (isObject(value) ? instantOf(value['sent_at']) : undefined) ?? sentAtOf(query) ?? null,
     historicalMigration: isBatch && value['historical_migration'] === true,
+    bytes,
+  };
+}
+
+const EMPTY: RefusedPayload = { status: 400, reason: 'empty', detail: 'The batch holds no events.' };
+
+/** Who sends says in each request when that was: `created_at` is when its events were put together, and stays the same. */
+function payloadOfV1(
+  { value, bytes }: ReturnType<typeof decode>,
+  headers: PayloadHeaders,
+): Payload | RefusedPayload {
+  const token = checkedToken(bearerOf(headers));
+  if (typeof token !== 'string') return token;
+  const batch = isObject(value) ? value['batch'] : undefined;
+  if (!Array.isArray(batch))
+    return { status: 400, reason: 'undecodable', detail: 'The request holds no list of events: `batch`.' };
+  if (batch.length === 0) return EMPTY;
+  const sdk = sdkOf(headers);
+  return {
+    token,
+    events: batch.map((event) => eventOfV1(event, sdk)),
+    sentAt: instantOf(headers['posthog-request-timestamp']) ?? null,
+    historicalMigration: false,
     bytes,
   };
 }
@@ -86,7 +115,10 @@ function tokenOf(ofBatch: unknown, events: readonly unknown[]): string | Refused
   const tokens = new Set(named.filter((token) => token !== undefined && token !== null));
   if (tokens.size > 1)
     return unauthorized('several_tokens', 'The events of one request have different project tokens.');
-  const [token] = tokens;
+  return checkedToken([...tokens][0]);
+}
+
+function checkedToken(token: unknown): string | RefusedPayload {
   if (token === undefined || token === '') return unauthorized('missing_token', 'The request has no project token.');
   const text = typeof token === 'string' ? token.trim() : '';
   if (text.startsWith(PERSONAL))

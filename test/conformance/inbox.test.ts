@@ -52,7 +52,15 @@ function inboxCases(open: () => Promise<Inbox>): void {
     await inbox.append(bytes);
     await inbox.append(request('nothing', ''));
     await inbox.append(request('ü \u0000 ,"'));
-    expect(await requestsIn(inbox)).toEqual([request('a'), bytes, request('nothing', ''), request('ü \u0000 ,"')]);
+    const withHeaders = { ...request('headers'), headers: { authorization: 'Bearer phc_1' } };
+    await inbox.append(withHeaders);
+    expect(await requestsIn(inbox)).toEqual([
+      request('a'),
+      bytes,
+      request('nothing', ''),
+      request('ü \u0000 ,"'),
+      withHeaders,
+    ]);
   });
 
   test('has nothing where nothing was appended', async () => {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { handler as capture } from '../../functions/capture.ts';
 import { handler as landInbox } from '../../functions/steps/land-inbox.ts';
 import { landing } from '../../infra/aws/landing.ts';
@@ -9,6 +9,7 @@ import { folderInbox } from '../../lib/ports/inbox/folder.ts';
 import type { CapturedRequest, Inbox } from '../../lib/ports/inbox/inbox.ts';
 import { keys, ranges } from '../../lib/ports/table/keys.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
+import { inLake } from '../support/capture.ts';
 import { temporaryFolder, testContext } from '../support/context.ts';
 import { onEnd } from '../support/on-end.ts';
 import { proxyEvent, type Sent } from '../support/proxy-event.ts';
@@ -55,6 +56,26 @@ test('what an SDK sends is kept before it is answered, and lands once', async ()
   expect(await land()).toEqual({ do: 'nothing' });
   expect(await rows()).toBe(2);
   expect(await inbox.segments()).toEqual([]);
+});
+
+test('what capture v1 says in headers lands with its events', async () => {
+  const { context, send, land, rows, clock } = await stage();
+  const sent = { event: 'sent', uuid: '0199eeee-0000-7000-8000-000000000001', distinct_id: 'ada' };
+  const packed = brotliCompressSync(JSON.stringify({ created_at: '2026-01-01T00:00:00Z', batch: [sent] }));
+  const headers = {
+    Authorization: `Bearer ${TOKEN}`,
+    'Content-Encoding': 'br',
+    'Content-Type': 'application/json',
+    'PostHog-Sdk-Info': 'posthog-go/2.0.0',
+  };
+  expect(await send(packed, { path: '/i/v1/analytics/events', headers })).toMatchObject({
+    statusCode: 200,
+    body: JSON.stringify({ results: { [sent.uuid]: { result: 'ok' } } }),
+  });
+  clock.advance(MINUTE_MS);
+  await land();
+  expect(await rows()).toBe(1);
+  expect(await inLake(context, 7, 'properties->>\'$."$lib"\'')).toEqual(['posthog-go']);
 });
 
 test('each path is answered, and a token that nobody has is refused', async () => {

@@ -386,9 +386,12 @@ export async function journey(options: JourneyOptions): Promise<void> {
       if (other !== exportId) await call('POST', `${exportsPath()}/${other}/pause/`);
     const id = await create({ name: 'Captured', model: 'events', destination: customer.destination });
     const { body: project } = await call('GET', `/api/projects/${projectId}/`);
-    const sdk = new PostHog(project.api_token, { host: stage.address, flushAt: 20, flushInterval: 0 });
-    for (let n = 0; n < 60; n += 1) sdk.capture({ distinctId: `sdk-${n % 3}`, event: 'sent', properties: { n } });
-    await sdk.shutdown();
+    for (const mode of ['v0', 'v1']) {
+      process.env['POSTHOG_CAPTURE_MODE'] = mode;
+      const sdk = new PostHog(project.api_token, { host: stage.address, flushAt: 20, flushInterval: 0 });
+      for (let n = 0; n < 30; n += 1) sdk.capture({ distinctId: `sdk-${n % 3}`, event: 'sent', properties: { n } });
+      await sdk.shutdown();
+    }
     // As a browser sends it: gzip that says it is text.
     const send = (event: object) =>
       fetch(`${stage.address}/i/v0/e/?ip=0`, {

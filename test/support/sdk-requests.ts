@@ -2,7 +2,7 @@
  * Requests as PostHog's SDKs send them, from the first versions to those of today, and as people do without one. All
  * are of the project with `TOKEN`.
  */
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import lz from 'lz-string';
 
 export const TOKEN = 'phc_Tn8pQ2vXyZ0123456789abcdefghijklmnopqrstuvw';
@@ -73,6 +73,31 @@ const python = (event: string, ago: number, version: string): object => ({
   distinct_id: 'user-7',
   event,
 });
+
+/** What capture v1 says beside the events. */
+const v1Headers = (sdk: string, encoding?: string): Record<string, string> => ({
+  ...JSON_TYPE,
+  authorization: `Bearer ${TOKEN}`,
+  'posthog-sdk-info': sdk,
+  'posthog-attempt': '1',
+  'posthog-request-id': '0199cccc-0000-7000-8000-000000000001',
+  'posthog-request-timestamp': iso(0),
+  ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
+});
+
+const v1 = (event: string, ago: number, more: object = {}): object => ({
+  event,
+  uuid: `0199dddd-0000-7000-8000-${String(ago).padStart(12, '0')}`,
+  distinct_id: 'user-7',
+  timestamp: iso(ago),
+  options: {},
+  properties: { plan: 'team', title: TITLE },
+  ...more,
+});
+
+/** `created_at` is that of the first attempt. */
+const v1Batch = (...batch: readonly object[]): Buffer =>
+  Buffer.from(JSON.stringify({ created_at: iso(60_000), batch }));
 
 const query = (version: string, more: Record<string, string> = {}): Record<string, string> => ({
   ip: '1',
@@ -282,6 +307,48 @@ export const SDK_REQUESTS: readonly SdkRequest[] = [
       JSON.stringify({ api_key: TOKEN, event: 'by hand', properties: { distinct_id: 'me' }, timestamp: iso(60) }),
     ),
     ['by hand'],
+  ),
+  post(
+    'posthog-node 6, gzip',
+    '/i/v1/analytics/events',
+    v1Headers('posthog-node/6.0.0', 'gzip'),
+    gzipSync(v1Batch(v1('signed up', 900, { session_id: 's-1', options: { process_person_profile: false } }))),
+    ['signed up'],
+  ),
+  post(
+    'posthog-python 8',
+    '/i/v1/analytics/events',
+    { ...v1Headers('posthog-python/8.0.0'), 'posthog-request-timestamp': iso(0).replace('Z', '000+00:00') },
+    v1Batch(v1('paid', 4), v1('$identify', 5, { properties: { $set: { name: TITLE } } })),
+    ['paid', '$identify'],
+  ),
+  post(
+    'posthog-python 8, deflate, of an AI',
+    '/i/v1/ai/events',
+    v1Headers('posthog-python/8.0.0', 'deflate'),
+    deflateSync(v1Batch(v1('$ai_generation', 4))),
+    ['$ai_generation'],
+  ),
+  post(
+    'posthog-go 2, brotli',
+    '/i/v1/analytics/events',
+    v1Headers('posthog-go/2.0.0', 'br'),
+    brotliCompressSync(v1Batch(v1('paid', 4))),
+    ['paid'],
+  ),
+  post(
+    'posthog-go 2, zstd',
+    '/i/v1/analytics/events',
+    v1Headers('posthog-go/2.0.0', 'zstd'),
+    zstdCompressSync(v1Batch(v1('paid', 4))),
+    ['paid'],
+  ),
+  post(
+    'posthog-node 5, of an AI',
+    '/i/v0/ai/batch/',
+    JSON_TYPE,
+    Buffer.from(JSON.stringify({ api_key: TOKEN, batch: [node('$ai_generation', 4, '5.70.0')], sent_at: iso(0) })),
+    ['$ai_generation'],
   ),
   {
     sdk: 'a picture in a mail',

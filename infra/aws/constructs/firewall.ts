@@ -64,6 +64,7 @@ export class Firewall extends Construct {
     });
     const throttled = heldBack('throttled');
     const isSdk = sdkPaths(stage.name);
+    const isNoSdk = { notStatement: { statement: isSdk } };
     const acl = new CfnWebACL(this, 'Acl', {
       name: `workspaces-${stage.name}`,
       scope: 'REGIONAL',
@@ -94,6 +95,8 @@ export class Firewall extends Construct {
                   },
                 },
               ],
+              // What SDKs have there is the token of a project, of which all its visitors have the same.
+              scopeDownStatement: isNoSdk,
             },
           },
         },
@@ -107,7 +110,7 @@ export class Firewall extends Construct {
               limit: KEYS_OF_AN_ADDRESS * ofKey,
               evaluationWindowSec: 300,
               aggregateKeyType: 'IP',
-              scopeDownStatement: { notStatement: { statement: isSdk } },
+              scopeDownStatement: isNoSdk,
             },
           },
         },

@@ -13,6 +13,8 @@ export interface CapturedRequest {
   /** What of its address its events are made of, beside the body. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
+  /** Headers that say something of its events; undefined: none do. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The address of the sender; null: nobody knows, or it shall not be kept. */
   readonly address: string | null;
   readonly body: Uint8Array;

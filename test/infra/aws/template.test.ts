@@ -998,10 +998,11 @@ describe('the firewall', () => {
     const scope = events?.Statement.RateBasedStatement.ScopeDownStatement as {
       RegexMatchStatement: { RegexString: string; FieldToMatch: object };
     };
-    // What is counted there is not counted here, and nothing is counted in neither.
-    expect(named('rate-of-an-address')?.Statement.RateBasedStatement.ScopeDownStatement).toEqual({
-      NotStatement: { Statement: scope },
-    });
+    // What is counted there is not counted here, and nothing is counted in neither. Nor is a token of SDKs a key.
+    for (const rule of ['rate-of-an-address', 'rate-of-a-key'])
+      expect(named(rule)?.Statement.RateBasedStatement.ScopeDownStatement).toEqual({
+        NotStatement: { Statement: scope },
+      });
     expect(scope.RegexMatchStatement.FieldToMatch).toEqual({ UriPath: {} });
     const isCounted = new RegExp(scope.RegexMatchStatement.RegexString);
     for (const template of SDK_TEMPLATES)

@@ -50,7 +50,7 @@ const event = (more: object = {}) => ({ api_key: token, event: 'clicked', distin
 const status = async (answer: Promise<Response>): Promise<number> => (await answer).status;
 
 describe('an event is taken', () => {
-  test.each(['/i/v0/e', '/e', '/batch', '/capture', '/track', '/engage'])(
+  test.each(['/i/v0/e', '/i/v0/ai/batch', '/e', '/batch', '/capture', '/track', '/engage'])(
     'at %s, with a slash and without',
     async (path) => {
       for (const at of [path, `${path}/`]) {
@@ -93,6 +93,113 @@ describe('an event is taken', () => {
       headers: { 'X-Forwarded-For': '198.51.100.9, ::ffff:203.0.113.7' },
     });
     expect(await world.landed("properties->>'$.\"$ip\"' || ' ' || event")).toContain('203.0.113.7 from afar');
+  });
+});
+
+describe('capture v1', () => {
+  const uuid = (n: number): string => `0199eeee-0000-7000-8000-00000000000${n}`;
+  const sent = (n: number, more: object = {}) => ({
+    event: 'paid',
+    uuid: uuid(n),
+    distinct_id: 'ada',
+    timestamp: '2026-01-01T00:00:00Z',
+    options: {},
+    ...more,
+  });
+  const send = (batch: readonly unknown[], headers: Readonly<Record<string, string>> = {}, to = service.address) =>
+    fetch(`${to}/i/v1/analytics/events`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'X-Forwarded-For': '203.0.113.1', Origin: ORIGIN, ...headers },
+      body: JSON.stringify({ created_at: '2026-01-01T00:00:00Z', batch }),
+    });
+
+  test('takes events, and tells of each what became of it', async () => {
+    const batch = [
+      sent(1),
+      sent(2, { distinct_id: ' ' }),
+      sent(3, { uuid: uuid(3).toUpperCase() }),
+      sent(4, { uuid: 'none' }),
+      sent(5, { properties: [] }),
+      { event: 'without a uuid', distinct_id: 'ada' },
+      7,
+    ];
+    const answer = await send(batch);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/json']);
+    expect(await answer.json()).toEqual({
+      results: {
+        [uuid(1)]: { result: 'ok' },
+        [uuid(2)]: { result: 'drop', details: 'missing_distinct_id' },
+        [uuid(3)]: { result: 'ok' },
+        none: { result: 'drop', details: 'invalid_uuid' },
+        [uuid(5)]: { result: 'drop', details: 'invalid_properties' },
+      },
+    });
+    const landed = await world.landed("uuid || ' ' || event");
+    expect(landed).toEqual(expect.arrayContaining([`${uuid(1)} paid`, `${uuid(3)} paid`]));
+    expect(landed).toContainEqual(expect.stringMatching(/ without a uuid$/));
+  });
+
+  test('tells it where none of them can be taken, too', async () => {
+    const answer = await send([sent(1, { event: '' })]);
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      { results: { [uuid(1)]: { result: 'drop', details: 'missing_event_name' } } },
+    ]);
+  });
+
+  test('tells it of ten thousand, and of the others nothing, which is that they are taken', async () => {
+    const batch = Array.from({ length: 10_001 }, (_, n) => ({ uuid: `${n}` }));
+    const { results } = (await (await send(batch)).json()) as { results: object };
+    expect(Object.keys(results)).toHaveLength(10_000);
+    expect(new Set(Object.values(results).map(({ result }: { result: string }) => result))).toEqual(new Set(['drop']));
+  });
+
+  test('corrects timestamps by when the request says that it was sent', async () => {
+    const { service: one, token: own, landed } = await captureService();
+    const headers = { Authorization: `Bearer ${own}`, 'PostHog-Request-Timestamp': '2025-12-31T23:00:00.000Z' };
+    await send([sent(1, { timestamp: '2025-12-31T22:00:00Z' })], headers, one.address);
+    await send([sent(2, { options: { disable_skew_correction: true } })], headers, one.address);
+    expect(await landed("strftime(make_timestamp(timestamp_us), '%x %X')")).toEqual([
+      '2025-12-31 23:00:00',
+      '2026-01-01 00:00:00',
+    ]);
+  });
+
+  test.each<[string, Readonly<Record<string, string>>, readonly unknown[], number, RegExp]>([
+    ['no token', { Authorization: 'Basic 1' }, [sent(1)], 401, /no project token/],
+    ['a personal API key', { Authorization: 'Bearer phx_1' }, [sent(1)], 401, /personal API key/],
+    [
+      'a token that no project has',
+      { Authorization: 'Bearer phc_nobody' },
+      [sent(1)],
+      401,
+      /no project with this token/,
+    ],
+    ['an empty batch', {}, [], 400, /no events/],
+    ['an encoding that is not known', { 'Content-Encoding': 'lz4' }, [sent(1)], 415, /gzip, deflate, br, zstd/],
+  ])('refuses %s in plain text, which a page may read', async (_what, headers, batch, expected, says) => {
+    const answer = await send(batch, headers);
+    expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([expected, ORIGIN]);
+    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(await answer.text()).toMatch(says);
+  });
+
+  test('over the quota of a day is 402, which no SDK sends again, and counted', async () => {
+    const limited = await captureService({ eventsPerDay: 0 });
+    const answer = await send([sent(1)], { Authorization: `Bearer ${limited.token}` }, limited.service.address);
+    expect([answer.status, await answer.text()]).toEqual([402, expect.stringMatching(/in a day/)]);
+    await limited.counts.tell();
+    const found = await limited.context.table.get(keys.captureCounts(limited.service.project.id, '2026-01-01'));
+    expect(found).toMatchObject({ refused_over_quota: 1 });
+  });
+
+  test('lets a page send its headers', async () => {
+    const asked = 'authorization,content-type,posthog-attempt,posthog-request-id,posthog-sdk-info';
+    const answer = await ask('/i/v1/analytics/events', {
+      method: 'OPTIONS',
+      headers: { 'Access-Control-Request-Headers': asked, 'Access-Control-Request-Method': 'POST' },
+    });
+    expect([answer.status, answer.headers.get('access-control-allow-headers')]).toEqual([200, asked]);
   });
 });
 
@@ -255,7 +362,7 @@ test('posthog-js gets its configuration as a script that defines it', async () =
 async function answered(changes: Parameters<typeof captureService>[0]): Promise<SdkAnswer> {
   const { token: own, context: other } = await captureService();
   const body = Buffer.from(JSON.stringify({ ...event(), api_key: own }));
-  const taken = { token: own, taken: 1, bytes: 0, refused: {} };
+  const taken = { token: own, taken: 1, bytes: 0, refused: {}, results: [] };
   const replaced = {
     ...other,
     inbox: { append: async () => {} },
@@ -446,8 +553,10 @@ test('the token of a project that was deleted is unknown at once', async () => {
   expect(await other.context.table.get(keys.captureCounts(one.project.id, '2026-01-01'))).toBeUndefined();
 });
 
-test('posthog-node of today logs no error, and its events land', async () => {
+test.each(['v0', 'v1'])('posthog-node 5.70 logs no error, and its events land, by capture %s', async (mode) => {
   const { service: one, token: own, landed } = await captureService();
+  process.env['POSTHOG_CAPTURE_MODE'] = mode;
+  onEnd(() => delete process.env['POSTHOG_CAPTURE_MODE']);
   const errors: unknown[] = [];
   const posthog = new PostHog(own, { host: one.address, flushAt: 20, flushInterval: 0 });
   posthog.on('error', (error: unknown) => errors.push(error));
@@ -459,6 +568,7 @@ test('posthog-node of today logs no error, and its events land', async () => {
   const names = await landed('event');
   expect(names.filter((name) => name === 'paid')).toHaveLength(45);
   expect(names).toContain('$identify');
+  expect(new Set(await landed('properties->>\'$."$lib"\''))).toEqual(new Set(['posthog-node']));
 });
 
 describeInBrowser('posthog-js in a browser', (open) => {

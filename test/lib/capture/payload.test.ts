@@ -1,8 +1,16 @@
-import { gzipSync } from 'node:zlib';
+import {
+  brotliCompressSync,
+  deflateRawSync,
+  deflateSync,
+  gzipSync,
+  constants as zlib,
+  zstdCompressSync,
+} from 'node:zlib';
 import * as fc from 'fast-check';
 import lz from 'lz-string';
 import { DECODE_LIMITS } from '../../../lib/capture/decode.ts';
 import { type CaptureRequest, type Payload, type RefusedPayload, readPayload } from '../../../lib/capture/payload.ts';
+import { type PayloadHeaders, payloadHeaders } from '../../../lib/capture/v1.ts';
 import { anyText } from '../../support/any-text.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { base64, SDK_REQUESTS, SENT_AT, TOKEN } from '../../support/sdk-requests.ts';
@@ -30,8 +38,8 @@ describe('what SDKs send', () => {
   /** Those that do not say when they send. */
   const SILENT = ['posthog-python 2', 'curl', 'a picture in a mail'];
 
-  test.each(SDK_REQUESTS)('$sdk arrives whole', ({ sdk, path, query, body, events }) => {
-    const payload = read(body, { path, query });
+  test.each(SDK_REQUESTS)('$sdk arrives whole', ({ sdk, path, query, headers, body, events }) => {
+    const payload = read(body, { path, query, ...payloadHeaders(path, headers) });
     expect(payload.token).toBe(TOKEN);
     expect(payload.events.map((one) => (one as { event: unknown }).event)).toEqual(events);
     expect(payload.sentAt).toBe(SILENT.includes(sdk) ? null : SENT_AT * 1000);
@@ -40,8 +48,10 @@ describe('what SDKs send', () => {
   test.each(['lz64', 'gzip-js', 'GZIP', 'base64', 'b64', 'br', ''])(
     'a hint is not believed: compression=%s',
     (compression) => {
-      for (const { path, query, body } of SDK_REQUESTS)
-        expect(read(body, { path, query: { ...query, compression } })).toEqual(read(body, { path, query }));
+      for (const { path, query, headers, body } of SDK_REQUESTS) {
+        const about = { path, ...payloadHeaders(path, headers) };
+        expect(read(body, { ...about, query: { ...query, compression } })).toEqual(read(body, { ...about, query }));
+      }
     },
   );
 });
@@ -54,6 +64,8 @@ describe('a request that is sent in another way has the same events', () => {
     base64: (text) => Buffer.from(text).toString('base64'),
     'base64 of gzip': (text) => gzipSync(text).toString('base64'),
     'gzip of base64': (text) => gzipSync(Buffer.from(text).toString('base64')),
+    'deflate, with its head': (text) => deflateSync(text),
+    zstd: (text) => zstdCompressSync(text),
     lz64: (text) => lz.compressToBase64(text),
     'a form': (text) => new URLSearchParams({ ver: '1', data: text, compression: '' }).toString(),
     'a form of base64 with bare plus signs': (text) => `data=${Buffer.from(text).toString('base64')}`,
@@ -195,6 +207,122 @@ describe('a batch', () => {
   });
 });
 
+describe('capture v1', () => {
+  const path = '/i/v1/analytics/events';
+  const headers: PayloadHeaders = {
+    authorization: `Bearer ${TOKEN}`,
+    'posthog-sdk-info': 'posthog-go/2.0.0',
+    'posthog-request-timestamp': '2026-11-22T13:00:00.5+01:00',
+  };
+  const of = (batch: unknown): string => JSON.stringify({ created_at: '2026-11-22T11:00:00Z', batch });
+  const plain = (text: string): Buffer => Buffer.from(text);
+  const SENT = { event: 'e', distinct_id: 'ada', uuid: 'u', timestamp: 't' };
+  const eventOf = (sent: unknown): unknown => read(of([sent]), { path, headers }).events[0];
+
+  test('says in headers whose events they are, which SDK sends them, and when', () => {
+    expect(read(of([SENT]), { path, headers })).toMatchObject({
+      token: TOKEN,
+      sentAt: (SENT_AT + 500) * 1000,
+      events: [{ ...SENT, properties: { $lib: 'posthog-go', $lib_version: '2.0.0' } }],
+    });
+    expect(read(of([SENT]), { path: `${path}/`, headers: { authorization: `bearer  ${TOKEN} ` } })).toMatchObject({
+      sentAt: null,
+      events: [{ ...SENT, properties: {} }],
+    });
+  });
+
+  test.each([
+    ['posthog/of/somebody/2.3.4', { $lib: 'posthog/of/somebody', $lib_version: '2.3.4' }],
+    [' posthog-rs / 1.2 ', { $lib: 'posthog-rs', $lib_version: '1.2' }],
+    ['posthog-rs', {}],
+    ['posthog-rs/', {}],
+    ['/1.0', {}],
+    [`posthog-rs/${'9'.repeat(200)}`, {}],
+  ])('names its SDK: %s', (info, properties) => {
+    expect(read(of([SENT]), { path, headers: { ...headers, 'posthog-sdk-info': info } }).events).toEqual([
+      { ...SENT, properties },
+    ]);
+  });
+
+  test('has beside the properties what is a property everywhere else', () => {
+    const options = {
+      cookieless_mode: 'TRUE ',
+      disable_skew_correction: 1,
+      process_person_profile: '0',
+      product_tour_id: 'tour',
+      another: true,
+    };
+    const sent = { ...SENT, session_id: 's', window_id: null, options, properties: { $lib: 'mine', $session_id: 'x' } };
+    expect(eventOf(sent)).toEqual({
+      ...SENT,
+      properties: {
+        $session_id: 's',
+        $cookieless_mode: true,
+        $ignore_sent_at: true,
+        $process_person_profile: false,
+        $product_tour_id: 'tour',
+        $lib: 'posthog-go',
+        $lib_version: '2.0.0',
+      },
+    });
+    expect(eventOf({ ...SENT, options: { process_person_profile: 'maybe' } })).toMatchObject({
+      properties: { $process_person_profile: 'maybe' },
+    });
+    expect(eventOf({ ...SENT, distinct_id: ' ada\n', options: [] })).toMatchObject({ distinct_id: 'ada' });
+    for (const none of [1, null, 'e', { ...SENT, properties: [] }]) expect(eventOf(none)).toEqual(none);
+  });
+
+  test.each<[string | undefined, (text: string) => Buffer]>([
+    [undefined, plain],
+    ['identity', plain],
+    ['gzip', gzipSync],
+    ['GZIP', gzipSync],
+    ['deflate', deflateSync],
+    ['deflate', deflateRawSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+    // A header that a proxy has left, or taken away.
+    ['gzip', plain],
+    [undefined, gzipSync],
+    [undefined, zstdCompressSync],
+  ])('is packed as Content-Encoding says: %s', (encoding, pack) => {
+    const about = encoding === undefined ? headers : { ...headers, 'content-encoding': encoding };
+    expect(read(pack(of([SENT])), { path, headers: about })).toEqual(read(of([SENT]), { path, headers }));
+  });
+
+  test.each<[string, PayloadHeaders, string | Buffer, number, string]>([
+    ['no token', { 'content-encoding': 'gzip' }, gzipSync(of([SENT])), 401, 'missing_token'],
+    ['a token of another scheme', { authorization: `Basic ${TOKEN}` }, of([SENT]), 401, 'missing_token'],
+    ['a personal API key', { authorization: 'Bearer phx_1' }, of([SENT]), 401, 'invalid_token'],
+    ['an encoding that is not known', { ...headers, 'content-encoding': 'lz4' }, '', 415, 'unsupported_encoding'],
+    ['damaged brotli', { ...headers, 'content-encoding': 'br' }, of([SENT]), 400, 'undecodable'],
+    ['damaged zstd', headers, zstdCompressSync(of([SENT])).subarray(0, 40), 400, 'undecodable'],
+    ['no batch', headers, JSON.stringify(SENT), 400, 'undecodable'],
+    ['an empty batch', headers, of([]), 400, 'empty'],
+    ['nothing', headers, '', 400, 'empty'],
+  ])('is refused with %s', (_what, about, body, status, reason) => {
+    expect(refusal(body, { path, headers: about })).toEqual([status, reason]);
+  });
+
+  test.each<[string, Buffer]>([
+    ['br', brotliCompressSync(Buffer.alloc(64 * 1024 * 1024, 0x20), { params: { [zlib.BROTLI_PARAM_QUALITY]: 1 } })],
+    ['deflate', deflateRawSync(Buffer.alloc(64 * 1024 * 1024, 0x20))],
+    ['deflate', deflateSync(Buffer.alloc(64 * 1024 * 1024, 0x20))],
+    ['zstd', zstdCompressSync(Buffer.alloc(64 * 1024 * 1024, 0x20))],
+  ])('is too large, and takes no memory, as a bomb of %s', (encoding, body) => {
+    const limits = { bytes: 3 * 1024 * 1024, values: 5000 };
+    const before = process.resourceUsage().maxRSS;
+    const about = { path, headers: { ...headers, 'content-encoding': encoding } };
+    expect(readPayload(requestOf(body, about), limits)).toMatchObject({ status: 413, reason: 'too_large' });
+    expect(process.resourceUsage().maxRSS - before).toBeLessThan(64 * 1024);
+  });
+
+  test('of zstd that asks for more memory than what is sent over HTTP may is refused', () => {
+    const body = zstdCompressSync(of([SENT]).padEnd(20 * 1024 * 1024), { params: { [zlib.ZSTD_c_windowLog]: 24 } });
+    expect(refusal(body, { path, headers })).toEqual([400, 'undecodable']);
+  });
+});
+
 describe('the token', () => {
   const other = `${TOKEN.slice(0, -1)}_`;
   test.each([
@@ -306,7 +434,7 @@ describe('a request is refused', () => {
 describe('any bytes', () => {
   const isWhole = (answer: Payload | RefusedPayload): boolean =>
     'status' in answer
-      ? [400, 401, 413].includes(answer.status) && answer.detail.trim() !== ''
+      ? [400, 401, 413, 415].includes(answer.status) && answer.detail.trim() !== ''
       : /^[!-~]{1,64}$/.test(answer.token) &&
         answer.events.length > 0 &&
         (answer.sentAt === null || Number.isFinite(answer.sentAt));
@@ -333,13 +461,25 @@ describe('any bytes', () => {
     fc.json({ maxDepth: 8 }).map((one) => Buffer.from(one)),
     anyText().map((one) => Buffer.from(`data=${one}`)),
   );
+  const headers = fc.record(
+    {
+      authorization: fc.constant(`Bearer ${TOKEN}`),
+      'content-encoding': fc.constantFrom('gzip', 'br', 'deflate', 'zstd'),
+      'posthog-request-timestamp': anyText(),
+      'posthog-sdk-info': anyText(),
+    },
+    { requiredKeys: ['authorization'] },
+  );
   const query = fc.dictionary(fc.constantFrom('data', '_', 'compression', 'ip', 'ver', 'sent_at'), anyText());
+
+  const paths = ['/e', '/engage/', '/batch', '/nowhere', '/i/v1/analytics/events'];
 
   test('give a payload or a refusal, the same each time', () => {
     fc.assert(
-      fc.property(bytes, query, fc.constantFrom('/e', '/engage/', '/batch', '/nowhere'), (body, of, path) => {
-        const answer = readPayload({ body, query: of, path });
-        expect(readPayload({ body: Buffer.from(body), query: of, path })).toEqual(answer);
+      fc.property(bytes, query, headers, fc.constantFrom(...paths), (body, of, said, path) => {
+        const about = { query: of, path, ...payloadHeaders(path, said) };
+        const answer = readPayload({ ...about, body });
+        expect(readPayload({ ...about, body: Buffer.from(body) })).toEqual(answer);
         expect(isWhole(answer)).toBe(true);
       }),
       { numRuns: propertyRuns(5000) },

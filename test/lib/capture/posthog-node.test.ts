@@ -1,6 +1,7 @@
-/** What posthog-node of today sends, read whole. */
+/** What posthog-node 5.70 sends, by default and with capture v1, in which its next version sends all; read whole. */
 import { PostHog, type PostHogOptions } from 'posthog-node';
 import { type Payload, readPayload } from '../../../lib/capture/payload.ts';
+import { payloadHeaders } from '../../../lib/capture/v1.ts';
 import { normalizeEvents } from '../../support/capture.ts';
 import { onEnd } from '../../support/on-end.ts';
 import { startReceiver } from '../../support/receiver.ts';
@@ -8,19 +9,23 @@ import { TOKEN } from '../../support/sdk-requests.ts';
 
 const receiver = await startReceiver();
 onEnd(() => receiver.close());
+onEnd(() => delete process.env['POSTHOG_CAPTURE_MODE']);
+
+type Mode = 'v0' | 'v1';
 
 /** The payloads that the SDK sends for these calls. */
-async function sent(calls: (posthog: PostHog) => void, options: PostHogOptions = {}): Promise<Payload[]> {
+async function sent(calls: (posthog: PostHog) => void, options: PostHogOptions = {}, mode: Mode = 'v0') {
   receiver.reset();
-  receiver.answer = () => ({ status: 200, body: '{"status":1}' });
+  receiver.answer = () => ({ status: 200, body: mode === 'v0' ? '{"status":1}' : '{"results":{}}' });
+  process.env['POSTHOG_CAPTURE_MODE'] = mode;
   const posthog = new PostHog(TOKEN, { host: receiver.url, flushAt: 100, flushInterval: 0, ...options });
   const errors: unknown[] = [];
   posthog.on('error', (error: unknown) => errors.push(error));
   calls(posthog);
   await posthog.shutdown();
   expect(errors).toEqual([]);
-  return receiver.received.map(({ path, bytes }) => {
-    const payload = readPayload({ path, query: {}, body: bytes });
+  return receiver.received.map(({ path, headers, bytes }): Payload => {
+    const payload = readPayload({ path, query: {}, ...payloadHeaders(path, headers), body: bytes });
     if ('status' in payload) throw new Error(payload.detail);
     return payload;
   });
@@ -30,7 +35,7 @@ const calls = (posthog: PostHog): void => {
   posthog.capture({
     distinctId: 'ada',
     event: 'paid',
-    properties: { amount: 1.5, note: 'é\0€' },
+    properties: { amount: 1.5, note: 'é\0€', $session_id: 'session 1' },
     groups: { company: 'x' },
   });
   posthog.identify({ distinctId: 'ada', properties: { name: 'Ada', $set_once: { first: true } } });
@@ -45,13 +50,16 @@ const calls = (posthog: PostHog): void => {
   });
 };
 
-test.each([
-  ['gzip', {}],
-  ['no compression', { disableCompression: true }],
-])('every call arrives, with %s', async (_name, options) => {
-  const [payload, ...others] = await sent(calls, options);
+test.each<[Mode, string, PostHogOptions]>([
+  ['v0', 'gzip', {}],
+  ['v0', 'no compression', { disableCompression: true }],
+  ['v1', 'gzip', {}],
+  ['v1', 'no compression', { disableCompression: true }],
+])('every call arrives, by capture %s with %s', async (mode, _name, options) => {
+  const [payload, ...others] = await sent(calls, options, mode);
   expect(others).toEqual([]);
-  expect(receiver.received[0]).toMatchObject({ method: 'POST', path: '/batch/' });
+  const path = mode === 'v0' ? '/batch/' : '/i/v1/analytics/events';
+  expect(receiver.received[0]).toMatchObject({ method: 'POST', path });
   if (payload === undefined) throw new Error('nothing was sent');
   expect(payload).toMatchObject({ token: TOKEN, historicalMigration: false });
   const now = Date.now();
@@ -77,6 +85,8 @@ test.each([
     note: 'é\ufffd€',
     $groups: { company: 'x' },
     $lib: 'posthog-node',
+    $lib_version: '5.70.0',
+    $session_id: 'session 1',
     $geoip_disable: true,
     $ip: '203.0.113.9',
   });
@@ -91,15 +101,18 @@ test.each([
   expect(old?.sentTimestamp).toBe(Date.UTC(2020, 0, 2, 3, 4, 5, 678) * 1000);
 });
 
-test('a refused batch comes again with the same bytes, and so with the same events', async () => {
-  receiver.answer = () => ({ status: 200 });
+test.each<[Mode, string]>([
+  ['v0', '{"status":1}'],
+  ['v1', '{"results":{}}'],
+])('a refused batch comes again with the same events, by capture %s', async (mode, body) => {
   const payloads = await sent(
     (posthog) => {
       let n = 0;
-      receiver.answer = () => (n++ === 0 ? { status: 503 } : { status: 200, body: '{"status":1}' });
+      receiver.answer = () => (n++ === 0 ? { status: 503 } : { status: 200, body });
       posthog.capture({ distinctId: 'ada', event: 'paid' });
     },
     { fetchRetryDelay: 1 },
+    mode,
   );
   expect(payloads).toHaveLength(2);
   const [first, again] = payloads.map((payload, attempt) =>
