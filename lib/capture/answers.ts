@@ -140,7 +140,7 @@ async function keepEvents(
   const projectId = await tokens.projectOf(token);
   if (projectId === null) return text(401, 'There is no project with this token. Copy it from the project: phc_...');
   const waitMs = context.mayTake(projectId, Math.max(taken, bytes / USUAL_BYTES));
-  if (waitMs > 0) return laterAnswer(429, 'The project sends too many events.', waitMs);
+  if (waitMs > 0) return laterAnswer('The project sends too many events.', waitMs);
   const reasons = Object.keys(refused) as EventRefusal[];
   const bad = reasons.reduce((events, reason) => events + (refused[reason]?.events ?? 0), 0);
   const [reason] = reasons;
@@ -211,9 +211,9 @@ export async function answerSdk(context: CaptureContext, request: SdkRequest): P
     return withCors(request, await answerTo(context, request));
   } catch (error) {
     if (error instanceof InboxClosed || error instanceof ReaderBusy)
-      return withCors(request, laterAnswer(503, error.message, RETRY_MS));
+      return withCors(request, laterAnswer(error.message, RETRY_MS));
     context.log.error('a request could not be kept', { request_id: request.id, error });
-    return withCors(request, laterAnswer(503, messageOf(inWords(error)), RETRY_MS));
+    return withCors(request, laterAnswer(messageOf(inWords(error)), RETRY_MS));
   }
 }
 
@@ -228,10 +228,13 @@ async function answerTo(context: CaptureContext, request: SdkRequest): Promise<S
   return text(404, 'Nothing is here.');
 }
 
-/** The answer to a request that may come again after so many milliseconds, without what makes browsers show it. */
-function laterAnswer(status: 429 | 503, why: string, waitMs: number): SdkAnswer {
+/**
+ * The answer to a request that is to come again after so many milliseconds, without what makes browsers show it. A 503
+ * whatever the reason: posthog-js and capture v1 drop what is answered with 429.
+ */
+function laterAnswer(why: string, waitMs: number): SdkAnswer {
   const seconds = Math.max(1, Math.ceil(waitMs / SECOND_MS));
-  return text(status, `${why} Try again in ${seconds} s.`, { 'Retry-After': String(seconds) });
+  return text(503, `${why} Try again in ${seconds} s.`, { 'Retry-After': String(seconds) });
 }
 
 /** The answer to a request whose body is too large to be read, in bytes. */
@@ -240,11 +243,17 @@ export const tooLargeAnswer = (request: Pick<SdkRequest, 'headers'>, limit: numb
 
 /** The answer to a request for which there is no room in memory at this moment. */
 export const noRoomAnswer = (request: Pick<SdkRequest, 'headers'>): SdkAnswer =>
-  withCors(request, laterAnswer(503, 'Too many large requests are coming in.', RETRY_MS));
+  withCors(request, laterAnswer('Too many large requests are coming in.', RETRY_MS));
 
 /** The answer to an address that sends too many requests. */
 export const tooManyAnswer = (request: Pick<SdkRequest, 'headers'>, waitMs: number): SdkAnswer =>
-  withCors(request, laterAnswer(429, 'Too many requests come from this address.', waitMs));
+  withCors(request, laterAnswer('Too many requests come from this address.', waitMs));
+
+/** What lets any page read an answer that is the same for all. */
+export const CORS_OF_ALL = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'Retry-After',
+} as const;
 
 const withCors = (request: Pick<SdkRequest, 'headers'>, { headers, ...answer }: SdkAnswer): SdkAnswer => ({
   ...answer,
@@ -256,10 +265,11 @@ function corsOf({ headers }: Pick<SdkRequest, 'headers'>): Record<string, string
   const origin = headers['origin'];
   const asked = headers['access-control-request-headers'];
   return {
-    'Access-Control-Allow-Origin': origin ?? '*',
-    ...(origin === undefined ? {} : { 'Access-Control-Allow-Credentials': 'true', Vary: 'Origin' }),
+    ...CORS_OF_ALL,
+    ...(origin === undefined
+      ? {}
+      : { 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', Vary: 'Origin' }),
     'Access-Control-Allow-Methods': 'GET, POST, OPTIONS',
-    'Access-Control-Expose-Headers': 'Retry-After',
     ...(asked === undefined ? {} : { 'Access-Control-Allow-Headers': asked }),
   };
 }

@@ -2,7 +2,7 @@ import { Aws } from 'aws-cdk-lib';
 import type { IRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
-import { SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
+import { CORS_OF_ALL, SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
 import { gatewayResponse } from '../../../lib/http/gateway-responses.ts';
 import type { Stage } from '../stages.ts';
 
@@ -20,7 +20,7 @@ const SDK_REQUESTS_OF_AN_ADDRESS = 60_000;
 /** Who was held back is let through again within about this time, in seconds: the rule looks every half minute. */
 const RETRY_AFTER = '30';
 
-/** What an SDK is told: plain text, as `capture` says it, which a page may read whoever it is of. */
+/** What an SDK is told: a 503 in plain text, as `capture` says it, which a page may read whoever it is of. */
 const SDK_THROTTLED = `This address sends too many requests. Try again in ${RETRY_AFTER} s.`;
 const THROTTLED = gatewayResponse('throttled').template;
 const REFUSED = gatewayResponse('permission_denied', { detail: 'Requests from this address are refused.' }).template;
@@ -56,13 +56,16 @@ export class Firewall extends Construct {
     // Rules count in five minutes.
     const ofKey = 5 * requestsPerKey;
     const refused = { block: { customResponse: { responseCode: 403, customResponseBodyKey: 'refused' } } };
-    const retryAfter = { name: 'Retry-After', value: RETRY_AFTER };
-    const heldBack = (customResponseBodyKey: string, ...headers: { name: string; value: string }[]) => ({
-      block: {
-        customResponse: { responseCode: 429, customResponseBodyKey, responseHeaders: [retryAfter, ...headers] },
-      },
-    });
-    const throttled = heldBack('throttled');
+    const heldBack = (
+      responseCode: number,
+      customResponseBodyKey: string,
+      headers: Readonly<Record<string, string>> = {},
+    ): CfnWebACL.RuleActionProperty => {
+      const named = Object.entries({ 'Retry-After': RETRY_AFTER, ...headers });
+      const responseHeaders = named.map(([name, value]) => ({ name, value }));
+      return { block: { customResponse: { responseCode, customResponseBodyKey, responseHeaders } } };
+    };
+    const throttled = heldBack(429, 'throttled');
     const isSdk = sdkPaths(stage.name);
     const isNoSdk = { notStatement: { statement: isSdk } };
     const acl = new CfnWebACL(this, 'Acl', {
@@ -118,7 +121,7 @@ export class Firewall extends Construct {
           name: 'events-of-an-address',
           priority: 2,
           visibilityConfig: visible('events-of-an-address'),
-          action: heldBack('sdk-throttled', { name: 'Access-Control-Allow-Origin', value: '*' }),
+          action: heldBack(503, 'sdk-throttled', CORS_OF_ALL),
           statement: {
             rateBasedStatement: {
               limit: SDK_REQUESTS_OF_AN_ADDRESS,

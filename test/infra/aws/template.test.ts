@@ -1014,11 +1014,12 @@ describe('the firewall', () => {
     expect(events?.Action).toEqual({
       Block: {
         CustomResponse: {
-          ResponseCode: 429,
+          ResponseCode: 503,
           CustomResponseBodyKey: 'sdk-throttled',
           ResponseHeaders: [
             { Name: 'Retry-After', Value: '30' },
             { Name: 'Access-Control-Allow-Origin', Value: '*' },
+            { Name: 'Access-Control-Expose-Headers', Value: 'Retry-After' },
           ],
         },
       },
