@@ -167,7 +167,14 @@ const EVENTS_V1: Answer = (context, request) => keepEvents(OF_EACH, context, req
 /** Session recordings, which are not kept. */
 const RECORDINGS: Answer = () => TAKEN;
 
-const FLAGS: Answer = () => json({ flags: {}, errorsWhileComputingFlags: false, requestId: randomUUID() });
+/** Versions of posthog-js and of SDKs for apps that ask for the configuration here ask for it nowhere else. */
+const FLAGS: Answer = (_context, { query }) =>
+  json({
+    ...(query['config'] === 'true' ? CONFIGURATION : {}),
+    flags: {},
+    errorsWhileComputingFlags: false,
+    requestId: randomUUID(),
+  });
 
 const DECIDE: Answer = () =>
   json({ ...CONFIGURATION, featureFlags: {}, featureFlagPayloads: {}, errorsWhileComputingFlags: false });

@@ -359,6 +359,14 @@ test('posthog-js gets its configuration as a script that defines it', async () =
   expect(config).toMatchObject({ analytics: { endpoint: '/i/v0/e/' }, hasFeatureFlags: false });
 });
 
+test('who has no other way gets the configuration with the flags, when asking for it', async () => {
+  const config = await (await ask(`/array/${token}/config`, { method: 'GET' })).json();
+  const flagsOf = async (query: string) => (await ask(`/flags/?${query}`, { body: { token } })).json();
+  const none = { flags: {}, errorsWhileComputingFlags: false, requestId: expect.any(String) };
+  expect(await flagsOf('v=2&config=true')).toEqual({ ...(config as object), ...none });
+  expect(await flagsOf('v=2')).toEqual(none);
+});
+
 /** Answers one request, with a part of what answers it replaced. */
 async function answered(changes: Parameters<typeof captureService>[0]): Promise<SdkAnswer> {
   const { token: own, context: other } = await captureService();
