@@ -17,8 +17,13 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { allowedMethods } from '../../../lib/api/methods.ts';
 import { rowFor, templates } from '../../../lib/api/routes.ts';
-import { SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
-import { GATEWAY_RESPONSES, type GatewayResponse } from '../../../lib/http/gateway-responses.ts';
+import { CORS_OF_ALL, SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
+import {
+  GATEWAY_RESPONSES,
+  type GatewayResponse,
+  type GatewayResponseType,
+} from '../../../lib/http/gateway-responses.ts';
+import { FAILURES } from '../../../lib/ports/errors.ts';
 import { SECOND_MS } from '../../../lib/ports/units.ts';
 import type { StageOptions } from '../options.ts';
 import type { Stage } from '../stages.ts';
@@ -90,7 +95,10 @@ export class Api extends Construct {
         },
       },
       'x-amazon-apigateway-gateway-responses': Object.fromEntries(
-        Object.entries<GatewayResponse>(GATEWAY_RESPONSES).map(([type, response]) => [type, gatewayResponse(response)]),
+        Object.entries<GatewayResponse>(GATEWAY_RESPONSES).map(([type, response]) => [
+          type,
+          gatewayResponse(MET_BY_SDKS.includes(type) ? forSdks(response) : response),
+        ]),
       ),
     };
     const accessLog = new LogGroup(this, 'AccessLog', {
@@ -211,6 +219,26 @@ function methodsOf(path: string, call: (name: string) => string) {
     'x-amazon-apigateway-any-method': method(call('method-not-allowed'), false),
   };
 }
+
+/** Answers of the gateway itself that SDKs meet; they cannot differ by path. */
+const MET_BY_SDKS: readonly string[] = [
+  'REQUEST_TOO_LARGE',
+  'THROTTLED',
+  'INTEGRATION_TIMEOUT',
+  'INTEGRATION_FAILURE',
+  'API_CONFIGURATION_ERROR',
+  'DEFAULT_5XX',
+] satisfies GatewayResponseType[];
+
+/**
+ * As `capture` answers: what a page cannot read posthog-js sends three times, and drops; what is answered with 429 SDKs
+ * drop at once. The throttle is one for all who call, so 503 says no less of it.
+ */
+const forSdks = ({ status, headers, template }: GatewayResponse): GatewayResponse => ({
+  status: status === FAILURES.throttled.status ? FAILURES.unavailable.status : status,
+  headers: { ...headers, ...CORS_OF_ALL },
+  template,
+});
 
 function gatewayResponse({ status, headers, template }: GatewayResponse) {
   const named = Object.entries(headers).map(([name, value]) => [`gatewayresponse.header.${name}`, `'${value}'`]);

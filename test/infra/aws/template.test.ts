@@ -188,16 +188,42 @@ describe('the API of a stage', () => {
   test("speaks for itself in the API's own error shape", () => {
     const responses = body()['x-amazon-apigateway-gateway-responses'];
     expect(Object.keys(responses)).toEqual(Object.keys(GATEWAY_RESPONSES));
+    expect(responses['ACCESS_DENIED']).toEqual({
+      statusCode: '403',
+      responseParameters: {
+        'gatewayresponse.header.Cache-Control': "'no-store'",
+        'gatewayresponse.header.X-Content-Type-Options': "'nosniff'",
+      },
+      responseTemplates: { 'application/json': GATEWAY_RESPONSES.ACCESS_DENIED.template },
+    });
+    // SDKs drop events at a 429.
     expect(responses['THROTTLED']).toEqual({
-      statusCode: '429',
+      statusCode: '503',
       responseParameters: {
         'gatewayresponse.header.Cache-Control': "'no-store'",
         'gatewayresponse.header.X-Content-Type-Options': "'nosniff'",
         'gatewayresponse.header.Retry-After': "'1'",
+        'gatewayresponse.header.Access-Control-Allow-Origin': "'*'",
+        'gatewayresponse.header.Access-Control-Expose-Headers': "'Retry-After'",
       },
       responseTemplates: { 'application/json': GATEWAY_RESPONSES.THROTTLED.template },
     });
     expect(responses['DEFAULT_4XX']).not.toHaveProperty('statusCode');
+  });
+
+  test('lets pages read what SDKs meet of that, and nothing else', () => {
+    const responses = body()['x-amazon-apigateway-gateway-responses'] as Record<string, { responseParameters: object }>;
+    const isReadable = ({ responseParameters }: { responseParameters: object }) =>
+      Object.hasOwn(responseParameters, 'gatewayresponse.header.Access-Control-Allow-Origin');
+    const readable = Object.entries(responses).filter(([, response]) => isReadable(response));
+    expect(readable.map(([type]) => type)).toEqual([
+      'REQUEST_TOO_LARGE',
+      'THROTTLED',
+      'INTEGRATION_TIMEOUT',
+      'INTEGRATION_FAILURE',
+      'API_CONFIGURATION_ERROR',
+      'DEFAULT_5XX',
+    ]);
   });
 
   test('is Regional: it answers from where its table is', () => {
