@@ -25,8 +25,6 @@ export interface Payload {
   readonly events: readonly unknown[];
   /** By the clock of the sender, microseconds since 1970; null when they do not say. */
   readonly sentAt: number | null;
-  /** The sender says that the events are old. */
-  readonly historicalMigration: boolean;
   /** How many bytes it has without its wrapping. */
   readonly bytes: number;
 }
@@ -68,7 +66,6 @@ function payloadOf(
     token,
     events: /^\/engage\/?$/.test(path) ? events.map(identifying) : events,
     sentAt: (isObject(value) ? instantOf(value['sent_at']) : undefined) ?? sentAtOf(query) ?? null,
-    historicalMigration: isBatch && value['historical_migration'] === true,
     bytes,
   };
 }
@@ -91,7 +88,6 @@ function payloadOfV1(
     token,
     events: batch.map((event) => eventOfV1(event, sdk)),
     sentAt: instantOf(headers['posthog-request-timestamp']) ?? null,
-    historicalMigration: false,
     bytes,
   };
 }

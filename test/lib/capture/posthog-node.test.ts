@@ -61,7 +61,7 @@ test.each<[Mode, string, PostHogOptions]>([
   const path = mode === 'v0' ? '/batch/' : '/i/v1/analytics/events';
   expect(receiver.received[0]).toMatchObject({ method: 'POST', path });
   if (payload === undefined) throw new Error('nothing was sent');
-  expect(payload).toMatchObject({ token: TOKEN, historicalMigration: false });
+  expect(payload).toMatchObject({ token: TOKEN });
   const now = Date.now();
   expect(Math.abs((payload.sentAt ?? 0) / 1000 - now)).toBeLessThan(60_000);
 
