@@ -386,10 +386,14 @@ export async function journey(options: JourneyOptions): Promise<void> {
       if (other !== exportId) await call('POST', `${exportsPath()}/${other}/pause/`);
     const id = await create({ name: 'Captured', model: 'events', destination: customer.destination });
     const { body: project } = await call('GET', `/api/projects/${projectId}/`);
-    for (const mode of ['v0', 'v1']) {
+    for (const [mode, first] of [
+      ['v0', 0],
+      ['v1', 30],
+    ] as const) {
       process.env['POSTHOG_CAPTURE_MODE'] = mode;
       const sdk = new PostHog(project.api_token, { host: stage.address, flushAt: 20, flushInterval: 0 });
-      for (let n = 0; n < 30; n += 1) sdk.capture({ distinctId: `sdk-${n % 3}`, event: 'sent', properties: { n } });
+      for (let n = first; n < first + 30; n += 1)
+        sdk.capture({ distinctId: `sdk-${n % 3}`, event: 'sent', properties: { n } });
       await sdk.shutdown();
     }
     // As a browser sends it: gzip that says it is text.

@@ -44,6 +44,17 @@ const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
   sampledRequestsEnabled: false,
 });
 
+/** Holds back for a while, with a body of those below. */
+const heldBack = (
+  responseCode: number,
+  customResponseBodyKey: string,
+  headers: Readonly<Record<string, string>> = {},
+): CfnWebACL.RuleActionProperty => {
+  const named = Object.entries({ 'Retry-After': RETRY_AFTER, ...headers });
+  const responseHeaders = named.map(([name, value]) => ({ name, value }));
+  return { block: { customResponse: { responseCode, customResponseBodyKey, responseHeaders } } };
+};
+
 /**
  * The web firewall of a stage: how often one key and one address may call, how much an address may send, which it counts
  * by itself, and addresses that are known for bad.
@@ -56,15 +67,6 @@ export class Firewall extends Construct {
     // Rules count in five minutes.
     const ofKey = 5 * requestsPerKey;
     const refused = { block: { customResponse: { responseCode: 403, customResponseBodyKey: 'refused' } } };
-    const heldBack = (
-      responseCode: number,
-      customResponseBodyKey: string,
-      headers: Readonly<Record<string, string>> = {},
-    ): CfnWebACL.RuleActionProperty => {
-      const named = Object.entries({ 'Retry-After': RETRY_AFTER, ...headers });
-      const responseHeaders = named.map(([name, value]) => ({ name, value }));
-      return { block: { customResponse: { responseCode, customResponseBodyKey, responseHeaders } } };
-    };
     const throttled = heldBack(429, 'throttled');
     const isSdk = sdkPaths(stage.name);
     const isNoSdk = { notStatement: { statement: isSdk } };
