@@ -7,6 +7,7 @@ import {
   refusalOf,
 } from '../../../lib/capture/normalize.ts';
 import { readPayload } from '../../../lib/capture/payload.ts';
+import { payloadHeaders } from '../../../lib/capture/v1.ts';
 import { LONGEST_ROW, stagedLine } from '../../../lib/lake/import/staging.ts';
 import { contentOfJson } from '../../../lib/lake/sources/fields.ts';
 import { anyText } from '../../support/any-text.ts';
@@ -49,8 +50,8 @@ test('nobody is deleted by who knows a token, which is public', () => {
   });
 });
 
-test.each(SDK_REQUESTS)('all events of $sdk are taken', ({ path, query, body }) => {
-  const payload = readPayload({ path, query, body });
+test.each(SDK_REQUESTS)('all events of $sdk are taken', ({ path, query, headers, body }) => {
+  const payload = readPayload({ path, query, ...payloadHeaders(path, headers), body });
   if ('status' in payload) throw new Error(payload.detail);
   const { captured: events, refused: bad } = normalizeEvents(payload.events, {
     ...ARRIVAL,
