@@ -23,7 +23,6 @@ import {
   type GatewayResponse,
   type GatewayResponseType,
 } from '../../../lib/http/gateway-responses.ts';
-import { FAILURES } from '../../../lib/ports/errors.ts';
 import { SECOND_MS } from '../../../lib/ports/units.ts';
 import type { StageOptions } from '../options.ts';
 import type { Stage } from '../stages.ts';
@@ -220,24 +219,22 @@ function methodsOf(path: string, call: (name: string) => string) {
   };
 }
 
-/** Answers of the gateway itself that SDKs meet; they cannot differ by path. */
+/**
+ * Answers of the gateway itself that SDKs meet, and pages may read; they cannot differ by path. The throttle's 429 is none
+ * of them: posthog-js drops at once what it reads a 429 for, and tries three times what it cannot read.
+ */
 const MET_BY_SDKS: readonly string[] = [
   'REQUEST_TOO_LARGE',
-  'THROTTLED',
   'INTEGRATION_TIMEOUT',
   'INTEGRATION_FAILURE',
   'API_CONFIGURATION_ERROR',
   'DEFAULT_5XX',
 ] satisfies GatewayResponseType[];
 
-/**
- * As `capture` answers: what a page cannot read posthog-js sends three times, and drops; what is answered with 429 SDKs
- * drop at once. The throttle is one for all who call, so 503 says no less of it.
- */
-const forSdks = ({ status, headers, template }: GatewayResponse): GatewayResponse => ({
-  status: status === FAILURES.throttled.status ? FAILURES.unavailable.status : status,
-  headers: { ...headers, ...CORS_OF_ALL },
-  template,
+/** As `capture` answers: what a page can read posthog-js sends ten times. */
+const forSdks = (response: GatewayResponse): GatewayResponse => ({
+  ...response,
+  headers: { ...response.headers, ...CORS_OF_ALL },
 });
 
 function gatewayResponse({ status, headers, template }: GatewayResponse) {

@@ -196,15 +196,12 @@ describe('the API of a stage', () => {
       },
       responseTemplates: { 'application/json': GATEWAY_RESPONSES.ACCESS_DENIED.template },
     });
-    // SDKs drop events at a 429.
     expect(responses['THROTTLED']).toEqual({
-      statusCode: '503',
+      statusCode: '429',
       responseParameters: {
         'gatewayresponse.header.Cache-Control': "'no-store'",
         'gatewayresponse.header.X-Content-Type-Options': "'nosniff'",
         'gatewayresponse.header.Retry-After': "'1'",
-        'gatewayresponse.header.Access-Control-Allow-Origin': "'*'",
-        'gatewayresponse.header.Access-Control-Expose-Headers': "'Retry-After'",
       },
       responseTemplates: { 'application/json': GATEWAY_RESPONSES.THROTTLED.template },
     });
@@ -218,7 +215,6 @@ describe('the API of a stage', () => {
     const readable = Object.entries(responses).filter(([, response]) => isReadable(response));
     expect(readable.map(([type]) => type)).toEqual([
       'REQUEST_TOO_LARGE',
-      'THROTTLED',
       'INTEGRATION_TIMEOUT',
       'INTEGRATION_FAILURE',
       'API_CONFIGURATION_ERROR',
