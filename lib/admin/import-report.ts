@@ -80,7 +80,7 @@ export function importText(report: ImportOutcome, imported: Imported): string {
     lines.push(`${told}${counted(persons.rows, 'row')} added to the model persons`);
   }
   if (persons.refused > 0) {
-    lines.push(`${counted(persons.refused, 'change')} of persons refused: merges that may not be, or over 512 KiB`);
+    lines.push(`${counted(persons.refused, 'change')} of persons refused: merges that may not be, or too large`);
   }
   if (report.arrival !== null) {
     const { start, end } = isoRange(report.arrival);

@@ -73,10 +73,7 @@ function payloadOf(
 const EMPTY: RefusedPayload = { status: 400, reason: 'empty', detail: 'The batch holds no events.' };
 
 /** Who sends says in each request when that was: `created_at` is when its events were put together, and stays the same. */
-function payloadOfV1(
-  { value, bytes }: ReturnType<typeof decode>,
-  headers: PayloadHeaders,
-): Payload | RefusedPayload {
+function payloadOfV1({ value, bytes }: ReturnType<typeof decode>, headers: PayloadHeaders): Payload | RefusedPayload {
   const token = checkedToken(bearerOf(headers));
   if (typeof token !== 'string') return token;
   const batch = isObject(value) ? value['batch'] : undefined;

@@ -1,6 +1,6 @@
 /** Changes of persons that are not made, though their events are taken. */
 
-/** Why a change, or a part of one, is not made, as PostHog calls it; the sentence is for the project's people. */
+/** Why a change, or a part of one, is not made, as PostHog calls it (but for too many distinct_ids); the sentence is for the project's people. */
 export const PERSON_REFUSALS = {
   cannot_merge_already_identified:
     'The other person was identified before, and stays one of their own: only `$merge_dangerously` makes the two one.',
