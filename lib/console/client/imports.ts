@@ -97,6 +97,10 @@ export const startImport = (project: string, one: Import, body: Reading): Promis
 export const cancelImport = (project: string, one: Import): Promise<Import> =>
   answered(api.POST('/api/projects/{project_id}/imports/{id}/cancel/', { params: placeOf(project, one) }));
 
+/** Removes an import that has ended, with the copy of what it rejected. */
+export const deleteImport = (project: string, one: Import): Promise<unknown> =>
+  answered(api.DELETE('/api/projects/{project_id}/imports/{id}/', { params: placeOf(project, one) }));
+
 interface Piece {
   readonly text: string;
   /** Where the rest begins; undefined: that is all. */

@@ -161,6 +161,10 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     expect(await done.count()).toBe(1);
     await button(page, 'Try again').click();
     await expectSeen(row(page, 'Imports', 'Cancelled'));
+    await done.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await done.waitFor({ state: 'detached' });
+    await expectSeen(row(page, 'Imports', 'Cancelled'));
     await page.goto(`${service().address}/#${at('/events')}?event=imported`);
     await expectSeen(row(page, 'Events', 'imported'));
     expect(await page.title()).not.toBe('taken');

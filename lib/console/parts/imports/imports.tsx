@@ -2,10 +2,19 @@ import { Group, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answered, api } from '../../client/api.ts';
-import { cancelImport, type Import, importsKey, isOpen, rejectedOf, useImports } from '../../client/imports.ts';
+import {
+  cancelImport,
+  deleteImport,
+  type Import,
+  importsKey,
+  isOpen,
+  rejectedOf,
+  useImports,
+} from '../../client/imports.ts';
 import { asListed } from '../../client/paged.ts';
 import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
+import { ConfirmButton } from '../confirm-button.tsx';
 import { Instant } from '../instant.tsx';
 import { Label } from '../label.tsx';
 import { Listing } from '../listing.tsx';
@@ -64,6 +73,7 @@ export function Imports({ project, goOn }: ImportsProps) {
                 </ScopedButton>
               )}
               {(isOpen(one) || one.state === 'failed') && <CancelImport project={project} one={one} />}
+              {!isOpen(one) && one.state !== 'failed' && <DeleteImport project={project} one={one} />}
             </Group>
           ),
         },
@@ -168,5 +178,21 @@ function CancelImport({ project, one }: { readonly project: string; readonly one
     <ActButton scope="batch_import:write" act={cancel}>
       Cancel
     </ActButton>
+  );
+}
+
+function DeleteImport({ project, one }: { readonly project: string; readonly one: Import }) {
+  const queries = useQueryClient();
+  const remove = async (): Promise<void> => {
+    try {
+      await deleteImport(project, one);
+    } finally {
+      await queries.invalidateQueries({ queryKey: importsKey(project) });
+    }
+  };
+  return (
+    <ConfirmButton label="Delete" scope="batch_import:write" size="compact-xs" act={remove}>
+      “{one.name}” leaves the list, with the copy of what was rejected. What it has added stays.
+    </ConfirmButton>
   );
 }
