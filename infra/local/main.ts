@@ -98,7 +98,8 @@ const service = await start(choices, log);
 log.info('listening', { address: service.address, data_directory: folder });
 const first = await firstStart(service.context, folder);
 if (first !== undefined) {
-  welcome(first.welcome, folder, service.address, log);
+  // Who reads it may be at another machine.
+  welcome(first.welcome, folder, choices.settings.publicUrl ?? service.address, log);
   first.done();
 }
 

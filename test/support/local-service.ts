@@ -23,8 +23,12 @@ export interface LocalService {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
-/** Starts the service on a data directory, on any free port, and waits until it listens. `program` is the folder of its sources. */
-export async function startLocally(dataDirectory: string, program = root): Promise<LocalService> {
+/** Starts the service on a data directory, on any free port, and waits until it listens. `program` is the folder of its sources, `variables` are more of its environment. */
+export async function startLocally(
+  dataDirectory: string,
+  program = root,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<LocalService> {
   const child = spawn(process.execPath, ['infra/local/main.ts'], {
     cwd: program,
     env: {
@@ -34,6 +38,7 @@ export async function startLocally(dataDirectory: string, program = root): Promi
       PORT: '0',
       HOST: '127.0.0.1',
       RATE_LIMIT: 'off',
+      ...variables,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -20,8 +20,8 @@ const ROOT = join(import.meta.dirname, '../../..');
 
 const running: LocalService[] = [];
 
-async function start(folder: string, program?: string): Promise<LocalService> {
-  const service = await startLocally(folder, program);
+async function start(folder: string, program?: string, variables?: Record<string, string>): Promise<LocalService> {
+  const service = await startLocally(folder, program, variables);
   running.push(service);
   return service;
 }
@@ -73,6 +73,11 @@ test('the first start leaves a key in a file of its reader alone, which works, a
   expect(
     readdirSync(folder).flatMap((name) => (name.endsWith('.db') ? readFileSync(join(folder, name)).includes(key) : [])),
   ).toEqual([false]);
+});
+
+test('the first start names the address by which people know the service', async () => {
+  const service = await start(temporaryFolder(), undefined, { PUBLIC_URL: 'https://analytics.example.com' });
+  expect(await service.line('first start')).toMatchObject({ address: 'https://analytics.example.com' });
 });
 
 test('a command on a data directory that is not there says so, and makes none', async () => {
