@@ -23,7 +23,10 @@ export interface LocalService {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
-/** Starts the service on a data directory, on any free port, and waits until it listens. `program` is the folder of its sources, `variables` are more of its environment. */
+/**
+ * Starts the service on a data directory, on any free port, and waits until it listens. `program` is the folder of its
+ * sources, `variables` are more of its environment.
+ */
 export async function startLocally(
   dataDirectory: string,
   program = root,
