@@ -1,8 +1,6 @@
-import { userLookup } from '../../lib/accounts/users/lookup.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { importObject } from '../../lib/imports/model.ts';
 import { cancelImport as row } from '../../lib/imports/routes.ts';
-import { cancelImport, readImport, uploadedBytes } from '../../lib/imports/store.ts';
+import { cancelImport, readImport, shownImport } from '../../lib/imports/store.ts';
 
 export const handler = endpoint(row, {
   read: ({ params }, context) => readImport(context, params.project_id, params.id),
@@ -10,10 +8,6 @@ export const handler = endpoint(row, {
     const { id, name } = read;
     const ops = activityOps({ scope: 'Import', id, name, activity: 'cancelled' });
     const cancelled = await cancelImport(context, read, ops);
-    return importObject(
-      cancelled,
-      await userLookup(context, [cancelled.created_by], caller.user),
-      await uploadedBytes(context, cancelled),
-    );
+    return shownImport(context, cancelled, caller.user);
   },
 });

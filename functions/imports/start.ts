@@ -1,9 +1,7 @@
-import { userLookup } from '../../lib/accounts/users/lookup.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { importObject } from '../../lib/imports/model.ts';
 import { readingOptions } from '../../lib/imports/reading-options.ts';
 import { startImport as row } from '../../lib/imports/routes.ts';
-import { readImport, startImport, uploadedBytes } from '../../lib/imports/store.ts';
+import { readImport, shownImport, startImport } from '../../lib/imports/store.ts';
 
 export const handler = endpoint(row, {
   read: ({ params }, context) => readImport(context, params.project_id, params.id),
@@ -11,10 +9,6 @@ export const handler = endpoint(row, {
     const { id, name } = read;
     const ops = activityOps({ scope: 'Import', id, name, activity: 'started' });
     const started = await startImport(context, read, readingOptions(body), ops);
-    return importObject(
-      started,
-      await userLookup(context, [started.created_by], caller.user),
-      await uploadedBytes(context, started),
-    );
+    return shownImport(context, started, caller.user);
   },
 });

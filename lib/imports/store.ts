@@ -1,6 +1,8 @@
 import type * as z from 'zod';
 import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
+import { userLookup } from '../accounts/users/lookup.ts';
+import type { UserItem } from '../accounts/users/model.ts';
 import type { Context } from '../ports/context.ts';
 import { fail, invalid } from '../ports/errors.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
@@ -13,6 +15,7 @@ import {
   type ImportInput,
   type ImportItem,
   type ImportState,
+  importObject,
   OPEN_STATES,
   PART_BYTES,
   type ReadingOptions,
@@ -140,6 +143,16 @@ export async function readImport(
   id: string,
 ): Promise<ImportItem> {
   return (await table.get(keys.requestedImport(projectId, id))) ?? fail('not_found');
+}
+
+/** Returns an import as callers see it. `known` is a user who need not be read. */
+export async function shownImport(
+  context: Pick<Context, 'table' | 'clock' | 'imports'>,
+  item: ImportItem,
+  known: UserItem,
+): Promise<ReturnType<typeof importObject>> {
+  const userOf = await userLookup(context, [item.created_by], known);
+  return importObject(item, userOf, await uploadedBytes(context, item));
 }
 
 /** Returns how many bytes of an import's file are there: all of them from its start on, none once it has ended. */
