@@ -28,6 +28,24 @@ async function begun() {
   return { ...world, answer, attempt: (answer as Deliverable).attempt, run };
 }
 
+/** A run of a backfill that is cancelled while it delivers. */
+async function cancelledMeanwhile() {
+  const world = await hourlyExport();
+  const { begin, arrive, remembered, context, read } = world;
+  const start = AT_13 - 24 * HOUR_MS;
+  await arrive(start, 'a');
+  const { item } = await read();
+  const { id } = await startBackfill(context, item, { start_at: start, end_at: start + HOUR_MS });
+  const answer = await begin({ execution: `${id}-0`, trigger: { backfill: id, batch: 0 } });
+  remembered.inside = async (call) => {
+    // Only the backfill's own status, as a cancel that dies after its first write leaves it.
+    if (call === 'deliver') {
+      await context.table.write([{ change: keys.backfill(item.id, id), set: { status: 'Cancelled' } }]);
+    }
+  };
+  return { ...world, answer, item, id };
+}
+
 test('counts, delivers, commits, and says what it did', async () => {
   const { answer, send, remembered, run } = await begun();
   const seen: unknown[] = [];
@@ -249,18 +267,7 @@ test('a run that is cancelled just before its commit is not committed', async ()
 });
 
 test('a run of a backfill that was cancelled just before its commit is not committed', async () => {
-  const { begin, send, arrive, remembered, context, read, runs } = await hourlyExport();
-  const start = AT_13 - 24 * HOUR_MS;
-  await arrive(start, 'a');
-  const { item } = await read();
-  const { id } = await startBackfill(context, item, { start_at: start, end_at: start + HOUR_MS });
-  const answer = await begin({ execution: `${id}-0`, trigger: { backfill: id, batch: 0 } });
-  remembered.inside = async (call) => {
-    // Only the backfill's own status, as a cancel that dies after its first write leaves it.
-    if (call === 'deliver') {
-      await context.table.write([{ change: keys.backfill(item.id, id), set: { status: 'Cancelled' } }]);
-    }
-  };
+  const { answer, send, remembered, context, runs, item, id } = await cancelledMeanwhile();
   expect(await send(answer)).toEqual({ interval: 0, status: 'Cancelled' });
   expect(await runs()).toMatchObject([{ status: 'Cancelled' }]);
   expect(remembered.shown.size).toBe(0);
@@ -268,17 +275,7 @@ test('a run of a backfill that was cancelled just before its commit is not commi
 });
 
 test('a run that the cancel of its backfill ends a moment before its worker does is no error of the worker', async () => {
-  const { begin, send, arrive, remembered, context, read, runs } = await hourlyExport();
-  const start = AT_13 - 24 * HOUR_MS;
-  await arrive(start, 'a');
-  const { item } = await read();
-  const { id } = await startBackfill(context, item, { start_at: start, end_at: start + HOUR_MS });
-  const answer = await begin({ execution: `${id}-0`, trigger: { backfill: id, batch: 0 } });
-  remembered.inside = async (call) => {
-    if (call === 'deliver') {
-      await context.table.write([{ change: keys.backfill(item.id, id), set: { status: 'Cancelled' } }]);
-    }
-  };
+  const { answer, send, context, runs } = await cancelledMeanwhile();
   const { table } = context;
   const write = table.write.bind(table);
   table.write = async (ops, options) => {
