@@ -2,8 +2,8 @@
 import type { Inbox, Segment } from '../ports/inbox/inbox.ts';
 import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics/metrics.ts';
-import { Semaphore } from '../ports/semaphore.ts';
 import { MIB, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
+import { lineOf } from '../workers/turns.ts';
 import type { CaptureCounts } from './counts.ts';
 import type { LandingReport, LandingSegment } from './land.ts';
 
@@ -104,8 +104,8 @@ export class Lander {
       await inbox.setAside(name);
       metrics.record({ SegmentsDamaged: 1 }, { segment: name });
     }
-    const line = new Semaphore(REMOVED_AT_ONCE);
-    await Promise.all(landedWhole.map((name) => line.run(() => inbox.remove(name))));
+    const inLine = lineOf(REMOVED_AT_ONCE);
+    await Promise.all(landedWhole.map((name) => inLine(() => inbox.remove(name))));
     for (const { projectId, reason, delayMs } of report.failures) {
       const { times = 0 } = this.#failed.get(projectId) ?? {};
       const pauseMs = Math.min(FAILED_MS.most, FAILED_MS.first * 2 ** times);
