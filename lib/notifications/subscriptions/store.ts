@@ -10,7 +10,6 @@ import { isPersonal } from '../../dashboards/public-page/results.ts';
 import { failUnseen, maySee } from '../../dashboards/rules.ts';
 import { readDashboard, readSummaries } from '../../dashboards/store.ts';
 import { insightsOf, invalidReference } from '../../dashboards/tiles.ts';
-import { checkWebhook, webhookFields } from '../../exports/notices/webhook.ts';
 import { Answer } from '../../http/answer.ts';
 import { checkVersion, type IfMatch } from '../../http/etag.ts';
 import { givenName } from '../../insights/model.ts';
@@ -24,6 +23,7 @@ import { listAll } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Op, Table, Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
+import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
 import { NO_MAIL } from '../messages/letter.ts';
 import { checkMayChange, dueOps, enabledFields, placeOps, UNTRIED, type Writing } from '../notifier.ts';
 import {
