@@ -40,8 +40,10 @@ if (node === undefined) {
   await import(pathToFileURL(program).href);
 } else {
   const child = spawn(node, [...options, program, ...words], { stdio: 'inherit' });
-  // A terminal sends its signals to both; what comes from elsewhere is passed on.
-  process.on('SIGINT', () => {});
+  // A terminal sends Ctrl-C to both, and the second would end the other at once; what comes from elsewhere is passed on.
+  const { stdin, stdout, stderr } = process;
+  const hasTerminal = stdin.isTTY || stdout.isTTY || stderr.isTTY;
+  process.on('SIGINT', () => hasTerminal || child.kill('SIGINT'));
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1);
