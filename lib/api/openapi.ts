@@ -113,7 +113,7 @@ const IF_MATCH = {
 const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
-  description: 'The ETag that the caller has; if the object still has it, the answer is 304 without a body.',
+  description: 'The ETag that the caller has; if nothing that is shown has changed since, the answer may be 304 without a body.',
   schema: { type: 'string' },
 };
 

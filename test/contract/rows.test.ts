@@ -95,6 +95,9 @@ const WITHOUT_EXAMPLE = [
   'dashboards/move-tile',
 ];
 
+/** They show more than their version tells of. */
+const UNVERSIONED = ['organizations/retrieve', 'personal-api-keys/retrieve-current', 'projects/retrieve'];
+
 test('every row that takes a body shows one that works', () => {
   const lacking = routes.filter(({ body, example }) => body !== undefined && example === undefined);
   expect(lacking.map(({ handler }) => handler).toSorted()).toEqual(WITHOUT_EXAMPLE);
@@ -186,7 +189,7 @@ describe.each(cases)('$name', ({ row, path }) => {
       const target = filled(path, example.params);
       const tag = (await send({ path: target })).headers.get('etag');
       const again = await send({ path: target, headers: { 'If-None-Match': tag ?? '"1"' } });
-      expect(again.status).toBe(tag === null ? row.status : 304);
+      expect(again.status).toBe(tag === null || UNVERSIONED.includes(row.handler) ? row.status : 304);
     });
   }
 

@@ -92,6 +92,18 @@ test('a member reads and renames projects, but neither makes nor deletes them', 
   expect(await service.call('DELETE', one, { key })).toMatchObject(refused);
 });
 
+test('the version that a caller has does not hide that their level has changed since', async () => {
+  const { service } = await world();
+  const user = await service.newUser(LEVELS.member);
+  const key = await service.newKey(user);
+  const one = `/api/projects/${service.project.id}/`;
+  const tag = String((await service.call('GET', one, { key })).headers.get('etag'));
+  const member = `/api/organizations/${service.organization.id}/members/${user.uuid}/`;
+  await service.call('PATCH', member, { body: { level: LEVELS.admin } });
+  const again = await service.call('GET', one, { key, headers: { 'If-None-Match': tag } });
+  expect(again).toMatchObject({ status: 200, body: { effective_membership_level: 8 } });
+});
+
 test('of many made, renamed and deleted at once none is lost', async () => {
   const { service, names } = await world();
   const made = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => create(service, { name })));
