@@ -253,13 +253,44 @@ describe('a token that is reset', () => {
     expect(await known(after)).toBe(service.project.id);
   });
 
-  test('ends with the next reset, and with the project', async () => {
+  test('works on for its own day beside those of later resets, as of one that was sent twice', async () => {
+    const { context, service, path, before, after, known } = await reset({ keep_old_for_a_day: true });
+    context.clock.advance(DAY_MS / 2);
+    await service.call('POST', `${path}reset_token/`, { body: { keep_old_for_a_day: true } });
+    expect([await known(before), await known(after)]).toEqual([service.project.id, service.project.id]);
+    context.clock.advance(DAY_MS / 2 + SECOND_MS);
+    expect([await known(before), await known(after)]).toEqual([null, service.project.id]);
+    context.clock.advance(DAY_MS / 2);
+    expect(await known(after)).toBeNull();
+  });
+
+  test.each([
+    [
+      'a reset that keeps none',
+      (service: Service, path: string) => service.call('POST', `${path}reset_token/`, { body: {} }),
+    ],
+    ['the project', (service: Service, path: string) => service.call('DELETE', path)],
+  ])('ends at once with %s, and so do those before', async (_, end) => {
     const { service, path, before, after, known } = await reset({ keep_old_for_a_day: true });
     await service.call('POST', `${path}reset_token/`, { body: { keep_old_for_a_day: true } });
-    expect(await known(before)).toBeNull();
-    expect(await known(after)).toBe(service.project.id);
-    await service.call('DELETE', path);
-    expect(await known(after)).toBeNull();
+    await end(service, path);
+    expect([await known(before), await known(after)]).toEqual([null, null]);
+  });
+
+  test('is refused when so many before it still work, and not any more when their day is over', async () => {
+    const { context, service, path, before, known } = await reset({ keep_old_for_a_day: true });
+    const again = () => service.call('POST', `${path}reset_token/`, { body: { keep_old_for_a_day: true } });
+    for (let left = 9; left > 0; left--) expect((await again()).status).toBe(200);
+    expect(await again()).toMatchObject({
+      status: 400,
+      body: {
+        attr: 'keep_old_for_a_day',
+        detail: '10 tokens before this one still work. Wait, or let them end at once.',
+      },
+    });
+    expect(await known(before)).toBe(service.project.id);
+    context.clock.advance(DAY_MS + SECOND_MS);
+    expect((await again()).status).toBe(200);
   });
 
   test('is for admins and owners', async () => {

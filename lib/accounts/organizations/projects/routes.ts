@@ -102,8 +102,8 @@ export const resetProjectToken = route({
   method: 'POST',
   summary: "Reset a project's token",
   description:
-    'For admins and owners. The project gets another `api_token`. The one before ends at once, or a day later if ' +
-    '`keep_old_for_a_day` is true; what takes events knows of either at most a minute later.',
+    'For admins and owners. The project gets another `api_token`. All before end at once, or, if ' +
+    '`keep_old_for_a_day` is true, each a day after it was reset; what takes events knows of it at most a minute later.',
 });
 
 export const patchProjectToken = route({
