@@ -248,7 +248,11 @@ export async function changeSubscription(
         if: { is: { id: item.id, ver: item.ver } },
       },
       ...dueOps('subscription', item, dueOf(after)),
-      ...activityOps({ ...about(after), activity: patchActivity(patch), changes: changesOf(item, set, LOGGED_FIELDS) }),
+      ...activityOps({
+        ...about(after),
+        activity: patchActivity(item.deleted, patch),
+        changes: changesOf(item, set, LOGGED_FIELDS),
+      }),
     ]);
     return { ...after, ver: item.ver + 1 };
   });
