@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import * as z from 'zod';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { allowedMethods } from '../../lib/api/methods.ts';
+import { openApi } from '../../lib/api/openapi.ts';
 import { routes, rowFor, templates } from '../../lib/api/routes.ts';
 import { LEVELS } from '../../lib/http/levels.ts';
 import type { Route } from '../../lib/http/route.ts';
@@ -59,6 +60,14 @@ const PER_REQUEST = ['date', 'x-request-id', 'traceparent', 'connection', 'keep-
 /** Paths that are another name of a path of the same row: what the two have in common is tried on the other one. */
 const TWIN = /^\/api\/environments\/(?=\{project_id\})/;
 const twinOf = (path: string): string => path.replace(TWIN, '/api/projects/');
+
+/** As much of an operation of the reference as is held to what the row does. */
+interface Operation {
+  readonly parameters: readonly { readonly name: string }[];
+  readonly requestBody?: { readonly required: boolean };
+}
+
+const described = openApi(routes).paths as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 const offered = routes.filter(isOffered);
 const all = offered.flatMap((row) => row.paths.map((path) => ({ name: `${row.method} ${path}`, row, path })));
@@ -283,6 +292,8 @@ describe.each(cases)('$name', ({ row, path }) => {
     });
   }
 
+  const operation = described[`${path}/`.replace('//', '/')]?.[row.method.toLowerCase()];
+  const { parameters, requestBody } = operation as Operation;
   const { body: schema } = row;
   if (schema !== undefined) {
     test.each([
@@ -300,6 +311,10 @@ describe.each(cases)('$name', ({ row, path }) => {
         body: { code, attr: null, ...(detail === null ? {} : { detail }) },
       });
       expect(faultOf(reply)).toBeUndefined();
+    });
+
+    test('needs a body if the reference says so', async () => {
+      expect((await send({ body: {} })).status).toBe(requestBody?.required === true ? 400 : row.status);
     });
 
     test('refuses a body of another type', async () => {
@@ -360,11 +375,15 @@ describe.each(cases)('$name', ({ row, path }) => {
     );
   });
 
-  if (row.method === 'PATCH' || row.conditional === true) {
+  if (parameters.some(({ name }) => name === 'If-Match')) {
     test('is refused when the object is not the one that If-Match names', async () => {
       expect(summaryOf(await send({ headers: { 'If-Match': '"999999"' } }))).toEqual(failure('precondition_failed'));
       expect((await send({ headers: { 'If-Match': '"999999", "1"' } })).status).toBe(row.status);
       expect((await send({ headers: { 'If-Match': '*' } })).status).toBe(row.status);
+    });
+  } else {
+    test('does not look at If-Match, of which the reference says nothing', async () => {
+      expect((await send({ headers: { 'If-Match': '"999999"' } })).status).toBe(row.status);
     });
   }
 

@@ -40,7 +40,10 @@ test('the version that a caller has hides neither projects nor members that have
   expect(await again()).toMatchObject({ status: 200, body: { teams: [{ api_token: body?.['api_token'] }] } });
   await service.newUser(LEVELS.member);
   expect(await again()).toMatchObject({ status: 200, body: { member_count: '2' } });
-  const changed = await service.call('PATCH', organization, { body: { name: 'Acme 2' }, headers: { 'If-Match': '"1"' } });
+  const changed = await service.call('PATCH', organization, {
+    body: { name: 'Acme 2' },
+    headers: { 'If-Match': '"1"' },
+  });
   expect(changed.status).toBe(200);
 });
 
