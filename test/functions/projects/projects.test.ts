@@ -139,6 +139,30 @@ test.each([
   expect(await names()).toEqual(['Default project']);
 });
 
+test('settings by which PostHog would count or keep otherwise are refused, and its defaults taken', async () => {
+  const { service } = await world();
+  const change = (body: object) => service.call('PATCH', `/api/projects/${service.project.id}/`, { body });
+  for (const [name, value] of [
+    ['modifiers', { personsOnEventsMode: 'disabled' }],
+    ['test_account_filters_default_checked', true],
+    ['drop_events_older_than', '30 00:00:00'],
+    ['base_currency', 'EUR'],
+    ['human_friendly_comparison_periods', true],
+    ['person_display_name_properties', ['email']],
+  ] as const) {
+    expect(await change({ [name]: value })).toMatchObject({ status: 400, body: { attr: name } });
+  }
+  const defaults = {
+    modifiers: null,
+    test_account_filters_default_checked: false,
+    drop_events_older_than: null,
+    base_currency: 'USD',
+    human_friendly_comparison_periods: false,
+    person_display_name_properties: null,
+  };
+  expect((await change(defaults)).status).toBe(200);
+});
+
 test('a deleted project is gone at once, a job is left that purges it, and the last one may go', async () => {
   const { context, service, names } = await world();
   const { id } = service.project;

@@ -37,6 +37,12 @@ const UNSUPPORTED = {
   session_recording_opt_in: null,
   session_recording_network_payload_capture_config: null,
   surveys_opt_in: null,
+  modifiers: null,
+  test_account_filters_default_checked: null,
+  drop_events_older_than: null,
+  base_currency: 'USD',
+  human_friendly_comparison_periods: null,
+  person_display_name_properties: null,
 } as const;
 
 export const listProjects = route({
