@@ -349,8 +349,10 @@ describe.each(cases)('$name', ({ row, path }) => {
       const field = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
       await fc.assert(
         fc.asyncProperty(field, fc.boolean(), async (fields, isValid) => {
-          const { body = {} } = await exampleOf(world, row);
-          expect(faultOf(await send({ body: { ...(isValid ? body : {}), ...fields } }))).toBeUndefined();
+          const { body = {}, params, query = '' } = await exampleOf(world, row);
+          const sent = { body: { ...(isValid ? body : {}), ...fields } };
+          const reply = await world.service.call(row.method, `${filled(path, params)}${query}`, sent);
+          expect(faultOf(reply)).toBeUndefined();
         }),
         { numRuns: RUNS },
       );

@@ -173,7 +173,8 @@ describe('a person who is deleted', () => {
     const told = async () => {
       const path = `/api/organizations/${service.organization.id}/activity/?scope=Person&item_id=${person}`;
       const { body } = await service.call('GET', path);
-      return (body?.['results'] as { activity: string }[]).map(({ activity }) => activity);
+      const { results = [] } = (body ?? {}) as { results?: readonly { readonly activity: string }[] };
+      return results.map(({ activity }) => activity);
     };
     context.clock.advance(SECOND_MS);
     const { table, personRemoval: removal } = context;
