@@ -76,7 +76,10 @@ const text = (status: number, body: string, headers: Readonly<Record<string, str
 
 const TAKEN = json({ status: 1 });
 
-/** What posthog-js asks for at its start: products that are not here are off, so that it loads and sends nothing for them. */
+/**
+ * What posthog-js asks for at its start: products that are not here are off, so that it loads and sends nothing for them.
+ * Of surveys nothing is said: told that there are none, it loads their script all the same.
+ */
 const CONFIGURATION = {
   supportedCompression: ['gzip', 'gzip-js'],
   hasFeatureFlags: false,
@@ -87,7 +90,6 @@ const CONFIGURATION = {
   elementsChainAsString: true,
   sessionRecording: false,
   heatmaps: false,
-  surveys: false,
   defaultIdentifiedOnly: true,
   siteApps: [],
 } as const;

@@ -51,6 +51,9 @@ export default function Home() {
   );
 }
 
+/** What PostHog's own snippet loads from `api_host`, which serves no scripts of PostHog's here. */
+const POSTHOG_JS = 'https://cdn.jsdelivr.net/npm/posthog-js@1.449.2/dist/array.js';
+
 interface Snippet {
   readonly name: string;
   readonly text: string;
@@ -63,7 +66,11 @@ const snippets = (token: string): readonly Snippet[] => [
     text: `curl ${ADDRESS}/e/ -d '{"api_key": "${token}", "event": "paid", "distinct_id": "ada"}'`,
   },
   {
-    name: 'Browser',
+    name: 'HTML',
+    text: `<script src="${POSTHOG_JS}"></script>\n<script>\n  posthog.init('${token}', { api_host: '${ADDRESS}' });\n  posthog.capture('bought');\n</script>`,
+  },
+  {
+    name: 'Bundler',
     text: `import posthog from 'posthog-js';\n\nposthog.init('${token}', { api_host: '${ADDRESS}' });\nposthog.capture('paid');`,
   },
   {

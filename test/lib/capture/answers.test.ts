@@ -585,7 +585,7 @@ describeInBrowser('posthog-js in a browser', (open) => {
     let taken = Promise.withResolvers<void>();
     const metrics = { record: () => taken.resolve() };
     const { service: one, token: own, landed } = await captureService({ metrics });
-    const script = readFileSync(join(import.meta.dirname, '../../../node_modules/posthog-js/dist/array.full.js'));
+    const script = readFileSync(join(import.meta.dirname, '../../../node_modules/posthog-js/dist/array.js'));
     const page = `<!doctype html><title>Shop</title><button>Buy</button><script src="/posthog.js"></script><script>
       posthog.init(${JSON.stringify(own)}, {
         api_host: ${JSON.stringify(one.address)}, opt_out_useragent_filter: true, disable_session_recording: true,

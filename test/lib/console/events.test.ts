@@ -43,6 +43,28 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     await expectSeen(row(page, 'Events', 'paid').getByText('3 hours ago'));
   });
 
+  test('shows what a page needs that is not built: of the posthog-js that is tested here, and it sends', async () => {
+    const { body } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Shop' });
+    const { page } = await open(`/projects/${String(body['id'])}/home`);
+    await page.getByRole('tab', { name: 'HTML' }).click();
+    const snippet = await page.getByRole('tabpanel', { name: 'HTML' }).locator('pre').textContent();
+    const modules = join(import.meta.dirname, '../../../node_modules');
+    const { version } = JSON.parse(readFileSync(join(modules, 'posthog-js/package.json'), 'utf8')) as {
+      version: string;
+    };
+    // A browser of tests is a robot to it.
+    const code = snippet?.replace('{ api_host', '{ opt_out_useragent_filter: true, api_host');
+    const shop = await page.context().newPage();
+    await shop.route(`${service().address}/shop`, (asked) =>
+      asked.fulfill({ contentType: 'text/html', body: `<!doctype html><title>Shop</title>${code}` }),
+    );
+    await shop.route(`https://cdn.jsdelivr.net/npm/posthog-js@${version}/dist/array.js`, (asked) =>
+      asked.fulfill({ contentType: 'text/javascript', path: join(modules, 'posthog-js/dist/array.js') }),
+    );
+    await shop.goto(`${service().address}/shop`);
+    await expectSeen(row(page, 'Events', 'bought'));
+  });
+
   test('leads from an event to the page of who did it', async () => {
     await service().send({ event: 'joined', distinct_id: 'ada', properties: { $set: { email: 'ada@example.com' } } });
     await service().send({ event: 'left', distinct_id: 'nobody', properties: { $process_person_profile: false } });
