@@ -113,6 +113,14 @@ function fileStoreCases(open: () => FileStore): void {
     expect(await pathsIn(runFiles)).toEqual(['10/a', '1x']);
   });
 
+  test('removes files by their paths together, and does not mind when one is gone', async () => {
+    const runFiles = open();
+    for (const path of ['a', 'b/c', 'b/d', 'e']) await runFiles.write(path, '');
+    await runFiles.removeFiles(['a', 'b/c', 'gone']);
+    await runFiles.removeFiles([]);
+    expect(await pathsIn(runFiles)).toEqual(['b/d', 'e']);
+  });
+
   test('moves a file, also a second time, also over another', async () => {
     const runFiles = open();
     await runFiles.write('a/from', 'x');
@@ -171,6 +179,7 @@ function fileStoreCases(open: () => FileStore): void {
       await expect(runFiles.move(path, 'inside')).rejects.toThrow(TypeError);
       expect(() => runFiles.address(path)).toThrow(TypeError);
       await expect(runFiles.remove(path)).rejects.toThrow(TypeError);
+      await expect(runFiles.removeFiles([path])).rejects.toThrow(TypeError);
       expect(await pathsIn(runFiles)).toEqual(['inside']);
     },
   );
@@ -301,6 +310,17 @@ describe('a runFiles on S3', () => {
     const removed = s3.commandCalls(DeleteObjectsCommand).map((call) => call.args[0].input.Delete?.Objects);
     expect(removed.map((objects) => objects?.length)).toEqual([1000, 200]);
     expect(removed.flat().map((object) => object?.Key)).toEqual([...page(0), ...page(600)].map(({ Key }) => Key));
+  });
+
+  test('removes files whose paths are known by one request for a thousand, and looks for none', async () => {
+    const client = new S3Client({ region: 'us-east-1' });
+    const s3 = mockClient(client).on(DeleteObjectsCommand).resolves({});
+    const paths = Array.from({ length: 1_200 }, (_, n) => `direct/${n}`);
+    await s3Files({ client, bucket: 'files' }).removeFiles(paths);
+    const removed = s3.commandCalls(DeleteObjectsCommand).map((call) => call.args[0].input.Delete?.Objects);
+    expect(removed.map((objects) => objects?.length)).toEqual([1000, 200]);
+    expect(removed.flat().map((object) => object?.Key)).toEqual(paths);
+    expect(s3.calls()).toHaveLength(2);
   });
 
   test('tells one file that is not removed for now from one that may not be', async () => {

@@ -231,7 +231,7 @@ test('a landing lists the inbox once for each pass, however much waits', async (
           return [...waiting].map((name) => ({ name, bytes: 4 * 2 ** 20 }));
         },
         read: async () => ({ requests: [], damaged: 0, unfinished: 0 }),
-        remove: async (name) => void waiting.delete(name),
+        remove: async (segments) => segments.forEach((name) => waiting.delete(name)),
       },
     },
     join(context.folder, 'uuids'),

@@ -27,6 +27,8 @@ export interface FileStore {
   local(paths: readonly string[], folder: string): Promise<string[]>;
   /** Removes the file of this path, or the folder with all below it; fine when nothing is there. */
   remove(path: string): Promise<void>;
+  /** Removes the files of these paths, none of them a folder, together; fine when one is gone. */
+  removeFiles(paths: readonly string[]): Promise<void>;
   /** Returns the address by which the warehouse reads the file: an absolute path, or `s3://bucket/key`. */
   address(path: string): string;
 }

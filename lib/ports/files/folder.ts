@@ -83,6 +83,9 @@ export function folderFiles(root: string): FileStore {
       if (prefix === '') throw new TypeError('removing the whole runFiles');
       await rm(placeOf(prefix), { recursive: true, force: true });
     },
+    removeFiles: async (paths) => {
+      for (const path of paths) await rm(place(path), { force: true });
+    },
     address: place,
   };
 }

@@ -61,6 +61,15 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
     await sent(pipeline(Body as Readable, createWriteStream(localFile)));
   };
 
+  const removeFiles = async (keys: readonly string[]): Promise<void> => {
+    for (let at = 0; at < keys.length; at += MAX_REMOVED) {
+      const Objects = keys.slice(at, at + MAX_REMOVED).map((Key) => ({ Key }));
+      const command = new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } });
+      const { Errors: [error] = [] } = await sent(client.send(command));
+      if (error !== undefined) throw notRemoved(error);
+    }
+  };
+
   return {
     root,
     write,
@@ -94,15 +103,11 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
     },
     remove: async (path) => {
       if (path === '') throw new TypeError('removing the whole runFiles');
-      const found: { Key: string }[] = [];
-      for await (const file of list(path)) found.push({ Key: file.path });
-      for (let at = 0; at < found.length; at += MAX_REMOVED) {
-        const Objects = found.slice(at, at + MAX_REMOVED);
-        const command = new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } });
-        const { Errors: [error] = [] } = await sent(client.send(command));
-        if (error !== undefined) throw notRemoved(error);
-      }
+      const found: string[] = [];
+      for await (const file of list(path)) found.push(file.path);
+      await removeFiles(found);
     },
+    removeFiles: async (paths) => removeFiles(paths.map(keyOf)),
     address: (path) => `${root}${keyOf(path)}`,
   };
 }

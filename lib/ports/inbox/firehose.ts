@@ -16,7 +16,7 @@ interface FirehoseInboxOptions {
   /** The delivery stream. */
   readonly stream: string;
   /** The bucket that the stream writes to. */
-  readonly files: Pick<FileStore, 'list' | 'read' | 'write' | 'move' | 'remove'>;
+  readonly files: Pick<FileStore, 'list' | 'read' | 'write' | 'move' | 'removeFiles'>;
   readonly newId: () => string;
   readonly log: Pick<Log, 'warning'>;
 }
@@ -59,7 +59,7 @@ export function firehoseInbox({ client, stream, files, newId, log }: FirehoseInb
       const { requests, damaged, rest } = requestsIn((await files.read(segment)) ?? Buffer.alloc(0));
       return { requests, damaged: damaged + rest, unfinished: 0 };
     },
-    remove: (segment) => files.remove(segment),
+    remove: (segments) => files.removeFiles(segments),
     setAside: (segment) => files.move(segment, `${INBOX_FOLDERS.damaged}${segment.replaceAll('/', '-')}`),
     close: async () => {
       isClosed = true;

@@ -114,8 +114,8 @@ class FolderInbox implements Inbox {
     return readSegment(join(this.#folder, segment));
   }
 
-  async remove(segment: string): Promise<void> {
-    await rm(join(this.#folder, segment), { force: true });
+  async remove(segments: readonly string[]): Promise<void> {
+    for (const segment of segments) await rm(join(this.#folder, segment), { force: true });
   }
 
   async setAside(segment: string): Promise<void> {

@@ -42,8 +42,8 @@ export interface Inbox {
   /** Lists the segments, oldest first. What was appended before the call is in one of them. */
   segments(): Promise<Segment[]>;
   read(segment: string): Promise<SegmentContent>;
-  /** Forgets a segment that is in the lake; fine when it is gone. */
-  remove(segment: string): Promise<void>;
+  /** Forgets segments that are in the lake; fine when one is gone. */
+  remove(segments: readonly string[]): Promise<void>;
   /** Puts a damaged segment where nobody lands it, for a person to look at. */
   setAside(segment: string): Promise<void>;
   /** Sees appends through, and takes no more. */

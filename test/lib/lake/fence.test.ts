@@ -82,6 +82,9 @@ function memoryFiles(): FileStore & { readonly files: Map<string, Buffer> } {
     remove: async (prefix) => {
       for (const path of below(prefix)) files.delete(path);
     },
+    removeFiles: async (paths) => {
+      for (const path of paths) files.delete(path);
+    },
     address: (path) => path,
   };
 }
