@@ -19,7 +19,7 @@ import type { FileStore } from '../../lib/ports/files/files.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
 import { compareText } from '../../lib/ports/table/semantics.ts';
-import { DAY_MS } from '../../lib/ports/units.ts';
+import { DAY_MS, MINUTE_MS } from '../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
 import { failFileCalls } from '../support/file-calls.ts';
@@ -28,7 +28,7 @@ import { propertyRuns } from '../support/property-runs.ts';
 
 async function filesIn(runFiles: FileStore, path = ''): Promise<{ path: string; size: number }[]> {
   const files: { path: string; size: number }[] = [];
-  for await (const file of runFiles.list(path)) files.push(file);
+  for await (const file of runFiles.list(path)) files.push({ path: file.path, size: file.size });
   return files;
 }
 
@@ -77,6 +77,15 @@ function fileStoreCases(open: () => FileStore): void {
     await expect(runFiles.write('a', broken)).rejects.toThrow('the source broke');
     expect(String(await runFiles.read('a'))).toBe('old');
     expect(await pathsIn(runFiles)).toEqual(['a']);
+  });
+
+  test('tells when a file was written', async () => {
+    const runFiles = open();
+    await runFiles.write('a/b', '');
+    const told: number[] = [];
+    for (const path of ['a', 'a/b']) for await (const { writtenAt } of runFiles.list(path)) told.push(writtenAt);
+    const ago = told.map((writtenAt) => Math.abs(Date.now() - writtenAt) < MINUTE_MS);
+    expect(ago).toEqual([true, true]);
   });
 
   test('lists below a folder in the order of bytes', async () => {

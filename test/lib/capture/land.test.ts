@@ -404,7 +404,9 @@ test('what is too much for one pass is left to the next, and what an import hold
     {
       ...inbox,
       segments: async () =>
-        names.filter((name) => !landed.flat().includes(name)).map((name) => ({ name, bytes: 2.5 * 2 ** 20 })),
+        names
+          .filter((name) => !landed.flat().includes(name))
+          .map((name) => ({ name, bytes: 2.5 * 2 ** 20, writtenAt: START })),
       remove: async () => {},
     },
     async (segments) => {
@@ -448,7 +450,7 @@ test('a segment that had to wait lands though others keep coming, whatever its s
     context,
     {
       ...inbox,
-      segments: async () => [...sizes].map(([name, mib]) => ({ name, bytes: mib * 2 ** 20 })),
+      segments: async () => [...sizes].map(([name, mib]) => ({ name, bytes: mib * 2 ** 20, writtenAt: START })),
       remove: async (segments) => segments.forEach((name) => sizes.delete(name)),
     },
     async (segments) => ({
@@ -474,7 +476,7 @@ test('a segment that had to wait lands though others keep coming, whatever its s
 test('what had to wait lands before what came later, all of it once its project is free, and persons end as sent last', async () => {
   const { context, inbox, send } = await world();
   // Each is most of a pass.
-  const large = async () => (await inbox.segments()).map(({ name }) => ({ name, bytes: 3 * 2 ** 20 }));
+  const large = async () => (await inbox.segments()).map((one) => ({ ...one, bytes: 3 * 2 ** 20 }));
   const read = (name: string) => inbox.read(name);
   const remove: Inbox['remove'] = (segments) => inbox.remove(segments);
   const lander = landerOf(context, { ...inbox, read, remove, segments: large });
@@ -514,7 +516,7 @@ test('very many small segments land a thousand at a time, are read some at a tim
   let [atOnce, most] = [0, 0];
   const few: Inbox = {
     ...inbox,
-    segments: async () => [...waiting].map((name) => ({ name, bytes: 600 })),
+    segments: async () => [...waiting].map((name) => ({ name, bytes: 600, writtenAt: START })),
     read: async () => {
       atOnce += 1;
       most = Math.max(most, atOnce);
@@ -541,7 +543,7 @@ test('a segment that is damaged is set aside and counted, so that somebody hears
   const lander = new Lander({
     inbox: {
       ...inbox,
-      segments: async () => [{ name: 'torn', bytes: 100 }],
+      segments: async () => [{ name: 'torn', bytes: 100, writtenAt: START }],
       remove: async () => {},
       setAside: async (name) => void aside.push(name),
     },
