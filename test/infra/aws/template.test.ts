@@ -745,7 +745,7 @@ describe('the state machines of a stage', () => {
       ...Properties,
     }));
     expect(invoked).toMatchObject([
-      { of: 'run-queries', MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
+      { of: 'run-queries', MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 300 },
       { of: 'tick', MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
       { of: 'steps/execution-ended', DestinationConfig: { OnFailure: { Destination: arn } } },
     ]);
