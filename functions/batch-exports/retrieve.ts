@@ -7,5 +7,9 @@ import { Answer } from '../../lib/http/answer.ts';
 export const handler = endpoint(retrieveBatchExport, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
-  run: ({ read: item }) => new Answer(batchExportObject(item), { version: item.ver }),
+  run({ read: item }) {
+    const body = batchExportObject(item);
+    // Runs go on without its version.
+    return new Answer(body, { version: item.ver, isComputed: body.latest_runs.length > 0 });
+  },
 });

@@ -4,5 +4,7 @@ import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(retrieveOrganization, ({ tenant: { organization, membership } }) => {
-  return new Answer(organizationObject(organization, membership.level), { version: organization.ver });
+  const body = organizationObject(organization, membership.level);
+  // Projects, members and the caller's level change without its version.
+  return new Answer(body, { version: organization.ver, isComputed: true });
 });

@@ -6,5 +6,6 @@ import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(retrieveCurrentPersonalApiKey, {
   read: ({ caller }, context) => readUserKeys(context, caller),
-  run: ({ read: { item } }) => new Answer(personalApiKeyObject(item), { version: item.ver }),
+  // When it was last used changes without its version.
+  run: ({ read: { item } }) => new Answer(personalApiKeyObject(item), { version: item.ver, isComputed: true }),
 });

@@ -14,11 +14,10 @@ export const handler = endpoint(destroyPerson, async ({ tenant, params: { id }, 
   if (found === undefined || distinctId === undefined) return fail('not_found');
   const person = { id: found.person_id, version: Number(found.version) };
   const withEvents = query.delete_events === true;
+  const telling = activityOps({ scope: 'Person', id, name: null, activity: 'deleted' });
   const became = await context.personRemoval.remove(
-    { projectId: project.id, distinctId, person, withEvents },
+    { projectId: project.id, distinctId, person, withEvents, telling },
     organization.id,
   );
-  // The lake is not the table's: the entry follows what it tells of.
-  await context.table.write(activityOps({ scope: 'Person', id, name: null, activity: 'deleted' }));
   return became === 'asked' ? new Answer(undefined, { isAccepted: true }) : undefined;
 });

@@ -6,5 +6,6 @@ import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(retrieveProject, ({ tenant }) => {
   const { project, membership } = placeIn(tenant);
-  return new Answer(projectObject(project, membership.level), { version: project.ver });
+  // The caller's level changes without its version.
+  return new Answer(projectObject(project, membership.level), { version: project.ver, isComputed: true });
 });

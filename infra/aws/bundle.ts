@@ -1,5 +1,5 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { CONSOLE_FOLDER } from '../../lib/api/console/folder.ts';
@@ -37,6 +37,25 @@ const NATIVE_PORTS = ['converter', 'compactor', 'personDeletions', 'landing', 'l
 
 /** Does the function run only on the processor that its native code is made for? */
 export const isNative = ({ needs }: LambdaSpec): boolean => NATIVE_PORTS.some((port) => needs.includes(port));
+
+interface Beside {
+  readonly port: LambdaSpec['needs'][number];
+  /** Programs of the worker processes that the port starts. */
+  readonly programs: readonly string[];
+  readonly packages?: readonly Package[];
+}
+
+/** What lies beside the file of a function that needs a port. */
+const BESIDE: readonly Beside[] = [
+  { port: 'converter', programs: ['lib/warehouse/convert-worker.ts'] },
+  {
+    port: 'lakeWorker',
+    programs: ['lib/insights/answering/answer-worker.ts', 'lib/warehouse/row-worker.ts'],
+    packages: PARSER,
+  },
+  { port: 'queryRunner', programs: ['lib/insights/answering/athena-worker.ts'], packages: PARSER },
+  { port: 'compiler', programs: ['lib/exports/query/query-worker.ts'], packages: PARSER },
+];
 
 /** What is loaded when it is first needed. */
 interface ApartFile {
@@ -140,11 +159,11 @@ export async function bundle(outdir: string): Promise<Bundles> {
     }),
   );
   await builtConsole();
-  const convertWorker = await programOf('lib/warehouse/convert-worker.ts');
-  const queryWorker = await programOf('lib/exports/query/query-worker.ts');
-  const answerWorker = await programOf('lib/insights/answering/answer-worker.ts');
-  const rowWorker = await programOf('lib/warehouse/row-worker.ts');
-  const athenaWorker = await programOf('lib/insights/answering/athena-worker.ts');
+  const programs = new Map(
+    await Promise.all(
+      BESIDE.flatMap((one) => one.programs).map(async (path) => [path, await programOf(path)] as const),
+    ),
+  );
   const folder = folderIn(outdir);
   for (const spec of FUNCTIONS) {
     // Wherever the folder lies, below a package of ES modules too.
@@ -154,19 +173,10 @@ export async function bundle(outdir: string): Promise<Bundles> {
       if (output?.imports.some(({ path }) => path === file) === true)
         writeFileSync(join(folder(spec.name), file), bytes);
     if (isNative(spec)) carry(DUCKDB, folder(spec.name));
-    if (spec.needs.includes('converter')) writeFileSync(join(folder(spec.name), 'convert-worker.js'), convertWorker);
-    if (spec.needs.includes('lakeWorker')) {
-      writeFileSync(join(folder(spec.name), 'answer-worker.js'), answerWorker);
-      writeFileSync(join(folder(spec.name), 'row-worker.js'), rowWorker);
-      carry(PARSER, folder(spec.name));
-    }
-    if (spec.needs.includes('queryRunner')) {
-      writeFileSync(join(folder(spec.name), 'athena-worker.js'), athenaWorker);
-      carry(PARSER, folder(spec.name));
-    }
-    if (spec.needs.includes('compiler')) {
-      writeFileSync(join(folder(spec.name), 'query-worker.js'), queryWorker);
-      carry(PARSER, folder(spec.name));
+    for (const one of BESIDE.filter(({ port }) => spec.needs.includes(port))) {
+      for (const path of one.programs)
+        writeFileSync(join(folder(spec.name), `${basename(path, '.ts')}.js`), programs.get(path) ?? '');
+      carry(one.packages ?? [], folder(spec.name));
     }
     if (spec.name.startsWith('reference/')) carry(REFERENCE, folder(spec.name));
     if (spec.name.startsWith('console/')) carryConsole(folder(spec.name));
@@ -191,26 +201,24 @@ async function programOf(path: string): Promise<Uint8Array> {
  */
 function entryOf(spec: LambdaSpec): string {
   const { name, needs } = spec;
-  const ports = needs.map((need) => (need === 'converter' ? 'converter as warehouse' : need));
   const given = needs.map((need) => (need === 'converter' ? 'warehouse' : need)).join(', ');
   const event = name === 'steps/execution-ended' ? 'endedInput(event)' : 'event';
-  const ofRuntime = ports.filter((port) => !NATIVE_PORTS.some((native) => port.startsWith(native)));
+  const ofRuntime = needs.filter((port) => !NATIVE_PORTS.some((native) => port === native));
+  const native = NATIVE_PORTS.filter((port) => needs.includes(port));
   return [
     ...(isNative(spec) ? [`import './infra/aws/own-disk.ts';`] : []),
     `import { handler as made } from './functions/${name}.ts';`,
     `import { ${['contextOf', 'endedInput', ...ofRuntime].join(', ')} } from './infra/aws/runtime.ts';`,
-    ...(needs.includes('converter') ? [`import { converter as warehouse } from './infra/aws/converter.ts';`] : []),
-    ...(needs.includes('landing') ? [`import { landing } from './infra/aws/landing.ts';`] : []),
-    ...(needs.includes('lakeWorker') ? [`import { lakeWorker } from './infra/aws/lake-worker.ts';`] : []),
-    ...(needs.includes('compactor') ? [`import { compactor } from './infra/aws/compactor.ts';`] : []),
-    ...(needs.includes('personDeletions')
-      ? [`import { personDeletions } from './infra/aws/person-deletions.ts';`]
-      : []),
+    ...native.map((port) => `import { ${imported(port)} } from './infra/aws/${fileOf(port)}.ts';`),
     ...(name === 'authorizer' ? [`import { scopeFor } from './lib/api/methods.ts';`] : []),
     `const run = made(contextOf({ ${given} })${name === 'authorizer' ? ', scopeFor' : ''});`,
     `export const handler = async (event) => run(${event});`,
   ].join('\n');
 }
+
+const imported = (port: string): string => (port === 'converter' ? 'converter as warehouse' : port);
+
+const fileOf = (port: string): string => port.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 const entries: Plugin = {
   name: 'entries',

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout } from 'node:timers/promises';
 import { runAdmin } from '../../lib/admin/program.ts';
 import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
 import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { logTo, shortLines } from '../../lib/ports/log.ts';
+import { pause } from '../../lib/ports/pause.ts';
 import { backUp, restore } from './backup.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { findDataDirectory } from './data-version.ts';
@@ -62,7 +62,5 @@ process.exitCode = await runAdmin(process.argv.slice(2), {
   },
   address: (url) => serviceAddress(url, process.env),
   read: (path) => (path === '-' ? text(process.stdin) : readFile(fromHere(path), 'utf8')),
-  pause: async (milliseconds, signal) => {
-    await setTimeout(milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
-  },
+  pause,
 });

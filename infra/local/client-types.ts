@@ -63,7 +63,7 @@ function typeOf(schema: Schema | boolean): string {
   if ($ref !== undefined) return `components['schemas'][${quoted($ref.slice($ref.lastIndexOf('/') + 1))}]`;
   if (schema.enum !== undefined) return `(${schema.enum.map(quoted).join(' | ')})`;
   if ('const' in schema) return quoted(schema.const);
-  if (schema.anyOf !== undefined) return united(schema.anyOf, '|');
+  if (schema.anyOf !== undefined && schema.properties === undefined) return united(schema.anyOf, '|');
   if (schema.oneOf !== undefined) return united(schema.oneOf, '|');
   if (schema.allOf !== undefined) return united(schema.allOf, '&');
   if (Array.isArray(type))

@@ -54,6 +54,12 @@ const LIMITS: GatewayLimits = {
   idleMs: 2 * MINUTE_MS,
 };
 
+/**
+ * How long a connection waits for its next request: longer than proxies keep one (Caddy two minutes, nginx and load
+ * balancers of AWS one), for a request that meets the end of its connection is a 502 of the proxy.
+ */
+const KEPT_ALIVE_MS = 130 * SECOND_MS;
+
 /** What is served: as a stage of a REST API has it. */
 export interface RestApi extends ApiStage {
   /** Paths begin with the stage's name, as at API Gateway's own addresses; at a custom domain they do not. */
@@ -176,6 +182,7 @@ class RestApiServer implements Gateway {
       requireHostHeader: false,
       headersTimeout: 10 * SECOND_MS,
       requestTimeout: MINUTE_MS,
+      keepAliveTimeout: KEPT_ALIVE_MS,
     })
       .setTimeout(this.#limits.idleMs)
       .on('request', listener)

@@ -90,7 +90,7 @@ export async function addMember(
     (await organizations.findOrganization(context.table, options.organization)) ??
     fail('not_found', `There is no organization ${options.organization}.`);
   const member = { organization, user, level: LEVELS[options.level] };
-  const { level, joined_at } = await organizations.addMember(context, member);
+  const { level, joined_at } = await invites.addUninvited(context, member);
   return {
     object: { user: userObject(user), organization_id: organization.id, level, joined_at: wireInstant(joined_at) },
     text: `${user.email} is now ${options.level} of "${plain(organization.name)}"`,

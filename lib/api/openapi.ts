@@ -113,7 +113,8 @@ const IF_MATCH = {
 const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
-  description: 'The ETag that the caller has; if the object still has it, the answer is 304 without a body.',
+  description:
+    'The ETag that the caller has; if nothing that is shown has changed since, the answer may be 304 without a body.',
   schema: { type: 'string' },
 };
 
@@ -241,11 +242,17 @@ const BYTES: JsonObject = {
   content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
 };
 
+/** What a body cannot be without: fields, and one of several. */
+interface Needs {
+  readonly required?: readonly string[];
+  readonly anyOf?: readonly unknown[];
+}
+
 function requestBody(row: Route, body: z.ZodType, schemas: Map<string, JsonObject>): JsonObject {
   const schema = component(body, 'input', `${pascal(row.handler)}Request`, schemas);
-  const required = (schemas.get(String(schema['$ref']).slice(REF.length))?.['required'] ?? []) as string[];
+  const { required = [], anyOf = [] } = (schemas.get(String(schema['$ref']).slice(REF.length)) ?? {}) as Needs;
   return {
-    required: required.length > 0,
+    required: [...required, ...anyOf].length > 0,
     content: {
       'application/json': { schema, ...(row.example === undefined ? {} : { example: row.example }) },
       'application/x-www-form-urlencoded': { schema },

@@ -13,7 +13,7 @@ import { ProjectGone } from '../lake/publish.ts';
 import { messageOf } from '../ports/errors.ts';
 import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
 import { DAY_MS, HOUR_MS } from '../ports/units.ts';
-import { Turns } from '../workers/turns.ts';
+import { lineOf } from '../workers/turns.ts';
 import { eventsIn } from './content.ts';
 import { type LandingDeaths, landingDeaths } from './landing-deaths.ts';
 import type { CapturedEvent, EventRefusal } from './normalize.ts';
@@ -122,8 +122,8 @@ export async function land(
   segments: readonly LandingSegment[],
   options: LandingOptions = {},
 ): Promise<LandingReport> {
-  const reads = new Turns({ atOnce: READ_AT_ONCE, each: READ_AT_ONCE });
-  const contents = await Promise.all(segments.map(({ name }) => reads.run('', () => context.inbox.read(name))));
+  const inLine = lineOf(READ_AT_ONCE);
+  const contents = await Promise.all(segments.map(({ name }) => inLine(() => context.inbox.read(name))));
   const parts = segments.flatMap((segment, n) => partsOf(segment, contents[n]?.requests ?? []));
   const byProject = Map.groupBy(parts, ({ projectId }) => projectId);
   const deaths = await landingDeaths(context, [...byProject.keys()]);

@@ -97,7 +97,7 @@ async function writeChange(
       : [{ change: keys.dashboardDetail(summary.project_id, summary.id), set: detailSet } satisfies Op]),
     ...activityOps({
       ...aboutDashboard({ ...summary, ...summarySet }),
-      activity: patchActivity(patch),
+      activity: patchActivity(summary.deleted_at !== null, patch),
       changes: [
         ...changesOf(summary, summarySet, LOGGED_FIELDS),
         ...changesOf(detail, detailSet, LOGGED_DETAIL_FIELDS),

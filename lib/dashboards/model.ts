@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { UserLookup } from '../accounts/users/lookup.ts';
 import { User } from '../accounts/users/model.ts';
-import { boolean, choice, freeObject, integer, nullableBoolean, text, uuid } from '../http/fields.ts';
+import { boolean, choice, freeObject, integer, nullableBoolean, oneOf, text, uuid } from '../http/fields.ts';
 import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
 import { tagList } from '../http/tags.ts';
@@ -178,11 +178,13 @@ export const DashboardPatch = z.object({
 export type DashboardChanges = z.output<typeof DashboardPatch>;
 
 /** The body that moves a tile to another dashboard of the project. */
-export const TileMove = z.object({
-  tile: z.object({ id: integer() }),
-  toDashboard: integer().optional(),
-  to_dashboard: integer().optional(),
-});
+export const TileMove = z
+  .object({
+    tile: z.object({ id: integer() }),
+    toDashboard: integer().optional(),
+    to_dashboard: integer().optional(),
+  })
+  .meta(oneOf('toDashboard', 'to_dashboard'));
 
 /** The body that makes a dashboard from a template of the caller's own. */
 export const TemplateInput = z.object({

@@ -187,6 +187,9 @@ export function timeZone() {
   });
 }
 
+/** Says in the reference that a body has one of these fields at least; what reads them refuses one without. */
+export const oneOf = (...names: readonly string[]) => ({ anyOf: names.map((name) => ({ required: [name] })) });
+
 /** Returns a field of an object with any keys, handed on as it was sent; `__proto__` is a key like any other. */
 export function freeObject() {
   return kind({ type: 'object', additionalProperties: true }, (value, fault) => {

@@ -2,10 +2,10 @@
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { messageOf, Transient } from '../ports/errors.ts';
-import { Semaphore } from '../ports/semaphore.ts';
 import { keys, places, ranges } from '../ports/table/keys.ts';
 import { Refused } from '../ports/table/table.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
+import { lineOf } from '../workers/turns.ts';
 import type { Json, MachineName } from '../workflow/workflow.ts';
 import { aboutOf, type JobItem, type JobKind } from './job.ts';
 
@@ -30,7 +30,7 @@ const maxAttempts = ({ kind }: JobItem): number => (kind === 'notice' || kind ==
 export async function tick(context: Context): Promise<{ started: number; oldest: number | null }> {
   const { table, clock } = context;
   const end = clock() + TICK_MS;
-  const starts = new Semaphore(AT_ONCE);
+  const inLine = lineOf(AT_ONCE);
   let started = 0;
   let oldest: number | null | undefined;
   let after: string | undefined;
@@ -46,7 +46,7 @@ export async function tick(context: Context): Promise<{ started: number; oldest:
       if (result instanceof Transient) trouble = result;
       else if (result) started += 1;
     };
-    await Promise.all(jobs.map((job) => starts.run(() => start(job))));
+    await Promise.all(jobs.map((job) => inLine(() => start(job))));
     if (trouble !== undefined) throw trouble;
     after = page.cursor;
   } while (after !== undefined && clock() < end);

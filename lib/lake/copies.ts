@@ -4,7 +4,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { FileStore } from '../ports/files/files.ts';
 import { partsOf } from '../ports/files/path.ts';
-import { Semaphore } from '../ports/semaphore.ts';
+import { lineOf } from '../workers/turns.ts';
 
 /** A file of the lake, by what its row says of it. */
 export interface CopiedFile {
@@ -75,10 +75,10 @@ export function lakeCopies({ lake, folder, mostBytes }: LakeCopiesOptions): Lake
         missing.reduce((sum, file) => sum + file.bytes, 0),
         new Set(wanted.keys()),
       );
-      const line = new Semaphore(FETCHED_AT_ONCE);
+      const inLine = lineOf(FETCHED_AT_ONCE);
       const fetched = await Promise.allSettled(
         missing.map((file) =>
-          line.run(async () => {
+          inLine(async () => {
             const place = placeOf(file.path);
             await mkdir(dirname(place), { recursive: true });
             await lake.save(file.path, `${place}.part`);

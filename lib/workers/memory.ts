@@ -10,6 +10,9 @@ const KB = 1024;
 const MAPPED_PER_RESIDENT = 3;
 const THREAD_BYTES = 64 * 1024 * KB;
 
+/** Of 1000: as if it had half of the machine's memory more than it has. */
+const FIRST_TO_END = 500;
+
 const hasProc = process.platform === 'linux';
 
 /** Returns the resident bytes of processes, by their ids; one that is gone is not in it. */
@@ -43,11 +46,13 @@ function statusOf(pid: number | 'self', field: 'VmRSS' | 'VmData'): number | und
 /**
  * Returns the words that start a program to which the operating system gives no more memory when it has several times
  * so many bytes, beyond what a process of this kind has anyway. It is a second limit, for what grows faster than a
- * watcher looks, and only where the system counts mapped memory so (Linux).
+ * watcher looks, and only where the system counts mapped memory so (Linux). Where memory is short there, the system ends
+ * such a program before the one that started it.
  */
 export function limitedTo(bytes: number, words: readonly [string, ...string[]]): [string, ...string[]] {
   const own = hasProc ? statusOf('self', 'VmData') : undefined;
   if (own === undefined) return [...words];
   const kilobytes = String(Math.ceil((own + MAPPED_PER_RESIDENT * bytes + availableParallelism() * THREAD_BYTES) / KB));
-  return ['/bin/sh', '-c', 'ulimit -d "$0" 2>/dev/null; exec "$@"', kilobytes, ...words];
+  const script = `ulimit -d "$0" 2>/dev/null; { echo ${FIRST_TO_END} >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"`;
+  return ['/bin/sh', '-c', script, kilobytes, ...words];
 }

@@ -1,6 +1,6 @@
 /** Turns that all functions of a stage share: each is an item of the table while somebody has it. */
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Context } from '../ports/context.ts';
+import { pause } from '../ports/pause.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Key } from '../ports/table/table.ts';
 import { isWritten } from '../ports/table/until-written.ts';
@@ -33,15 +33,9 @@ const WAIT_MS = 8 * SECOND_MS;
 /** Between two looks. */
 const LOOK_MS = 400;
 
-const sleepUnless = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>
-  pause(milliseconds, undefined, { signal }).catch((error: unknown) => {
-    signal?.throwIfAborted();
-    throw error;
-  });
-
 /** Returns turns that no owner has more than `each` of, whichever functions ask for them. */
 export function tableTurns(options: TableTurnsOptions): SharedTurns {
-  const { table, clock, newId, kind, each, waitMs = WAIT_MS, sleep = sleepUnless } = options;
+  const { table, clock, newId, kind, each, waitMs = WAIT_MS, sleep = pause } = options;
 
   const keyOf = ({ owner, n }: Pick<SharedTurn, 'owner' | 'n'>): Key<TurnItem> => keys.sharedTurn(owner, kind, n);
 

@@ -133,3 +133,9 @@ export class Turns {
     if (running === 0 && line.size === 0) this.#owners.delete(name);
   }
 }
+
+/** Returns what runs at most `atOnce` pieces of work at a time, in the order in which they came; rejects as `take` does. */
+export function lineOf(atOnce: number): <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T> {
+  const turns = new Turns({ atOnce, each: atOnce });
+  return (work, signal) => turns.run('', work, signal);
+}

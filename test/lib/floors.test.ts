@@ -34,6 +34,7 @@ const FLOORS = [
   'duckdb',
   'jobs',
   'workflow',
+  'webhooks',
   'http',
   'pictures',
   'workers',

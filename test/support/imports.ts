@@ -53,8 +53,11 @@ export async function importRecords(
   await importEvents(context, { projectId, files: [file], rejectedFolder: join(context.folder, 'rejected') });
 }
 
-/** Returns a context whose process dies at the n-th change of the table or the lake: before it, or right after it. */
-export function killableContext(context: TestContext<object>, n: number, after: boolean) {
+/**
+ * Returns a context whose process dies right before the n-th change of the table or the lake. As nothing is changed after
+ * a death, to die right after a change leaves what the death before the next one does.
+ */
+export function killableContext(context: TestContext<object>, n: number) {
   const death = new Error('killed');
   let changes = 0;
   let dead = false;
@@ -65,7 +68,6 @@ export function killableContext(context: TestContext<object>, n: number, after: 
       changes += 1;
       if (changes < n) return call(...values);
       dead = true;
-      if (after) await call(...values);
       throw death;
     };
   const { table, lake } = context;

@@ -29,7 +29,11 @@ const options = isInstalled
 const isNewEnough = Number(process.versions.node.split('.', 1)[0]) >= NEEDED;
 const node = isNewEnough ? process.execPath : packagedNode();
 
-if (node === undefined) {
+if (process.platform === 'win32') {
+  // Folders cannot be synced there, nor workers be limited.
+  process.stderr.write('The service runs on Linux and macOS. On Windows use WSL 2, or Docker.\n');
+  process.exitCode = 1;
+} else if (node === undefined) {
   process.stderr.write(
     `Node.js ${NEEDED} is needed, and this is ${process.versions.node}. The package "node" brings it, but its install ` +
       `script has not run: allow install scripts and install again, or start with Node.js ${NEEDED}.\n`,
@@ -40,8 +44,10 @@ if (node === undefined) {
   await import(pathToFileURL(program).href);
 } else {
   const child = spawn(node, [...options, program, ...words], { stdio: 'inherit' });
-  // A terminal sends its signals to both; what comes from elsewhere is passed on.
-  process.on('SIGINT', () => {});
+  // A terminal sends Ctrl-C to both, and the second would end the other at once; what comes from elsewhere is passed on.
+  const { stdin, stdout, stderr } = process;
+  const hasTerminal = stdin.isTTY || stdout.isTTY || stderr.isTTY;
+  process.on('SIGINT', () => hasTerminal || child.kill('SIGINT'));
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1);

@@ -31,9 +31,11 @@ export function changesOf(
 export const secretChanges = (fields: readonly string[]): Change[] =>
   fields.map((field) => ({ action: 'changed', field, before: null, after: null }));
 
-/** Returns what a PATCH does to an object that is deleted softly. */
-export const patchActivity = ({ deleted }: { readonly deleted?: boolean | undefined }): ActivityVerb =>
-  deleted === undefined ? 'updated' : deleted ? 'deleted' : 'restored';
+/** Returns what a PATCH does to an object that was deleted softly before, or was not. */
+export const patchActivity = (
+  wasDeleted: boolean,
+  { deleted = wasDeleted }: { readonly deleted?: boolean | undefined },
+): ActivityVerb => (deleted === wasDeleted ? 'updated' : deleted ? 'deleted' : 'restored');
 
 /** Returns the fields of a new object as changes. */
 export function creationChanges(item: Readonly<Record<string, Value | undefined>>, fields: LoggedFields): Change[] {

@@ -67,8 +67,8 @@ export interface ProjectItem extends Item {
   readonly name: string;
   /** The public token (`phc_...`) that events are sent with. */
   readonly api_token: string;
-  /** The token before, if it was to work on for a day; its own item tells whether it still does. */
-  readonly previous_token?: string | null;
+  /** The tokens before that were to work on for a day, oldest first; their own items tell whether they still do. Absent: none. */
+  readonly previous_tokens?: JsonText<readonly string[]>;
   readonly created_at: number;
   readonly deleted_at: number | null;
   /** As IANA names it. Absent: UTC. */

@@ -77,6 +77,7 @@ export const rollPersonalApiKey = route({
   handler: 'personal-api-keys/roll',
   method: 'POST',
   paths: ['/api/personal_api_keys/{id}/roll'],
+  conditional: true,
   summary: 'Give a personal API key another value',
   description: `The answer is the only one that shows it; the old value is void. ${NO_MORE}`,
   params: ofKey,

@@ -12,6 +12,12 @@ export interface ServiceAddress {
 /** Why a request came to nothing, in a sentence. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
+  /** When to ask again, as nobody answered, or not for good; undefined: the answer would be the same. */
+  readonly retryMs: number | undefined;
+  constructor(message: string, retryMs?: number) {
+    super(message);
+    this.retryMs = retryMs;
+  }
 }
 
 type Query = Readonly<Record<string, string | number | undefined>>;
@@ -38,6 +44,9 @@ const Problem = z.object({ detail: z.string(), attr: z.string().nullable() });
 /** What is said at last is waited for so long. */
 const LAST_MS = 5 * SECOND_MS;
 
+/** When to ask again, where nobody says. */
+const RETRY_MS = 5 * SECOND_MS;
+
 /** What a page has at most. */
 const PAGE = 100;
 
@@ -60,11 +69,18 @@ export function openClient({ url, key }: ServiceAddress, signal: AbortSignal): C
       until.throwIfAborted();
       throw new ServiceError(
         `No service answers at ${url} (${reasonOf(error)}). Start it with npm start, or say where it is: --url.`,
+        RETRY_MS,
       );
     });
-    const text = await answer.text();
+    const text = await answer.text().catch((error: unknown) => {
+      until.throwIfAborted();
+      throw new ServiceError(`The answer of ${url} broke off (${reasonOf(error)}).`, RETRY_MS);
+    });
     if (answer.ok) return (text === '' ? null : JSON.parse(text)) as Found;
-    throw new ServiceError(problemIn(text) ?? `${method} ${address} is answered with ${answer.status}.`);
+    throw new ServiceError(
+      problemIn(text) ?? `${method} ${address} is answered with ${answer.status}.`,
+      retryMsOf(answer),
+    );
   }
 
   const addressOf = (path: string, query: Query = {}): string => {
@@ -94,6 +110,12 @@ export function openClient({ url, key }: ServiceAddress, signal: AbortSignal): C
       return found.slice(0, limit);
     },
   };
+}
+
+function retryMsOf({ status, headers }: Response): number | undefined {
+  if (status !== 429 && status < 500) return undefined;
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) ? seconds * SECOND_MS : RETRY_MS;
 }
 
 function problemIn(text: string): string | undefined {

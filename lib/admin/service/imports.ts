@@ -11,6 +11,7 @@ import { MIB } from '../../ports/units.ts';
 import type { Outcome } from '../commands.ts';
 import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
 import { counted } from '../import-report.ts';
+import { ServiceError } from './client.ts';
 import { type Addressed, type Asked, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, table } from './table.ts';
 
@@ -18,6 +19,9 @@ type ImportObject = z.output<typeof Import>;
 type LocalFile = Awaited<ReturnType<typeof localFile>>;
 
 const IMPORTS = ['imports', 'Imports of files by a running service'] as const;
+
+/** So often is one thing asked before the answer is that there is none. */
+const ATTEMPTS = 60;
 
 /** A file is sent in parts of so many bytes. */
 const PART_BYTES = 4 * MIB;
@@ -42,9 +46,26 @@ const importText = (one: ImportObject): string =>
 const isFailed = ({ state, rejected, problem }: ImportObject): boolean =>
   state !== 'completed' || rejected > 0 || problem !== null;
 
-/** Uploads a file and has it imported. An import that is interrupted before its end is cancelled. */
+/** Asks again while nobody answers, or not for good, until there was no answer so many times: some minutes. */
+async function patiently<T>({ pause }: Pick<Asked, 'pause'>, ask: () => Promise<T>): Promise<T> {
+  for (let left = ATTEMPTS - 1; ; left -= 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.retryMs === undefined || left === 0) throw error;
+      await pause(error.retryMs);
+    }
+  }
+}
+
+/**
+ * Uploads a file and has it imported. An import that is interrupted before its end is cancelled; one that runs goes on
+ * when the service answers no more.
+ */
 async function sent(asked: Asked<ChosenOfFiles>, { name, path: local, size }: LocalFile): Promise<ImportObject> {
   const { client, of, options, progress, pause } = asked;
+  const again = <T>(ask: () => Promise<T>): Promise<T> => patiently(asked, ask);
+  let isBegun = false;
   const bar = progress();
   await using content = await open(local);
   const made = await client.send<ImportObject>('POST', of('/imports/'), { name: basename(name), bytes: size });
@@ -54,18 +75,26 @@ async function sent(asked: Asked<ChosenOfFiles>, { name, path: local, size }: Lo
       const { buffer, bytesRead } = await content.read(Buffer.alloc(PART_BYTES), 0, PART_BYTES, offset);
       if (bytesRead === 0) throw new Error(`${name} has become shorter while it was sent.`);
       const part = buffer.subarray(0, bytesRead);
-      const { bytes_uploaded } = await client.put<z.output<typeof Upload>>(`${path}/content/`, { offset }, part);
+      const put = () => client.put<z.output<typeof Upload>>(`${path}/content/`, { offset }, part);
+      const { bytes_uploaded } = await again(put);
       offset = bytes_uploaded;
       bar.update(offset, size, 'uploaded');
     }
-    await client.send('POST', `${path}/start/`, readingOf(options));
+    const look = () => client.get<ImportObject>(`${path}/`);
+    await again(async () => {
+      // One whose answer was lost has begun.
+      if ((await look()).state === 'uploading') await client.send('POST', `${path}/start/`, readingOf(options));
+    });
+    isBegun = true;
     for (;;) {
-      const now = await client.get<ImportObject>(`${path}/`);
+      const now = await again(look);
       if (!OPEN_STATES.includes(now.state)) return now;
       bar.update(now.bytes_read, size, `${now.events} events${now.rejected === 0 ? '' : `, ${now.rejected} rejected`}`);
       await pause(LOOK_MS);
     }
   } catch (error) {
+    if (isBegun && error instanceof ServiceError)
+      throw new ServiceError(`${error.message} The import goes on: imports show ${made.id}`);
     // What was wrong is told, whatever becomes of this.
     await client.last<ImportObject>('POST', `${path}/cancel/`).catch(() => {});
     throw error;

@@ -160,7 +160,7 @@ export async function changeInsight(
       ...added.ops,
       ...activityOps({
         ...aboutInsight({ ...item, ...set }),
-        activity: patchActivity(patch),
+        activity: patchActivity(item.deleted_at !== null, patch),
         changes: [
           ...changes,
           ...dashboardChanges('deleted', removed.tiles),

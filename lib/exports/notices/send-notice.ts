@@ -10,11 +10,11 @@ import { knownFailure, Transient } from '../../ports/errors.ts';
 import { toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { DAY_MS } from '../../ports/units.ts';
+import { postWebhook } from '../../webhooks/webhook.ts';
 import type { NoticeInput } from '../../workflow/messages.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { Notice } from './notice.ts';
-import { postWebhook } from './webhook.ts';
 
 /** For how long a notice is tried to be sent. */
 const MAX_AGE_MS = DAY_MS;

@@ -129,10 +129,10 @@ const bound = () => z.unknown().optional().meta({ type: 'string', format: 'date-
 
 const BackfillRange = z
   .object({
-    start_at: bound().describe('Required: ISO 8601, with an offset.'),
-    end_at: bound().describe('Required: ISO 8601, with an offset; not in the future.'),
+    start_at: bound().describe('ISO 8601, with an offset.'),
+    end_at: bound().describe('ISO 8601, with an offset; not in the future.'),
   })
-  .meta({ id: 'BackfillInput' });
+  .meta({ id: 'BackfillInput', required: ['start_at', 'end_at'] });
 
 /** An example of a range. */
 const RANGE = { start_at: '2015-05-17T00:00:00Z', end_at: '2015-05-21T00:00:00Z' };

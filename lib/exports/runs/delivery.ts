@@ -1,9 +1,9 @@
 /** One interval on its way to its destination, as `send` and `settle` handle it: prepared, then committed or discarded. */
 import { hash } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import { traceOf } from '../../http/trace.ts';
 import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
+import { pause } from '../../ports/pause.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
@@ -81,7 +81,7 @@ export async function openSending(
     pause: async (milliseconds, reason) => {
       await writeLines(context, item.id, run.execution, `pause-${run.id}`, lines.splice(0));
       await isWritten(context.table, [troubleOp(run, reason, clock())]);
-      await setTimeout(milliseconds, undefined, { signal }).catch(() => signal.throwIfAborted());
+      await pause(milliseconds, signal);
     },
     keep: (note) => keepNote(context, input.attempt, n, { destination: stored, note }),
     async kept() {

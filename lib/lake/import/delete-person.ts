@@ -1,4 +1,5 @@
 /** Deletes persons, as the `$delete_person` of an import does, without an event of it. */
+import type { Op } from '../../ports/table/table.ts';
 import { adderUnder, type Lease, underLease, type Writing } from '../lease.ts';
 import type { FoundPerson, PersonChange } from '../persons/change.ts';
 import { adding } from './adding.ts';
@@ -12,6 +13,8 @@ export interface DeletedPerson {
   readonly person: FoundPerson;
   /** Are their events to go too, of all distinct_ids? */
   readonly withEvents?: boolean;
+  /** What tells of it, written just before the person goes: once more if that was in vain and is asked for again. */
+  readonly telling?: readonly Op[];
 }
 
 /** Persons of a project that go together: their files are read once. */
@@ -58,7 +61,9 @@ export async function deletePersons(
     const cut = await forgetEvents(context, projectId, forgotten, walk);
     if (cut !== null) return cut;
   }
+  const telling = persons.flatMap((person) => person.telling ?? []);
   const remove = async (lease: Lease): Promise<void> => {
+    if (telling.length > 0) await context.table.write(telling);
     if (forgotten.length > 0) await forgetProperties(context, lease, theirs);
     await adding(context, adderUnder(lease), { before: async () => [], arrived: 'now' }, async (batches) => {
       for (const { distinctId, person } of persons)

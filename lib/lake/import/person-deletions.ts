@@ -40,10 +40,10 @@ export interface PersonDeletions {
 /** The id of the job that has the persons of a project deleted who were asked to be. */
 export const personDeletionJob = (projectId: number): string => `persons-${projectId}`;
 
-/** Records a deletion, and has it done. It is done for certain once this has resolved. */
+/** Records a deletion with what tells of it, and has it done. It is done for certain once this has resolved. */
 export async function askForDeletion(
   { table, clock, newId }: Pick<Context, 'table' | 'clock' | 'newId'>,
-  { projectId, distinctId, person, withEvents = false }: DeletedPerson,
+  { projectId, distinctId, person, withEvents = false, telling = [] }: DeletedPerson,
 ): Promise<void> {
   const at = clock();
   const id = newId();
@@ -56,7 +56,7 @@ export async function askForDeletion(
     place: null,
   };
   const about = { project: projectId, asked: id };
-  await askForJob(table, { kind: 'deletion', id: personDeletionJob(projectId), due: at, about }, [{ put }]);
+  await askForJob(table, { kind: 'deletion', id: personDeletionJob(projectId), due: at, about }, [{ put }, ...telling]);
 }
 
 /** So many persons are deleted together at most. */

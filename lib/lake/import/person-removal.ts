@@ -9,8 +9,8 @@ import { askForDeletion } from './person-deletions.ts';
 
 export interface PersonRemoval {
   /**
-   * Resolves when it is in the lake (`deleted`), or when it will be for certain (`asked`). The first fails with 409 while an
-   * import runs, with 429 and 503 when there is too much to do.
+   * Tells of it, and resolves when it is in the lake (`deleted`), or when it will be for certain (`asked`). The first
+   * fails with 409 while an import runs, with 429 and 503 when there is too much to do.
    */
   remove(person: DeletedPerson, organization: string): Promise<'deleted' | 'asked'>;
 }

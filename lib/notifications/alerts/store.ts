@@ -8,7 +8,6 @@ import { userLookup } from '../../accounts/users/lookup.ts';
 import { readSeenInsights, seenInsight, seenInsights } from '../../dashboards/insights/visibility.ts';
 import { failUnseen } from '../../dashboards/rules.ts';
 import { invalidReference } from '../../dashboards/tiles.ts';
-import { checkWebhook, webhookFields } from '../../exports/notices/webhook.ts';
 import { Answer } from '../../http/answer.ts';
 import { checkVersion, type IfMatch, inVersion } from '../../http/etag.ts';
 import { type InsightItem, insightObject } from '../../insights/model.ts';
@@ -20,6 +19,7 @@ import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Op, Table, Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
+import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
 import { NO_MAIL } from '../messages/letter.ts';
 import { checkMayChange, dueOps, enabledFields, placeOps, SUCCEEDED, UNTRIED, type Writing } from '../notifier.ts';
 import {

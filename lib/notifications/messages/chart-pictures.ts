@@ -5,8 +5,8 @@ import { html, trusted } from '../../http/markup.ts';
 import { type Page, PictureFailed, type Pictures } from '../../pictures/pictures.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, Transient } from '../../ports/errors.ts';
-import { Semaphore } from '../../ports/semaphore.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
+import { lineOf } from '../../workers/turns.ts';
 import type { Message } from './message.ts';
 
 /** As mail programs show it, in pixels; a picture has two dots for each. */
@@ -37,10 +37,10 @@ const pageOf = (figure: string): string =>
 `.toString();
 
 /** Messages of a process ask for one picture at a time, so that those whom a page waits for have their turn. */
-const lines = new WeakMap<Pictures, Semaphore>();
+const lines = new WeakMap<Pictures, ReturnType<typeof lineOf>>();
 
-function lineFor(pictures: Pictures): Semaphore {
-  const line = lines.get(pictures) ?? new Semaphore(1);
+function lineFor(pictures: Pictures): ReturnType<typeof lineOf> {
+  const line = lines.get(pictures) ?? lineOf(1);
   lines.set(pictures, line);
   return line;
 }
@@ -66,7 +66,7 @@ export async function chartPictures(
     for (const [at, figure] of figures) {
       const size = { width: PICTURE_WIDTH, height: 1 };
       const page: Page = { html: pageOf(figure), form: 'png', owner: organization, size };
-      const making = lineFor(pictures).run(() => pictures.make(page), left.signal);
+      const making = lineFor(pictures)(() => pictures.make(page), left.signal);
       const bytes = await Promise.race([making, late]).catch(unlessBusy);
       if (bytes !== undefined) made.set(at, bytes);
     }

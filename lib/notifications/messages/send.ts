@@ -1,7 +1,6 @@
 /** Sends messages: each is a job, tried for a day, always with the same id, by which its receiver can tell it. */
 import { findMembership } from '../../accounts/organizations/store.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
-import { postWebhook } from '../../exports/notices/webhook.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { aboutOf, jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
@@ -11,6 +10,7 @@ import { keys } from '../../ports/table/keys.ts';
 import type { Key, Op } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { DAY_MS } from '../../ports/units.ts';
+import { postWebhook } from '../../webhooks/webhook.ts';
 import type { MessageInput } from '../../workflow/messages.ts';
 import type { AlertItem } from '../alerts/model.ts';
 import { failed, type NotifierItem, SUCCEEDED } from '../notifier.ts';

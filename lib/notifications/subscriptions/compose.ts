@@ -28,7 +28,7 @@ import { packedFigure } from '../messages/chart-pictures.ts';
 import { type Message, messageOps, type Outcome, type ShownInsight, type Target } from '../messages/message.ts';
 import { dueOps, failed, ofInput, paused, UNSEEN, unchangedOp } from '../notifier.ts';
 import { type Place, placeOf } from '../place.ts';
-import type { SubscriptionItem } from './model.ts';
+import { addressesOf, type SubscriptionItem } from './model.ts';
 import { nextTime, scheduleText } from './schedule.ts';
 
 type ComposeContext = Pick<Context, 'table' | 'clock' | 'answers' | 'newId' | 'settings' | 'log' | 'pictures'>;
@@ -229,7 +229,7 @@ async function shownInsight(
 
 const targetsOf = ({ target_type, target_value }: SubscriptionItem): readonly Target[] =>
   target_type === 'email'
-    ? target_value.split(',').map((address) => ({ type: 'email', address }) as const)
+    ? addressesOf(target_value).map((address) => ({ type: 'email', address }) as const)
     : [{ type: target_type }];
 
 function messageOf(

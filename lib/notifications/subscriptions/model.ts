@@ -42,7 +42,7 @@ export interface SubscriptionItem extends NotifierItem {
   /** Those of the dashboard that are sent; empty: all. */
   readonly dashboard_export_insights: JsonText<readonly number[]>;
   readonly target_type: (typeof TARGET_TYPES)[number];
-  /** As answers show it: of a webhook only where it leads. */
+  /** As answers show it: of a webhook only where it leads, addresses as they were sent. */
   readonly target_value: string;
   readonly schedule: JsonText<Schedule>;
   readonly title: string | null;
@@ -51,6 +51,11 @@ export interface SubscriptionItem extends NotifierItem {
   readonly next_delivery_date: number | null;
   readonly last_delivered_at: number | null;
 }
+
+/** Returns the e-mail addresses of a subscription, each once. */
+export const addressesOf = (targetValue: string): readonly string[] => [
+  ...new Set(targetValue.split(',').map((one) => one.trim())),
+];
 
 /** An interval is at most so long, and a rule has at most so many counted times. */
 const MAX_INTERVAL = 1_000;

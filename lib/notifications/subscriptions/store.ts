@@ -10,7 +10,6 @@ import { isPersonal } from '../../dashboards/public-page/results.ts';
 import { failUnseen, maySee } from '../../dashboards/rules.ts';
 import { readDashboard, readSummaries } from '../../dashboards/store.ts';
 import { insightsOf, invalidReference } from '../../dashboards/tiles.ts';
-import { checkWebhook, webhookFields } from '../../exports/notices/webhook.ts';
 import { Answer } from '../../http/answer.ts';
 import { checkVersion, type IfMatch } from '../../http/etag.ts';
 import { givenName } from '../../insights/model.ts';
@@ -24,9 +23,11 @@ import { listAll } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Op, Table, Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
+import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
 import { NO_MAIL } from '../messages/letter.ts';
 import { checkMayChange, dueOps, enabledFields, placeOps, UNTRIED, type Writing } from '../notifier.ts';
 import {
+  addressesOf,
   type Schedule,
   type SubscriptionInput,
   type SubscriptionItem,
@@ -248,7 +249,11 @@ export async function changeSubscription(
         if: { is: { id: item.id, ver: item.ver } },
       },
       ...dueOps('subscription', item, dueOf(after)),
-      ...activityOps({ ...about(after), activity: patchActivity(patch), changes: changesOf(item, set, LOGGED_FIELDS) }),
+      ...activityOps({
+        ...about(after),
+        activity: patchActivity(item.deleted, patch),
+        changes: changesOf(item, set, LOGGED_FIELDS),
+      }),
     ]);
     return { ...after, ver: item.ver + 1 };
   });
@@ -346,7 +351,7 @@ function checkTarget(
     if (typeof sent.notify_secret === 'string') invalid('notify_secret', 'Only what a webhook is sent is signed.');
     const isNew = sent.target_type !== undefined || target_value !== undefined;
     if (isNew && settings.mailFrom === null) invalid('target_type', `${NO_MAIL} Use webhook or slack.`);
-    if (target_value !== undefined) addressesIn(target_value);
+    if (target_value !== undefined) checkAddresses(target_value);
     return;
   }
   checkWebhook({ notify_secret: sent.notify_secret }, settings);
@@ -355,13 +360,12 @@ function checkTarget(
 
 const Address = z.email();
 
-/** Returns the addresses of a text. Throws a 400 for what is none. */
-function addressesIn(text: string): readonly string[] {
-  const addresses = [...new Set(text.split(',').map((one) => one.trim()))];
+/** Throws a 400 for a text with what is no address, or with too many. */
+function checkAddresses(text: string): void {
+  const addresses = addressesOf(text);
   const wrong = addresses.find((address) => !Address.safeParse(address).success);
   if (wrong !== undefined) invalid('target_value', `'${wrong}' is no e-mail address.`);
   if (addresses.length > MAX_ADDRESSES) invalid('target_value', `Send at most ${MAX_ADDRESSES} addresses.`);
-  return addresses;
 }
 
 /** Returns the fields to store of a target that was sent. */
@@ -375,7 +379,7 @@ async function targetFields(
   const type = target_type === undefined ? {} : { target_type };
   if (target_type === 'email') {
     if (target_value === undefined) return type;
-    return { ...type, target_value: addressesIn(target_value).join(','), notify_url: null, notify_secret: null };
+    return { ...type, target_value, notify_url: null, notify_secret: null };
   }
   const { notify_host: _, ...fields } = await webhookFields(
     context,

@@ -1,5 +1,4 @@
 /** Queries of Athena whose rows are wanted here. */
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   type AthenaClient,
   GetQueryExecutionCommand,
@@ -10,6 +9,7 @@ import {
 } from '@aws-sdk/client-athena';
 import { orTransient } from '../aws-failures.ts';
 import { Transient } from '../errors.ts';
+import { pause } from '../pause.ts';
 import { SECOND_MS } from '../units.ts';
 import { isOfValues } from './values.ts';
 
@@ -54,7 +54,7 @@ const LOOKS_MS = { first: 300, most: 3 * SECOND_MS };
 const MAX_VALUES = 1_000_000;
 const MAX_CHARACTERS = 20_000_000;
 
-export function athenaQueries({ client, workGroup, database, sleep = sleepUnless }: AthenaQueriesOptions): RowQueries {
+export function athenaQueries({ client, workGroup, database, sleep = pause }: AthenaQueriesOptions): RowQueries {
   /** Resolves when the query has succeeded. */
   const ended = async (QueryExecutionId: string, signal: AbortSignal): Promise<void> => {
     for (let wait = LOOKS_MS.first; ; wait = Math.min(wait * 1.5, LOOKS_MS.most)) {
@@ -120,12 +120,6 @@ export function athenaQueries({ client, workGroup, database, sleep = sleepUnless
     },
   };
 }
-
-const sleepUnless = (milliseconds: number, signal: AbortSignal): Promise<unknown> =>
-  pause(milliseconds, undefined, { signal }).catch((error: unknown) => {
-    signal.throwIfAborted();
-    throw error;
-  });
 
 /** Athena's own, as it numbers whose fault an error is. */
 const SYSTEM = 1;

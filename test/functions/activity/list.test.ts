@@ -78,6 +78,28 @@ test('a change that changes nothing is not told', async () => {
   expect(await entries()).toEqual(before);
 });
 
+test('what was never deleted is not told as restored, though `deleted: false` is sent, as Terraform does', async () => {
+  const { service, entries } = await world();
+  const project = `/api/projects/${service.project.id}/`;
+  const query = { kind: 'HogQLQuery', query: 'SELECT 1' };
+  const { body: insight } = await service.call('POST', `${project}insights/`, { body: { name: 'I', query } });
+  const mail = { target_type: 'webhook', target_value: 'https://example.com/x', frequency: 'daily', interval: 1 };
+  const subscription = { title: 'S', insight: insight?.['id'], start_date: '2026-01-01T00:00:00Z', ...mail };
+  for (const [scope, kind, made, change] of [
+    ['Dashboard', 'dashboards', { name: 'D' }, { name: 'E' }],
+    ['Insight', 'insights', { name: 'I', query }, { name: 'J' }],
+    ['Subscription', 'subscriptions', subscription, { title: 'T' }],
+  ] as const) {
+    const { body } = await service.call('POST', `${project}${kind}/`, { body: made });
+    const path = `${project}${kind}/${String(body?.['id'])}/`;
+    for (const sent of [{}, change, { deleted: true }, { deleted: false }]) {
+      expect((await service.call('PATCH', path, { body: { deleted: false, ...sent } })).status).toBe(200);
+    }
+    const told = (await entries(`?scope=${scope}&item_id=${String(body?.['id'])}`)).map(({ activity }) => activity);
+    expect([kind, told]).toEqual([kind, ['restored', 'deleted', 'updated', 'created']]);
+  }
+});
+
 test('admins read it, members do not, as it names what rules may hide from them', async () => {
   const { service, list } = await world();
   const [admin, member] = [await service.newUser(LEVELS.admin), await service.newUser(LEVELS.member)];

@@ -54,6 +54,21 @@ test('a run does not change the version, so that it stands in no writer’s way'
   expect((await service.call('GET', path, { headers: { 'If-None-Match': '"1"' } })).headers.get('etag')).toBe('"2"');
 });
 
+test('the version that a caller has does not hide how runs went since', async () => {
+  const context = testContext();
+  const service = await testService(context);
+  const id = await newExport(service);
+  const path = `${byOrganization(service)}/${id}`;
+  const run = await putRun(context, id, { status: 'Running', finished_at: null });
+  for (const status of ['Running', 'Failed'] as const) {
+    const latest_runs = latestRuns({ latest_runs: toJsonText([]) }, [{ ...run, status }]);
+    await context.table.write([{ change: keys.batchExport(id), set: { latest_runs } }]);
+    const again = await service.call('GET', path, { headers: { 'If-None-Match': '"1"' } });
+    expect(again).toMatchObject({ status: 200, body: { latest_runs: [{ status }] } });
+    expect(again.headers.get('etag')).toBe('"1"');
+  }
+});
+
 test('an id in capitals is the same id', async () => {
   const service = await testService(testContext());
   const id = await newExport(service);

@@ -173,25 +173,28 @@ describe('a removed member', () => {
   });
 });
 
-test('whoever is removed does not come back by an invitation from before', async () => {
-  const { service, join, context } = await world();
-  const other = await join(member);
-  const invite = async (target_email: string) => {
-    const path = `/api/organizations/${service.organization.id}/invites/`;
-    return String((await service.call('POST', path, { body: { target_email, level: admin } })).body?.['id']);
-  };
-  const user = await createUser(context, { email: 'bea@example.com' });
-  const key = await service.newKey(user);
-  const accept = (id: string) => service.call('POST', `/api/invites/${id}/accept/`, { key });
-  const [open, elsewhere] = [await invite('bea@example.com'), await invite('eve@example.com')];
-  // As an operator does.
-  await addMember(context, { organization: service.organization, user, level: member });
-  expect((await remove(service, other.user)).status).toBe(204);
-  expect(await accept(open)).toMatchObject({ status: 400 });
-  expect((await remove(service, user)).status).toBe(204);
-  expect(await accept(open)).toMatchObject({ status: 404 });
-  expect(await context.table.get(keys.invitation(elsewhere))).toBeDefined();
-});
+test.each(['bea@example.com', 'Bea@Example.com'])(
+  '%s, removed, does not come back by an invitation from before',
+  async (email) => {
+    const { service, join, context } = await world();
+    const other = await join(member);
+    const invite = async (target_email: string) => {
+      const path = `/api/organizations/${service.organization.id}/invites/`;
+      return String((await service.call('POST', path, { body: { target_email, level: admin } })).body?.['id']);
+    };
+    const user = await createUser(context, { email });
+    const key = await service.newKey(user);
+    const accept = (id: string) => service.call('POST', `/api/invites/${id}/accept/`, { key });
+    const [open, elsewhere] = [await invite('bea@example.com'), await invite('eve@example.com')];
+    // As an operator does.
+    await addMember(context, { organization: service.organization, user, level: member });
+    expect((await remove(service, other.user)).status).toBe(204);
+    expect(await accept(open)).toMatchObject({ status: 400 });
+    expect((await remove(service, user)).status).toBe(204);
+    expect(await accept(open)).toMatchObject({ status: 404 });
+    expect(await context.table.get(keys.invitation(elsewhere))).toBeDefined();
+  },
+);
 
 test('everybody may leave, except the last owner', async () => {
   const { service, join } = await world();

@@ -29,6 +29,24 @@ test('@current is the first organization that the caller joined; without one the
   expect(await current(key)).toMatchObject({ status: 404, body: { detail: 'Current organization not found.' } });
 });
 
+test('the version that a caller has hides neither projects nor members that have changed since', async () => {
+  const service = await testService(testContext());
+  const organization = `/api/organizations/${service.organization.id}/`;
+  const project = `/api/projects/${service.project.id}/`;
+  const again = () => service.call('GET', organization, { headers: { 'If-None-Match': '"1"' } });
+  await service.call('PATCH', project, { body: { name: 'Renamed' } });
+  expect(await again()).toMatchObject({ status: 200, body: { projects: [{ name: 'Renamed' }] } });
+  const { body } = await service.call('POST', `${project}reset_token/`, { body: {} });
+  expect(await again()).toMatchObject({ status: 200, body: { teams: [{ api_token: body?.['api_token'] }] } });
+  await service.newUser(LEVELS.member);
+  expect(await again()).toMatchObject({ status: 200, body: { member_count: '2' } });
+  const changed = await service.call('PATCH', organization, {
+    body: { name: 'Acme 2' },
+    headers: { 'If-Match': '"1"' },
+  });
+  expect(changed.status).toBe(200);
+});
+
 test('a retrieve is one round trip', async () => {
   const context = testContext();
   const table = countRoundTrips(context.table);

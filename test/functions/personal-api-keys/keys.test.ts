@@ -2,7 +2,7 @@ import { createOrganization } from '../../../lib/accounts/organizations/store.ts
 import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
 import { keysOfUser } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
-import { MINUTE_MS } from '../../../lib/ports/units.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';
@@ -144,6 +144,15 @@ describe('a key that asks', () => {
         body: { ...body, value: null, last_used_at: '2026-01-01T00:00:00Z' },
       });
     }
+  });
+
+  test('is told of its later uses, whatever version it has', async () => {
+    const { context, service } = await world();
+    const key = String((await create(service, {})).body?.['value']);
+    const tag = String((await current(service, key)).headers.get('etag'));
+    context.clock.advance(2 * HOUR_MS);
+    const again = await service.call('GET', `${PATH}@current/`, { key, headers: { 'If-None-Match': tag } });
+    expect(again).toMatchObject({ status: 200, body: { last_used_at: '2026-01-01T02:00:00Z' } });
   });
 
   test('is told at once that it is none any more, though the gateway remembers it', async () => {

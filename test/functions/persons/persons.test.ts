@@ -1,6 +1,8 @@
 import { handler as deletePersons } from '../../../functions/steps/delete-persons.ts';
 import { personDeletions } from '../../../infra/aws/person-deletions.ts';
 import { askedPersonRemoval } from '../../../lib/lake/import/person-removal.ts';
+import { ranges } from '../../../lib/ports/table/keys.ts';
+import { Busy, type Op } from '../../../lib/ports/table/table.ts';
 import { SECOND_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { importRecords } from '../../support/imports.ts';
@@ -158,6 +160,40 @@ describe('a person who is deleted', () => {
       const { body } = await service.call('GET', `/api/projects/${id}/events/?limit=100&distinct_id=${one}`);
       expect(body).toMatchObject({ results: [] });
     }
+    expect((await service.call('GET', at(`${person}/`))).status).toBe(404);
+  });
+
+  test.each([
+    ['here', context.personRemoval, 204],
+    ['by a job', askedPersonRemoval(context), 202],
+  ])('%s is told of in the activity log, and stays if that fails', async (name, personRemoval, status) => {
+    const { id } = service.project;
+    await importRecords(context, id, [identified(name, 7, { plan: name })]);
+    const person = (await list({ distinct_id: name })).results[0]?.id ?? '';
+    const told = async () => {
+      const path = `/api/organizations/${service.organization.id}/activity/?scope=Person&item_id=${person}`;
+      const { body } = await service.call('GET', path);
+      const { results = [] } = (body ?? {}) as { results?: readonly { readonly activity: string }[] };
+      return results.map(({ activity }) => activity);
+    };
+    context.clock.advance(SECOND_MS);
+    const { table, personRemoval: removal } = context;
+    const isEntry = (op: Op) => 'put' in op && op.put.pk.startsWith('A#');
+    const write = table.write.bind(table);
+    const failing = jest.spyOn(table, 'write').mockImplementation(async (ops, options) => {
+      if (ops.some(isEntry)) throw new Busy('throttled');
+      return write(ops, options);
+    });
+    Object.assign(context, { personRemoval });
+    const throttled = await service.call('DELETE', at(`${person}/`));
+    failing.mockRestore();
+    expect(throttled.status).toBe(429);
+    expect(await table.list(ranges.personDeletions(id), { limit: 1 })).toMatchObject({ items: [] });
+    expect([(await service.call('GET', at(`${person}/`))).status, await told()]).toEqual([200, []]);
+    expect((await service.call('DELETE', at(`${person}/`))).status).toBe(status);
+    Object.assign(context, { personRemoval: removal });
+    expect(await told()).toEqual(['deleted']);
+    await deletePersons({ ...context, personDeletions: personDeletions(context) })({ project: id, execution: 'e' });
     expect((await service.call('GET', at(`${person}/`))).status).toBe(404);
   });
 

@@ -92,6 +92,18 @@ test('a member reads and renames projects, but neither makes nor deletes them', 
   expect(await service.call('DELETE', one, { key })).toMatchObject(refused);
 });
 
+test('the version that a caller has does not hide that their level has changed since', async () => {
+  const { service } = await world();
+  const user = await service.newUser(LEVELS.member);
+  const key = await service.newKey(user);
+  const one = `/api/projects/${service.project.id}/`;
+  const tag = String((await service.call('GET', one, { key })).headers.get('etag'));
+  const member = `/api/organizations/${service.organization.id}/members/${user.uuid}/`;
+  await service.call('PATCH', member, { body: { level: LEVELS.admin } });
+  const again = await service.call('GET', one, { key, headers: { 'If-None-Match': tag } });
+  expect(again).toMatchObject({ status: 200, body: { effective_membership_level: 8 } });
+});
+
 test('of many made, renamed and deleted at once none is lost', async () => {
   const { service, names } = await world();
   const made = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => create(service, { name })));
@@ -125,6 +137,30 @@ test.each([
   expect(await create(service, body)).toMatchObject({ status: 400, body: { code, attr: 'name' } });
   expect(await service.call('PATCH', '/api/projects/1/', { body })).toMatchObject({ status: 400, body: { code } });
   expect(await names()).toEqual(['Default project']);
+});
+
+test('settings by which PostHog would count or keep otherwise are refused, and its defaults taken', async () => {
+  const { service } = await world();
+  const change = (body: object) => service.call('PATCH', `/api/projects/${service.project.id}/`, { body });
+  for (const [name, value] of [
+    ['modifiers', { personsOnEventsMode: 'disabled' }],
+    ['test_account_filters_default_checked', true],
+    ['drop_events_older_than', '30 00:00:00'],
+    ['base_currency', 'EUR'],
+    ['human_friendly_comparison_periods', true],
+    ['person_display_name_properties', ['email']],
+  ] as const) {
+    expect(await change({ [name]: value })).toMatchObject({ status: 400, body: { attr: name } });
+  }
+  const defaults = {
+    modifiers: null,
+    test_account_filters_default_checked: false,
+    drop_events_older_than: null,
+    base_currency: 'USD',
+    human_friendly_comparison_periods: false,
+    person_display_name_properties: null,
+  };
+  expect((await change(defaults)).status).toBe(200);
 });
 
 test('a deleted project is gone at once, a job is left that purges it, and the last one may go', async () => {
@@ -241,13 +277,44 @@ describe('a token that is reset', () => {
     expect(await known(after)).toBe(service.project.id);
   });
 
-  test('ends with the next reset, and with the project', async () => {
+  test('works on for its own day beside those of later resets, as of one that was sent twice', async () => {
+    const { context, service, path, before, after, known } = await reset({ keep_old_for_a_day: true });
+    context.clock.advance(DAY_MS / 2);
+    await service.call('POST', `${path}reset_token/`, { body: { keep_old_for_a_day: true } });
+    expect([await known(before), await known(after)]).toEqual([service.project.id, service.project.id]);
+    context.clock.advance(DAY_MS / 2 + SECOND_MS);
+    expect([await known(before), await known(after)]).toEqual([null, service.project.id]);
+    context.clock.advance(DAY_MS / 2);
+    expect(await known(after)).toBeNull();
+  });
+
+  test.each([
+    [
+      'a reset that keeps none',
+      (service: Service, path: string) => service.call('POST', `${path}reset_token/`, { body: {} }),
+    ],
+    ['the project', (service: Service, path: string) => service.call('DELETE', path)],
+  ])('ends at once with %s, and so do those before', async (_, end) => {
     const { service, path, before, after, known } = await reset({ keep_old_for_a_day: true });
     await service.call('POST', `${path}reset_token/`, { body: { keep_old_for_a_day: true } });
-    expect(await known(before)).toBeNull();
-    expect(await known(after)).toBe(service.project.id);
-    await service.call('DELETE', path);
-    expect(await known(after)).toBeNull();
+    await end(service, path);
+    expect([await known(before), await known(after)]).toEqual([null, null]);
+  });
+
+  test('is refused when so many before it still work, and not any more when their day is over', async () => {
+    const { context, service, path, before, known } = await reset({ keep_old_for_a_day: true });
+    const again = () => service.call('POST', `${path}reset_token/`, { body: { keep_old_for_a_day: true } });
+    for (let left = 9; left > 0; left--) expect((await again()).status).toBe(200);
+    expect(await again()).toMatchObject({
+      status: 400,
+      body: {
+        attr: 'keep_old_for_a_day',
+        detail: '10 tokens before this one still work. Wait, or let them end at once.',
+      },
+    });
+    expect(await known(before)).toBe(service.project.id);
+    context.clock.advance(DAY_MS + SECOND_MS);
+    expect((await again()).status).toBe(200);
   });
 
   test('is for admins and owners', async () => {

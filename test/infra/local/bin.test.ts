@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../support/context.ts';
 
@@ -43,6 +44,17 @@ test('it runs from node_modules too, where Node.js takes no TypeScript, and says
     status: 1,
     stderr: 'PORT must be a number from 0 to 65535, not "none".\n',
   });
+});
+
+test('where it starts a newer Node.js, what a manager of processes tells it alone is passed on', async () => {
+  const installed = join(temporaryFolder(), 'node_modules/workspace');
+  cpSync(join(ROOT, 'infra/local/bin'), join(installed, 'infra/local/bin'), { recursive: true });
+  const program = "process.on('SIGINT', () => process.exit(7)); console.log('up'); setInterval(() => {}, 1_000);";
+  writeFileSync(join(installed, 'infra/local/main.ts'), program);
+  const child = spawn(process.execPath, [join(installed, 'infra/local/bin/workspace.js'), 'start'], { stdio: 'pipe' });
+  await once(child.stdout, 'data');
+  child.kill('SIGINT');
+  expect(await once(child, 'exit')).toEqual([7, null]);
 });
 
 test('what an install without development dependencies brings runs on Node.js 20', () => {

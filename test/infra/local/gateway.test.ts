@@ -452,6 +452,14 @@ describe('answers', () => {
     agent.destroy();
   });
 
+  test('are given on a connection that outlives the pauses of proxies before them', async () => {
+    const service = await testService(testContext());
+    const kept = get('/api/organizations/').replace('Connection: close', 'Connection: keep-alive');
+    const { head } = await raw(service.address, kept + get('/api/organizations/'));
+    // Caddy keeps one for 120 seconds, nginx and load balancers of AWS for 60.
+    expect(head).toContain('Keep-Alive: timeout=130');
+  });
+
   test('that nobody takes end with their connection', async () => {
     const service = await testService(testContext(), { limits: { idleMs: 50 } });
     const { hostname, port } = new URL(service.address);

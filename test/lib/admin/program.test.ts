@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
-import { createInvite } from '../../../lib/accounts/organizations/invites/store.ts';
+import { createInvite, openInvites } from '../../../lib/accounts/organizations/invites/store.ts';
 import { findMembership, findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
 import { createKey } from '../../../lib/accounts/personal-api-keys/store.ts';
@@ -104,22 +104,24 @@ test('users, organizations, members and keys are made, and printed as the API ha
   expect(await findKey(context.table, key.value)).toMatchObject({ id: key.id });
 });
 
-test('an invitation is accepted for its user, once they are there', async () => {
-  const { run, json, context, organization } = await withOwner();
-  const [host, stored] = await Promise.all([
-    findUserByEmail(context.table, 'ada@example.com'),
+async function withInvites() {
+  const line = await withOwner();
+  const { context, organization, user } = line;
+  const [stored, membership] = await Promise.all([
     findOrganization(context.table, organization.id),
+    findMembership(context.table, user.uuid, organization.id),
   ]);
-  const membership = host && (await findMembership(context.table, host.uuid, organization.id));
   if (membership === undefined || stored === undefined) throw new Error('not made');
-  const body = { target_email: 'bob@example.com', level: LEVELS.admin };
-  const { id } = await createInvite(
-    context,
-    { organization: stored, membership },
-    body,
-    () => [],
-    systemActivityOps(context, organization.id),
-  );
+  const tenant = { organization: stored, membership };
+  const logOps = systemActivityOps(context, organization.id);
+  const invite = (target_email: string) =>
+    createInvite(context, tenant, { target_email, level: LEVELS.admin }, () => [], logOps);
+  return { ...line, invite };
+}
+
+test('an invitation is accepted for its user, once they are there', async () => {
+  const { run, json, organization, invite } = await withInvites();
+  const { id } = await invite('bob@example.com');
   expect(await run('invite', 'accept', id)).toMatchObject({
     code: EXIT.failed,
     errors: 'error: There is no user bob@example.com.\n',
@@ -131,6 +133,15 @@ test('an invitation is accepted for its user, once they are there', async () => 
     user: { email: 'bob@example.com' },
   });
   expect((await run('invite', 'accept', id)).code).toBe(EXIT.failed);
+});
+
+test('whom an operator adds has no open invitation any more, in whatever case their address is', async () => {
+  const { context, json, organization, invite } = await withInvites();
+  await invite('bob@example.com');
+  const other = await invite('eve@example.com');
+  await json('user', 'create', '--email', 'Bob@Example.com');
+  await json('member', 'add', '--organization', organization.id, '--email', 'bob@example.com');
+  expect((await openInvites(context.table, organization.id)).map(({ id }) => id)).toEqual([other.id]);
 });
 
 test('a key is printed alone, so that a shell takes it as it is', async () => {

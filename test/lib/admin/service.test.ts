@@ -363,6 +363,48 @@ describe('an import', () => {
     ]);
   });
 
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  test('goes on when an answer is lost, or the service or what stands before it has no time', async () => {
+    const { json, file, meanwhile, pass } = await importing(line);
+    const asked: string[] = [];
+    const real = globalThis.fetch;
+    jest.spyOn(globalThis, 'fetch').mockImplementation(async (address, options) => {
+      const what = `${options?.method} ${new Request(address).url.replace(/^.*\/(?=\w+\/)/, '')}`;
+      asked.push(what);
+      const isFirst = asked.filter((one) => one === what).length === 1;
+      if (isFirst && what.startsWith('PUT'))
+        return new Response('busy', { status: 503, headers: { 'Retry-After': '9' } });
+      const answer = await real(address, options);
+      if (isFirst && what === 'POST start/') throw new TypeError('fetch failed');
+      return isFirst && what.startsWith('GET') ? new Response('<html>', { status: 502 }) : answer;
+    });
+    const nothing = async () => {};
+    meanwhile(nothing, nothing, nothing, pass);
+    expect(await json('imports', 'send', file)).toMatchObject([{ state: 'completed', added: 1 }]);
+    expect(asked.filter((one) => one.startsWith('POST'))).toEqual(['POST imports/', 'POST start/']);
+  });
+
+  test('goes on without the command when the service is away for long', async () => {
+    const { run, json, file, meanwhile } = await importing(line);
+    const real = globalThis.fetch;
+    let isAway = false;
+    jest.spyOn(globalThis, 'fetch').mockImplementation(async (address, options) => {
+      if (isAway) throw new TypeError('fetch failed');
+      const answer = await real(address, options);
+      isAway = new Request(address).url.endsWith('/start/');
+      return answer;
+    });
+    meanwhile(...Array.from({ length: 100 }, () => async () => {}));
+    const { code, errors } = await run('imports', 'send', file);
+    isAway = false;
+    const [{ id, state }] = await json('imports', 'list');
+    expect([code, state]).toEqual([EXIT.failed, 'queued']);
+    expect(errors).toContain(`The import goes on: imports show ${id}`);
+  });
+
   test('is cancelled when the command is interrupted', async () => {
     const { run, json, file, meanwhile } = await importing(line);
     meanwhile();

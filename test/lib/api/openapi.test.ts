@@ -265,6 +265,17 @@ test('every failure is described, with its four fields', () => {
   }
 });
 
+test('a body that needs one of two fields says so', () => {
+  const { schemas } = openApi(routes).components;
+  expect(schemas['InvitesCreateRequest']).toMatchObject({
+    anyOf: [{ required: ['target_email'] }, { required: ['email'] }],
+  });
+  expect(schemas['DashboardsMoveTileRequest']).toMatchObject({
+    required: ['tile'],
+    anyOf: [{ required: ['toDashboard'] }, { required: ['to_dashboard'] }],
+  });
+});
+
 test('two different schemas of one name are a mistake', () => {
   const other = route({
     ...retrieve,

@@ -68,6 +68,8 @@ describeConsole('the console', ({ service, open, at, api }) => {
 
   test('keeps who has signed in, whatever is answered late to the key of before', async () => {
     const { page } = await open(at('/home'), { key: 'phx_unknown' });
+    // By then the key is forgotten, and one that is stored now is not.
+    await expectSeen(page.getByRole('heading', { name: 'Sign in' }));
     await page.evaluate(() => sessionStorage.setItem('workspace-key', 'phx_unknown'));
     const isOfBefore = (one: Request): boolean => one.headers()['authorization'] === 'Bearer phx_unknown';
     const answer = await heldBack(page, '**/api/users/**', isOfBefore);

@@ -102,7 +102,7 @@ test('a subscription is mailed to each address by itself; names in it are harmle
   expect(letter?.html).not.toMatch(/<img/);
   expect(letter?.html).toMatch(/<td style="[^"]*right;">3<\/td>/);
   expect(await call('GET', `/subscriptions/${String(id)}/`)).toMatchObject({
-    target_value: 'ada@example.com,bob@example.com',
+    target_value: 'ada@example.com, bob@example.com,ada@example.com',
     last_delivered_at: '2026-01-02T12:01:00Z',
     latest_error: null,
   });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Permanent } from '../../../lib/ports/errors.ts';
@@ -66,6 +66,14 @@ test('a worker stands back with all of its threads', async () => {
     expect(threads.length > 4).toBe(process.platform === 'linux');
     expect(new Set(threads)).toEqual(new Set(threads.length === 0 ? [] : [niceness]));
   }
+});
+
+test('where the system has no memory left, it takes that of a worker before that of the service', async () => {
+  const { pid } = (await poolWith().run({ name: 'answers', input: null, owner })) as { readonly pid: number };
+  const hasScores = process.platform === 'linux';
+  const scoreOf = (id: number | 'self'): number =>
+    hasScores ? Number(readFileSync(`/proc/${id}/oom_score_adj`, 'latin1')) : 500;
+  expect(scoreOf(pid)).toBe(Math.max(500, scoreOf('self')));
 });
 
 test('a worker of a service that stands back further stands there too', () => {

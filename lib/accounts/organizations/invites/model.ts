@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { text } from '../../../http/fields.ts';
+import { oneOf, text } from '../../../http/fields.ts';
 import { wireInstant } from '../../../http/instant.ts';
 import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
 import type { Item } from '../../../ports/table/table.ts';
@@ -31,6 +31,7 @@ const address = text({ max: 254 }).pipe(z.email()).optional();
 /** The body that invites somebody. `email` is another name of `target_email`. */
 export const InviteInput = z
   .object({ target_email: address, email: address, level: levelField().optional() })
+  .meta(oneOf('target_email', 'email'))
   .transform(({ target_email, email, level = LEVELS.member }, context) => {
     const found = target_email ?? email;
     if (found !== undefined) return { target_email: found.toLowerCase(), level };

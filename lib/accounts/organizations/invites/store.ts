@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { MembershipLevel } from '../../../http/levels.ts';
 import type { Context } from '../../../ports/context.ts';
 import { fail, invalid } from '../../../ports/errors.ts';
 import { keys, places, ranges } from '../../../ports/table/keys.ts';
@@ -9,7 +10,7 @@ import { systemActivityOps } from '../../activity/ops.ts';
 import type { UserItem } from '../../users/model.ts';
 import { refuseLevel } from '../members/rules.ts';
 import { levelCheck } from '../members/store.ts';
-import type { MembershipItem } from '../model.ts';
+import type { MembershipItem, OrganizationItem } from '../model.ts';
 import { addMember, findMembership, findOrganization, isAlive } from '../store.ts';
 import type { Tenant } from '../tenant.ts';
 import type { InviteInput, InviteItem } from './model.ts';
@@ -103,9 +104,18 @@ const MAX_OTHERS = 90;
 export const openInvites = (table: Table, organization: string): Promise<InviteItem[]> =>
   listAll(table, ranges.invitationsOf(organization));
 
-/** Returns the ops, by invitation, that end those of the invitations that are to this address. */
+/** Returns the ops, by invitation, that end those of the invitations that are to this address, in whatever case. */
 export const inviteEnds = (invites: readonly InviteItem[], email: string): Op[][] =>
-  invites.filter((one) => one.target_email === email).map(({ id }) => [{ remove: keys.invitation(id) }]);
+  invites.filter((one) => one.target_email === email.toLowerCase()).map(({ id }) => [{ remove: keys.invitation(id) }]);
+
+/** Makes the user a member without an invitation, and ends all to them. Throws as `addMember`. */
+export async function addUninvited(
+  context: Pick<Context, 'table' | 'clock' | 'newId'>,
+  member: { organization: OrganizationItem; user: UserItem; level: MembershipLevel },
+): Promise<MembershipItem> {
+  const open = await openInvites(context.table, member.organization.id);
+  return addMember(context, member, inviteEnds(open, member.user.email).slice(0, MAX_OTHERS).flat());
+}
 
 /**
  * Makes the user a member as the invitation says, and ends it and all others to them: else whoever is removed again

@@ -30,7 +30,9 @@ export const ProjectPatch = ProjectInput;
 export const TokenReset = z.object({
   keep_old_for_a_day: boolean()
     .optional()
-    .describe('The token before works for another day, until it is reset again. Default: it ends at once.'),
+    .describe(
+      'The token before works for another day, as those before it do till theirs is over. Default: all end at once.',
+    ),
 });
 
 /** A project: what PostHog calls a project and its environment, with one number. */

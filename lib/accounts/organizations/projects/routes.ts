@@ -37,6 +37,12 @@ const UNSUPPORTED = {
   session_recording_opt_in: null,
   session_recording_network_payload_capture_config: null,
   surveys_opt_in: null,
+  modifiers: null,
+  test_account_filters_default_checked: null,
+  drop_events_older_than: null,
+  base_currency: 'USD',
+  human_friendly_comparison_periods: null,
+  person_display_name_properties: null,
 } as const;
 
 export const listProjects = route({
@@ -102,8 +108,8 @@ export const resetProjectToken = route({
   method: 'POST',
   summary: "Reset a project's token",
   description:
-    'For admins and owners. The project gets another `api_token`. The one before ends at once, or a day later if ' +
-    '`keep_old_for_a_day` is true; what takes events knows of either at most a minute later.',
+    'For admins and owners. The project gets another `api_token`. All before end at once, or, if ' +
+    '`keep_old_for_a_day` is true, each a day after it was reset; what takes events knows of it at most a minute later.',
 });
 
 export const patchProjectToken = route({

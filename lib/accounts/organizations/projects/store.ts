@@ -4,7 +4,7 @@ import { base62 } from '../../../http/tokens.ts';
 import { jobOps } from '../../../jobs/job.ts';
 import type { Context } from '../../../ports/context.ts';
 import { definedOf } from '../../../ports/defined.ts';
-import { fail } from '../../../ports/errors.ts';
+import { fail, invalid } from '../../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../../ports/table/json-text.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import { nextNumber } from '../../../ports/table/sequence.ts';
@@ -65,9 +65,12 @@ export const newProjectOps = (project: ProjectItem): Op[] => [
   { put: { ...keys.projectToken(project.api_token), project_id: project.id }, if: 'absent' },
 ];
 
+/** Returns the tokens before that may still work. */
+const previousOf = ({ previous_tokens }: ProjectItem): readonly string[] =>
+  previous_tokens === undefined ? [] : fromJsonText(previous_tokens);
+
 /** Returns the tokens by which a project may be found. */
-export const tokensOf = ({ api_token, previous_token }: ProjectItem): string[] =>
-  [api_token, previous_token ?? []].flat();
+export const tokensOf = (project: ProjectItem): string[] => [project.api_token, ...previousOf(project)];
 
 /** Returns what the organization keeps of a project. */
 export function projectBrief({ id, uuid, name, api_token, timezone }: ProjectItem): ProjectBrief {
@@ -175,9 +178,22 @@ export async function changeProject(
   return (await table.get(key)) as ProjectItem;
 }
 
+/** So many tokens of a project work beside its own: each has an op in the transaction that ends them. */
+const MAX_PREVIOUS = 10;
+
+/** Returns those of the tokens before that still work. Throws a 400 when there is no room for another one. */
+async function stillWorking(table: Table, project: ProjectItem): Promise<readonly string[]> {
+  const previous = previousOf(project);
+  const found = await table.many(previous.map((token) => keys.projectToken(token)));
+  const working = previous.filter((_, at) => found[at] !== undefined);
+  if (working.length < MAX_PREVIOUS) return working;
+  const detail = `${MAX_PREVIOUS} tokens before this one still work. Wait, or let them end at once.`;
+  return invalid('keep_old_for_a_day', detail);
+}
+
 /**
- * Gives the project another token. The one before is gone then, or works for another day; one from before that is gone.
- * Throws as `changeProject`, and `Refused` when another reset came first.
+ * Gives the project another token. The one before works for another day then, beside those whose day is not over; or
+ * all before are gone. Throws as `changeProject`, and `Refused` when another reset came first.
  */
 export async function resetToken(
   { table, random, clock }: Pick<Context, 'table' | 'random' | 'clock'>,
@@ -186,18 +202,18 @@ export async function resetToken(
   activityOps: ActivityOps,
   ifMatch?: IfMatch,
 ): Promise<ProjectItem> {
-  const { id, api_token: old, previous_token: previous } = project;
-  const set = { api_token: newToken(random), previous_token: keepOld ? old : null };
+  const { id, api_token: old } = project;
+  const previous = keepOld ? [...(await stillWorking(table, project)), old] : [];
+  const set = { api_token: newToken(random), previous_tokens: toJsonText(previous) };
   const there = isThere(ifMatch);
   await changeBriefs(table, organization, (briefs) => ({
     briefs: briefs.map((brief) => (brief.id === id ? { ...brief, api_token: set.api_token } : brief)),
     ops: [
       { change: keys.project(id), set, add: { ver: 1 }, if: { is: { ...there.is, api_token: old } } },
       { put: { ...keys.projectToken(set.api_token), project_id: id }, if: 'absent' },
-      keepOld
-        ? { put: { ...keys.projectToken(old), project_id: id, ttl: Math.ceil((clock() + DAY_MS) / SECOND_MS) } }
-        : { remove: keys.projectToken(old) },
-      ...(previous ? [{ remove: keys.projectToken(previous) }] : []),
+      ...(keepOld
+        ? [{ put: { ...keys.projectToken(old), project_id: id, ttl: Math.ceil((clock() + DAY_MS) / SECOND_MS) } }]
+        : tokensOf(project).map((token) => ({ remove: keys.projectToken(token) }))),
       ...activityOps({
         ...aboutProject(project),
         activity: 'updated',

@@ -32,8 +32,10 @@ test('what was made is told with its fields', () => {
   ]);
 });
 
-test('a PATCH of `deleted` deletes or brings back', () => {
-  expect([{}, { deleted: true }, { deleted: false }].map(patchActivity)).toEqual(['updated', 'deleted', 'restored']);
+test('a PATCH of `deleted` deletes what is not deleted, and brings back what is', () => {
+  const patches = [{}, { deleted: true }, { deleted: false }];
+  expect(patches.map((patch) => patchActivity(false, patch))).toEqual(['updated', 'deleted', 'updated']);
+  expect(patches.map((patch) => patchActivity(true, patch))).toEqual(['updated', 'updated', 'restored']);
 });
 
 const change = (after: unknown): Change => ({ action: 'changed', field: 'f', before: null, after });

@@ -92,7 +92,7 @@ test.each(Array.from({ length: SHARES }, (_, share) => share + 1))(
     let change = first;
     for (let isOver = false; !isOver; change += SHARES) {
       const { context, file, land } = await world();
-      const { dying, hasDied } = killableContext(context, change, false);
+      const { dying, hasDied } = killableContext(context, change);
       await deletePerson(dying as Context, await adaIn(context)).catch(() => {});
       isOver = !hasDied();
       // Whoever asks again finds the person by their id, as long as something of them is left.

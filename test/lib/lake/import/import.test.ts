@@ -542,10 +542,10 @@ describe('a project with exports', () => {
   describe('is told, once, the hours of an import that did not end as well, when it is repeated', () => {
     const needed = [400, 12, 1].map(hourOf).map((from) => ({ export: 'e', name: 'To S3', from, to: from + HOUR_MS }));
 
-    test.each(['before', 'after'])('for it was killed right %s any change', async (when) => {
+    test('for it was killed before any change', async () => {
       for (let deaths = 1, alive = false; !alive; deaths += 1) {
         const { context, file } = await live();
-        const { dying, hasDied } = killableContext(context, deaths, when === 'after');
+        const { dying, hasDied } = killableContext(context, deaths);
         await run(dying, file, { arrived: 'then' }).catch(() => {});
         alive = !hasDied();
         const hasEnded = (await context.table.get(keys.importing(PROJECT))) === undefined;
@@ -623,12 +623,12 @@ test('progress is told, up to all bytes', async () => {
   expect(told.at(-1)).toMatchObject({ bytes: told[0]?.totalBytes, events: 200, bad: 0 });
 });
 
-test.each(['before', 'after'])('a death right %s any change loses nothing, and doubles nothing', async (when) => {
+test('a death before any change loses nothing, and doubles nothing', async () => {
   let deaths = 0;
   for (let alive = false; !alive; deaths += 1) {
     const context = await importContext();
     const file = fileIn(context, 'access.log', [requestAt(3).replace('17/May', '18/May'), ...requests(5)].join('\n'));
-    const { dying, hasDied } = killableContext(context, deaths + 1, when === 'after');
+    const { dying, hasDied } = killableContext(context, deaths + 1);
     const outcome = await run(dying, file).then(
       () => 'lived',
       (error: Error) => error.message,

@@ -78,7 +78,7 @@ test('killed before any change and begun again by its job, it is done, and nothi
   let deaths = 0;
   for (let isOver = false; !isOver; deaths += 1) {
     const context = await world(1);
-    const { dying, hasDied } = killableContext(context, deaths + 1, false);
+    const { dying, hasDied } = killableContext(context, deaths + 1);
     const isAsked = await ask(dying).then(
       () => true,
       () => false,

@@ -257,7 +257,7 @@ describe('the snapshot', () => {
   test('may be cut off by a death at any of its steps', async () => {
     const whole = await importContext();
     const file = fileIn(whole, 'events.jsonl', year(0).join('\n'));
-    const { dying, changes } = killableContext(whole, Number.POSITIVE_INFINITY, false);
+    const { dying, changes } = killableContext(whole, Number.POSITIVE_INFINITY);
     await run(dying, file);
     await importLines(whole, last);
     const expected = await statesIn(whole);
@@ -265,7 +265,7 @@ describe('the snapshot', () => {
     // From the end: the lease, then the snapshot's item and its files; and in the middle what publishes.
     for (const n of [all - 1, all - 4, Math.floor(all / 2)]) {
       const context = await importContext();
-      const dead = killableContext(context, n, false);
+      const dead = killableContext(context, n);
       await expect(run(dead.dying, fileIn(context, 'events.jsonl', year(0).join('\n')))).rejects.toThrow('killed');
       context.clock.advance(61_000);
       await run(context, fileIn(context, 'events.jsonl', year(0).join('\n')));

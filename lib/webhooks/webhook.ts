@@ -1,13 +1,12 @@
 /** Webhooks of people, which are told of things in the form of the Standard Webhooks specification. */
 import { createHmac } from 'node:crypto';
-import { traceOf } from '../../http/trace.ts';
-import type { Context } from '../../ports/context.ts';
-import { invalid, Transient } from '../../ports/errors.ts';
-import { checkUrl, post } from '../../ports/outbound/outbound.ts';
-import type { Settings } from '../../ports/settings.ts';
-import { SECOND_MS } from '../../ports/units.ts';
-import type { Belonging } from '../../ports/vault/vault.ts';
-import type { BatchExportItem } from '../records/model.ts';
+import { traceOf } from '../http/trace.ts';
+import type { Context } from '../ports/context.ts';
+import { invalid, Transient } from '../ports/errors.ts';
+import { checkUrl, post } from '../ports/outbound/outbound.ts';
+import type { Settings } from '../ports/settings.ts';
+import { SECOND_MS } from '../ports/units.ts';
+import type { Belonging } from '../ports/vault/vault.ts';
 
 /** A signing secret: `whsec_` and the base64 of 24 to 64 bytes. */
 const SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
@@ -35,6 +34,13 @@ export function webhookHeaders(id: string, now: number, body: string, secret: st
 
 /** How long a webhook may be silent. */
 const IDLE_TIMEOUT_MS = 10 * SECOND_MS;
+
+/** The fields of an item that has a webhook: the address and the secret are sealed, the host of the address is shown. */
+interface WebhookFields {
+  readonly notify_url: string | null;
+  readonly notify_host: string | null;
+  readonly notify_secret: string | null;
+}
 
 /** A webhook as it is stored: both are sealed. */
 interface SealedWebhook {
@@ -76,12 +82,12 @@ export function checkWebhook({ notify_url, notify_secret }: WebhookInput, settin
   }
 }
 
-/** Returns the fields to store of what was checked: the address and the secret, both sealed, and the address's host. */
+/** Returns the fields to store of what was checked. */
 export async function webhookFields(
   { vault }: Pick<Context, 'vault'>,
   { notify_url, notify_secret }: WebhookInput,
   belonging: Belonging,
-): Promise<Partial<Pick<BatchExportItem, 'notify_url' | 'notify_host' | 'notify_secret'>>> {
+): Promise<Partial<WebhookFields>> {
   const sealed = async (text: string | null) => (text === null ? null : vault.seal(text, belonging));
   return {
     ...(notify_url === undefined

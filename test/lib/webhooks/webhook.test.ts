@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { webhookHeaders } from '../../../../lib/exports/notices/webhook.ts';
+import { webhookHeaders } from '../../../lib/webhooks/webhook.ts';
 
 test('a message is signed as Standard Webhooks has it: the example of the specification', () => {
   const headers = webhookHeaders(
