@@ -11,6 +11,7 @@ import {
   ObjectOwnership,
 } from 'aws-cdk-lib/aws-s3';
 import type { Construct } from 'constructs';
+import { INCOMING } from '../../lib/lake/catalog.ts';
 import { LAKE_MODELS, MODELS, type Model } from '../../lib/lake/schema.ts';
 import { TABLE_DEFINITION } from '../../lib/ports/table/keys.ts';
 import type { StageOptions } from './options.ts';
@@ -93,6 +94,8 @@ export class DataStack extends Stack {
       // What was removed by mistake can be brought back for a week. Then the mark of its removal goes too.
       lifecycleRules: [
         { ...NO_LEFTOVERS, noncurrentVersionExpiration: Duration.days(7), expiredObjectDeleteMarker: true },
+        // Each batch passes through here, and whoever adds to a project lists it first: past a mark for each that has.
+        { prefix: INCOMING, noncurrentVersionExpiration: Duration.days(1) },
       ],
     });
     const runFiles = new Bucket(this, 'RunFiles', {

@@ -8,7 +8,7 @@ import type { Landing } from '../../lib/capture/landing.ts';
 import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { UuidLists } from '../../lib/lake/import/uuid-lists.ts';
 import type { Context } from '../../lib/ports/context.ts';
-import { MINUTE_MS } from '../../lib/ports/units.ts';
+import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 
 /** The function has 15 minutes: what is begun last has five. */
 const WALK_MS = 10 * MINUTE_MS;
@@ -32,7 +32,12 @@ export const landing = (context: Context, listsFolder = mkdtempSync(join(tmpdir(
     walk: async () => {
       const until = clock() + WALK_MS;
       const waiting = await inbox.segments();
-      metrics.record({ InboxBytes: waiting.reduce((sum, { bytes }) => sum + bytes, 0) });
+      const [oldest] = waiting;
+      metrics.record({
+        InboxBytes: waiting.reduce((sum, { bytes }) => sum + bytes, 0),
+        // Should all of this fail, or the process die, it is told that something waits.
+        ...(oldest === undefined ? {} : { LandingDelay: (clock() - oldest.writtenAt) / SECOND_MS }),
+      });
       let left = waiting.length;
       while (left > 0 && clock() < until) {
         await lander.pass();

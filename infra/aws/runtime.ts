@@ -80,7 +80,7 @@ export const lake = () => filesIn(variable('LAKE_BUCKET'));
 /** What does not answer within this is kept past the stream. */
 const FIREHOSE_TIMEOUT_MS = 3 * SECOND_MS;
 
-export const inbox = ({ newId, log }: Pick<Context, 'newId' | 'log'>) =>
+export const inbox = ({ newId, clock, log }: Pick<Context, 'newId' | 'clock' | 'log'>) =>
   firehoseInbox({
     client: new FirehoseClient({
       maxAttempts: 2,
@@ -89,6 +89,7 @@ export const inbox = ({ newId, log }: Pick<Context, 'newId' | 'log'>) =>
     stream: variable('INBOX_STREAM'),
     files: filesIn(variable('INBOX_BUCKET')),
     newId,
+    clock,
     log,
   });
 

@@ -5,6 +5,7 @@ import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { flattenCfnReference } from 'cdk-nag/lib/utils/flatten-cfn-reference.js';
 import type { Construct } from 'constructs';
+import { ORDER_WAITS_MS } from '../../lib/insights/answering/stage-answers.ts';
 import { Alarms } from './constructs/alarms.ts';
 import { Api } from './constructs/api.ts';
 import { Firewall } from './constructs/firewall.ts';
@@ -89,9 +90,9 @@ export class ServiceStack extends Stack {
     const tick = functionNamed('tick');
     // A tick that is lost, or could not begin in time, is made up for by the next one.
     tick.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
-    // Who ordered it has been told so, and asks again: nothing is tried twice.
+    // What is ordered while as many run as may waits its turn. What has failed has been told so: nothing is tried twice.
     const queryRunner = functionNamed('run-queries');
-    queryRunner.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
+    queryRunner.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.millis(ORDER_WAITS_MS) });
     new Schedule(this, 'Tick', {
       description: 'Starts what is due',
       schedule: ScheduleExpression.rate(Duration.minutes(1)),

@@ -16,7 +16,7 @@ type Upgrade = (folder: string) => void;
  * The n-th brings version n to n + 1; how many there are is the version that this program reads and writes. The
  * directory of a first start is of version 0, and goes through all of them.
  */
-const UPGRADES: readonly Upgrade[] = [nameDatabase, findProjectsByToken];
+const UPGRADES: readonly Upgrade[] = [nameDatabase, findProjectsByToken, renameInPlans];
 
 const versionFileIn = (folder: string): string => join(folder, 'version.json');
 
@@ -132,6 +132,25 @@ function findProjectsByToken(folder: string): void {
     for (const { id, token } of projects.all(keys.project(0).sk)) {
       const item = { ...keys.projectToken(String(token)), project_id: Number(id) };
       insert.run(item.pk, item.sk, JSON.stringify(item));
+    }
+  });
+}
+
+/** Names in plans of exports, as 0.1.0 had them and as they are. Its plans hold no words but these, ids and frequencies. */
+const PLAN_NAMES = { interval: 'frequency', holder: 'execution', chunk: 'batch' };
+
+/** Gives what plans of exports hold today's names: without them the intervals that an export has run have no edges. */
+function renameInPlans(folder: string): void {
+  withDatabase(folder, (database) => {
+    for (const field of ['ran', 'claimed', 'active']) {
+      for (const [old, name] of Object.entries(PLAN_NAMES)) {
+        database
+          .prepare(
+            'UPDATE item SET value = json_set(value, ?1, replace(value->>?1, ?2, ?3)) ' +
+              'WHERE sk = ?4 AND instr(value->>?1, ?2) > 0',
+          )
+          .run(`$.${field}`, `"${old}":`, `"${name}":`, keys.plan('').sk);
+      }
     }
   });
 }

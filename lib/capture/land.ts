@@ -13,6 +13,7 @@ import { ProjectGone } from '../lake/publish.ts';
 import { messageOf } from '../ports/errors.ts';
 import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
 import { DAY_MS, HOUR_MS } from '../ports/units.ts';
+import { lineOf } from '../workers/turns.ts';
 import { eventsIn } from './content.ts';
 import { type LandingDeaths, landingDeaths } from './landing-deaths.ts';
 import type { CapturedEvent, EventRefusal } from './normalize.ts';
@@ -94,6 +95,9 @@ const ATTEMPTS_MS = 2 * DAY_MS;
 /** An event that happened longer before it came is late: it has missed reports of its hour. */
 const LATE_MS = HOUR_MS;
 
+/** Segments that are read at the same time: fewer than an S3 client has connections (50), for which it waits but 3 s. */
+const READ_AT_ONCE = 40;
+
 /** As many rows are held in memory before they go to the disk. */
 const EVENTS_AT_ONCE = 1_000;
 
@@ -118,7 +122,8 @@ export async function land(
   segments: readonly LandingSegment[],
   options: LandingOptions = {},
 ): Promise<LandingReport> {
-  const contents = await Promise.all(segments.map(async ({ name }) => context.inbox.read(name)));
+  const inLine = lineOf(READ_AT_ONCE);
+  const contents = await Promise.all(segments.map(({ name }) => inLine(() => context.inbox.read(name))));
   const parts = segments.flatMap((segment, n) => partsOf(segment, contents[n]?.requests ?? []));
   const byProject = Map.groupBy(parts, ({ projectId }) => projectId);
   const deaths = await landingDeaths(context, [...byProject.keys()]);

@@ -3,7 +3,6 @@ import type { Inbox, Segment } from '../ports/inbox/inbox.ts';
 import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics/metrics.ts';
 import { MIB, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
-import { lineOf } from '../workers/turns.ts';
 import type { CaptureCounts } from './counts.ts';
 import type { LandingReport, LandingSegment } from './land.ts';
 
@@ -12,6 +11,8 @@ import type { LandingReport, LandingSegment } from './land.ts';
  * land 15,000 takes 320 MB, 30,000 take 420, and 60,000 600; the time of an event is the same.
  */
 const PASS_BYTES = 5 * MIB;
+/** So many segments at most: on AWS each request that the delivery stream did not take is one, and read by itself. */
+const PASS_SEGMENTS = 1_000;
 
 interface LanderOptions {
   readonly inbox: Inbox;
@@ -22,12 +23,6 @@ interface LanderOptions {
   readonly metrics: Metrics;
   readonly counts: Pick<CaptureCounts, 'add' | 'refuseChanges'>;
 }
-
-/**
- * Segments that are forgotten at the same time. On AWS each request that the delivery stream did not take is one, and to
- * remove an object takes three round trips.
- */
-const REMOVED_AT_ONCE = 40;
 
 /** What is set apart is looked at so often, and told each time: an alarm of five minutes does not end meanwhile. */
 const APART_LOOK_MS = 4 * MINUTE_MS;
@@ -104,8 +99,7 @@ export class Lander {
       await inbox.setAside(name);
       metrics.record({ SegmentsDamaged: 1 }, { segment: name });
     }
-    const inLine = lineOf(REMOVED_AT_ONCE);
-    await Promise.all(landedWhole.map((name) => inLine(() => inbox.remove(name))));
+    await inbox.remove(landedWhole);
     for (const { projectId, reason, delayMs } of report.failures) {
       const { times = 0 } = this.#failed.get(projectId) ?? {};
       const pauseMs = Math.min(FAILED_MS.most, FAILED_MS.first * 2 ** times);
@@ -139,6 +133,7 @@ export class Lander {
     const taken = new Set<Segment>();
     const takes = (segment: Segment): boolean => {
       if (taken.size > 0 && bytes + segment.bytes > PASS_BYTES) return false;
+      if (taken.size >= PASS_SEGMENTS) return false;
       bytes += segment.bytes;
       taken.add(segment);
       return true;

@@ -42,8 +42,11 @@ export type PublishedFile = LakeFile & { readonly model: Model };
 /** When the batch of a file was stamped, milliseconds. */
 export const publishedAt = ({ path }: LakeFile): number => Number.parseInt(path.slice(path.lastIndexOf('/') + 1), 10);
 
-/** Where batches wait until they are committed, each in a folder of its own. */
-export const incomingOf = (projectId: number): string => `incoming/team_id=${projectId}/`;
+/** Where batches of all projects wait until they are committed; nothing stays here. */
+export const INCOMING = 'incoming/';
+
+/** Where those of a project do, each in a folder of its own. */
+export const incomingOf = (projectId: number): string => `${INCOMING}team_id=${projectId}/`;
 
 /** Where the rows of a model lie. */
 export const rowsOf = (projectId: number, model: Model): string => `${model}/team_id=${projectId}/`;

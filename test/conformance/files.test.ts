@@ -19,7 +19,7 @@ import type { FileStore } from '../../lib/ports/files/files.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
 import { compareText } from '../../lib/ports/table/semantics.ts';
-import { DAY_MS } from '../../lib/ports/units.ts';
+import { DAY_MS, MINUTE_MS } from '../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
 import { failFileCalls } from '../support/file-calls.ts';
@@ -28,7 +28,7 @@ import { propertyRuns } from '../support/property-runs.ts';
 
 async function filesIn(runFiles: FileStore, path = ''): Promise<{ path: string; size: number }[]> {
   const files: { path: string; size: number }[] = [];
-  for await (const file of runFiles.list(path)) files.push(file);
+  for await (const file of runFiles.list(path)) files.push({ path: file.path, size: file.size });
   return files;
 }
 
@@ -79,6 +79,15 @@ function fileStoreCases(open: () => FileStore): void {
     expect(await pathsIn(runFiles)).toEqual(['a']);
   });
 
+  test('tells when a file was written', async () => {
+    const runFiles = open();
+    await runFiles.write('a/b', '');
+    const told: number[] = [];
+    for (const path of ['a', 'a/b']) for await (const { writtenAt } of runFiles.list(path)) told.push(writtenAt);
+    const ago = told.map((writtenAt) => Math.abs(Date.now() - writtenAt) < MINUTE_MS);
+    expect(ago).toEqual([true, true]);
+  });
+
   test('lists below a folder in the order of bytes', async () => {
     const runFiles = open();
     const segment = fc.constantFrom('a', 'a-b', 'a.c', 'a0', 'b', 'day=2026-01-01', 'É', '\u{ffff}', '\u{1f600}');
@@ -111,6 +120,14 @@ function fileStoreCases(open: () => FileStore): void {
     await runFiles.remove('1');
     await runFiles.remove('1');
     expect(await pathsIn(runFiles)).toEqual(['10/a', '1x']);
+  });
+
+  test('removes files by their paths together, and does not mind when one is gone', async () => {
+    const runFiles = open();
+    for (const path of ['a', 'b/c', 'b/d', 'e']) await runFiles.write(path, '');
+    await runFiles.removeFiles(['a', 'b/c', 'gone']);
+    await runFiles.removeFiles([]);
+    expect(await pathsIn(runFiles)).toEqual(['b/d', 'e']);
   });
 
   test('moves a file, also a second time, also over another', async () => {
@@ -171,6 +188,7 @@ function fileStoreCases(open: () => FileStore): void {
       await expect(runFiles.move(path, 'inside')).rejects.toThrow(TypeError);
       expect(() => runFiles.address(path)).toThrow(TypeError);
       await expect(runFiles.remove(path)).rejects.toThrow(TypeError);
+      await expect(runFiles.removeFiles([path])).rejects.toThrow(TypeError);
       expect(await pathsIn(runFiles)).toEqual(['inside']);
     },
   );
@@ -301,6 +319,17 @@ describe('a runFiles on S3', () => {
     const removed = s3.commandCalls(DeleteObjectsCommand).map((call) => call.args[0].input.Delete?.Objects);
     expect(removed.map((objects) => objects?.length)).toEqual([1000, 200]);
     expect(removed.flat().map((object) => object?.Key)).toEqual([...page(0), ...page(600)].map(({ Key }) => Key));
+  });
+
+  test('removes files whose paths are known by one request for a thousand, and looks for none', async () => {
+    const client = new S3Client({ region: 'us-east-1' });
+    const s3 = mockClient(client).on(DeleteObjectsCommand).resolves({});
+    const paths = Array.from({ length: 1_200 }, (_, n) => `direct/${n}`);
+    await s3Files({ client, bucket: 'files' }).removeFiles(paths);
+    const removed = s3.commandCalls(DeleteObjectsCommand).map((call) => call.args[0].input.Delete?.Objects);
+    expect(removed.map((objects) => objects?.length)).toEqual([1000, 200]);
+    expect(removed.flat().map((object) => object?.Key)).toEqual(paths);
+    expect(s3.calls()).toHaveLength(2);
   });
 
   test('tells one file that is not removed for now from one that may not be', async () => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { PutRecordCommand } from '@aws-sdk/client-firehose';
@@ -9,6 +9,7 @@ import { firehoseInbox } from '../../lib/ports/inbox/firehose.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
 import { frameOf } from '../../lib/ports/inbox/frame.ts';
 import { type CapturedRequest, type Inbox, InboxClosed } from '../../lib/ports/inbox/inbox.ts';
+import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { START, temporaryFolder } from '../support/context.ts';
 import { failFileCalls, watchFileCalls } from '../support/file-calls.ts';
 import { onEnd } from '../support/on-end.ts';
@@ -82,10 +83,9 @@ function inboxCases(open: () => Promise<Inbox>): void {
     const sent = 300;
     const taken: string[] = [];
     const take = async (): Promise<void> => {
-      for (const { name } of await inbox.segments()) {
-        taken.push(...(await inbox.read(name)).requests.map(({ id }) => id));
-        await inbox.remove(name);
-      }
+      const names = (await inbox.segments()).map(({ name }) => name);
+      for (const name of names) taken.push(...(await inbox.read(name)).requests.map(({ id }) => id));
+      await inbox.remove(names);
     };
     const over = new AbortController();
     const sending = (async () => {
@@ -101,14 +101,18 @@ function inboxCases(open: () => Promise<Inbox>): void {
     expect(taken.map(Number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: sent }, (_, n) => n));
   });
 
-  test('forgets a segment that is removed, and does not mind when it is gone', async () => {
+  test('forgets segments that are removed, and does not mind when they are gone', async () => {
     const inbox = await open();
-    await inbox.append(request('a'));
-    const [first] = await inbox.segments();
-    await inbox.append(request('b'));
-    await inbox.remove(first?.name ?? '');
-    await inbox.remove(first?.name ?? '');
-    expect(await idsIn(inbox)).toEqual(['b']);
+    const names: string[] = [];
+    for (const id of ['a', 'b']) {
+      await inbox.append(request(id));
+      names.push(...(await inbox.segments()).map(({ name }) => name));
+    }
+    await inbox.append(request('c'));
+    await inbox.remove([...new Set(names)]);
+    await inbox.remove([...new Set(names)]);
+    await inbox.remove([]);
+    expect(await idsIn(inbox)).toEqual(['c']);
   });
 
   test('does not give again what was set aside', async () => {
@@ -137,7 +141,10 @@ function inboxCases(open: () => Promise<Inbox>): void {
 
 describe('an inbox behind a delivery stream', () => {
   /** A stream that writes each record by itself, and what it shall do with the next one. */
-  function opened(next: (data: Buffer) => Promise<unknown> | undefined = () => undefined) {
+  function opened(
+    next: (data: Buffer) => Promise<unknown> | undefined = () => undefined,
+    clock: () => number = Date.now,
+  ) {
     const files = folderFiles(temporaryFolder());
     const [records, warnings]: [string[], unknown[]] = [[], []];
     const inbox = firehoseInbox({
@@ -152,6 +159,7 @@ describe('an inbox behind a delivery stream', () => {
       stream: 'inbox',
       files,
       newId: v7,
+      clock,
       log: { warning: (message) => warnings.push(message) },
     });
     return { inbox, files, records, warnings };
@@ -179,6 +187,44 @@ describe('an inbox behind a delivery stream', () => {
     const direct: string[] = [];
     for await (const { path } of files.list('direct/')) direct.push(path);
     expect(direct).toHaveLength(2);
+  });
+
+  /** An inbox of which each object was written at its own instant. */
+  function openedAt(clock = () => START) {
+    const { inbox, files } = opened(undefined, clock);
+    return {
+      write: async (path: string, at: number) => {
+        await files.write(path, '');
+        utimesSync(files.address(path), at / SECOND_MS, at / SECOND_MS);
+      },
+      names: async () => (await inbox.segments()).map(({ name }) => name),
+      inbox,
+    };
+  }
+
+  test('gives what came by the stream and past it in the order in which it was written', async () => {
+    const { write, names, inbox } = openedAt();
+    await write('direct/b', START - 4 * MINUTE_MS);
+    await write('segments/c', START - 3 * MINUTE_MS);
+    await write('direct/d', START - 3 * MINUTE_MS + SECOND_MS);
+    await write('segments/a', START - 5 * MINUTE_MS);
+    expect(await names()).toEqual(['segments/a', 'direct/b', 'segments/c', 'direct/d']);
+    expect((await inbox.segments())[0]?.writtenAt).toBe(START - 5 * MINUTE_MS);
+  });
+
+  test('a request past the stream waits for what the stream took before, two minutes at most', async () => {
+    let now = START;
+    const { write, names } = openedAt(() => now);
+    await write('segments/before', START - SECOND_MS);
+    await write('direct/one', START);
+    await write('direct/two', START + SECOND_MS);
+    expect(await names()).toEqual(['segments/before']);
+    await write('segments/after', START);
+    expect(await names()).toEqual(['segments/before', 'direct/one', 'segments/after']);
+    now += 2 * MINUTE_MS;
+    expect(await names()).toEqual(['segments/before', 'direct/one', 'segments/after']);
+    now += SECOND_MS;
+    expect(await names()).toEqual(['segments/before', 'direct/one', 'segments/after', 'direct/two']);
   });
 
   test('does not say that it keeps what neither takes', async () => {
@@ -258,7 +304,7 @@ describe('an inbox in a folder', () => {
     });
     const listed = inbox.segments();
     const appended = inbox.append(request('b'));
-    for (const { name } of await listed) await inbox.remove(name);
+    await inbox.remove((await listed).map(({ name }) => name));
     stop();
     await appended;
     expect(await idsIn(inbox)).toEqual(['b']);

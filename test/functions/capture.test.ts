@@ -228,16 +228,38 @@ test('a landing lists the inbox once for each pass, however much waits', async (
         ...inbox,
         segments: async () => {
           lists += 1;
-          return [...waiting].map((name) => ({ name, bytes: 4 * 2 ** 20 }));
+          return [...waiting].map((name) => ({ name, bytes: 4 * 2 ** 20, writtenAt: context.clock() }));
         },
         read: async () => ({ requests: [], damaged: 0, unfinished: 0 }),
-        remove: async (name) => void waiting.delete(name),
+        remove: async (segments) => segments.forEach((name) => waiting.delete(name)),
       },
     },
     join(context.folder, 'uuids'),
   ).walk();
   expect(walked).toEqual({ found: 4, isCut: false });
   expect([waiting.size, lists]).toEqual([0, 5]);
+});
+
+test('a landing that fails as a whole has told how old the oldest is that waits', async () => {
+  const { context, inbox, clock } = await stage();
+  const measures: object[] = [];
+  const walked = landing(
+    {
+      ...context,
+      metrics: { record: (one) => void measures.push(one) },
+      inbox: {
+        ...inbox,
+        segments: async () => [
+          { name: 'a', bytes: 5, writtenAt: clock() - HOUR_MS },
+          { name: 'b', bytes: 6, writtenAt: clock() - MINUTE_MS },
+        ],
+        read: () => Promise.reject(new Error('no bucket')),
+      },
+    },
+    join(context.folder, 'uuids'),
+  ).walk();
+  await expect(walked).rejects.toThrow('no bucket');
+  expect(measures).toEqual([{ InboxBytes: 11, LandingDelay: HOUR_MS / SECOND_MS }]);
 });
 
 test('what comes alone is counted at once: nothing may come after it that would tell', async () => {

@@ -2,13 +2,13 @@ import { Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnDeliveryStream } from 'aws-cdk-lib/aws-kinesisfirehose';
 import { Construct } from 'constructs';
-import { INBOX_FOLDERS } from '../../../lib/ports/inbox/firehose.ts';
+import { INBOX_FOLDERS, STREAM_WAITS_SECONDS } from '../../../lib/ports/inbox/firehose.ts';
 import type { DataStack } from '../data-stack.ts';
 import type { Stage } from '../stages.ts';
 import { allow, permit } from './permissions.ts';
 
-/** The stream waits so long, or for so much, before it writes an object. The least that it can wait is a minute. */
-const BUFFERING = { intervalInSeconds: 60, sizeInMBs: 64 } as const;
+/** The stream waits so long, or for so much, before it writes an object. */
+const BUFFERING = { intervalInSeconds: STREAM_WAITS_SECONDS, sizeInMBs: 64 } as const;
 
 interface CaptureStreamProps {
   readonly stage: Stage;

@@ -73,8 +73,12 @@ export interface QueryOrder {
 
 type StageContext = Pick<Context, 'table' | 'clock' | 'newId' | 'log'>;
 
-/** A query that nobody waits for has ended after so long. */
-const ORDER_MS = BACKGROUND_MS + 30 * SECOND_MS;
+/** An order waits so long until one of the functions that carry orders out is free, and is dropped then. */
+export const ORDER_WAITS_MS = 5 * MINUTE_MS;
+/** A query that nobody waits for has ended so long after it was begun ... */
+const BEGUN_MS = BACKGROUND_MS + 30 * SECOND_MS;
+/** ... and after it was ordered. */
+const ORDER_MS = ORDER_WAITS_MS + BEGUN_MS;
 /** One that was too large for the first who was asked, and takes as long with the second, is stopped then. */
 const LATEST_MS = BACKGROUND_MS + 15 * SECOND_MS;
 /** A run that has not told its end by then has none. */
@@ -332,11 +336,11 @@ export function queryRunner(context: OrderContext): QueryRunner {
     if (way === 'cached') return;
     const claim = keys.answerUnderWay(id, key);
     const holder = newId();
-    const ttl = Math.ceil((clock() + ORDER_MS) / SECOND_MS);
+    const ttl = Math.ceil((clock() + BEGUN_MS) / SECOND_MS);
     if (!(await isWritten(table, [{ put: { ...claim, holder, ttl }, if: 'absent' }]))) return;
     let turn: SharedTurn | undefined;
     try {
-      turn = await background.take(organization, ORDER_MS);
+      turn = await background.take(organization, BEGUN_MS);
       await renewed(asked, key, moment, { signal: new AbortController().signal, isBackground: true });
     } catch (error) {
       // What was asked cannot be answered, or too many wait: editors are told so where they look.

@@ -9,7 +9,7 @@ import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { compareText } from '../table/semantics.ts';
 import { DAY_MS, SECOND_MS } from '../units.ts';
-import type { FileStore } from './files.ts';
+import type { FileStore, ListedFile } from './files.ts';
 import { partsOf, UNFINISHED } from './path.ts';
 import { syncPath } from './sync-path.ts';
 
@@ -83,6 +83,9 @@ export function folderFiles(root: string): FileStore {
       if (prefix === '') throw new TypeError('removing the whole runFiles');
       await rm(placeOf(prefix), { recursive: true, force: true });
     },
+    removeFiles: async (paths) => {
+      for (const path of paths) await rm(place(path), { force: true });
+    },
     address: place,
   };
 }
@@ -108,11 +111,11 @@ async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<[res
 }
 
 /** Lists the file of this path, or all below it. Folders sort as their name and `/`: so the order is that of paths. */
-async function* filesBelow(place: string, path: string): AsyncGenerator<{ path: string; size: number }> {
+async function* filesBelow(place: string, path: string): AsyncGenerator<ListedFile> {
   const entries = await entriesOf(place);
   if (entries === undefined) {
     const found = await orNoFile(stat(place));
-    if (found?.isFile()) yield { path, size: found.size };
+    if (found?.isFile()) yield { path, size: found.size, writtenAt: found.mtimeMs };
     return;
   }
   const named = entries

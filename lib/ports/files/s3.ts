@@ -21,7 +21,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { orTransient } from '../aws-failures.ts';
 import { Transient } from '../errors.ts';
-import type { FileStore } from './files.ts';
+import type { FileStore, ListedFile } from './files.ts';
 import { partsOf } from './path.ts';
 
 /** S3's limit of one DeleteObjects. */
@@ -41,24 +41,34 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
   };
 
   /** Returns undefined when there is no such file. */
-  const sizeOf = async (Key: string): Promise<number | undefined> => {
-    const found = await sent(client.send(new HeadObjectCommand({ Bucket, Key }))).catch(orAbsent);
-    return found && (found.ContentLength ?? 0);
+  const find = async (path: string): Promise<ListedFile | undefined> => {
+    const found = await sent(client.send(new HeadObjectCommand({ Bucket, Key: path }))).catch(orAbsent);
+    return found && { path, size: found.ContentLength ?? 0, writtenAt: found.LastModified?.getTime() ?? 0 };
   };
 
-  async function* list(path: string): AsyncGenerator<{ path: string; size: number }> {
+  async function* list(path: string): AsyncGenerator<ListedFile> {
     const prefix = path === '' ? '' : keyOf(path.replace(/\/$/, ''));
-    const size = prefix === '' ? undefined : await sizeOf(prefix);
-    if (size !== undefined) yield { path: prefix, size };
+    const own = prefix === '' ? undefined : await find(prefix);
+    if (own !== undefined) yield own;
     const pages = paginateListObjectsV2({ client }, { Bucket, Prefix: prefix === '' ? '' : `${prefix}/` });
     for (let page = await sent(pages.next()); !page.done; page = await sent(pages.next())) {
-      for (const { Key = '', Size = 0 } of page.value.Contents ?? []) yield { path: Key, size: Size };
+      for (const { Key = '', Size = 0, LastModified } of page.value.Contents ?? [])
+        yield { path: Key, size: Size, writtenAt: LastModified?.getTime() ?? 0 };
     }
   }
 
   const save: FileStore['save'] = async (path, localFile) => {
     const { Body } = await sent(client.send(new GetObjectCommand({ Bucket, Key: keyOf(path) })));
     await sent(pipeline(Body as Readable, createWriteStream(localFile)));
+  };
+
+  const removeFiles = async (keys: readonly string[]): Promise<void> => {
+    for (let at = 0; at < keys.length; at += MAX_REMOVED) {
+      const Objects = keys.slice(at, at + MAX_REMOVED).map((Key) => ({ Key }));
+      const command = new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } });
+      const { Errors: [error] = [] } = await sent(client.send(command));
+      if (error !== undefined) throw notRemoved(error);
+    }
   };
 
   return {
@@ -76,7 +86,7 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
       const CopySource = [Bucket, ...partsOf(from)].map(encodeURIComponent).join('/');
       const copied = await sent(client.send(new CopyObjectCommand({ Bucket, Key, CopySource }))).catch(orAbsent);
       if (copied !== undefined) await sent(client.send(new DeleteObjectCommand({ Bucket, Key: source })));
-      else if ((await sizeOf(Key)) === undefined) throw new Error(`there is no file ${from} to move to ${to}`);
+      else if ((await find(Key)) === undefined) throw new Error(`there is no file ${from} to move to ${to}`);
     },
     take: async (localFile, path) => {
       await write(path, createReadStream(localFile));
@@ -94,15 +104,11 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
     },
     remove: async (path) => {
       if (path === '') throw new TypeError('removing the whole runFiles');
-      const found: { Key: string }[] = [];
-      for await (const file of list(path)) found.push({ Key: file.path });
-      for (let at = 0; at < found.length; at += MAX_REMOVED) {
-        const Objects = found.slice(at, at + MAX_REMOVED);
-        const command = new DeleteObjectsCommand({ Bucket, Delete: { Objects, Quiet: true } });
-        const { Errors: [error] = [] } = await sent(client.send(command));
-        if (error !== undefined) throw notRemoved(error);
-      }
+      const found: string[] = [];
+      for await (const file of list(path)) found.push(file.path);
+      await removeFiles(found);
     },
+    removeFiles: async (paths) => removeFiles(paths.map(keyOf)),
     address: (path) => `${root}${keyOf(path)}`,
   };
 }

@@ -69,8 +69,8 @@ class FolderInbox implements Inbox {
   #waiting: Waiting[] = [];
   /** What is appended to; undefined: the next write begins a segment. */
   #open: OpenSegment | undefined;
-  /** The bytes of the segments that were listed last, which have ended: very many may wait. */
-  #listed: ReadonlyMap<string, number> = new Map();
+  /** The segments that were listed last, by name; they have ended, and very many may wait. */
+  #listed: ReadonlyMap<string, Segment> = new Map();
   /** Writes, and what ends a segment, one after the other. Never rejects. */
   #turn: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -102,11 +102,13 @@ class FolderInbox implements Inbox {
     );
     const names = (await turn).filter((name) => SEGMENT.test(name));
     const found = names.toSorted(compareText).map(async (name): Promise<Segment[]> => {
-      const bytes = this.#listed.get(name) ?? (await stat(join(this.#folder, name)).catch(() => undefined))?.size;
-      return bytes === undefined ? [] : [{ name, bytes }];
+      const known = this.#listed.get(name);
+      if (known !== undefined) return [known];
+      const { size, mtimeMs } = (await stat(join(this.#folder, name)).catch(() => undefined)) ?? {};
+      return size === undefined || mtimeMs === undefined ? [] : [{ name, bytes: size, writtenAt: mtimeMs }];
     });
     const segments = (await Promise.all(found)).flat();
-    this.#listed = new Map(segments.map(({ name, bytes }) => [name, bytes]));
+    this.#listed = new Map(segments.map((segment) => [segment.name, segment]));
     return segments;
   }
 
@@ -114,8 +116,8 @@ class FolderInbox implements Inbox {
     return readSegment(join(this.#folder, segment));
   }
 
-  async remove(segment: string): Promise<void> {
-    await rm(join(this.#folder, segment), { force: true });
+  async remove(segments: readonly string[]): Promise<void> {
+    for (const segment of segments) await rm(join(this.#folder, segment), { force: true });
   }
 
   async setAside(segment: string): Promise<void> {

@@ -22,9 +22,10 @@ export interface CapturedRequest {
 
 /** Requests that lie together and are landed together; nothing is added to them any more. */
 export interface Segment {
-  /** In byte order they stand in the order in which they were begun. */
   readonly name: string;
   readonly bytes: number;
+  /** When the last of it was written, milliseconds since 1970. */
+  readonly writtenAt: number;
 }
 
 /** What a segment holds. */
@@ -39,11 +40,14 @@ export interface SegmentContent {
 export interface Inbox {
   /** Keeps a request. Resolves when it would survive a power cut; when it rejects, it may or may not have been kept. */
   append(request: CapturedRequest): Promise<void>;
-  /** Lists the segments, oldest first. What was appended before the call is in one of them. */
+  /**
+   * Lists the segments, oldest first. What was appended before the call is in one of them; on AWS it may take minutes to
+   * come there.
+   */
   segments(): Promise<Segment[]>;
   read(segment: string): Promise<SegmentContent>;
-  /** Forgets a segment that is in the lake; fine when it is gone. */
-  remove(segment: string): Promise<void>;
+  /** Forgets segments that are in the lake; fine when one is gone. */
+  remove(segments: readonly string[]): Promise<void>;
   /** Puts a damaged segment where nobody lands it, for a person to look at. */
   setAside(segment: string): Promise<void>;
   /** Sees appends through, and takes no more. */

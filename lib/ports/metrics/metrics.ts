@@ -21,7 +21,10 @@ export const METRICS = {
   EventsKnown: 'Count',
   /** What waits in the inbox when a landing begins. */
   InboxBytes: 'Bytes',
-  /** From the arrival of the oldest captured event of a landing to its being in the lake; of one that fails, to now. */
+  /**
+   * From the arrival of the oldest captured event of a landing to its being in the lake; of one that fails, to now. On AWS
+   * also the age of the oldest segment as a walk begins.
+   */
   LandingDelay: 'Seconds',
   /** Segments of the inbox that were set aside, as something in them cannot be read. */
   SegmentsDamaged: 'Count',

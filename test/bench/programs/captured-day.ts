@@ -68,7 +68,7 @@ for (let r = 0, landed = 0; r < requests; r += 1) {
   const segments = (await inbox.segments()).map(({ name }) => ({ name, landed: [] }));
   const { failures } = await land(context, segments);
   if (failures.length > 0) throw new Error(failures[0]?.reason);
-  for (const { name } of segments) await inbox.remove(name);
+  await inbox.remove(segments.map(({ name }) => name));
 }
 const filesBefore = (await allFiles(context.table, projectId, 'events')).length;
 for (let joined = 1; joined > 0; ) ({ joined } = await compact({ ...context, clock: Date.now }, projectId));

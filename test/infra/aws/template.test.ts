@@ -745,7 +745,7 @@ describe('the state machines of a stage', () => {
       ...Properties,
     }));
     expect(invoked).toMatchObject([
-      { of: 'run-queries', MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
+      { of: 'run-queries', MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 300 },
       { of: 'tick', MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 },
       { of: 'steps/execution-ended', DestinationConfig: { OnFailure: { Destination: arn } } },
     ]);
@@ -844,7 +844,11 @@ describe('what is kept for a time', () => {
   test.each([
     ['RunFiles', { ExpirationInDays: 7 }, [{ Prefix: 'queries/', ExpirationInDays: 1, Status: 'Enabled' }]],
     ['AccessLogs', { ExpirationInDays: 90 }, []],
-    ['Lake', { NoncurrentVersionExpiration: { NoncurrentDays: 7 }, ExpiredObjectDeleteMarker: true }, []],
+    [
+      'Lake',
+      { NoncurrentVersionExpiration: { NoncurrentDays: 7 }, ExpiredObjectDeleteMarker: true },
+      [{ Prefix: 'incoming/', NoncurrentVersionExpiration: { NoncurrentDays: 1 }, Status: 'Enabled' }],
+    ],
   ])('%s: %j, uploads that somebody died over for a day, and %j', (name, rule, more) => {
     expect(lifecycleOf(name)).toEqual({
       Rules: [{ ...rule, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: 'Enabled' }, ...more],

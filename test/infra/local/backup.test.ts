@@ -153,7 +153,7 @@ test('a backup of a newer version, and one whose database is damaged, are refuse
   await directory.close();
   await backUp(folder, backup);
   const version = readFileSync(join(backup, 'version.json'), 'utf8');
-  writeFileSync(join(backup, 'version.json'), version.replace('"version":2', '"version":9'));
+  writeFileSync(join(backup, 'version.json'), version.replace('"version":3', '"version":9'));
   await expect(restore(backup, restored)).rejects.toThrow('was last used by a newer version of this program');
   writeFileSync(join(backup, 'version.json'), version);
   const database = readFileSync(join(backup, 'workspace.db'));

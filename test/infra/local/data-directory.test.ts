@@ -16,10 +16,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { openDataDirectory } from '../../../infra/local/data-directory.ts';
 import { claimDataDirectory, removeUnfinished } from '../../../infra/local/data-stores.ts';
 import { checkDataDirectory, findDataDirectory, upgradeDataDirectory } from '../../../infra/local/data-version.ts';
+import { planOf } from '../../../lib/exports/runs/plan.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
+import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
+import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { asOrdinaryUser } from '../../support/ordinary-user.ts';
 
@@ -88,7 +91,7 @@ describe('a database that is not the one that was there', () => {
 describe('the version', () => {
   test('is written by the first start', async () => {
     const folder = await used();
-    expect(versionIn(folder)).toEqual({ version: 2, database: expect.any(String) });
+    expect(versionIn(folder)).toEqual({ version: 3, database: expect.any(String) });
   });
 
   test('of a newer program is refused in a sentence, and nothing is changed', async () => {
@@ -96,7 +99,7 @@ describe('the version', () => {
     const newer = JSON.stringify({ ...versionIn(folder), version: 7 });
     writeFileSync(at(folder, 'version.json'), newer);
     expect(() => open(folder)).toThrow(
-      /was last used by a newer version of this program: it has layout 7, .* up to 2\./,
+      /was last used by a newer version of this program: it has layout 7, .* up to 3\./,
     );
     expect(readFileSync(at(folder, 'version.json'), 'utf8')).toBe(newer);
   });
@@ -108,6 +111,7 @@ describe('the version', () => {
     const steps = [
       () => done.push('never again'),
       () => done.push('nor this'),
+      () => done.push('nor that'),
       () => done.push('second'),
       () => {
         if (kills-- > 0) throw new Error('killed');
@@ -117,10 +121,10 @@ describe('the version', () => {
     const now = (work: () => void): void => work();
     checkDataDirectory(folder, steps);
     expect(() => upgradeDataDirectory(folder, now, steps)).toThrow('killed');
-    expect(versionIn(folder)).toMatchObject({ version: 3 });
+    expect(versionIn(folder)).toMatchObject({ version: 4 });
     upgradeDataDirectory(folder, now, steps);
     expect(done).toEqual(['second', 'third']);
-    expect(versionIn(folder)).toMatchObject({ version: 4 });
+    expect(versionIn(folder)).toMatchObject({ version: 5 });
     expect(() => open(folder)).toThrow('newer version');
   });
 
@@ -131,7 +135,7 @@ describe('the version', () => {
     expect(() => open(folder)).toThrow(/^Another service is running on /);
     claim.release();
     await open(folder).close();
-    expect(versionIn(folder)).toMatchObject({ version: 2 });
+    expect(versionIn(folder)).toMatchObject({ version: 3 });
   });
 
   test('of one from before events came live lets its projects be found by their tokens, but for deleted ones', async () => {
@@ -149,6 +153,39 @@ describe('the version', () => {
     const found = await directory.table.many(tokens);
     expect(found.map((item) => item?.project_id)).toEqual([1, undefined, 3]);
     await directory.close();
+  });
+});
+
+test('plans of 0.1.0, which had other names, keep what they have run, what is claimed and who runs', async () => {
+  const folder = await used();
+  const old = open(folder);
+  const hour = { from: 0, to: HOUR_MS };
+  const plan = keys.plan('e');
+  await old.table.write([
+    {
+      put: {
+        ...plan,
+        version: 3,
+        next: HOUR_MS,
+        skipped: toJsonText([]),
+        ran: toJsonText([{ ...hour, interval: 'hour' }]) as never,
+        claimed: toJsonText([{ ...hour, backfill: 'b', grids: [{ ...hour, interval: 'every 5 minutes' }] }]) as never,
+        active: toJsonText([{ ...hour, holder: 'x', by: 'b', chunk: 0, since: 0, version: 3 }]) as never,
+      },
+    },
+  ]);
+  await old.close();
+  writeFileSync(at(folder, 'version.json'), JSON.stringify({ ...versionIn(folder), version: 2 }));
+  const directory = open(folder);
+  const item = await directory.table.get(plan);
+  await directory.close();
+  expect(item && planOf(item)).toEqual({
+    version: 3,
+    next: HOUR_MS,
+    skipped: [],
+    ran: [{ ...hour, frequency: 'hour' }],
+    claimed: [{ ...hour, backfill: 'b', grids: [{ ...hour, frequency: 'every 5 minutes' }] }],
+    active: [{ ...hour, execution: 'x', by: 'b', batch: 0, since: 0, version: 3 }],
   });
 });
 

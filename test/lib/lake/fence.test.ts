@@ -68,7 +68,7 @@ function memoryFiles(): FileStore & { readonly files: Map<string, Buffer> } {
       files.set(path, Buffer.from(content as string));
     },
     list: async function* (prefix) {
-      for (const path of below(prefix)) yield { path, size: 0 };
+      for (const path of below(prefix)) yield { path, size: 0, writtenAt: 0 };
     },
     move: async (from, to) => {
       const content = files.get(from);
@@ -81,6 +81,9 @@ function memoryFiles(): FileStore & { readonly files: Map<string, Buffer> } {
     local: () => Promise.reject(new Error('there are no local files here')),
     remove: async (prefix) => {
       for (const path of below(prefix)) files.delete(path);
+    },
+    removeFiles: async (paths) => {
+      for (const path of paths) files.delete(path);
     },
     address: (path) => path,
   };

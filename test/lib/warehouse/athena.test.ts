@@ -271,7 +271,7 @@ describe('what was unloaded', () => {
     const runFiles = {
       ...nothing,
       list: async function* () {
-        yield { path: 'e-3/0/interval_number=0/a', size: 1 };
+        yield { path: 'e-3/0/interval_number=0/a', size: 1, writtenAt: 0 };
       },
     };
     const athena = athenaWarehouse({ ...ATHENA, runFiles });

@@ -296,10 +296,22 @@ describe('a run that nobody waits for', () => {
     expect((await service.call('DELETE', `${path}long/`)).body).toEqual({ message: 'The query has ended already.' });
   });
 
+  test('that waits five minutes for a function that is free is carried out then, in its turn', async () => {
+    const { context, hogql, service, path, orders, carryOut } = await stage({ turns: 1 });
+    await hogql(COUNT, { refresh: 'async', client_query_id: 'patient' });
+    // It may take five minutes more.
+    context.clock.advance(10 * MINUTE_MS);
+    expect((await service.call('GET', `${path}patient/`)).status).toBe(202);
+    expect((await hogql(COUNT, { refresh: 'force_async' })).status).toBe(429);
+    for (const order of orders) await carryOut(order);
+    expect((await service.call('GET', `${path}patient/`)).status).toBe(200);
+    expect((await hogql(COUNT, { refresh: 'force_async' })).status).toBe(202);
+  });
+
   test('of which nobody hears is told as interrupted, and its name is free', async () => {
     const { context, hogql, service, path } = await stage();
     await hogql(COUNT, { refresh: 'async', client_query_id: 'lost' });
-    context.clock.advance(8 * MINUTE_MS);
+    context.clock.advance(12 * MINUTE_MS);
     expect(await service.call('GET', `${path}lost/`)).toMatchObject({
       status: 503,
       body: { detail: 'The query was interrupted. Ask it again.' },
