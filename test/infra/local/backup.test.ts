@@ -64,6 +64,43 @@ test('a backup does not replace anything, nor does a restore', async () => {
   await expect(backUp(join(folder, 'nothing'), `${backup}2`)).rejects.toThrow('There is no data directory at');
 });
 
+test('of two backups into one folder at once the second is refused, and the first is whole', async () => {
+  const { folder, directory, backup, restored } = await world();
+  for (let n = 0; n < 50; n += 1) await directory.lake.write(`1/events/${n}.parquet`, 'rows');
+  await directory.close();
+  const first = backUp(folder, backup);
+  while (!existsSync(`${backup}.unfinished/lake`)) await new Promise(setImmediate);
+  await expect(backUp(folder, backup)).rejects.toThrow(
+    `Another backup to ${backup} is being made: wait for it, or choose another folder.`,
+  );
+  const contents = await first;
+  expect(contents).toMatchObject({ files: 55 });
+  expect(readdirSync(backup).toSorted()).toEqual([
+    'backup.json',
+    'lake',
+    'runs',
+    'vault.key',
+    'version.json',
+    'workspace.db',
+  ]);
+  expect(await restore(backup, restored)).toEqual(contents);
+});
+
+test('a backup that loses a file while it is made is refused, and the next one takes its place', async () => {
+  const { folder, directory, backup } = await world();
+  await directory.close();
+  const making = backUp(folder, backup);
+  // It is copied last.
+  while (!existsSync(`${backup}.unfinished/workspace.db`)) await new Promise(setImmediate);
+  rmSync(`${backup}.unfinished/lake/1/events/a.parquet`);
+  await expect(making).rejects.toThrow(
+    /unfinished is not whole: it has 4 files .* had 5 .* Something has changed it: make the backup again\.$/,
+  );
+  expect(existsSync(backup)).toBe(false);
+  await expect(backUp(folder, backup)).resolves.toMatchObject({ files: 5 });
+  expect(existsSync(`${backup}.unfinished`)).toBe(false);
+});
+
 test('a backup is not made in the data directory that it copies, and leaves nothing there', async () => {
   const { folder, directory } = await world();
   await directory.close();
