@@ -6,6 +6,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
+import { restoredItem } from '../../lib/exports/runs/restored.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { isBelow } from '../../lib/ports/files/below.ts';
 import { orAbsent } from '../../lib/ports/files/or-absent.ts';
@@ -29,7 +30,7 @@ interface Size {
 
 /** What a backup holds; it is written last, so a folder without it is no whole backup. */
 interface Contents extends Size {
-  /** ISO 8601, UTC. */
+  /** Of when its state is: ISO 8601, UTC. */
   readonly made_at: string;
 }
 
@@ -76,9 +77,8 @@ export async function backUp(folder: string, target: string): Promise<Contents> 
     for (const name of await readdir(unfinished)) {
       if (name !== LOCK) await rm(join(unfinished, name), { recursive: true });
     }
-    const copied = await copyAll(folder, unfinished);
-    await checkWhole(unfinished, copied, 'Something has changed it: make the backup again.');
-    const contents: Contents = { made_at: new Date().toISOString(), ...copied };
+    const contents = await copyAll(folder, unfinished);
+    await checkWhole(unfinished, contents, 'Something has changed it: make the backup again.');
     await writeFile(join(unfinished, CONTENTS), `${JSON.stringify(contents)}\n`, { flush: true });
     await rename(unfinished, target);
     await rm(join(target, LOCK));
@@ -109,7 +109,7 @@ async function makeRoom(target: string, unfinished: string): Promise<ReturnType<
 }
 
 /** Returns what was copied. */
-async function copyAll(folder: string, target: string): Promise<Size> {
+async function copyAll(folder: string, target: string): Promise<Contents> {
   // Whoever has the database open by itself, as here after a kill, closes it by the table's rules.
   const table = sqliteTable(databaseIn(folder), { clock: Date.now });
   try {
@@ -119,16 +119,16 @@ async function copyAll(folder: string, target: string): Promise<Size> {
   }
 }
 
-async function copyWhileInUse(folder: string, target: string): Promise<Size> {
+async function copyWhileInUse(folder: string, target: string): Promise<Contents> {
   const copy = new GrowingCopy(folder, target);
   // What takes long is done first; what has changed meanwhile is little.
   await copy.catchUp();
   await copy.catchUp();
-  const snapshot = await withoutWrites(databaseIn(folder), async () => {
+  const [snapshot, madeAt] = await withoutWrites(databaseIn(folder), async () => {
     for (let looks = 1; await copy.catchUp(); looks += 1) {
       if (looks === MAX_LOOKS) throw new BackupRefused(`The files of ${folder} change too fast. Try again.`);
     }
-    return openSnapshot(databaseIn(folder));
+    return [openSnapshot(databaseIn(folder)), new Date()] as const;
   });
   try {
     await copyDatabase(snapshot, databaseIn(target), { rate: PAGES });
@@ -137,7 +137,11 @@ async function copyWhileInUse(folder: string, target: string): Promise<Size> {
   }
   await syncPath(databaseIn(target));
   const { files, bytes } = copy.size();
-  return { files: files + 1, bytes: bytes + ((await sizeOf(databaseIn(target))) ?? 0) };
+  return {
+    made_at: madeAt.toISOString(),
+    files: files + 1,
+    bytes: bytes + ((await sizeOf(databaseIn(target))) ?? 0),
+  };
 }
 
 /**
@@ -162,6 +166,7 @@ export async function restore(source: string, folder: string): Promise<Contents>
     await mkdir(restoring, { mode: 0o700 });
     for await (const path of pathsBelow(source)) await copyWhole(join(source, path), join(restoring, path));
     checkDatabase(databaseIn(restoring));
+    await noteRestore(databaseIn(restoring), contents);
   } catch (error) {
     await rm(restoring, { recursive: true, force: true });
     if (wasThere === undefined) await rmdir(folder);
@@ -274,6 +279,16 @@ function checkDatabase(file: string): void {
     if (found[0] !== 'ok') throw new BackupRefused(`The database of the backup is damaged: ${String(found[0])}.`);
   } finally {
     database.close();
+  }
+}
+
+/** Tells the service, which may have delivered more since then than it has now. */
+async function noteRestore(file: string, { made_at }: Contents): Promise<void> {
+  const table = sqliteTable(file, { clock: Date.now });
+  try {
+    await table.write([{ put: restoredItem(Date.parse(made_at), Date.now()) }]);
+  } finally {
+    table.close();
   }
 }
 

@@ -6,6 +6,7 @@ import { claimDataDirectory } from '../../../infra/local/data-stores.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { asOrdinaryUser } from '../../support/ordinary-user.ts';
 
@@ -62,6 +63,25 @@ test('a backup does not replace anything, nor does a restore', async () => {
   const within = join(backup, 'home');
   await expect(restore(backup, within)).rejects.toThrow(`${within} is in the backup: choose a folder elsewhere.`);
   await expect(backUp(join(folder, 'nothing'), `${backup}2`)).rejects.toThrow('There is no data directory at');
+});
+
+test('a restore tells the service of when its state is: of the instant whose commits it has', async () => {
+  const { folder, directory, backup, restored } = await world();
+  await directory.close();
+  const before = Date.now();
+  const making = backUp(folder, backup);
+  // It is copied as it was before.
+  while (!existsSync(`${backup}.unfinished/workspace.db`)) await new Promise(setImmediate);
+  const copied = Date.now();
+  const stateOf = Date.parse((await making).made_at);
+  expect([before <= stateOf, stateOf <= copied]).toEqual([true, true]);
+  const restoring = Date.now();
+  await restore(backup, restored);
+  const copy = open(restored);
+  const note = await copy.table.get(keys.restored());
+  expect(note).toMatchObject({ state_of: stateOf });
+  expect(note?.restored_at).toBeGreaterThanOrEqual(restoring);
+  await copy.close();
 });
 
 test('of two backups into one folder at once the second is refused, and the first is whole', async () => {
