@@ -73,9 +73,20 @@ test('an import whose progress breaks what notes it gives its turn back to the n
   for (const id of ['first', 'second']) {
     const bytes = Buffer.from(CONTENT);
     const item: ImportItem = {
-      ...{ ...keys.requestedImport(7, id), ...places.openImport(1, id), id, ...place, name: id, bytes: bytes.length },
-      ...{ ...NOTHING_READ, state: 'queued', options: null, attempts: 0 },
-      ...{ created_by: 'u', created_at: 1, started_at: null, finished_at: null },
+      ...keys.requestedImport(7, id),
+      ...places.openImport(1, id),
+      ...NOTHING_READ,
+      ...place,
+      id,
+      name: id,
+      bytes: bytes.length,
+      state: 'queued',
+      options: null,
+      attempts: 0,
+      created_by: 'u',
+      created_at: 1,
+      started_at: null,
+      finished_at: null,
     };
     await keepPart(imports.files, item, 0, bytes);
     await table.write([{ put: item }]);
