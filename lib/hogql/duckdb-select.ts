@@ -15,11 +15,12 @@ const SELECT: SelectDialect = {
     sum: ([x], filter) => `TRY_CAST(${filtered(`sum(${x})`, filter)} AS BIGINT)`,
     // Of integers it adds 128 bits, and divides once.
     avg: plain('avg'),
-    any: plain('any_value'),
+    any: ([x], filter, _, order) => filtered(`any_value(${x}${order})`, filter),
     arg_min: plain('arg_min'),
     arg_max: plain('arg_max'),
     quantile: ([x], filter, { at }) => filtered(`quantile_cont(${x}, ${at})`, filter),
-    list: ([x], filter) => `coalesce(${filtered(`list(${x})`, both(filter, present([String(x)])))}, [])`,
+    list: ([x], filter, _, order) =>
+      `coalesce(${filtered(`list(${x}${order})`, both(filter, present([String(x)])))}, [])`,
     list_distinct: ([x], filter) =>
       `coalesce(${filtered(`list(DISTINCT ${x})`, both(filter, present([String(x)])))}, [])`,
   },

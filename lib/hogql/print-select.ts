@@ -19,6 +19,8 @@ export type PrintedAggregate = (
   of: readonly string[],
   filter: string,
   aggregate: Pick<Aggregate, 'at' | 'type' | 'of'>,
+  /** What stands behind the arguments where rows are in an order; else empty. */
+  order: string,
 ) => string;
 
 /** A printed window, its arguments and its frame being SQL. */
@@ -192,7 +194,8 @@ function aggregateText(
   passing: (one: Expression) => string,
 ): string {
   const filter = aggregate.where === undefined ? '' : passing(aggregate.where);
-  return dialect.aggregates[aggregate.aggregate](aggregate.of.map(value), filter, aggregate);
+  const order = aggregate.by === undefined ? '' : ` ORDER BY ${value(aggregate.by)}`;
+  return dialect.aggregates[aggregate.aggregate](aggregate.of.map(value), filter, aggregate, order);
 }
 
 function windowText(window: Window, { dialect }: Printer, value: (one: Expression) => string): string {
@@ -232,7 +235,7 @@ function fieldsOf({ joins, unnest, where, group, having, windows, columns, order
   walk(unnest?.list);
   walk(where);
   group?.keys.forEach(walk);
-  for (const one of group?.aggregates ?? []) [...one.of, one.where].forEach(walk);
+  for (const one of group?.aggregates ?? []) [...one.of, one.where, one.by].forEach(walk);
   walk(having);
   for (const one of windows?.all ?? [])
     [...one.of, ...one.partition, ...one.order.map((by) => by.expression)].forEach(walk);

@@ -206,6 +206,29 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       ],
     ],
   ],
+  'Rows in an order': [
+    [
+      "SELECT person_id, arrayStringConcat(groupArray(event), ' > ') AS path, any(uuid) FROM (SELECT person_id, event, uuid FROM events ORDER BY timestamp DESC) GROUP BY person_id ORDER BY person_id",
+      [
+        ['ada', 'buy > view > view', 'e3'],
+        ['bob', 'buy > view', 'e5'],
+        ['cyd', 'view', 'e6'],
+      ],
+    ],
+    [
+      "WITH q AS (SELECT uuid, event FROM events ORDER BY timestamp DESC LIMIT 3) SELECT groupArray(q.uuid), groupArrayIf(q.uuid, q.event = 'view')[1] FROM q",
+      [[['e6', 'e5', 'e4'], 'e6']],
+    ],
+    ['SELECT groupArray(event) FROM (SELECT DISTINCT event FROM events ORDER BY event DESC)', [[['view', 'buy']]]],
+    [
+      'SELECT groupArray(uuid) FROM (SELECT uuid FROM events ORDER BY timestamp DESC LIMIT 1 BY person_id)',
+      [[['e6', 'e5', 'e3']]],
+    ],
+    [
+      'SELECT groupArray(p.id) FROM (SELECT u, p FROM (SELECT uuid AS u, person_id AS p FROM events ORDER BY event, uuid DESC)) AS e JOIN persons AS p ON p.id = e.p',
+      [[['bob', 'ada', 'bob', 'ada', 'ada']]],
+    ],
+  ],
   Relations: [
     [
       'SELECT e.uuid, p.created_at FROM events AS e JOIN persons AS p ON e.person_id = p.id ORDER BY e.uuid LIMIT 1',
