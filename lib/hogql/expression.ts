@@ -331,7 +331,7 @@ export interface Aggregate {
   readonly where?: Expression;
   /** From 0 to 1, for `quantile`. */
   readonly at?: number;
-  /** The place of a row: what goes by the order of rows takes them by it; absent: in any. */
+  /** The place of a row, for `list`: values are in that order; absent: in any. */
   readonly by?: Expression;
   readonly type: Type;
 }

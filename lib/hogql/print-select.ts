@@ -19,8 +19,8 @@ export type PrintedAggregate = (
   of: readonly string[],
   filter: string,
   aggregate: Pick<Aggregate, 'at' | 'type' | 'of'>,
-  /** What stands behind the arguments where rows are in an order; else empty. */
-  order: string,
+  /** The place of a row; absent: rows are in any order. */
+  by?: string,
 ) => string;
 
 /** A printed window, its arguments and its frame being SQL. */
@@ -194,8 +194,12 @@ function aggregateText(
   passing: (one: Expression) => string,
 ): string {
   const filter = aggregate.where === undefined ? '' : passing(aggregate.where);
-  const order = aggregate.by === undefined ? '' : ` ORDER BY ${value(aggregate.by)}`;
-  return dialect.aggregates[aggregate.aggregate](aggregate.of.map(value), filter, aggregate, order);
+  return dialect.aggregates[aggregate.aggregate](
+    aggregate.of.map(value),
+    filter,
+    aggregate,
+    aggregate.by && value(aggregate.by),
+  );
 }
 
 function windowText(window: Window, { dialect }: Printer, value: (one: Expression) => string): string {

@@ -147,6 +147,13 @@ const relationName = (whole: Whole): string => `r${whole.relations++}`;
 /** Whether what an aggregate gives goes by the order of its rows. */
 const isOfOrder = ({ aggregate }: Aggregate): boolean => aggregate === 'list' || aggregate === 'any';
 
+/** The aggregate of rows that are in the order of their places. */
+function inOrder(aggregate: Aggregate, place: Expression): Aggregate {
+  if (!isOfOrder(aggregate)) return aggregate;
+  if (aggregate.aggregate === 'list') return { ...aggregate, by: place };
+  return { ...aggregate, aggregate: 'arg_min', of: [...aggregate.of, place] };
+}
+
 /** Counts a table or a subquery that is read. */
 function countSource(whole: Whole): void {
   whole.sources += 1;
@@ -298,7 +305,7 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
     joined[0] && making.aggregates.some(isOfOrder)
       ? withPlaces(joined[0].source, { named: whole.named, relation: () => relationName(whole) })
       : undefined;
-  const aggregates = making.aggregates.map((one) => (placed && isOfOrder(one) ? { ...one, by: placed.place } : one));
+  const aggregates = making.aggregates.map((one) => (placed ? inOrder(one, placed.place) : one));
   const behindGroups = [
     ...[...columns, ...order].map((one) => one.expression),
     ...(limitBy?.of ?? []),

@@ -32,13 +32,15 @@ const SELECT: SelectDialect = {
     sum: ([x], filter) => `TRY_CAST(${filtered(`sum(${wide(x)})`, filter)} AS bigint)`,
     // Its own adds doubles, of integers too.
     avg: ([x], filter) => `CAST(${filtered(`sum(${wide(x)})`, filter)} AS double) / ${filtered(`count(${x})`, filter)}`,
-    any: ([x], filter, _, order) => filtered(`arbitrary(${x}${order})`, filter),
+    any: plain('arbitrary'),
     arg_min: by('min_by'),
     arg_max: by('max_by'),
     quantile: ([x], filter, { at = 0.5 }) =>
       quantileOf(`array_sort(${filtered(`array_agg(${x})`, both(filter, present([String(x)])))})`, at),
-    list: ([x], filter, _, order) =>
-      `coalesce(${filtered(`array_agg(${x}${order})`, both(filter, present([String(x)])))}, ARRAY[])`,
+    list: ([x], filter, _, by) => {
+      const values = by === undefined ? x : `${x} ORDER BY ${by}`;
+      return `coalesce(${filtered(`array_agg(${values})`, both(filter, present([String(x)])))}, ARRAY[])`;
+    },
     list_distinct: ([x], filter) =>
       `coalesce(${filtered(`array_agg(DISTINCT ${x})`, both(filter, present([String(x)])))}, ARRAY[])`,
   },
