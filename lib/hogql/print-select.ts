@@ -18,13 +18,13 @@ import { type Dialect, print, printCondition, type Surroundings } from './print.
 export type PrintedAggregate = (
   of: readonly string[],
   filter: string,
-  aggregate: Pick<Aggregate, 'at' | 'type' | 'of'>,
+  aggregate: Pick<Aggregate, 'at' | 'orZero' | 'type' | 'of'>,
   /** The place of a row; absent: rows are in any order. */
   by?: string,
 ) => string;
 
 /** A printed window, its arguments and its frame being SQL. */
-export type PrintedWindow = (of: readonly string[], over: string, window: Pick<Window, 'at'>) => string;
+export type PrintedWindow = (of: readonly string[], over: string, window: Pick<Window, 'at' | 'orZero'>) => string;
 
 /** How a dialect writes what expressions of one table have not. */
 export interface SelectDialect {

@@ -622,6 +622,7 @@ function resultOf({ of: [first], type }: Pick<Aggregate, 'of' | 'type'>): Expres
 
 function clickhouseOfAggregate(aggregate: Aggregate): string {
   if (aggregate.aggregate.startsWith('count')) return 'UInt64';
+  if (aggregate.orZero) return clickhouseType({ constant: '0', type: aggregate.type });
   const [first] = aggregate.of;
   const value = first === undefined ? 'Int64' : clickhouseType(first);
   if (first?.type === aggregate.type && isList(first.type)) return value;
@@ -687,8 +688,9 @@ function otherOf(
   return column;
 }
 
-const clickhouseOfWindow = ({ window, of: [first], type }: Window): string => {
+const clickhouseOfWindow = ({ window, of: [first], orZero, type }: Window): string => {
   if (/^(count|row_number|rank|dense_rank)$/.test(window)) return 'UInt64';
+  if (orZero) return clickhouseType({ constant: '0', type });
   const plain = first?.type === type ? clickhouseType(first) : clickhouseType({ constant: '0', type });
   return nullable(plain);
 };

@@ -206,6 +206,33 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       ],
     ],
   ],
+  Sums: [
+    // A sum of what cannot be missing is 0 of no rows.
+    [
+      "SELECT sumIf(10, event = 'buy') + sumIf(5, event = 'none') + sumIf(-1, event = 'view') AS score, sumIf(1.5, event = 'none'), sumIf(length(event) * 2, event = 'none') / count(), sum(event = 'buy') FROM events WHERE person_id = 'ada'",
+      [[8, 0, 0, 1]],
+    ],
+    [
+      "SELECT person_id, sumIf(1, event = 'buy') FROM events GROUP BY person_id ORDER BY person_id",
+      [
+        ['ada', 1],
+        ['bob', 1],
+        ['cyd', 0],
+      ],
+    ],
+    [
+      "SELECT sumIf(toFloat(properties.price), event = 'none'), sumIf(nullIf(1, 1), 1 = 1), sum(9223372036854775807) FROM events",
+      [[null, null, null]],
+    ],
+    [
+      "SELECT uuid, sumIf(2, event = 'buy') OVER w, sumIf(0.5, event = 'buy') OVER w, sumIf(properties.price, event = 'buy') OVER w FROM events WINDOW w AS (ORDER BY uuid ROWS BETWEEN CURRENT ROW AND CURRENT ROW) ORDER BY uuid LIMIT 3",
+      [
+        ['e1', 0, 0, null],
+        ['e2', 0, 0, null],
+        ['e3', 2, 0.5, 10],
+      ],
+    ],
+  ],
   'Rows in an order': [
     [
       "SELECT person_id, arrayStringConcat(groupArray(event), ' > ') AS path, any(uuid) FROM (SELECT person_id, event, uuid FROM events ORDER BY timestamp DESC) GROUP BY person_id ORDER BY person_id",
