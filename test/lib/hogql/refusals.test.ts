@@ -78,6 +78,8 @@ const CONDITIONS: readonly (readonly [condition: string, text: string])[] = [
   ["match(event, '(?=a)')", "Regular expression '(?=a)' has '(?=a', which is not supported"],
   ["match(event, 'a\\\\ö')", "Regular expression 'a\\ö' has '\\ö', which is not supported"],
   ["match(event, '[a\\\\€]')", "Regular expression '[a\\€]' has '[a\\€', which is not supported"],
+  ["match(event, '[[:alpha:]]')", "Regular expression '[[:alpha:]]' has '[[:a', which is not supported"],
+  ["match(event, '[&-z]')", "Regular expression '[&-z]' has the range '&-z'; write '\\-' for a hyphen"],
   ["match(event, '(a')", "Regular expression '(a' has a '(' too many"],
   ['match(event, distinct_id)', 'The pattern of match() must be a text constant'],
   ["toDateTime(event, 'Mars/Base')", "Unknown time zone 'Mars/Base'"],
