@@ -177,6 +177,11 @@ export const CONSTRUCTS: Readonly<Record<string, readonly Construct[]>> = {
     ["coalesce(properties.missing, properties.nothing, 'none')", 'none'],
     ['coalesce(1)', 1],
     ["ifNull(properties.missing, 'none')", 'none'],
+    // Text beside a number is read as one, also where it is none.
+    ['coalesce(properties.price, 0) + 1', 2.5],
+    ['ifNull(properties.name, 0)', 0],
+    ['coalesce(properties.missing, properties.loss, 2.5)', -7],
+    ["'5' + properties.count", 47],
     ["properties.missing ?? 'none'", 'none'],
     ["nullIf(properties.empty, '')", null],
     ["nullIf(properties.count, '41')", '42'],

@@ -207,6 +207,7 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
     ],
   ],
   Sums: [
+    ['SELECT sum(coalesce(properties.price, 0)), max(ifNull(properties.price, 0)) FROM events', [[33.5, 20]]],
     // A sum of what cannot be missing is 0 of no rows.
     [
       "SELECT sumIf(10, event = 'buy') + sumIf(5, event = 'none') + sumIf(-1, event = 'view') AS score, sumIf(1.5, event = 'none'), sumIf(length(event) * 2, event = 'none') / count(), sum(event = 'buy') FROM events WHERE person_id = 'ada'",
