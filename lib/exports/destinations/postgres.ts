@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { checkDatabaseConfig, DATABASE_KEYS } from './databases/config.ts';
-import { claimInterval, noteDelivery, prepareLedger } from './databases/ledger.ts';
+import { noteDelivery, prepareLedger, priorDelivery, sharedName, withUuid } from './databases/ledger.ts';
 import { mergeEvents, PERSON_KEY, TEMPORARY_TABLE, upsertPersons } from './databases/merge.ts';
 import type { Session } from './databases/session.ts';
 import { commitTransaction, inSession } from './databases/session-delivery.ts';
@@ -93,15 +93,18 @@ async function prepareEvents(session: Session, delivery: Delivery<PostgresConfig
   const columns = tableColumns(delivery, COLUMNS.events, DIALECT);
   await prepareLedger(session, config, DIALECT);
   await prepareTable(session, config, columns, [], DIALECT);
+  const entry = withUuid(delivery, columns, DIALECT);
   await begin(session);
-  const prior = await claimInterval(session, delivery);
+  // Whoever delivers the interval, too, for whichever export, waits here, and sees then what was committed meanwhile.
+  await session.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [sharedName(entry)]);
+  const prior = await priorDelivery(session, entry);
   if (prior.is === 'delivered') return 0;
   const isFresh = prior.is === 'fresh';
   if (!isFresh) await makeTemporaryTable(session, config, columns);
   const target = isFresh ? qualified(config.schema, config.table_name) : TEMPORARY_TABLE;
   const { bytes, records } = await copy(session, delivery, columns, target);
-  if (!isFresh) await mergeEvents(session, delivery, columns, records, prior);
-  await noteDelivery(session, delivery, records, DIALECT);
+  if (!isFresh) await mergeEvents(session, entry, columns, records, prior);
+  await noteDelivery(session, entry, records, DIALECT);
   return bytes;
 }
 

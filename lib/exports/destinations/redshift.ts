@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Model } from '../../lake/schema.ts';
 import { checkDatabaseConfig, DATABASE_KEYS } from './databases/config.ts';
-import { ledgerOf, noteDelivery, prepareLedger, priorDelivery } from './databases/ledger.ts';
+import { ledgerOf, noteDelivery, prepareLedger, priorDelivery, withUuid } from './databases/ledger.ts';
 import { mergeEvents, mergePersons, PERSON_KEY, TEMPORARY_TABLE } from './databases/merge.ts';
 import { type Authorization, copyThroughBucket, insertRows } from './databases/redshift-load.ts';
 import type { Account, Session } from './databases/session.ts';
@@ -204,7 +204,8 @@ async function load(
   await session.query(
     `CREATE TEMPORARY TABLE ${TEMPORARY_TABLE} AS SELECT ${names} FROM ${qualified(config.schema, config.table_name)} WHERE 1 = 0`,
   );
-  if (model === 'events' && (await priorDelivery(session, delivery)).is === 'delivered') return 0;
+  if (model === 'events' && (await priorDelivery(session, withUuid(delivery, columns, dialect))).is === 'delivered')
+    return 0;
   const rows = delivery.rows({ format: 'CopyText', columns });
   if (config.mode === 'INSERT') return insertRows(session, rows, columns);
   const { bucket, ...staging } = stagingOf(config);
@@ -229,8 +230,10 @@ async function begin(session: Session, config: RedshiftConfig): Promise<void> {
 async function finishEvents(session: Session, delivery: Delivery<RedshiftConfig>): Promise<void> {
   const { config } = delivery;
   const columns = columnsOf(delivery);
+  const dialect = dialectOf(config);
+  const entry = withUuid(delivery, columns, dialect);
   await begin(session, config);
-  const prior = await priorDelivery(session, delivery);
+  const prior = await priorDelivery(session, entry);
   if (prior.is !== 'delivered') {
     const { rows } = await session.query(`SELECT count(*) AS records FROM ${TEMPORARY_TABLE}`);
     const records = Number(rows[0]?.['records']);
@@ -239,8 +242,8 @@ async function finishEvents(session: Session, delivery: Delivery<RedshiftConfig>
       await session.query(
         `INSERT INTO ${qualified(config.schema, config.table_name)} (${names}) SELECT ${names} FROM ${TEMPORARY_TABLE}`,
       );
-    } else await mergeEvents(session, delivery, columns, records, prior);
-    await noteDelivery(session, delivery, records, dialectOf(config));
+    } else await mergeEvents(session, entry, columns, records, prior);
+    await noteDelivery(session, entry, records, dialect);
   }
   await commitTransaction(session);
 }

@@ -342,6 +342,16 @@ describeOnPostgres('Postgres', () => {
       expect(await sql("SELECT DISTINCT mine FROM events WHERE uuid <> 'old'")).toEqual([{ mine: '7' }]);
     });
 
+    test('that lacks columns and is not the user’s own says what its owner is to do', async () => {
+      await sql('CREATE TABLE events (uuid text)');
+      const grants = `GRANT USAGE, CREATE ON SCHEMA "${schema}" TO guest; GRANT ALL ON events TO guest`;
+      const guest = await roleWith('guest', grants);
+      const error = await failure({ ...guest, use_automatic_schema_evolution: true });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toContain(`ALTER TABLE "${schema}"."events" ADD COLUMN "event" VARCHAR(200)`);
+      expect(error.message).toContain('only the owner of the table may');
+    });
+
     test('that others read is not held up for long by the columns that it is given', async () => {
       await sql(`
         CREATE TABLE events (uuid text); CREATE TABLE waits (longest text);

@@ -11,7 +11,7 @@ import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
-import { delivery, INTERVAL, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
+import { delivery, INTERVAL, OTHER_EXPORT, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { startPostgresProxy } from '../../../support/postgres-proxy.ts';
 import { REDSHIFT_WORDS, type RedshiftProxy, startRedshiftProxy } from '../../../support/redshift-stand-in.ts';
@@ -225,6 +225,14 @@ describeOnPostgres('Redshift', () => {
       expect(await sql('SELECT run_id, records FROM batch_export_deliveries')).toEqual([
         { run_id: OTHER_RUN, records: '1500' },
       ]);
+    });
+
+    test('events of two exports of a project are merged, whether one comes after the other or both at once', async () => {
+      const other = { exportId: OTHER_EXPORT, runId: OTHER_RUN };
+      await Promise.all([deliver(config), deliver(config, { attempt: `${OTHER_EXPORT}-1`, ...other })]);
+      expect(await counts()).toEqual([1000, 1000]);
+      await deliver(config, { ...other, runId: RUN, rows: () => eventRows(500, 1000) });
+      expect(await counts()).toEqual([1500, 1500]);
     });
 
     test('more rows than one statement takes come whole', async () => {
