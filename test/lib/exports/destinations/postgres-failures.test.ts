@@ -11,7 +11,7 @@ import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import type { Column } from '../../../../lib/warehouse/columns.ts';
-import { copyRows, eventRows } from '../../../support/copy-rows.ts';
+import { copyRows, eventRows, personRows } from '../../../support/copy-rows.ts';
 import { delivery, OTHER_RUN, planned, RUN } from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { startTlsProxy, type TlsProxy } from '../../../support/tls-proxy.ts';
@@ -464,6 +464,14 @@ describeOnPostgres('Postgres', () => {
       const misfit = await failure();
       expect(misfit).toBeInstanceOf(Permanent);
       expect(misfit.message).toMatch(/^A value does not fit column "event" of .* \(row 1 of the interval\)/);
+    });
+
+    test('whose key cannot hold a value says so, and what it holds', async () => {
+      const distinct_id = Array.from({ length: 200 }, () => crypto.randomUUID()).join('');
+      const rows = () => personRows([{ distinct_id, person_version: 1, mapping_version: 1 }]);
+      const error = await failure({}, { model: 'persons', rows });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toMatch(/too large for an index of "customer \d+"."events".*distinct_ids of 2,700 bytes/);
     });
 
     test('with rules that a row breaks says which', async () => {
