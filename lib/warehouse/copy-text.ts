@@ -1,8 +1,7 @@
 /**
  * One row as one line of PostgreSQL's COPY text format, as an SQL expression of DuckDB: columns between tabs, `\N` for
  * null, instants as ISO 8601 with microseconds. What no PostgreSQL can hold is left out: the character NUL, and in JSON
- * (where jsonb refuses their escapes) half surrogate pairs too; numbers in it that are
- * too large are strings.
+ * (where jsonb refuses their escapes) half surrogate pairs too. Numbers in JSON that are too large become strings.
  */
 import { type Column, type ColumnType, fieldOf } from './columns.ts';
 
@@ -41,16 +40,14 @@ const withoutHuge = (value: string): string =>
   `array_to_string([CASE WHEN ${IS_HUGE} THEN concat('"', token, '"') ELSE token END ` +
   `FOR token IN regexp_extract_all(${value}, '${TOKENS}')], '')`;
 
+const storable = (text: string): string => withEscapes(`regexp_replace(${text}, '${UNSTORABLE}', '\\1\\2', 'g')`);
+
 /** JSON text that jsonb takes: numbers that do not fit, and what is not JSON, become strings. */
-const json = (value: string): string => {
-  const storable = (text: string): string => withEscapes(`regexp_replace(${text}, '${UNSTORABLE}', '\\1\\2', 'g')`);
-  return (
-    `CASE WHEN NOT json_valid(${value}) THEN ${escaped(`to_json(replace(${value}, chr(0), ''))::VARCHAR`)} ` +
-    `WHEN ${mayBeHuge(value)} THEN ${storable(withoutHuge(value))} ` +
-    `WHEN regexp_matches(${value}, '\\\\u(0000|[dD][89a-fA-F])') THEN ${storable(value)} ` +
-    `ELSE ${escaped(value)} END`
-  );
-};
+const json = (value: string): string =>
+  `CASE WHEN NOT json_valid(${value}) THEN ${escaped(`to_json(replace(${value}, chr(0), ''))::VARCHAR`)} ` +
+  `WHEN ${mayBeHuge(value)} THEN ${storable(withoutHuge(value))} ` +
+  `WHEN regexp_matches(${value}, '\\\\u(0000|[dD][89a-fA-F])') THEN ${storable(value)} ` +
+  `ELSE ${escaped(value)} END`;
 
 const VALUES: Readonly<Record<ColumnType, (value: string) => string>> = {
   text: escaped,
