@@ -156,6 +156,30 @@ test('a person is found again by any distinct_id, by a merge of others, and by i
   expect(await statesIn(context)).toMatchObject({ c1: both, c2: both });
 });
 
+test('a visitor of whom only properties were told by $identify, or who named nobody, becomes a part of whom they are', async () => {
+  const context = await importContext();
+  const alone = (day: number, properties: object, event = '$identify'): string =>
+    line({
+      event,
+      distinct_id: 'visitor',
+      timestamp: new Date(MAY_17 + day * DAY_MS).toISOString(),
+      properties,
+    });
+  await importLines(context, [
+    alone(0, {}),
+    alone(1, { $set: { name: 'Ada' } }),
+    alone(1, {}, '$create_alias'),
+    identify(2, 'visitor', 'visitor'),
+    identify(2, 'visitor', 'null'),
+    set(2, { plan: 'team' }),
+  ]);
+  expect(await importLines(context, [identify(3, 'ada', 'visitor')])).toMatchObject({ persons: { refused: 0 } });
+  const { ada, visitor } = await statesIn(context);
+  expect(visitor).toEqual(ada);
+  expect(ada).toEqual([expect.anything(), '{"name":"Ada","plan":"team"}', false]);
+  expect((await rowsIn(context)).map(({ is_identified }) => is_identified).slice(-2)).toEqual([true, true]);
+});
+
 test('all of very many distinct_ids have the properties of their person after each change', async () => {
   const context = await importContext();
   const names = Array.from({ length: 40 }, (_, n) => `ada-${n}`);
