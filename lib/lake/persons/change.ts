@@ -72,7 +72,11 @@ export function personChangeOf(
   const merge = typeof other === 'string' ? other : numberText(other);
   const unset = namesIn($unset);
   const change: PersonChange = {
-    ...(isObject($set) && !isEmpty($set) ? { set: $set } : event === '$identify' && merge === undefined ? { set: {} } : {}),
+    ...(isObject($set) && !isEmpty($set)
+      ? { set: $set }
+      : event === '$identify' && merge === undefined
+        ? { set: {} }
+        : {}),
     ...(isObject($set_once) && !isEmpty($set_once) ? { setOnce: $set_once } : {}),
     ...(unset.length > 0 ? { unset } : {}),
     ...(merge === undefined ? {} : { merge: nameOf(merge) }),

@@ -651,6 +651,19 @@ test('a request that takes down what lands it holds up no other, neither of othe
   expect(await context.table.get(keys.landingDeaths(PROJECT))).toBeUndefined();
 });
 
+test('a landing that died is known of, also after an import has had the project meanwhile', async () => {
+  const { context, inbox, send } = await world();
+  const { landing } = dyingLander(context, inbox, 'bad');
+  await send([{ event: 'bad' }], { id: 'bad' });
+  await send([{ event: 'beside it' }], { projectId: OTHER });
+  const line = { event: 'imported', distinct_id: 'ada', timestamp: '2026-01-01T00:00:00Z', properties: {} };
+  await landing().catch(() => {});
+  context.clock.advance(2 * MINUTE_MS);
+  expect(await run(context, fileIn(context, 'events.jsonl', JSON.stringify(line)))).toMatchObject({ added: 1 });
+  await landing().catch(() => {});
+  expect(await inLake(context, OTHER, 'event')).toEqual(['beside it']);
+});
+
 test('who was killed while they landed what was good hold nothing up', async () => {
   const { context, inbox, send } = await world();
   const { state, landing } = dyingLander(context, inbox, 'good');

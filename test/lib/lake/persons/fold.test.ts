@@ -181,22 +181,15 @@ describe('a merge', () => {
     expect(fold([...refused, identify('eve', 'e'), identify('eve', 'ada')]).refused).toBe(2);
   });
 
-  test.each([
-    'anonymous',
-    'null',
-    ' Undefined ',
-    '[object Object]',
-    '0',
-    '',
-    '"undefined"',
-    "'null'",
-    '"Guest"',
-  ])('with %j is refused', (nobody) => {
-    const { states, refused } = fold([identify('ada', nobody)]);
-    expect([refused, states.map(({ distinct_id }) => distinct_id)]).toEqual([1, ['ada']]);
-  });
+  test.each(['anonymous', 'null', ' Undefined ', '[object Object]', '0', '', '"undefined"', "'null'", '"Guest"'])(
+    'with %j is refused',
+    (nobody) => {
+      const { states, refused } = fold([identify('ada', nobody)]);
+      expect([refused, states.map(({ distinct_id }) => distinct_id)]).toEqual([1, ['ada']]);
+    },
+  );
 
-  test.each(['"ada"', "'null\"", "o'null"])('with %j, which is somebody, is made', (somebody) => {
+  test.each(['"ada"', '\'null"', "o'null"])('with %j, which is somebody, is made', (somebody) => {
     expect(fold([identify('ada', somebody)]).refused).toBe(0);
   });
 

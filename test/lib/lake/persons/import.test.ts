@@ -266,9 +266,7 @@ describe('the snapshot', () => {
 
   /** Seven persons for each of these numbers change on 40 days. */
   const years = (from: number, numbers: number): string[] =>
-    Array.from({ length: numbers }, (_, n) =>
-      year(from).map((line) => line.replaceAll('user-', `user-${n}-`)),
-    ).flat();
+    Array.from({ length: numbers }, (_, n) => year(from).map((line) => line.replaceAll('user-', `user-${n}-`))).flat();
   const few = (from: number, user: string, days = 40): string[] =>
     Array.from({ length: days }, (_, day) => set(from + day, { few: day }, user));
   const recentIn = (state: Item | undefined) => JSON.parse(String(state?.['recent'])) as { readonly path: string };
