@@ -35,6 +35,7 @@ interface SegmentDeaths {
 
 /** One death may have another reason, as a restart; from the second on there is a pause, twice as long each time. */
 const PAUSE_MS = { first: 5 * MINUTE_MS, most: HOUR_MS };
+
 const pauseAfter = (times: number): number =>
   times < 2 ? 0 : Math.min(PAUSE_MS.most, PAUSE_MS.first * 2 ** (times - 2));
 

@@ -23,6 +23,9 @@ export const BUCKET = `(md5_number_lower(distinct_id) % ${BUCKETS})::INTEGER`;
 /** SQL of a condition that holds for a distinct_id's newest row. */
 export const NEWEST = 'row_number() OVER (PARTITION BY distinct_id ORDER BY inserted_us DESC) = 1';
 
+/** SQL of a number of each row of files: the newer the greater, and no two have the same. Millions are compared on the disk. */
+const RANK = 'inserted_us * (1::HUGEINT << 60) + (file_index << 40) + file_row_number';
+
 /**
  * SQL of the newest row of each distinct_id in files, to stand behind FROM: one, also where files hold the same row. Which
  * it is, is found without properties: the states of one person before may be many, and large.
@@ -31,10 +34,8 @@ export const newestIn = (files: readonly string[], condition = 'true'): string =
   files.length === 0
     ? states(files)
     : `(SELECT rows.* FROM ${parquet(files)} rows SEMI JOIN (
-        SELECT distinct_id, max_by({file: file_index, row: file_row_number}, inserted_us) AS place
-        FROM ${parquet(files)} WHERE ${condition} GROUP BY distinct_id
-      ) newest ON rows.distinct_id = newest.distinct_id
-        AND rows.file_index = place.file AND rows.file_row_number = place.row)`;
+        SELECT distinct_id, max(${RANK}) AS newest FROM ${parquet(files)} WHERE ${condition} GROUP BY distinct_id
+      ) known ON rows.distinct_id = known.distinct_id AND ${RANK} = newest)`;
 
 const NAMES = PERSON_COLUMNS.map(({ name }) => name).join(', ');
 
