@@ -41,6 +41,7 @@ import {
   changedFields,
   checkedSize,
   checkSelection,
+  MAX_EXPORTS,
   newFields,
   projectFor,
   type RunQuery,
@@ -124,9 +125,15 @@ export async function readBackfills(
   return readCursorPage(all, { ...range, newestFirst }, paging);
 }
 
-/** Returns the exports of an organization, newest first, whichever project's. */
+/** Returns the exports of an organization, newest first, whichever project's: there are so few that they can be held. */
 export async function readExports(table: Table, organizationId: string): Promise<BatchExportItem[]> {
   return listAll(table, ranges.exportsOf(organizationId));
+}
+
+/** Refuses one more export of an organization that has as many as it may have. */
+async function checkRoom(table: Table, organizationId: string): Promise<void> {
+  const { count = 0 } = await table.list(ranges.exportsOf(organizationId), { limit: 1, count: true });
+  if (count >= MAX_EXPORTS) invalid(null, `An organization may have at most ${MAX_EXPORTS} batch exports.`);
 }
 
 /**
@@ -164,6 +171,7 @@ export async function createBatchExport(
   });
   const plan = initialPlan(item, now);
   for (let left = MAX_ATTEMPTS; left > 0; left--) {
+    const [live] = await Promise.all([liveOps(table, item, plan), checkRoom(table, organization.id)]);
     const ops: Op[] = [
       {
         check: keys.organization(organization.id),
@@ -178,7 +186,7 @@ export async function createBatchExport(
       { put: item, if: 'absent' },
       { put: { ...keys.plan(id), ...planFields(plan) }, if: 'absent' },
       ...jobOps('export', id, nextDue(item, plan, now, settings)),
-      ...(await liveOps(table, item, plan)),
+      ...live,
       ...idempotencyOps(id),
       ...activityOps({ ...aboutExport(item), activity: 'created' }),
     ];
