@@ -11,9 +11,9 @@ import {
   BatchExportRunDetail,
   DestinationTestStep,
   LOG_LEVELS,
+  MAX_EXPORTS,
   RUN_STATUSES,
 } from '../records/model.ts';
-import { MAX_EXPORTS } from './rules.ts';
 
 const tag = 'Batch exports';
 

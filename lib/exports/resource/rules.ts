@@ -6,9 +6,6 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Destination } from '../destinations/destination.ts';
 import type { BatchExportInput, BatchExportItem, BatchExportPatch, RunStatus } from '../records/model.ts';
 
-/** An organization has at most so many exports, of all its projects: 50 MB of texts, which whoever lists them holds. */
-export const MAX_EXPORTS = 500;
-
 /** The bytes of an export's texts that follow from what a caller writes: name, config, sealed secrets, query ... */
 export const MAX_EXPORT_BYTES = 100 * 1024;
 

@@ -22,7 +22,14 @@ import { type Destination, reachOf } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { configToChange, sealConfig } from '../destinations/secrets.ts';
 import type { QueryFields } from '../query/compile.ts';
-import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, RunItem } from '../records/model.ts';
+import {
+  type BackfillItem,
+  type BatchExportInput,
+  type BatchExportItem,
+  type BatchExportPatch,
+  MAX_EXPORTS,
+  type RunItem,
+} from '../records/model.ts';
 import { triedAtOnce } from '../runs/back-off.ts';
 import { stopExport } from '../runs/cancel.ts';
 import {
@@ -41,7 +48,6 @@ import {
   changedFields,
   checkedSize,
   checkSelection,
-  MAX_EXPORTS,
   newFields,
   projectFor,
   type RunQuery,
