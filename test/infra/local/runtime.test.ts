@@ -65,7 +65,8 @@ test('deliveries that take long hold up nothing else of their organization, nor 
     timer,
     steps: () => (step) => async () => {
       started.push(step);
-      if (step === 'begin-run') return { do: 'deliver', attempt: 'x-1', intervals: [...Array(12).keys()], concurrency: 12 };
+      if (step === 'begin-run')
+        return { do: 'deliver', attempt: 'x-1', intervals: [...Array(12).keys()], concurrency: 12 };
       if (step === 'send-interval') await gate.promise;
       return { interval: 0, status: 'Completed' };
     },
