@@ -2,6 +2,7 @@ import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
 import type { NotificationData } from '@mantine/notifications';
 import { Refusal } from '../client/api.ts';
 import type { Asked } from '../client/paged.ts';
+import { TextButton } from './text-button.tsx';
 
 /** Returns what went wrong in a sentence. */
 function sentenceOf(error: unknown): string {
@@ -42,6 +43,17 @@ export function Problem({ error, fields = [], retry }: ProblemProps) {
         )}
       </Stack>
     </Alert>
+  );
+}
+
+/** Says of what is shown below that it is from before, for it could not be asked again. */
+export function MayBeOld({ error, retry }: Required<Pick<ProblemProps, 'error' | 'retry'>>) {
+  if (error === null) return null;
+  return (
+    <Group gap="xs" role="status">
+      <Text size="sm">It may be old. {sentenceOf(error)}</Text>
+      <TextButton onClick={retry}>Try again</TextButton>
+    </Group>
   );
 }
 

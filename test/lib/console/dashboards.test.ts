@@ -464,6 +464,67 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await expectGone(button(page, 'Keep these dates'));
   });
 
+  /** Makes insights of a query each, on one dashboard, and returns its path. */
+  const charts = async (names: readonly string[]): Promise<string> => {
+    const tiles = [];
+    for (const name of names) {
+      const query = { kind: 'HogQLQuery', query: `SELECT '${name}' AS word` };
+      const { body } = await service().call('POST', api('/insights/'), { name, query });
+      tiles.push({ insight: body['id'] });
+    }
+    return made({ name: 'Charts', tiles });
+  };
+
+  test('asks for four of its charts at a time, in the order in which they stand', async () => {
+    const names = Array.from({ length: 12 }, (_, n) => `Chart ${n + 1}`);
+    const path = await charts(names);
+    const { tiles } = (await boardAt(path)) as { tiles: { insight: { id: number } }[] };
+    const { page } = await open(at('/home'));
+    const asked: string[] = [];
+    let [underWay, most] = [0, 0];
+    const { promise: areFour, resolve } = Promise.withResolvers<void>();
+    await page.route('**/insights/*/?*', async (one) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      if (asked.push(/insights\/(\d+)/.exec(one.request().url())?.[1] ?? '') === 4) resolve();
+      await areFour;
+      const response = await one.fetch();
+      underWay -= 1;
+      await one.fulfill({ response });
+    });
+    await page.goto(`${service().address}/#${at(path)}`);
+    for (const name of names) await expectSeen(tile(page, name).getByRole('cell', { name }));
+    expect(asked).toEqual(tiles.map(({ insight }) => String(insight.id)));
+    expect(most).toBe(4);
+  });
+
+  test('asks for a chart again where the service says when, and shows what was known where it cannot be asked', async () => {
+    const path = await charts(['Busy']);
+    const { page } = await open(at('/home'));
+    await page.clock.install();
+    const url = '**/insights/*/?*';
+    const refused = { type: 'throttled_error', code: 'throttled', detail: 'Too many queries.', attr: null };
+    const headers = { 'Retry-After': '20' };
+    await page.route(url, (one) => one.fulfill({ status: 429, headers, json: refused }), { times: 1 });
+    const first = page.waitForResponse((one) => one.status() === 429);
+    await page.goto(`${service().address}/#${at(path)}`);
+    await (await first).finished();
+    await expectSeen(tile(page, 'Busy'));
+    expect(await page.getByText('Too many queries.').count()).toBe(0);
+    await page.clock.fastForward(20_000);
+    await expectSeen(tile(page, 'Busy').getByRole('cell', { name: 'Busy' }));
+    // What is wrong with it now is said beside what it has answered before.
+    const wrong = { type: 'validation_error', code: 'invalid_input', detail: 'No such event.', attr: null };
+    await page.route(url, (one) => one.fulfill({ status: 400, json: wrong }), { times: 1 });
+    await page.reload();
+    await expectSeen(tile(page, 'Busy').getByText('It may be old. No such event.'));
+    await expectSeen(tile(page, 'Busy').getByRole('cell', { name: 'Busy' }));
+    expect(await obstacles(page)).toEqual([]);
+    await button(tile(page, 'Busy'), 'Try again').click();
+    await expectGone(tile(page, 'Busy').getByText('It may be old.'));
+    await expectSeen(tile(page, 'Busy').getByRole('cell', { name: 'Busy' }));
+  });
+
   test('gives each chart its own dates again, where some are kept', async () => {
     const query = {
       kind: 'TrendsQuery',
