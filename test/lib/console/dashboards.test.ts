@@ -385,6 +385,29 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(await boardAt(path)).toMatchObject({ tiles: [{ text: { body: 'Mine' } }, { text: { body: 'Other' } }] });
   });
 
+  test('keeps what was written, where somebody else was faster, until it is written or given up', async () => {
+    const path = await made({ name: 'Kept', tiles: [{ text: { body: 'Before' } }] });
+    const { page } = await open(at(path));
+    await button(page, 'Edit layout').click();
+    await button(tile(page, 'Before'), 'Edit').click();
+    const dialog = page.getByRole('dialog', { name: 'Edit' });
+    await dialog.getByRole('textbox', { name: 'Text' }).fill('Mine');
+    await service().call('PATCH', `${api(path)}/`, { description: 'Theirs' });
+    await button(dialog, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('Mine', { exact: true }));
+    await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
+    expect(await button(notice, 'Close').count()).toBe(0);
+    await page.route(`**${api(path)}/`, (one) => one.abort(), { times: 1 });
+    await button(notice, 'Write mine').click();
+    await expectSeen(notice.getByText('The service cannot be reached.'));
+    expect(await obstacles(page)).toEqual([]);
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    await expectGone(notice);
+    expect(await boardAt(path)).toMatchObject({ description: 'Theirs', tiles: [{ text: { body: 'Mine' } }] });
+  });
+
   test('moves a tile to another dashboard, where it covers none, leaves one here too, and copies one', async () => {
     const { body: insight } = await service().call('POST', api('/insights/'), {
       name: 'Orders',
