@@ -487,6 +487,26 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await expectGone(button(page, 'Keep these dates'));
   });
 
+  test.each([
+    ['dates', 'from=-7d'],
+    ['filters', 'filters=%22%5B%5D%22'],
+  ])('leaves the address of the page alone to which somebody went while %s were being kept', async (what, chosen) => {
+    const { body: insight } = await service().call('POST', api('/insights/'), {
+      query: { kind: 'HogQLQuery', query: 'SELECT 1' },
+    });
+    const path = await made({ name: 'Kept', tiles: [{ insight: insight['id'] }] });
+    const { page } = await open(at(`${path}?${chosen}`));
+    const write = await heldBack(page, `**${api(path)}/`, (one) => one.method() === 'PATCH');
+    await button(page, `Keep these ${what}`).click();
+    const there = `${service().address}/#${at('/insights?search=none')}`;
+    await page.goto(there);
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Insights' }));
+    await whileWritten(page, async () => write());
+    await page.waitForFunction('new Promise((resolve) => setTimeout(() => resolve(true), 0))');
+    expect(page.url()).toBe(there);
+    expect(await page.getByRole('textbox', { name: 'Search' }).inputValue()).toBe('none');
+  });
+
   /** Makes insights of a query each, on one dashboard, and returns its path. */
   const charts = async (names: readonly string[]): Promise<string> => {
     const tiles = [];
