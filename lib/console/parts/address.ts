@@ -50,10 +50,11 @@ export function useView(): [
   const search: Record<string, unknown> = useSearch({ strict: false });
   const navigate = useNavigateFromHere();
   const view = Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]));
-  const changed = (some: Search) => (now: object) =>
-    Object.fromEntries(Object.entries({ ...now, ...some }).filter(([, value]) => value !== undefined && value !== ''));
-  return [view, (some, way) => navigate({ to: '.', search: changed(some), ...way })];
+  return [view, (some, way) => navigate({ to: '.', search: changedBy(some), ...way })];
 }
+
+const changedBy = (some: Search) => (now: object) =>
+  Object.fromEntries(Object.entries({ ...now, ...some }).filter(([, value]) => value !== undefined && value !== ''));
 
 type Texts = Readonly<Record<string, string>>;
 

@@ -2,7 +2,6 @@ import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
 import type { NotificationData } from '@mantine/notifications';
 import { Refusal } from '../client/api.ts';
 import type { Asked } from '../client/paged.ts';
-import { TextButton } from './text-button.tsx';
 
 /** Returns what went wrong in a sentence. */
 function sentenceOf(error: unknown): string {
@@ -46,13 +45,17 @@ export function Problem({ error, fields = [], retry }: ProblemProps) {
   );
 }
 
-/** Says of what is shown below that it is from before, for it could not be asked again. */
-export function MayBeOld({ error, retry }: Required<Pick<ProblemProps, 'error' | 'retry'>>) {
-  if (error === null) return null;
+/** Says of what is shown below that it is from before, and what the service has said when it was asked again. */
+export function MayBeOld({ error, retry }: Pick<ProblemProps, 'error' | 'retry'>) {
+  if (error === null || error === undefined) return null;
   return (
-    <Group gap="xs" role="status">
-      <Text size="sm">It may be old. {sentenceOf(error)}</Text>
-      <TextButton onClick={retry}>Try again</TextButton>
+    <Group gap="xs" mb="xs" role="status">
+      <Text size="sm">
+        This may be old: it could not be read again. {error instanceof Refusal && sentenceOf(error)}
+      </Text>
+      <Button size="xs" variant="default" onClick={retry}>
+        Try again
+      </Button>
     </Group>
   );
 }

@@ -232,9 +232,8 @@ describeConsole('the console', ({ service, open, at, api }) => {
   });
 
   test('signs out of the key of a tab alone, where another one is remembered on the device', async () => {
-    const { page } = await open(at('/home'), { key: 'phx_unknown' });
+    const { page } = await open(at('/dashboards'), { key: 'phx_unknown' });
     await signInForGood(page, service().key);
-    await page.getByRole('link', { name: 'Dashboards' }).click();
     await button(page, 'New dashboard').first().click();
     const name = page.getByRole('textbox', { name: 'Name' });
     await name.fill('In another tab');

@@ -560,11 +560,11 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     const wrong = { type: 'validation_error', code: 'invalid_input', detail: 'No such event.', attr: null };
     await page.route(url, (one) => one.fulfill({ status: 400, json: wrong }), { times: 1 });
     await page.reload();
-    await expectSeen(tile(page, 'Busy').getByText('It may be old. No such event.'));
+    await expectSeen(tile(page, 'Busy').getByText('This may be old: it could not be read again. No such event.'));
     await expectSeen(tile(page, 'Busy').getByRole('cell', { name: 'Busy' }));
     expect(await obstacles(page)).toEqual([]);
     await button(tile(page, 'Busy'), 'Try again').click();
-    await expectGone(tile(page, 'Busy').getByText('It may be old.'));
+    await expectGone(tile(page, 'Busy').getByText('This may be old'));
     await expectSeen(tile(page, 'Busy').getByRole('cell', { name: 'Busy' }));
   });
 
