@@ -71,8 +71,8 @@ export interface Question {
   readonly hogql: string;
   readonly values?: Readonly<Record<string, Filling>>;
   /**
-   * The timestamps of the events that can matter, milliseconds since 1970, both inclusive; absent: any. It decides which
-   * files are read, and how long the answer is true; the query has conditions of its own.
+   * The timestamps of the events that can matter, milliseconds since 1970, both inclusive; absent: those that the query's
+   * own conditions need. They decide which files are read, and how long the answer is true.
    */
   readonly from?: number | undefined;
   readonly to?: number | undefined;

@@ -190,6 +190,57 @@ test('events that are asked about again are kept with whose they are, until ther
   await expect(asked({ events, persons: apart }, persons)).rejects.toThrow('it is not there');
 });
 
+test('only the files are read that the conditions of a query need, and all of the persons', async () => {
+  const lake = folderFiles(temporaryFolder());
+  const worlds = worldDatabase({ lake, parser });
+  onEnd(() => worlds.close());
+  const rows = EVENTS.map(({ timestamp, event, distinct_id, properties = {} }, n) => ({
+    event,
+    distinct_id,
+    uuid: `u${n}`,
+    timestamp_us: Date.parse(timestamp) * 1000,
+    properties: JSON.stringify({ ...properties, $session_id: 's' }),
+  }));
+  const days = EVENTS.map(({ timestamp }) => Date.parse(timestamp));
+  const files = await writeRows(
+    lake,
+    rows.map((row) => [row]),
+  );
+  const events = files.map((file, n) => ({ ...file, min_timestamp: days[n] ?? 0, max_timestamp: days[n] ?? 0 }));
+  const persons = await written(writePersons(lake, [[of('phone', 'p1', 1), of('laptop', 'p2', 1)]]));
+  const now = Date.parse('2026-01-05T12:00:00Z');
+  const read: string[][] = [];
+  const asked = async (hogql: string) => {
+    const reads = (all: readonly WorldFile[]): unknown => read.push(all.map(({ path }) => path));
+    const world = worlds.world({ events, persons }, { ...MOMENT, now }, { reads });
+    const found = (await world.rows({ hogql })).rows;
+    return { found, read: read.at(-1), looked: world.looked().events };
+  };
+  const pathsOf = (of: readonly WorldFile[]): string[] => of.map(({ path }) => path);
+  const lastDay = 'timestamp > now() - INTERVAL 1 DAY';
+
+  const hour = Date.parse('2026-01-04T12:00:00Z');
+  expect(await asked(`SELECT distinct_id FROM events WHERE ${lastDay}`)).toEqual({
+    found: [['named']],
+    read: pathsOf(events.slice(4)),
+    looked: [{ from: hour - 1, to: null }],
+  });
+  const between = "timestamp >= '2026-01-02' AND timestamp < '2026-01-04'";
+  expect(await asked(`SELECT count(), uniq(person_id) FROM events WHERE ${between}`)).toMatchObject({
+    found: [[2, 1]],
+    read: pathsOf([...events.slice(1, 3), ...persons]),
+  });
+  // A session may have begun before.
+  const sessions = await asked(`SELECT session.$start_timestamp FROM events WHERE ${lastDay}`);
+  expect(sessions).toMatchObject({ found: [[days[0]]], read: pathsOf(events) });
+  expect(
+    await asked(`SELECT count() FROM sessions AS s JOIN events AS e ON e.$session_id = s.id WHERE e.${lastDay}`),
+  ).toMatchObject({
+    found: [[1]],
+    read: pathsOf(events),
+  });
+});
+
 /** Events of some persons who were merged and some who were not, with ids that are no UUIDs, and what answers of them anew. */
 async function mergedPersons() {
   const lake = folderFiles(temporaryFolder());

@@ -62,6 +62,15 @@ test.each([
   expect(await asked('SELECT {variables.x}', { variables: { v1: variable } })).toEqual([value]);
 });
 
+test('the times that the filters of a query let through are those that are looked at', async () => {
+  const world = await insightWorld({ events: EVENTS }, { now: Date.parse('2026-01-06T12:00:00Z') });
+  const filters = { dateRange: { date_from: '2026-01-04', date_to: '2026-01-05' } };
+  const query = 'SELECT event FROM events WHERE {filters}';
+  await hogql.answer(hogql.schema.parse({ kind: 'HogQLQuery', query, filters }), world);
+  const [from, to] = [Date.parse('2026-01-04'), Date.parse('2026-01-06')];
+  expect(world.looked().events).toEqual([{ from: from - 1, to: to + 1 }]);
+});
+
 test('numbers in the headings of columns are as short as they can be, and floats are still floats', async () => {
   const world = await insightWorld({ events: EVENTS.slice(0, 1) }, { now: Date.parse('2026-01-06T12:00:00Z') });
   const query = 'SELECT round(8.45, 1), 0.1 + 1.0, 1e3, 9007199254740993 FROM events';
