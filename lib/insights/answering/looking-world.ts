@@ -107,6 +107,8 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
     const looks: Looked['events'][number][] = [];
     const properties = new Set<string>();
     let [persons, isNow, hogql]: [boolean, boolean, string | null] = [false, false, null];
+    // An expression has a subquery, of which who tells the times of a question knows nothing.
+    let hasOwnQueries = false;
 
     const rows = async (question: Question): Promise<Rows> => {
       const { limit } = question;
@@ -130,7 +132,7 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
       persons ||= isTied || hasPersons;
       const hasSessions = tables.some(([table, columns]) => readsSessions(table, columns));
       const { from, to } = timesOf(
-        question,
+        hasOwnQueries ? {} : question,
         hasSessions ? undefined : timesRead(checked.query, 'events', 'timestamp_us', at),
       );
       if (hasEvents) looks.push({ from: finite(from), to: finite(to) });
@@ -162,7 +164,9 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
       expression: (text) =>
         understood(async () => {
           const [syntax] = await parser.expressions([text]);
-          return withoutPlaces(syntax as Syntax);
+          const expression = withoutPlaces(syntax as Syntax);
+          hasOwnQueries ||= JSON.stringify(expression).includes('"node":"Select');
+          return expression;
         }, text),
       looked: () => ({
         events: looks,
@@ -179,7 +183,7 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
  * Returns the times of events that can matter: those that the question tells, else those that its conditions need.
  * `needed`: these; undefined: it reads sessions, which may have begun before an event that it needs, and end after it.
  */
-function timesOf({ from, to }: Question, needed: Times | undefined): Times {
+function timesOf({ from, to }: Pick<Question, 'from' | 'to'>, needed: Times | undefined): Times {
   const margin = needed === undefined ? LONGEST_SESSION_MS : 0;
   return {
     from: from === undefined ? (needed?.from ?? -Infinity) : from - margin,

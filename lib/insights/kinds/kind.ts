@@ -72,7 +72,8 @@ export interface Question {
   readonly values?: Readonly<Record<string, Filling>>;
   /**
    * The timestamps of the events that can matter, milliseconds since 1970, both inclusive; absent: those that the query's
-   * own conditions need. They decide which files are read, and how long the answer is true.
+   * own conditions need, and so where an expression of a caller's has a subquery. They decide which files are read, and how
+   * long the answer is true.
    */
   readonly from?: number | undefined;
   readonly to?: number | undefined;

@@ -140,8 +140,17 @@ const count = fc.integer({ min: -3, max: 40 }).map(constant);
 const unit = fc.constantFrom('Seconds', 'Minutes', 'Hours', 'Days', 'Weeks', 'Months', 'Quarters', 'Years');
 const way = fc.constantFrom('add', 'subtract');
 const step = fc.constantFrom(
-  ...['toStartOfMinute', 'toStartOfHour', 'toStartOfDay', 'toStartOfWeek', 'toMonday', 'toStartOfMonth'],
-  ...['toStartOfQuarter', 'toStartOfYear', 'toDate', 'toDateTime', 'toStartOfFifteenMinutes'],
+  'toStartOfMinute',
+  'toStartOfFifteenMinutes',
+  'toStartOfHour',
+  'toStartOfDay',
+  'toStartOfWeek',
+  'toMonday',
+  'toStartOfMonth',
+  'toStartOfQuarter',
+  'toStartOfYear',
+  'toDate',
+  'toDateTime',
 );
 const zone = fc.constantFrom(...ZONES);
 /** Times made of a first one in any way. */

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { hogqlParser } from '../../../../lib/hogql/parse.ts';
+import { call, constant } from '../../../../lib/hogql/write.ts';
 import type { WorldFile, WorldFiles } from '../../../../lib/insights/answering/looking-world.ts';
 import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
@@ -190,7 +191,10 @@ test('events that are asked about again are kept with whose they are, until ther
   await expect(asked({ events, persons: apart }, persons)).rejects.toThrow('it is not there');
 });
 
-test('only the files are read that the conditions of a query need, and all of the persons', async () => {
+const pathsOf = (of: readonly WorldFile[]): string[] => of.map(({ path }) => path);
+
+/** Events of one session in files of a day each, who some of them are, and which files are read in worlds of them. */
+async function eventsByDay() {
   const lake = folderFiles(temporaryFolder());
   const worlds = worldDatabase({ lake, parser });
   onEnd(() => worlds.close());
@@ -208,15 +212,20 @@ test('only the files are read that the conditions of a query need, and all of th
   );
   const events = files.map((file, n) => ({ ...file, min_timestamp: days[n] ?? 0, max_timestamp: days[n] ?? 0 }));
   const persons = await written(writePersons(lake, [[of('phone', 'p1', 1), of('laptop', 'p2', 1)]]));
-  const now = Date.parse('2026-01-05T12:00:00Z');
   const read: string[][] = [];
+  const reads = (all: readonly WorldFile[]): unknown => read.push(pathsOf(all));
+  const now = Date.parse('2026-01-05T12:00:00Z');
+  const world = () => worlds.world({ events, persons }, { ...MOMENT, now }, { reads });
+  return { days, events, persons, read, world };
+}
+
+test('only the files are read that the conditions of a query need, and all of the persons', async () => {
+  const { days, events, persons, read, world } = await eventsByDay();
   const asked = async (hogql: string) => {
-    const reads = (all: readonly WorldFile[]): unknown => read.push(all.map(({ path }) => path));
-    const world = worlds.world({ events, persons }, { ...MOMENT, now }, { reads });
-    const found = (await world.rows({ hogql })).rows;
-    return { found, read: read.at(-1), looked: world.looked().events };
+    const asking = world();
+    const found = (await asking.rows({ hogql })).rows;
+    return { found, read: read.at(-1), looked: asking.looked().events };
   };
-  const pathsOf = (of: readonly WorldFile[]): string[] => of.map(({ path }) => path);
   const lastDay = 'timestamp > now() - INTERVAL 1 DAY';
 
   const hour = Date.parse('2026-01-04T12:00:00Z');
@@ -239,6 +248,24 @@ test('only the files are read that the conditions of a query need, and all of th
     found: [[1]],
     read: pathsOf(events),
   });
+});
+
+test('a subquery in an expression that a caller wrote reads the events that it needs, whatever the range of the question', async () => {
+  const { events, read, world } = await eventsByDay();
+  const counted = async (text: string): Promise<unknown> => {
+    const asking = world();
+    const condition = await asking.expression(text);
+    const hogql = 'SELECT count() FROM events WHERE timestamp >= {from} AND {condition}';
+    const from = Date.parse('2026-01-03');
+    const values = { from: call('fromUnixTimestamp64Milli', constant(from)), condition };
+    return (await asking.rows({ hogql, values, from })).rows[0]?.[0];
+  };
+  expect(await counted("event IN (SELECT event FROM events WHERE timestamp < '2026-01-02')")).toBe(2);
+  expect(await counted("event IN (SELECT event FROM events WHERE timestamp >= '2026-01-02')")).toBe(3);
+  expect(read.at(-1)).toEqual(pathsOf(events.slice(1)));
+  expect(await counted('event IN (SELECT event FROM events AS e WHERE e.session.$session_duration > 0)')).toBe(3);
+  expect(await counted("event = 'seen'")).toBe(2);
+  expect(read.at(-1)).toEqual(pathsOf(events.slice(2)));
 });
 
 /** Events of some persons who were merged and some who were not, with ids that are no UUIDs, and what answers of them anew. */
