@@ -557,6 +557,10 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       [[4, true, hour(2)]],
     ],
     [
+      "SELECT hasAny(l, ['buy', 'x']), hasAll(l, ['buy', 'x']), hasAll(l, ['buy', 'view']), arrayDistinct(l)[2], arrayUniq(l), arrayCount(x -> x = 'view', l) FROM (SELECT groupArray(event) AS l FROM (SELECT event FROM events ORDER BY timestamp))",
+      [[true, false, true, 'buy', 2, 4]],
+    ],
+    [
       'SELECT arrayMap(t -> toStartOfDay(t), arraySort(groupArray(timestamp)))[4], arrayFilter(x -> x > 5, arraySort(groupArray(toFloat(properties.price)))) FROM events',
       [[day(1), [10, 20]]],
     ],
