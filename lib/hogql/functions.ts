@@ -241,6 +241,18 @@ const right: Build = (of, name) => {
   return operation('substring_from', [text, operation('if', [operation('less', [place, first]), first, place])]);
 };
 
+/** No character of a host, and what stands around one in an address. */
+const NO_HOST = String.raw` \t<>%{}|\\^~\[\];=&@:/?#`;
+
+/** The host of an address, with a dot in it; else an empty text. What is before the host is first taken away. */
+const domain: Build = (of, name) => {
+  const pattern = String.raw`^(?:[a-zA-Z0-9+.-]+:)?//(?:[^${NO_HOST}]*:[^${NO_HOST}]*@)?`;
+  const address = argument(given(of, 0), 'text', name);
+  const rest = operation('replace_pattern_once', [address], { pattern, least: 2, replacement: [''] });
+  const host = String.raw`^(?:[^${NO_HOST}]*@)?([^${NO_HOST}]*\.[^${NO_HOST}.]+)(?:[:/?#]|\z)`;
+  return operation('extract', [rest], { pattern: host, group: 1 });
+};
+
 /** The time with a zone: a node of its own, so that the same time elsewhere keeps its own zone. */
 const inZone = (value: Expression, zone: string | undefined): Expression =>
   zone === undefined ? value : movedInto(zone, copied(value));
@@ -622,6 +634,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
       group: groups > 0 ? 1 : 0,
     });
   }),
+  domain: exactly(1, domain),
   like: likeness({}),
   notLike: likeness({ not: true }),
   ilike: likeness({ anyCase: true }),
