@@ -329,6 +329,7 @@ export type AggregateName =
   | 'min'
   | 'max'
   | 'any'
+  | 'any_last'
   | 'arg_min'
   | 'arg_max'
   | 'quantile'

@@ -241,6 +241,10 @@ const right: Build = (of, name) => {
   return operation('substring_from', [text, operation('if', [operation('less', [place, first]), first, place])]);
 };
 
+/** A text without the first match. */
+const without = (text: Expression, pattern: string, least: number): Expression =>
+  operation('replace_pattern_once', [text], { pattern, least, replacement: [''] });
+
 /** No character of a host, and what stands around one in an address. */
 const NO_HOST = String.raw` \t<>%{}|\\^~\[\];=&@:/?#`;
 
@@ -248,7 +252,7 @@ const NO_HOST = String.raw` \t<>%{}|\\^~\[\];=&@:/?#`;
 const domain: Build = (of, name) => {
   const pattern = String.raw`^(?:[a-zA-Z0-9+.-]+:)?//(?:[^${NO_HOST}]*:[^${NO_HOST}]*@)?`;
   const address = argument(given(of, 0), 'text', name);
-  const rest = operation('replace_pattern_once', [address], { pattern, least: 2, replacement: [''] });
+  const rest = without(address, pattern, 2);
   const host = String.raw`^(?:[^${NO_HOST}]*@)?([^${NO_HOST}]*\.[^${NO_HOST}.]+)(?:[:/?#]|\z)`;
   return operation('extract', [rest], { pattern: host, group: 1 });
 };
@@ -634,7 +638,16 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
       group: groups > 0 ? 1 : 0,
     });
   }),
+  protocol: exactly(1, (of, name) => {
+    const pattern = '(?s)^([a-zA-Z][a-zA-Z0-9+.-]*):...';
+    return operation('extract', [argument(given(of, 0), 'text', name)], { pattern, group: 1 });
+  }),
   domain: exactly(1, domain),
+  path: exactly(1, (of, name) => {
+    const rest = without(argument(given(of, 0), 'text', name), '^[^/]*//', 2);
+    return operation('extract', [rest], { pattern: '^[^/]*(/[^?#]*)', group: 1 });
+  }),
+  cutQueryString: exactly(1, (of, name) => without(argument(given(of, 0), 'text', name), String.raw`\?[^#]*`, 1)),
   like: likeness({}),
   notLike: likeness({ not: true }),
   ilike: likeness({ anyCase: true }),

@@ -134,6 +134,7 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       'SELECT round(stddevPop(toFloat(properties.price)), 4), round(varSamp(toFloat(properties.price)), 4), stddevSamp(2), varPop(properties.none) FROM events',
       [[7.5114, 75.2292, 0, null]],
     ],
+    ["SELECT anyLast(event), anyLastIf(event, event = 'view') FROM events WHERE event = 'buy'", [['buy', null]]],
     [
       "SELECT argMin(uuid, timestamp), argMax(uuid, timestamp), argMaxIf(uuid, timestamp, event = 'buy'), any(person_properties) IS NOT NULL FROM events",
       [['e1', 'e6', 'e5', true]],
@@ -516,6 +517,13 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       [
         [1, 2],
         [2, 2],
+      ],
+    ],
+    [
+      "SELECT anyLast(uuid) OVER (ORDER BY uuid), anyLastIf(uuid, event = 'buy') OVER (PARTITION BY person_id) FROM events ORDER BY uuid LIMIT 2",
+      [
+        ['e1', 'e3'],
+        ['e2', 'e3'],
       ],
     ],
     [
