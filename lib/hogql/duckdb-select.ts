@@ -1,7 +1,7 @@
 /** A whole SELECT as SQL of DuckDB. */
 import { DUCKDB } from './duckdb.ts';
 import type { WholeQuery } from './expression.ts';
-import { ALIKE, both, filtered, plain, present, summed, WINDOWS_ALIKE } from './print-aggregates.ts';
+import { ALIKE, both, filtered, plain, present, summed, summedOver, WINDOWS_ALIKE } from './print-aggregates.ts';
 import { printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
 
 const SELECT: SelectDialect = {
@@ -12,7 +12,7 @@ const SELECT: SelectDialect = {
       of.length === 1
         ? filtered(`count(DISTINCT ${of[0]})`, filter)
         : filtered(`count(DISTINCT (${of.join(', ')}))`, both(filter, present(of))),
-    sum: ([x], filter, aggregate) => `TRY_CAST(${summed(filtered(`sum(${x})`, filter), aggregate)} AS BIGINT)`,
+    sum: ([x], filter, aggregate) => `TRY_CAST(${summed(`${x}`, filter, aggregate)} AS BIGINT)`,
     // Of integers it adds 128 bits, and divides once.
     avg: plain('avg'),
     any: plain('any_value'),
@@ -33,7 +33,7 @@ const SELECT: SelectDialect = {
   },
   windows: {
     ...WINDOWS_ALIKE,
-    sum: ([x], over, window) => `TRY_CAST(${summed(`sum(${x}) OVER (${over})`, window)} AS BIGINT)`,
+    sum: ([x, counted = '*'], over, window) => `TRY_CAST(${summedOver(`${x}`, counted, over, window)} AS BIGINT)`,
     any: ([x], over) => `any_value(${x}) OVER (${over})`,
     first_value: ([x], over) => `first_value(${x} IGNORE NULLS) OVER (${over})`,
     last_value: ([x], over) => `last_value(${x} IGNORE NULLS) OVER (${over})`,

@@ -363,7 +363,7 @@ export interface Window {
   readonly of: readonly Expression[];
   /** Of `quantile`. */
   readonly at?: number;
-  /** Of sums, as of an aggregate. */
+  /** Of sums, as of an aggregate; a second argument is null in rows that do not count. */
   readonly orZero?: true;
   readonly partition: readonly Expression[];
   readonly order: readonly Order[];

@@ -1,5 +1,5 @@
 /** What aggregates and windows of both dialects are written with. */
-import type { Aggregate } from './expression.ts';
+import type { Aggregate, Window } from './expression.ts';
 import type { PrintedAggregate, PrintedWindow, SelectDialect } from './print-select.ts';
 
 /** Squares beyond this have no sum: DuckDB fails for them. */
@@ -21,9 +21,17 @@ export const plain =
   (of, filter) =>
     filtered(`${name}(${of.join(', ')})`, filter);
 
-/** Returns a sum that is 0, not null, of no rows where it says so. */
-export const summed = (sum: string, { orZero }: Pick<Aggregate, 'orZero'>): string =>
-  orZero ? `coalesce(${sum}, 0)` : sum;
+/** Returns a sum that is 0, not null, where it says so and no row counts. */
+const orZeroOf = (sum: string, rows: string, { orZero }: Pick<Aggregate, 'orZero'>): string =>
+  orZero ? `CASE WHEN ${rows} = 0 THEN 0 ELSE ${sum} END` : sum;
+
+/** Returns the sum of the rows of which the condition holds. */
+export const summed = (x: string, filter: string, aggregate: Pick<Aggregate, 'orZero'>): string =>
+  orZeroOf(filtered(`sum(${x})`, filter), filtered('count(*)', filter), aggregate);
+
+/** Returns the sum of a window; `counted` is null in rows that do not count. */
+export const summedOver = (x: string, counted: string, over: string, window: Pick<Window, 'orZero'>): string =>
+  orZeroOf(`sum(${x}) OVER (${over})`, `count(${counted}) OVER (${over})`, window);
 
 /** Returns an aggregate of squares, of those numbers that have them. */
 const moment =
@@ -34,7 +42,7 @@ const moment =
 /** Aggregates that both dialects write alike. */
 export const ALIKE = {
   count: ([x], filter) => filtered(`count(${x ?? '*'})`, filter),
-  sum_float: ([x], filter, aggregate) => summed(filtered(`sum(${x})`, filter), aggregate),
+  sum_float: ([x], filter, aggregate) => summed(`${x}`, filter, aggregate),
   avg_float: plain('avg'),
   min: plain('min'),
   max: plain('max'),
@@ -53,7 +61,7 @@ const momentOver =
 /** Windows that are more than their name, and that both dialects write alike. */
 export const WINDOWS_ALIKE = {
   count: ([x], over) => `count(${x ?? '*'}) OVER (${over})`,
-  sum_float: ([x], over, window) => summed(`sum(${x}) OVER (${over})`, window),
+  sum_float: ([x, counted = '*'], over, window) => summedOver(`${x}`, counted, over, window),
   avg_float: ([x], over) => `avg(${x}) OVER (${over})`,
   stddev_pop: momentOver('stddev_pop'),
   stddev_samp: momentOver('stddev_samp'),

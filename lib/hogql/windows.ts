@@ -1,6 +1,6 @@
 /** Functions over the rows around a row: `f(x) OVER (PARTITION BY ... ORDER BY ... ROWS BETWEEN ...)`. */
 import { aggregateOf, isAggregate } from './aggregates.ts';
-import { argument, converted, nothing, operation, unified } from './build.ts';
+import { argument, converted, integerConstant, nothing, operation, unified } from './build.ts';
 import type { Bound, Expression, Frame, Order, Window, WindowName } from './expression.ts';
 import { condition } from './functions.ts';
 import { refuse } from './refusal.ts';
@@ -83,16 +83,22 @@ export function windowOf(
   if (aggregate === 'count_distinct' || aggregate === 'list_distinct' || aggregate.startsWith('arg_'))
     refuse(`${name}() is not supported as a window function`);
   const window = aggregate === 'any_last' ? 'last_value' : aggregate;
-  return { window, ...found, of: counted(aggregate, found.of, where), ...rest, ...(frame && { frame }) };
+  return { window, ...found, of: counted(aggregate, found, where), ...rest, ...(frame && { frame }) };
 }
 
-/** The values that count: null stands for those that do not. */
-function counted(name: string, of: readonly Expression[], where: Expression | undefined): readonly Expression[] {
+/** The values that count: null stands for those that do not. Of a sum that is 0 of no rows, then what its rows are counted by. */
+function counted(
+  name: string,
+  { of, orZero }: Pick<Window, 'of' | 'orZero'>,
+  where: Expression | undefined,
+): readonly Expression[] {
   if (where === undefined) return of;
-  const [value] = of;
-  const kept = value ?? { constant: '1', type: 'integer' as const };
   if (name === 'list') refuse('groupArrayIf() is not supported as a window function');
-  return [operation('if', [condition(where, 'If'), kept, nothing(kept.type)])];
+  const one = integerConstant(1);
+  const [value = one] = of;
+  return (orZero ? [value, one] : [value]).map((each) =>
+    operation('if', [condition(where, 'If'), each, nothing(each.type)]),
+  );
 }
 
 function shifted(name: string, window: WindowName, of: readonly Expression[]): Omit<Window, 'partition' | 'order'> {

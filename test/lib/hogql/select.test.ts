@@ -328,7 +328,7 @@ describe('a time that is moved into another zone', () => {
 
 test('columns have a name, a type, and what ClickHouse calls it', async () => {
   const one = await checked(
-    "SELECT event, properties.a, count(), uniq(uuid) AS u, toStartOfDay(timestamp) AS d, toDate(timestamp), toFloat(properties.b) AS f, event = 'a' AS is, groupArray(event), max(timestamp), toInt('1'), person.properties.x, sum(1) AS s, sumIf(0.5 * 2, event = 'a') AS t, sum(properties.a) AS v FROM events GROUP BY event, properties, timestamp, person_properties",
+    "SELECT event, properties.a, count(), uniq(uuid) AS u, toStartOfDay(timestamp) AS d, toDate(timestamp), toFloat(properties.b) AS f, event = 'a' AS is, groupArray(event), max(timestamp), toInt('1'), person.properties.x, sum(1) AS s, sumIf(0.5 * 2, event = 'a') AS t, sum(properties.a) AS v, count() * 2 AS w, count() / 2 AS x FROM events GROUP BY event, properties, timestamp, person_properties",
     { ...UTC, zone: 'Asia/Tokyo' },
   );
   expect(one.columns.map(({ name, type, clickhouse }) => [name, type, clickhouse])).toEqual([
@@ -347,6 +347,8 @@ test('columns have a name, a type, and what ClickHouse calls it', async () => {
     ['s', 'integer', 'Int64'],
     ['t', 'float', 'Float64'],
     ['v', 'float', 'Nullable(Float64)'],
+    ['w', 'integer', 'Int64'],
+    ['x', 'float', 'Float64'],
   ]);
   expect(one.tables).toEqual(
     new Map([['events', new Set(['event', 'properties', 'timestamp_us', 'person_properties', 'uuid'])]]),

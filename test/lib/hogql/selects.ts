@@ -234,6 +234,22 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
         ['e3', 2, 0.5, 10],
       ],
     ],
+    [
+      "SELECT sum(x), sum(x + 0.5) FROM (SELECT count() * 2 AS x FROM events WHERE event = 'none' GROUP BY person_id)",
+      [[0, 0]],
+    ],
+    // Of rows that have no number, as of a division by zero, it is none.
+    [
+      "SELECT sum(a / b), sumIf(a / b, a > 5), sum(a % b), sum(9223372036854775807 + a) FROM (SELECT person_id, countIf(event = 'view') AS a, countIf(event = 'none') AS b FROM events GROUP BY person_id)",
+      [[null, 0, null, null]],
+    ],
+    [
+      "SELECT uuid, sum(x / 0) OVER w, sumIf(x / 0, event = 'view') OVER w, sumIf(x % 0, event = 'view') OVER w FROM (SELECT uuid, event, length(event) AS x FROM events) WINDOW w AS (ORDER BY uuid ROWS BETWEEN CURRENT ROW AND CURRENT ROW) ORDER BY uuid OFFSET 1 LIMIT 2",
+      [
+        ['e2', null, null, null],
+        ['e3', null, 0, 0],
+      ],
+    ],
   ],
   'Rows in an order': [
     [
