@@ -3,9 +3,17 @@ import { withClickhouseType } from './clickhouse-types.ts';
 import type { Column, Expression, Query, Select, Source } from './expression.ts';
 import { columnOf } from './size.ts';
 
+/** A query that WITH names. */
+export interface NamedQuery {
+  readonly name: string;
+  query: Query;
+  /** Whether its last column is the place of each row. */
+  placed?: true;
+}
+
 /** What a query has beside the SELECT whose rows are looked at. */
 interface Around {
-  readonly named: { readonly name: string; query: Query }[];
+  readonly named: NamedQuery[];
   /** Returns a name that no relation has. */
   readonly relation: () => string;
 }
@@ -21,9 +29,9 @@ export function withPlaces(source: Source, around: Around): Placed | undefined {
   if ('table' in source) return undefined;
   const named = 'named' in source ? around.named.find(({ name }) => name === source.named) : undefined;
   const query = named?.query ?? ('query' in source ? source.query : undefined);
-  const placed = query && placedRows(query, around);
+  const placed = query && (named?.placed ? (query as Select) : placedRows(query, around));
   if (placed === undefined) return undefined;
-  if (named !== undefined) named.query = placed;
+  if (named !== undefined) Object.assign(named, { query: placed, placed: true });
   const place: Expression = { relation: source.as, column: `c${placed.columns.length - 1}`, type: 'integer' };
   return { source: named === undefined ? { query: placed, as: source.as } : source, place };
 }
@@ -32,10 +40,13 @@ export function withPlaces(source: Source, around: Around): Placed | undefined {
 function placedRows(query: Query, around: Around): Select | undefined {
   if ('union' in query) return undefined;
   if (query.order.length > 0) return ordered(query, around);
-  const { from, group, distinct, limitBy, columns } = query;
+  const { from, group, distinct, limitBy, columns, limit, offset } = query;
   if (from === undefined || group || distinct || limitBy) return undefined;
   const below = withPlaces(from, around);
-  return below && { ...query, from: below.source, columns: [...columns, columnOfPlace(below.place)] };
+  if (below === undefined) return undefined;
+  // So many rows are the first ones.
+  const order = limit === undefined && offset === undefined ? [] : [{ expression: below.place, down: false }];
+  return { ...query, from: below.source, columns: [...columns, columnOfPlace(below.place)], order };
 }
 
 function ordered(query: Select, { relation }: Around): Select {

@@ -18,7 +18,7 @@ import type { Aggregate, Column, Join, Order, Query, Select, Source, WholeQuery,
 import { type Expression, isList, isTuple, type Type } from './expression.ts';
 import { aList, condition, functionOf } from './functions.ts';
 import { refuse, within } from './refusal.ts';
-import { withPlaces } from './row-order.ts';
+import { type NamedQuery, withPlaces } from './row-order.ts';
 import { columnOf, TOO_COMPLEX, weightOfAll } from './size.ts';
 import {
   type Call,
@@ -103,7 +103,7 @@ interface Whole {
   windows: number;
   weight: number;
   readonly visits: Scope['visits'];
-  readonly named: { readonly name: string; query: Query }[];
+  readonly named: NamedQuery[];
   /** Queries after IN, and what they are called. */
   readonly among: Map<Syntax, Checked & { readonly as: string }>;
   /** Expressions that are alike have one number. */
@@ -147,9 +147,9 @@ const relationName = (whole: Whole): string => `r${whole.relations++}`;
 /** Whether what an aggregate gives goes by the order of its rows. */
 const isOfOrder = ({ aggregate }: Aggregate): boolean => aggregate === 'list' || aggregate.startsWith('any');
 
-/** The aggregate of rows that are in the order of their places. */
-function inOrder(aggregate: Aggregate, place: Expression): Aggregate {
-  if (!isOfOrder(aggregate)) return aggregate;
+/** The aggregate of rows that are in the order of their places; undefined: in none. */
+function inOrder(aggregate: Aggregate, place: Expression | undefined): Aggregate {
+  if (place === undefined || !isOfOrder(aggregate)) return aggregate;
   if (aggregate.aggregate === 'list') return { ...aggregate, by: place };
   const isLast = aggregate.aggregate === 'any_last';
   return { ...aggregate, aggregate: isLast ? 'arg_max' : 'arg_min', of: [...aggregate.of, place] };
@@ -306,7 +306,7 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
     joined[0] && making.aggregates.some(isOfOrder)
       ? withPlaces(joined[0].source, { named: whole.named, relation: () => relationName(whole) })
       : undefined;
-  const aggregates = making.aggregates.map((one) => (placed ? inOrder(one, placed.place) : one));
+  const aggregates = making.aggregates.map((one) => inOrder(one, placed?.place));
   const behindGroups = [
     ...[...columns, ...order].map((one) => one.expression),
     ...(limitBy?.of ?? []),
