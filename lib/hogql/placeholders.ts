@@ -1,7 +1,7 @@
 /** Placeholders of a query, `{name}`, and what is put in their place: syntax, never text. */
 import { refuse } from './refusal.ts';
-import type { JoinExpr, SelectQuery, Syntax } from './syntax.ts';
-import { constant } from './write.ts';
+import type { BetweenExpr, JoinExpr, SelectQuery, Syntax } from './syntax.ts';
+import { all, any, comparison, constant } from './write.ts';
 
 /**
  * What stands for a placeholder. A function is asked with the names of the tables that the SELECT around it reads itself.
@@ -18,11 +18,24 @@ export function filled(syntax: Syntax, values: Readonly<Record<string, Filling>>
     if (typeof value !== 'object' || value === null) return value;
     const node = 'node' in value ? value.node : undefined;
     if (node === 'Placeholder') return valueOf(nameOf(value), tables);
-    const [inside, before] = [node === 'SelectQuery' ? tablesOf(value as SelectQuery) : tables, missing.length];
-    const made = Object.fromEntries(Object.entries(value).map(([key, below]) => [key, walk(below, inside)]));
-    if (node !== 'CompareOperation' || missing.length === before) return made;
-    missing.length = before;
-    return constant(true);
+    if (node === 'BetweenExpr') return between(value as BetweenExpr, tables);
+    const inside = node === 'SelectQuery' ? tablesOf(value as SelectQuery) : tables;
+    const made = () => Object.fromEntries(Object.entries(value).map(([key, below]) => [key, walk(below, inside)]));
+    return isComparison(value) ? (compared(made) ?? constant(true)) : made();
+  };
+  /** What is made; undefined: there is nothing to compare it with. */
+  const compared = <Made>(make: () => Made): Made | undefined => {
+    const before = missing.length;
+    const made = make();
+    return missing.splice(before).length === 0 ? made : undefined;
+  };
+  /** A bound that is missing is left out, as of the two comparisons that it stands for. */
+  const between = ({ expr, low, high, ...rest }: BetweenExpr, tables: ReadonlySet<string>): Syntax => {
+    const [value, from, to] = [expr, low, high].map((one) => compared(() => walk(one, tables) as Syntax));
+    if (value && from && to) return { ...rest, expr: value, low: from, high: to } satisfies BetweenExpr;
+    const side = (op: string, bound: Syntax | undefined): Syntax =>
+      value && bound ? comparison(op, value, bound) : constant(true);
+    return rest.negated ? any([side('<', from), side('>', to)]) : all([side('>=', from), side('<=', to)]);
   };
   const valueOf = (name: string, tables: ReadonlySet<string>): Syntax => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
@@ -34,6 +47,13 @@ export function filled(syntax: Syntax, values: Readonly<Record<string, Filling>>
   const whole = walk(syntax, new Set()) as Syntax;
   return missing[0] === undefined ? whole : refuseName(missing[0]);
 }
+
+const COMPARING = /^(?:equals|notEquals|less|lessOrEquals|greater|greaterOrEquals)$/i;
+
+const isComparison = (value: object): boolean => {
+  const { node, name = '' } = value as { readonly node?: string; readonly name?: string };
+  return node === 'CompareOperation' || (node === 'Call' && COMPARING.test(name));
+};
 
 const refuseName = (name: string): never => refuse(`The placeholder {${name.slice(0, 100)}} has no value`);
 

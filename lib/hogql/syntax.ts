@@ -24,6 +24,13 @@ export type Lambda = { readonly node: 'Lambda'; readonly args: readonly string[]
 
 type Binary<Node, Op> = { readonly node: Node; readonly op: Op; readonly left: Syntax; readonly right: Syntax };
 export type CompareOperation = Binary<'CompareOperation', string>;
+export type BetweenExpr = {
+  readonly node: 'BetweenExpr';
+  readonly expr: Syntax;
+  readonly low: Syntax;
+  readonly high: Syntax;
+  readonly negated: boolean;
+};
 
 export type Known =
   | Constant
@@ -39,13 +46,7 @@ export type Known =
   | { readonly node: 'ArrayAccess'; readonly array: Syntax; readonly property: Syntax }
   | { readonly node: 'TupleAccess'; readonly tuple: Syntax; readonly index: number }
   | { readonly node: 'TypeCast'; readonly expr: Syntax; readonly type_name: string }
-  | {
-      readonly node: 'BetweenExpr';
-      readonly expr: Syntax;
-      readonly low: Syntax;
-      readonly high: Syntax;
-      readonly negated: boolean;
-    };
+  | BetweenExpr;
 
 /** A node of any kind: a name, and whatever it has. */
 export type Syntax = Known | { readonly node: string };

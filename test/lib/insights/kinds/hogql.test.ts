@@ -30,8 +30,13 @@ describe('The filters of a query of HogQL', () => {
   ])('let the times of %j through', async (dateRange, found) => {
     expect(await eventsOf({ dateRange })).toEqual(found);
     const ends = 'timestamp >= {filters.dateRange.from} AND timestamp < {filters.dateRange.to}';
-    const query = `SELECT event FROM events WHERE ${ends} ORDER BY timestamp`;
-    expect(await asked(query, { filters: { dateRange } })).toEqual(found);
+    const between = 'timestamp BETWEEN {filters.dateRange.from} AND {filters.dateRange.to}';
+    const functions =
+      'greaterOrEquals(timestamp, {filters.dateRange.from}) AND less(timestamp, {filters.dateRange.to})';
+    for (const condition of [ends, between, functions]) {
+      const query = `SELECT event FROM events WHERE ${condition} ORDER BY timestamp`;
+      expect(await asked(query, { filters: { dateRange } })).toEqual(found);
+    }
   });
 
   it('are by the start of a session where no events are selected', async () => {
@@ -47,6 +52,10 @@ describe('The filters of a query of HogQL', () => {
   it('have ends that are compared with, and stand for nothing elsewhere', async () => {
     const query = 'SELECT count() FROM events WHERE NOT (timestamp < {filters.dateRange.from})';
     expect(await asked(query, { filters: { dateRange: { date_from: '2026-01-05' } } })).toEqual([2]);
+    const outside = `SELECT event FROM events WHERE timestamp NOT BETWEEN {filters.dateRange.from} AND {filters.dateRange.to}`;
+    const dateRange = { date_from: '2026-01-04', date_to: '2026-01-05' };
+    expect(await asked(outside, { filters: { dateRange } })).toEqual(['2025-01-05', '2026-01-06']);
+    expect(await asked(outside)).toHaveLength(4);
     await expect(asked('SELECT {filters.dateRange.to}')).rejects.toThrow(
       'The placeholder {filters.dateRange.to} has no value',
     );
