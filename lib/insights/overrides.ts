@@ -127,7 +127,7 @@ function withVariables(query: SentQuery, values: z.output<typeof VariablesOverri
   if (!isObject(own)) return query;
   const set = Object.entries(own).map(([id, variable]) => {
     const name = isObject(variable) ? variable['code_name'] : undefined;
-    const given = values[id] ?? (typeof name === 'string' ? values[name] : undefined);
+    const given = values[id] === undefined && typeof name === 'string' ? values[name] : values[id];
     if (given === undefined || !isObject(variable)) return [id, variable];
     const set = isObject(given) ? given : { value: given };
     const value = set['value'] === undefined ? variable['value'] : set['value'];

@@ -76,6 +76,7 @@ test.each([
 
 test.each([
   [3, { value: 3, isNull: false }],
+  [null, { value: null, isNull: false }],
   [{ value: 3 }, { value: 3, isNull: false }],
   [
     { value: 3, isNull: true },
@@ -93,4 +94,10 @@ test.each([
     const asked = overridden(query, { variables: [{ [name]: given }] });
     expect(asked).toEqual({ ...query, variables: { v1: { code_name: 'x', ...made } } });
   }
+});
+
+test('what is said of a variable by its id goes before what is said by its name, null too', () => {
+  const query = { kind: 'HogQLQuery', query: 'SELECT 1', variables: { v1: { code_name: 'x', value: 1 } } };
+  for (const value of [2, null])
+    expect(overridden(query, { variables: [{ v1: value, x: 3 }] })).toMatchObject({ variables: { v1: { value } } });
 });
