@@ -5,7 +5,7 @@ import { checkedCondition } from './check.ts';
 import type { Expression, QueryTable } from './expression.ts';
 import { equal, less, lessOrEqual, like, matches } from './functions.ts';
 import type { Parser } from './parse.ts';
-import { likeHolding, namesTime } from './patterns.ts';
+import { likeHolding, namesNumber, namesTime } from './patterns.ts';
 import { refuse } from './refusal.ts';
 import type { Syntax } from './syntax.ts';
 
@@ -110,11 +110,9 @@ const holding: Compare = (property, value, operator) =>
 const matching: Compare = (property, value, operator) =>
   anyOf(scalars(value, operator).map((one) => matches(property, textConstant(String(one)), operator)));
 
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-
 /** The value to compare sizes with: a number where it is one, even as a text. */
 function sized(value: Scalar): Expression {
-  return typeof value === 'number' || (typeof value === 'string' && NUMBER.test(value))
+  return typeof value === 'number' || (typeof value === 'string' && namesNumber(value))
     ? float(Number(value))
     : textConstant(String(value));
 }

@@ -42,6 +42,7 @@ import {
   checkedPattern,
   checkedReplacement,
   checkedZone,
+  namesNumber,
   quotedPattern,
 } from './patterns.ts';
 import { refuse } from './refusal.ts';
@@ -119,9 +120,7 @@ const isTime = ({ type }: Expression): boolean => type === 'date' || type === 'i
 export const divided = (of: readonly Expression[], name: string): Expression => operation('divide', asFloats(of, name));
 
 function asFloats(of: readonly Expression[], name: string): Expression[] {
-  const text = of
-    .map(constantText)
-    .find((one) => one !== undefined && (one.trim() === '' || Number.isNaN(Number(one))));
+  const text = of.map(constantText).find((one) => one !== undefined && !namesNumber(one));
   if (text !== undefined)
     refuse(`${name} takes numbers, not the text '${text.slice(0, 100)}'; concat() puts texts together`);
   return allAs(of, 'float', name);

@@ -184,6 +184,14 @@ export function checkedFormat(source: string): FormatPiece[] {
 export const checkedZone = (source: string): string =>
   timeZoneOf(source) ?? refuse(`Unknown time zone '${source.slice(0, 100)}'`);
 
+/** A number, in what RE2, Java and JavaScript share. */
+export const FLOAT = String.raw`[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?`;
+
+const FLOAT_ALONE = new RegExp(`^${FLOAT}$`);
+
+/** Whether a text is a number, as it is read in a row. */
+export const namesNumber = (text: string): boolean => FLOAT_ALONE.test(text);
+
 /** A time in ISO 8601, in what RE2, Java and JavaScript share. */
 export const INSTANT = String.raw`[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?)?`;
 

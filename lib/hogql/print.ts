@@ -14,7 +14,7 @@ import type {
   Unit,
 } from './expression.ts';
 import { elementType, isList, isTuple, partTypes } from './expression.ts';
-import { INSTANT } from './patterns.ts';
+import { FLOAT, INSTANT } from './patterns.ts';
 
 /** A printed expression over an element of a list, and the name that it has for the element. */
 interface Each {
@@ -199,7 +199,7 @@ const WORDS = {
 };
 
 export const INTEGER_TEXT = String.raw`^[+-]?[0-9]+\z`;
-export const FLOAT_TEXT = String.raw`^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\z`;
+export const FLOAT_TEXT = String.raw`^${FLOAT}\z`;
 /** No text has as many characters; beyond it engines take no place, and no length. */
 const MOST_CHARACTERS = 2_147_483_647;
 

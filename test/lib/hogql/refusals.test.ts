@@ -91,6 +91,8 @@ const CONDITIONS: readonly (readonly [condition: string, text: string])[] = [
   ["properties.a + ' ' + properties.b = 'x'", "+ takes numbers, not the text ' '; concat() puts texts together"],
   ["divide(1, 'two') = 1", "divide() takes numbers, not the text 'two'"],
   ["properties.a / '' = 1", "/ takes numbers, not the text ''"],
+  ["' 5 ' + 1 = 6", "+ takes numbers, not the text ' 5 '"],
+  ["'0x10' + 1 = 17", "+ takes numbers, not the text '0x10'"],
   ["coalesce(properties.a, 1, 'none') = 1", 'coalesce() has values of different types: text and an integer'],
   ['has([], event)', 'A list of nothing, [], is not supported: its elements have no type'],
   ['toStartOfWeek(timestamp, -1) = 1', 'Argument 2 of toStartOfWeek() must be 0 (weeks from Sunday)'],
