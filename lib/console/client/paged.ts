@@ -1,5 +1,5 @@
 /** Lists of numbered pages, and those that go on: their pages one after another, and the way to the next. */
-import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { cursorOf } from './api.ts';
 import { polled } from './polling.ts';
 
@@ -78,10 +78,10 @@ export function useLong<Row, Place extends object>({
   isLive = () => false,
   isAwaited = false,
 }: LongOptions<Row, Place>): Paged<Row> {
-  const query = useInfiniteQuery<Page<Row>, Error, InfiniteData<Page<Row>>, readonly unknown[], Partial<Place>>({
+  const query = useInfiniteQuery({
     queryKey: key,
-    initialPageParam: {},
-    queryFn: ({ pageParam }) => read(pageParam),
+    initialPageParam: {} as Partial<Place>,
+    queryFn: ({ pageParam }) => read(pageParam as Partial<Place>),
     getNextPageParam: (_, pages) => nextOf(pages),
     refetchInterval: polled<{ pages: Page<Row>[] }>(
       ({ pages }) => pages.length === 1 && isLive(pages[0]?.results ?? []),
