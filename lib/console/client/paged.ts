@@ -57,7 +57,7 @@ export interface Paged<Row> {
   readonly rows: readonly Row[] | undefined;
   readonly error: unknown;
   readonly retry: () => void;
-  readonly more: { readonly hasMore: boolean; readonly isLoading: boolean; load(): void };
+  readonly more: { readonly hasMore: boolean; readonly isLoading: boolean; readonly load: () => void };
 }
 
 /** A list that goes on by a cursor. */
