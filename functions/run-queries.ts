@@ -1,4 +1,4 @@
-import type { QueryOrder } from '../lib/insights/answering/stage-answers.ts';
+import type { QueryOrder } from '../lib/insights/answering/query-orders.ts';
 import type { Context } from '../lib/ports/context.ts';
 
 /** Carries out an order of queries that nobody waits for. Only the service's own functions may call it. */

@@ -9,7 +9,7 @@ export const handler = endpoint(runNewTestStep, async ({ body: { step, ...input 
   const writer = { ...fields, ...tested, id: undefined, organization_id: tenant.organization.id, team_id: team.id };
   return runStep(
     context,
-    { ...tested, shared: () => sharedPlacesWarning(context, writer) },
+    { ...tested, planned: fields, shared: () => sharedPlacesWarning(context, writer) },
     tenant.organization.id,
     step,
   );

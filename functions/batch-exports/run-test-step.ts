@@ -12,7 +12,7 @@ export const handler = endpoint(runTestStep, {
     const writer = { ...read, ...fields, ...tested };
     return runStep(
       context,
-      { ...tested, shared: () => sharedPlacesWarning(context, writer) },
+      { ...tested, planned: writer, shared: () => sharedPlacesWarning(context, writer) },
       read.organization_id,
       step,
     );

@@ -1,6 +1,7 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/answer.ts';
-import { answersIn, foundRun, queryStatus } from '../../lib/insights/answering/answers.ts';
+import { answersIn, foundRun } from '../../lib/insights/answering/answers.ts';
+import { queryStatus } from '../../lib/insights/answering/runs.ts';
 import { retrieveQuery } from '../../lib/insights/queries/routes.ts';
 
 export const handler = endpoint(retrieveQuery, async ({ params }, context) => {

@@ -5,7 +5,7 @@ import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { flattenCfnReference } from 'cdk-nag/lib/utils/flatten-cfn-reference.js';
 import type { Construct } from 'constructs';
-import { ORDER_WAITS_MS } from '../../lib/insights/answering/stage-answers.ts';
+import { ORDER_WAITS_MS } from '../../lib/insights/answering/query-orders.ts';
 import { Alarms } from './constructs/alarms.ts';
 import { Api } from './constructs/api.ts';
 import { Firewall } from './constructs/firewall.ts';

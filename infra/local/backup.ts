@@ -6,6 +6,7 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
+import { restoredItem } from '../../lib/exports/runs/restored.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { isBelow } from '../../lib/ports/files/below.ts';
 import { orAbsent } from '../../lib/ports/files/or-absent.ts';
@@ -15,21 +16,28 @@ import { isBusy, sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { SECOND_MS } from '../../lib/ports/units.ts';
 import { databaseIn, isOthers, makeFolder, refuseOthersFolder, restoringIn } from './data-folder.ts';
 import { checkDataDirectory, findDataDirectory } from './data-version.ts';
+import { exclusiveLock } from './exclusive-lock.ts';
 
 /** A backup that cannot be made or used; the message says why, and what to do. */
 class BackupRefused extends Error {
   override readonly name = 'BackupRefused';
 }
 
-/** What a backup holds; it is written last, so a folder without it is no whole backup. */
-interface Contents {
-  /** ISO 8601, UTC. */
-  readonly made_at: string;
+interface Size {
   readonly files: number;
   readonly bytes: number;
 }
 
+/** What a backup holds; it is written last, so a folder without it is no whole backup. */
+interface Contents extends Size {
+  /** Of when its state is: ISO 8601, UTC. */
+  readonly made_at: string;
+}
+
 const CONTENTS = 'backup.json';
+
+/** Whoever makes a backup holds it until it is there, for another one would begin anew in the same folder. */
+const LOCK = 'backup.lock';
 
 /** What is not copied: the database is copied by SQLite, the rest is of no use without the process that has it. */
 const LEFT_OUT = /^(workspace\.db|workspace\.db-\w+|service\.lock|service\.lock-\w+|temporary|version\.json\.new)$/;
@@ -62,28 +70,35 @@ export async function backUp(folder: string, target: string): Promise<Contents> 
   if (isBelow(target, [folder]))
     throw new BackupRefused(`${target} is in the data directory: choose a folder elsewhere.`);
   const unfinished = `${target}.unfinished`;
-  await makeRoom(target, unfinished);
-  // Whoever has the database open by itself, as here after a kill, closes it by the table's rules.
-  const table = sqliteTable(databaseIn(folder), { clock: Date.now });
+  const lock = await makeRoom(target, unfinished);
+  if (lock === undefined)
+    throw new BackupRefused(`Another backup to ${target} is being made: wait for it, or choose another folder.`);
   try {
-    await copyAll(folder, unfinished);
+    for (const name of await readdir(unfinished)) {
+      if (name !== LOCK) await rm(join(unfinished, name), { recursive: true });
+    }
+    const contents = await copyAll(folder, unfinished);
+    await checkWhole(unfinished, contents, 'Something has changed it: make the backup again.');
+    await writeFile(join(unfinished, CONTENTS), `${JSON.stringify(contents)}\n`, { flush: true });
+    await rename(unfinished, target);
+    await rm(join(target, LOCK));
+    await syncPath(dirname(target));
+    return contents;
   } finally {
-    table.close();
+    lock.release();
   }
-  const contents: Contents = { made_at: new Date().toISOString(), ...(await measured(unfinished)) };
-  await writeFile(join(unfinished, CONTENTS), `${JSON.stringify(contents)}\n`, { flush: true });
-  await rename(unfinished, target);
-  await syncPath(dirname(target));
-  return contents;
 }
 
-/** Makes an empty folder that may take the place of the target, which is then not there. What cannot be is told before anything is copied. */
-async function makeRoom(target: string, unfinished: string): Promise<void> {
+/**
+ * Makes a folder that may take the place of the target, which is then not there. What cannot be is told before anything is
+ * copied. Returns the lock of the folder; undefined: somebody else has it.
+ */
+async function makeRoom(target: string, unfinished: string): Promise<ReturnType<typeof exclusiveLock>> {
   try {
     // A disk that is mounted there does not give way.
     await orAbsent(rmdir(target));
-    await rm(unfinished, { recursive: true, force: true });
     await mkdir(unfinished, { recursive: true, mode: 0o700 });
+    return exclusiveLock(join(unfinished, LOCK), 0);
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
     if (path === target && ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(code ?? ''))
@@ -93,16 +108,27 @@ async function makeRoom(target: string, unfinished: string): Promise<void> {
   }
 }
 
-async function copyAll(folder: string, target: string): Promise<void> {
+/** Returns what was copied. */
+async function copyAll(folder: string, target: string): Promise<Contents> {
+  // Whoever has the database open by itself, as here after a kill, closes it by the table's rules.
+  const table = sqliteTable(databaseIn(folder), { clock: Date.now });
+  try {
+    return await copyWhileInUse(folder, target);
+  } finally {
+    table.close();
+  }
+}
+
+async function copyWhileInUse(folder: string, target: string): Promise<Contents> {
   const copy = new GrowingCopy(folder, target);
   // What takes long is done first; what has changed meanwhile is little.
   await copy.catchUp();
   await copy.catchUp();
-  const snapshot = await withoutWrites(databaseIn(folder), async () => {
+  const [snapshot, madeAt] = await withoutWrites(databaseIn(folder), async () => {
     for (let looks = 1; await copy.catchUp(); looks += 1) {
       if (looks === MAX_LOOKS) throw new BackupRefused(`The files of ${folder} change too fast. Try again.`);
     }
-    return openSnapshot(databaseIn(folder));
+    return [openSnapshot(databaseIn(folder)), new Date()] as const;
   });
   try {
     await copyDatabase(snapshot, databaseIn(target), { rate: PAGES });
@@ -110,6 +136,12 @@ async function copyAll(folder: string, target: string): Promise<void> {
     snapshot.close();
   }
   await syncPath(databaseIn(target));
+  const { files, bytes } = copy.size();
+  return {
+    made_at: madeAt.toISOString(),
+    files: files + 1,
+    bytes: bytes + ((await sizeOf(databaseIn(target))) ?? 0),
+  };
 }
 
 /**
@@ -124,13 +156,7 @@ export async function restore(source: string, folder: string): Promise<Contents>
   if (isBelow(folder, [source])) throw new BackupRefused(`${folder} is in the backup: choose a folder elsewhere.`);
   const names = (await readdir(source)).filter((name) => name !== CONTENTS);
   const left = await leftIn(folder, names);
-  const { files, bytes } = await measured(source);
-  if (files !== contents.files || bytes !== contents.bytes) {
-    throw new BackupRefused(
-      `${source} is not whole: it has ${files} files of ${bytes} bytes, and had ${contents.files} of ${contents.bytes}. ` +
-        'Restore another backup.',
-    );
-  }
+  await checkWhole(source, contents, 'Restore another backup.');
   const wasThere = await sizeOf(folder);
   for (const name of left) await rm(join(folder, name), { recursive: true });
   makeFolder(folder);
@@ -140,6 +166,7 @@ export async function restore(source: string, folder: string): Promise<Contents>
     await mkdir(restoring, { mode: 0o700 });
     for await (const path of pathsBelow(source)) await copyWhole(join(source, path), join(restoring, path));
     checkDatabase(databaseIn(restoring));
+    await noteRestore(databaseIn(restoring), contents);
   } catch (error) {
     await rm(restoring, { recursive: true, force: true });
     if (wasThere === undefined) await rmdir(folder);
@@ -171,12 +198,19 @@ const isThere = (folder: string): BackupRefused =>
 class GrowingCopy {
   readonly #from: string;
   readonly #to: string;
-  /** What was copied, by path, with what tells a file from another that takes its place. */
-  readonly #copied = new Map<string, string>();
+  /** What was copied, by path: what tells a file from another that takes its place, and the size of the copy. */
+  readonly #copied = new Map<string, { readonly mark: string; readonly bytes: number }>();
 
   constructor(from: string, to: string) {
     this.#from = from;
     this.#to = to;
+  }
+
+  /** What the copy should hold. */
+  size(): Size {
+    let bytes = 0;
+    for (const one of this.#copied.values()) bytes += one.bytes;
+    return { files: this.#copied.size, bytes };
   }
 
   /** Copies what is new or another file, and removes what is gone. Returns whether anything had changed, but for the inbox. */
@@ -202,9 +236,11 @@ class GrowingCopy {
     try {
       const { ino, size, mtimeNs } = await stat(join(this.#from, path), { bigint: true });
       const mark = `${ino}-${size}-${mtimeNs}`;
-      if (known === mark) return false;
-      await copyWhole(join(this.#from, path), join(this.#to, path));
-      this.#copied.set(path, mark);
+      if (known?.mark === mark) return false;
+      const copy = join(this.#to, path);
+      await copyWhole(join(this.#from, path), copy);
+      // More than that is copied of one that grows.
+      this.#copied.set(path, { mark, bytes: (await stat(copy)).size });
     } catch (error) {
       // It went while it was copied: the next look finds what became of it.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
@@ -246,6 +282,16 @@ function checkDatabase(file: string): void {
   }
 }
 
+/** Tells the service, which may have delivered more since then than it has now. */
+async function noteRestore(file: string, { made_at }: Contents): Promise<void> {
+  const table = sqliteTable(file, { clock: Date.now });
+  try {
+    await table.write([{ put: restoredItem(Date.parse(made_at), Date.now()) }]);
+  } finally {
+    table.close();
+  }
+}
+
 async function contentsOf(source: string): Promise<Contents> {
   try {
     return JSON.parse(await readFile(join(source, CONTENTS), 'utf8')) as Contents;
@@ -254,22 +300,25 @@ async function contentsOf(source: string): Promise<Contents> {
   }
 }
 
-/** Lists the files below a folder, by their paths with `/`; not those that are unfinished, nor the contents of a backup. */
+/** Lists the files below a folder, by their paths with `/`; not those that are unfinished, nor the contents and the lock of a backup. */
 async function* pathsBelow(folder: string, path = ''): AsyncGenerator<string> {
   for (const entry of (await orAbsent(readdir(join(folder, path), { withFileTypes: true }))) ?? []) {
     const below = path === '' ? entry.name : `${path}/${entry.name}`;
     if (entry.isDirectory() && entry.name !== UNFINISHED) yield* pathsBelow(folder, below);
-    else if (entry.isFile() && below !== CONTENTS) yield below;
+    else if (entry.isFile() && below !== CONTENTS && below !== LOCK) yield below;
   }
 }
 
-async function measured(folder: string): Promise<Pick<Contents, 'files' | 'bytes'>> {
+/** Throws `BackupRefused` when a folder does not hold as much as it should. */
+async function checkWhole(folder: string, should: Size, whatToDo: string): Promise<void> {
   let [files, bytes] = [0, 0];
   for await (const path of pathsBelow(folder)) {
     files += 1;
     bytes += (await sizeOf(join(folder, path))) ?? 0;
   }
-  return { files, bytes };
+  if (files === should.files && bytes === should.bytes) return;
+  const had = `it has ${files} files of ${bytes} bytes, and had ${should.files} of ${should.bytes}`;
+  throw new BackupRefused(`${folder} is not whole: ${had}. ${whatToDo}`);
 }
 
 const sizeOf = async (file: string): Promise<number | undefined> => (await orAbsent(stat(file)))?.size;

@@ -1,18 +1,18 @@
 /** What a data directory holds, as far as whoever adds to the lake needs it: the table and the lake. And the claim of who serves it. */
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { dirname, join } from 'node:path';
 import { v7 } from 'uuid';
 import type { Publishing } from '../../lib/lake/lease.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { folderFiles, removeLeftovers } from '../../lib/ports/files/folder.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
-import { isBusy, isDamage, sqliteTable } from '../../lib/ports/table/sqlite.ts';
+import { isDamage, sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import { SECOND_MS } from '../../lib/ports/units.ts';
 import { databaseIn, makeDataDirectory, UnusableDataDirectory } from './data-folder.ts';
 import { checkDataDirectory, upgradeDataDirectory } from './data-version.ts';
+import { exclusiveLock } from './exclusive-lock.ts';
 
 export const lakeIn = (folder: string): string => join(folder, 'lake');
 export const runFilesIn = (folder: string): string => join(folder, 'runs');
@@ -87,26 +87,23 @@ class DataDirectoryInUse extends Error {
   override readonly name = 'DataDirectoryInUse';
 }
 
-/**
- * Makes this process the one that serves the data directory, until `release` or its death. The claim is an exclusive lock on a
- * small database: the operating system drops it with the process, so no stale claim survives a kill.
- */
+/** Makes this process the one that serves the data directory, until `release` or its death. */
 export function claimDataDirectory(folder: string): { release(): void } {
   makeDataDirectory(folder);
   const file = join(folder, 'service.lock');
-  const lock = new DatabaseSync(file, { timeout: CLAIM_TIMEOUT_MS });
+  const claim = claimed(file);
+  if (claim !== undefined) return claim;
+  throw new DataDirectoryInUse(
+    `Another service is running on ${folder}. Stop it first, or give this one a data directory of its own with WORKSPACE_HOME.`,
+  );
+}
+
+function claimed(file: string): { release(): void } | undefined {
   try {
-    lock.exec('BEGIN EXCLUSIVE');
+    return exclusiveLock(file, CLAIM_TIMEOUT_MS);
   } catch (error) {
-    lock.close();
-    if (isDamage(error)) {
-      const why = `${file} cannot be read (${messageOf(error)}). It holds nothing: if no service runs on ${folder}, remove it.`;
-      throw new UnusableDataDirectory(why, { cause: error });
-    }
-    if (!isBusy(error)) throw error;
-    throw new DataDirectoryInUse(
-      `Another service is running on ${folder}. Stop it first, or give this one a data directory of its own with WORKSPACE_HOME.`,
-    );
+    if (!isDamage(error)) throw error;
+    const why = `${file} cannot be read (${messageOf(error)}). It holds nothing: if no service runs on ${dirname(file)}, remove it.`;
+    throw new UnusableDataDirectory(why, { cause: error });
   }
-  return { release: () => lock.close() };
 }

@@ -176,6 +176,12 @@ export const VARIABLES = {
     guarded: 'off',
     about: 'whether exports and webhooks may connect to loopback, link-local and private addresses',
   }),
+  JOBS: variable(isOn, {
+    fallback: 'on',
+    about:
+      '`off`: nothing that is due is begun, nor gone on with: no runs of exports, no alerts, no mails; to ' +
+      '[try a restore](#backup-and-restore)',
+  }),
   CHROMIUM: variable(program, {
     fallback: 'none',
     about: 'the path of a Chromium or Chrome, which makes `.png` and `.pdf` of shared pages, and the pictures in mails',
@@ -240,6 +246,7 @@ export interface Choices {
   readonly logLevel: Level;
   readonly hasRateLimit: boolean;
   readonly hasMetrics: boolean;
+  readonly hasJobs: boolean;
   readonly proxies: number;
   /** The server that carries mail; null: none is sent. */
   readonly mailServer: string | null;
@@ -271,6 +278,7 @@ export function choicesOf(environment: NodeJS.ProcessEnv): Choices {
     logLevel: values.LOG_LEVEL,
     hasRateLimit: values.RATE_LIMIT,
     hasMetrics: values.METRICS,
+    hasJobs: values.JOBS,
     proxies: values.PROXIES,
     mailServer: values.SMTP_URL,
     settings: {

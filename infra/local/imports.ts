@@ -39,10 +39,15 @@ export function openImports(
     files: imports.files,
     run: async (task, { organization, signal, onProgress }) => {
       const steps = workers.stream({ name: 'import', input: task, owner: organization, signal });
-      for (;;) {
-        const step = await steps.next();
-        if (step.done === true) return step.value as ImportResult;
-        await onProgress((JSON.parse(step.value.toString()) as ImportProgress | null) ?? undefined);
+      try {
+        for (;;) {
+          const step = await steps.next();
+          if (step.done === true) return step.value as ImportResult;
+          await onProgress((JSON.parse(step.value.toString()) as ImportProgress | null) ?? undefined);
+        }
+      } finally {
+        // Until then it has its organization's turn, and the worker.
+        await steps.return(undefined);
       }
     },
   });

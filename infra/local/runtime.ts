@@ -3,6 +3,7 @@ import { keys } from '../../lib/ports/table/keys.ts';
 import { MACHINES } from '../../lib/workflow/definitions/index.ts';
 import { type Engine, type EngineOptions, startEngine } from '../../lib/workflow/engine.ts';
 import type { BeginInput, CompactionInput, NotifierInput, PurgeInput } from '../../lib/workflow/messages.ts';
+import { STEPS, type StepName } from '../../lib/workflow/steps.ts';
 import type { Json } from '../../lib/workflow/workflow.ts';
 import { type NamedSteps, stepRunners } from './functions.ts';
 
@@ -31,6 +32,11 @@ const organizationOf =
     return number === undefined ? '' : ((await table.get(keys.project(number)))?.organization_id ?? '');
   };
 
+/** A step that may take longer, in seconds, stands in a line of its own: nothing short waits for it. */
+const LONG_SECONDS = 600;
+
+const lineOf = (name: string): string => (STEPS[name as StepName].timeout > LONG_SECONDS ? name : '');
+
 /**
  * Returns the context of one machine, which is the ports and the engine, and the engine, which runs the state machines
  * with the steps over that context. The engine keeps executions in the table of the ports unless `table` is another
@@ -47,6 +53,7 @@ export function runtimeOf(
     machines: MACHINES,
     tasks: (name) => stepNamed(name),
     ownerOf: organizationOf(ports),
+    lineOf,
     onEnded: (input, signal) => stepNamed('execution-ended')(input, signal),
     ...options,
   });

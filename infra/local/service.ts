@@ -38,6 +38,8 @@ interface ServiceOptions {
   readonly mailServer: string | null;
   /** `/metrics` is answered. */
   readonly hasMetrics: boolean;
+  /** What is due is begun, and what was under way goes on. */
+  readonly hasJobs: boolean;
   readonly log: Log;
 }
 
@@ -51,12 +53,13 @@ export interface Service {
 
 /**
  * The whole service in one process on one data directory: gateway, workflows, tick. What a killed process left under way goes
- * on. Throws `DataDirectoryInUse` when another process serves it, and the system's error when the port is taken.
+ * on, if it has jobs. Throws `DataDirectoryInUse` when another process serves it, and the system's error when the port is taken.
  */
 export async function startService({
   folder,
   settings,
   hasMetrics,
+  hasJobs,
   proxies,
   mailServer,
   log,
@@ -91,9 +94,12 @@ export async function startService({
       await directory.close();
       throw error;
     });
-    await engine.resume();
+    if (hasJobs) await engine.resume();
+    else log.warning('jobs are off (JOBS): no export, alert or mail is begun by itself');
     pauseReason = null;
-    const timer = again(tick(context), { intervalMs: TICK_INTERVAL_MS, failure: 'the tick failed', log });
+    const timer = hasJobs
+      ? again(tick(context), { intervalMs: TICK_INTERVAL_MS, failure: 'the tick failed', log })
+      : undefined;
     const landing = again(() => capture.land(), {
       intervalMs: LANDING_INTERVAL_MS,
       failure: 'captured events could not land',
@@ -111,7 +117,7 @@ export async function startService({
         pauseReason = 'stopping';
         // At once: who waits for a slow answer must not keep the tasks from hearing that they are to end.
         await Promise.all([
-          timer.stop(),
+          timer?.stop(),
           gateway.close().then(() => capture.close()),
           engine.close(),
           // At once, too: a landing that began after the other's end would hold up the stop.

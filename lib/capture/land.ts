@@ -142,7 +142,7 @@ export async function land(
     if (requests.length === 0) continue;
     const begin = async (left: LeasePurpose | undefined): Promise<void> => {
       if (left !== 'landing') return;
-      await of.open();
+      of.open();
       throw new LandingDied();
     };
     try {

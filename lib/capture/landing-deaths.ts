@@ -1,13 +1,15 @@
 /**
  * Which requests took down the process that landed them: too much memory, or something worse. The table has it, so that
  * whoever lands next, wherever that is, lets all others go first. A lease that a landing has left tells of the first death
- * of a project, and costs nothing; from then on its segments are tried one by one, and each is noted before it is.
+ * of a project, which is noted when it is taken over, and costs nothing before; from then on its segments are tried one by
+ * one, and each is noted before it is.
  */
+import { DEATHS_KEPT_MS } from '../lake/lease.ts';
 import type { Context } from '../ports/context.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item } from '../ports/table/table.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
@@ -18,8 +20,8 @@ declare module '../ports/table/keys.ts' {
 interface LandingDeathsItem extends Item {
   /** Somebody died landing the project, and of which segment is not known. */
   readonly is_open: boolean;
-  /** By the names of segments. */
-  readonly segments: JsonText<Readonly<Record<string, SegmentDeaths>>>;
+  /** By the names of segments. Absent: nothing is known of any. */
+  readonly segments?: JsonText<Readonly<Record<string, SegmentDeaths>>>;
   readonly ttl: number;
 }
 
@@ -33,8 +35,6 @@ interface SegmentDeaths {
 
 /** One death may have another reason, as a restart; from the second on there is a pause, twice as long each time. */
 const PAUSE_MS = { first: 5 * MINUTE_MS, most: HOUR_MS };
-/** What is known is kept so long after it was last written: a segment that is tried no more is gone. */
-const KEPT_MS = DAY_MS;
 
 const pauseAfter = (times: number): number =>
   times < 2 ? 0 : Math.min(PAUSE_MS.most, PAUSE_MS.first * 2 ** (times - 2));
@@ -50,7 +50,7 @@ export class LandingDeaths {
     this.#context = context;
     this.#projectId = projectId;
     this.#isOpen = item?.is_open ?? false;
-    this.#segments = new Map(item === undefined ? [] : Object.entries(fromJsonText(item.segments)));
+    this.#segments = new Map(item?.segments === undefined ? [] : Object.entries(fromJsonText(item.segments)));
   }
 
   /** How many attempts to land its requests in a segment have not ended. */
@@ -68,10 +68,9 @@ export class LandingDeaths {
     return this.#isOpen || this.#segments.has(segment);
   }
 
-  /** Somebody has died landing it: each segment is a suspect until all were tried. */
-  async open(): Promise<void> {
+  /** Somebody has died landing it, as the table knows: each segment is a suspect until all were tried. */
+  open(): void {
     this.#isOpen = true;
-    await this.#write();
   }
 
   /** An attempt to land its requests in a segment begins, and counts unless it ends. */
@@ -99,7 +98,7 @@ export class LandingDeaths {
       await table.write([{ remove: key }]);
       return;
     }
-    const ttl = Math.floor((clock() + KEPT_MS) / SECOND_MS);
+    const ttl = Math.floor((clock() + DEATHS_KEPT_MS) / SECOND_MS);
     const segments = toJsonText(Object.fromEntries(this.#segments));
     await table.write([{ put: { ...key, is_open: this.#isOpen, segments, ttl } }]);
   }

@@ -1,5 +1,6 @@
 /** Functions that make one value of many rows, by the names that HogQL has for them, each also with `If` behind it. */
 import { allAs, argument, converted, operation } from './build.ts';
+import { canBeMissing } from './clickhouse-types.ts';
 import type { Aggregate, AggregateName } from './expression.ts';
 import { type Expression, isList, isTuple, listOf } from './expression.ts';
 import { condition } from './functions.ts';
@@ -59,8 +60,10 @@ const isWhole = ({ type }: Expression): boolean => type === 'integer' || type ==
 
 /** Whole numbers are added exactly, so that what they come to does not go by their order; floats are rounded on the way. */
 const sum = spec(1, (of, name) => {
-  if (isWhole(given(of, 0))) return { aggregate: 'sum', of: allAs(of, 'integer', `${name}()`), type: 'integer' };
-  return { aggregate: 'sum_float', of: [float(given(of, 0), name)], type: 'float' };
+  const zero = canBeMissing(given(of, 0)) ? {} : { orZero: true as const };
+  if (isWhole(given(of, 0)))
+    return { aggregate: 'sum', of: allAs(of, 'integer', `${name}()`), ...zero, type: 'integer' };
+  return { aggregate: 'sum_float', of: [float(given(of, 0), name)], ...zero, type: 'float' };
 });
 const avg = spec(1, (of, name) => {
   if (isWhole(given(of, 0))) return { aggregate: 'avg', of: allAs(of, 'integer', `${name}()`), type: 'float' };

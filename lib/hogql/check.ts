@@ -39,6 +39,7 @@ import {
   aList,
   arithmetic,
   condition,
+  divided,
   elementOf,
   equal,
   FUNCTION_NAMES,
@@ -447,7 +448,7 @@ function calculated(op: string, left: Syntax, right: Syntax, scope: Scope): Expr
   if (before !== undefined) return shifted(expression(right, scope), before.count, before.unit, false, op);
   const of = [expression(left, scope), expression(right, scope)];
   const operators = ARITHMETIC[op];
-  return operators === undefined ? operation('divide', allAs(of, 'float', op)) : arithmetic(of, op, ...operators);
+  return operators === undefined ? divided(of, op) : arithmetic(of, op, ...operators);
 }
 
 /** The parts of a tuple, `(a, b)` or `tuple(a, b)`; undefined: it is something else. */

@@ -13,7 +13,9 @@ export function withClickhouseType(expression: Expression, name: string | undefi
 
 /** Operators that give null for some values that are not. */
 const FAILING =
-  /_of_text$|^(?:add|subtract|multiply|divide|modulo|abs|null_if|element|property|json_raw|json_scalar|integer_of_float|instant_of_seconds|substring)/;
+  /_of_text$|^(?:null_if|element|property|json_raw|json_scalar|integer_of_float|instant_of_seconds|substring)/;
+/** Those that do so for numbers beyond 64 bits and division by zero, where ClickHouse gives other numbers. */
+const OVERFLOWING = /^(?:add|subtract|multiply|divide|modulo|abs)/;
 /** Operators that never give null. */
 const CERTAIN: ReadonlySet<Operator> = new Set([
   'is_null',
@@ -27,17 +29,21 @@ const CERTAIN: ReadonlySet<Operator> = new Set([
   'json_length',
 ]);
 
-function isNullable(expression: Expression): boolean {
+/** Whether a value may be missing: null for another reason than that a number overflows. */
+export const canBeMissing = (expression: Expression): boolean => isNullable(expression, false);
+
+function isNullable(expression: Expression, withOverflow = true): boolean {
   const known = names.get(expression);
   if (known !== undefined) return known.startsWith('Nullable(');
   if ('constant' in expression) return expression.constant === null;
   if (!('operator' in expression)) return false;
   const { operator, of } = expression;
   if (CERTAIN.has(operator)) return false;
-  if (FAILING.test(operator)) return true;
-  if (operator === 'coalesce') return of.every(isNullable);
+  if (FAILING.test(operator) || (withOverflow && OVERFLOWING.test(operator))) return true;
+  const isOne = (one: Expression): boolean => isNullable(one, withOverflow);
+  if (operator === 'coalesce') return of.every(isOne);
   const values = operator === 'if' ? of.filter((_, n) => n % 2 === 1 || n === of.length - 1) : of;
-  return values.some(isNullable);
+  return values.some(isOne);
 }
 
 /** Returns ClickHouse's name of the type of an expression. */

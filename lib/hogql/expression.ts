@@ -331,6 +331,10 @@ export interface Aggregate {
   readonly where?: Expression;
   /** From 0 to 1, for `quantile`. */
   readonly at?: number;
+  /** Whether it is 0 of no rows, for sums of what cannot be missing; absent: null. */
+  readonly orZero?: true;
+  /** The place of a row, for `list`: values are in that order; absent: in any. */
+  readonly by?: Expression;
   readonly type: Type;
 }
 
@@ -342,6 +346,8 @@ export interface Window {
   readonly of: readonly Expression[];
   /** Of `quantile`. */
   readonly at?: number;
+  /** Of sums, as of an aggregate. */
+  readonly orZero?: true;
   readonly partition: readonly Expression[];
   readonly order: readonly Order[];
   readonly frame?: Frame;

@@ -83,8 +83,19 @@ const NUMBERS: readonly Type[] = ['integer', 'boolean'];
 /** Arithmetic, in integers where all are; else in floats. A text is read as a number. */
 export function arithmetic(of: readonly Expression[], name: string, whole: Operator, float: Operator): Expression {
   const isWhole = of.every((one) => NUMBERS.includes(one.type) || isNothing(one));
-  const type = isWhole ? 'integer' : 'float';
-  return operation(isWhole ? whole : float, allAs(of, type, name));
+  return isWhole ? operation(whole, allAs(of, 'integer', name)) : operation(float, asFloats(of, name));
+}
+
+/** Division, whose result has a fraction. */
+export const divided = (of: readonly Expression[], name: string): Expression => operation('divide', asFloats(of, name));
+
+function asFloats(of: readonly Expression[], name: string): Expression[] {
+  const text = of
+    .map(constantText)
+    .find((one) => one !== undefined && (one.trim() === '' || Number.isNaN(Number(one))));
+  if (text !== undefined)
+    refuse(`${name} takes numbers, not the text '${text.slice(0, 100)}'; concat() puts texts together`);
+  return allAs(of, 'float', name);
 }
 
 /** A number without its fraction. */
@@ -346,6 +357,14 @@ const json = (operator: Operator, then: (found: Expression) => Expression = (fou
     then(operation(operator, [argument(given(of, 0), 'json', name)], { path: pathOf(of, name) })),
   );
 
+/** The first value that is there. What a text holds beside a number, a boolean or a time is read as one. */
+function firstOf(of: readonly Expression[], name: string): Expression {
+  const isRead = of.some(({ type }) => type === 'text') && of.some(({ type }) => READ_BESIDE.includes(type));
+  const isConstant = of.some((one) => constantText(one) !== undefined);
+  return operation('coalesce', isRead && !isConstant ? comparable(of, name) : unified(of, name));
+}
+const READ_BESIDE: readonly Type[] = ['integer', 'float', 'boolean', 'instant', 'date'];
+
 const otherwise = (value: Expression, or: Expression): Expression => operation('coalesce', [value, or]);
 
 const toDate: FunctionSpec = between(1, 2, (of, name) => {
@@ -409,8 +428,8 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   fromUnixTimestamp: simple('instant_of_seconds', 'integer'),
 
   // What may be missing
-  coalesce: atLeast(1, (of, name) => (of.length === 1 ? given(of, 0) : operation('coalesce', unified(of, name)))),
-  ifNull: exactly(2, (of, name) => operation('coalesce', unified(of, name))),
+  coalesce: atLeast(1, (of, name) => (of.length === 1 ? given(of, 0) : firstOf(of, name))),
+  ifNull: exactly(2, firstOf),
   nullIf: exactly(2, (of, name) => {
     const [value, other] = [given(of, 0), given(of, 1)];
     // The result is the first value as it is, or null.
@@ -452,7 +471,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   plus: counting('add', 'add_float', 2),
   minus: counting('subtract', 'subtract_float', 2),
   multiply: counting('multiply', 'multiply_float', 2),
-  divide: simple('divide', 'float', 'float'),
+  divide: exactly(2, divided),
   intDiv: exactly(2, (of, name) => wholePart(arithmetic(of, name, 'divide_whole', 'divide'))),
   modulo: counting('modulo', 'modulo_float', 2),
   negate: exactly(1, (of, name) => arithmetic([integerConstant(0), given(of, 0)], name, 'subtract', 'subtract_float')),

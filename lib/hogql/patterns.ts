@@ -19,7 +19,7 @@ interface Pattern {
 
 /** One piece of a pattern, by what RE2 and Java have in common. */
 const TOKEN =
-  /(?<open>\((?:\?:|\?[ims]{1,3}:|\?P?<[A-Za-z]\w{0,30}>|(?!\?)))|(?<flags>\(\?[ims]{1,3}\))|(?<close>\))|(?<set>\[\^?\]?(?:\\(?:[dDwWsStnrfv]|x[0-9a-fA-F]{2}|(?![A-Za-z0-9])\p{ASCII})|[^\]\\[&])*\])|(?<times>[*+?]\??|\{\d{1,4}(?:,\d{0,4})?\}\??)|(?<escape>\\(?:[dDwWsSbBAz]|[tnrfv]|x[0-9a-fA-F]{2}|(?![A-Za-z0-9])\p{ASCII}))|(?<bar>\|)|(?<plain>[^\\()[\]{}*+?|])/uy;
+  /(?<open>\((?:\?:|\?[ims]{1,3}:|\?P?<[A-Za-z]\w{0,30}>|(?!\?)))|(?<flags>\(\?[ims]{1,3}\))|(?<close>\))|(?<set>\[\^?\]?(?:\\(?:[dDwWsStnrfv]|x[0-9a-fA-F]{2}|(?![A-Za-z0-9])\p{ASCII})|\[(?!:)|[^\]\\[])*\])|(?<times>[*+?]\??|\{\d{1,4}(?:,\d{0,4})?\}\??)|(?<escape>\\(?:[dDwWsSbBAz]|[tnrfv]|x[0-9a-fA-F]{2}|(?![A-Za-z0-9])\p{ASCII}))|(?<bar>\|)|(?<plain>[^\\()[\]{}*+?|])/uy;
 
 /** A pattern that is safe in both dialects: no look-around, no back reference, no class of either's own. */
 export function checkedPattern(source: string): Pattern {
@@ -63,9 +63,13 @@ const shared = (piece: string): string =>
   piece
     // Names of groups are read by nobody.
     .replace(/^\(\?P?<.*/, '(')
-    // From 128 on a number is a character in RE2, and a byte of one on Athena.
-    .replace(/\\(?:x([89a-fA-F][0-9a-fA-F])|.)/gsu, (escaped, code?: string) =>
-      code === undefined ? escaped : String.fromCodePoint(Number.parseInt(code, 16)),
+    // From 128 on a number is a character in RE2, and a byte of one on Athena. In a set `&&` and a bracket have a meaning there.
+    .replace(/\\(?:x([89a-fA-F][0-9a-fA-F])|.)|(?<=.)[[&]/gsu, (found, code?: string) =>
+      code !== undefined
+        ? String.fromCodePoint(Number.parseInt(code, 16))
+        : found.startsWith('\\')
+          ? found
+          : `\\${found}`,
     );
 
 /** The fewest characters that a pattern matches. */

@@ -1,21 +1,48 @@
 /** Placeholders of a query, `{name}`, and what is put in their place: syntax, never text. */
 import { refuse } from './refusal.ts';
-import type { Syntax } from './syntax.ts';
+import type { JoinExpr, SelectQuery, Syntax } from './syntax.ts';
+import { constant } from './write.ts';
+
+/**
+ * What stands for a placeholder. A function is asked with the names of the tables that the SELECT around it reads itself.
+ * Null: there is nothing to compare with, and a comparison with it holds.
+ */
+export type Filling = Syntax | null | ((tables: ReadonlySet<string>) => Syntax);
 
 /** Returns the syntax with every placeholder filled. Throws a `Refusal` for one that has no value. */
-export function filled(syntax: Syntax, values: Readonly<Record<string, Syntax>>): Syntax {
-  const walk = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(walk);
+export function filled(syntax: Syntax, values: Readonly<Record<string, Filling>>): Syntax {
+  /** Placeholders that nothing can be compared with, outside of the comparisons that were read. */
+  const missing: string[] = [];
+  const walk = (value: unknown, tables: ReadonlySet<string>): unknown => {
+    if (Array.isArray(value)) return value.map((one) => walk(one, tables));
     if (typeof value !== 'object' || value === null) return value;
-    if ('node' in value && value.node === 'Placeholder') return valueOf(value);
-    return Object.fromEntries(Object.entries(value).map(([key, below]) => [key, walk(below)]));
+    const node = 'node' in value ? value.node : undefined;
+    if (node === 'Placeholder') return valueOf(nameOf(value), tables);
+    const [inside, before] = [node === 'SelectQuery' ? tablesOf(value as SelectQuery) : tables, missing.length];
+    const made = Object.fromEntries(Object.entries(value).map(([key, below]) => [key, walk(below, inside)]));
+    if (node !== 'CompareOperation' || missing.length === before) return made;
+    missing.length = before;
+    return constant(true);
   };
-  const valueOf = (placeholder: object): Syntax => {
-    const name = nameOf(placeholder);
+  const valueOf = (name: string, tables: ReadonlySet<string>): Syntax => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    return value ?? refuse(`The placeholder {${name.slice(0, 100)}} has no value`);
+    if (value === undefined) return refuseName(name);
+    if (value !== null) return typeof value === 'function' ? value(tables) : value;
+    missing.push(name);
+    return constant(null);
   };
-  return walk(syntax) as Syntax;
+  const whole = walk(syntax, new Set()) as Syntax;
+  return missing[0] === undefined ? whole : refuseName(missing[0]);
+}
+
+const refuseName = (name: string): never => refuse(`The placeholder {${name.slice(0, 100)}} has no value`);
+
+/** The tables that a SELECT names after FROM and JOIN. */
+function tablesOf({ select_from: from }: SelectQuery): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (let join: JoinExpr | null | undefined = from; join; join = join.next_join)
+    if (join.table.node === 'Field') names.add((join.table as { chain: readonly unknown[] }).chain.join('.'));
+  return names;
 }
 
 function nameOf(placeholder: object): string {

@@ -1,4 +1,5 @@
 /** What aggregates and windows of both dialects are written with. */
+import type { Aggregate } from './expression.ts';
 import type { PrintedAggregate, PrintedWindow, SelectDialect } from './print-select.ts';
 
 /** Squares beyond this have no sum: DuckDB fails for them. */
@@ -20,6 +21,10 @@ export const plain =
   (of, filter) =>
     filtered(`${name}(${of.join(', ')})`, filter);
 
+/** Returns a sum that is 0, not null, of no rows where it says so. */
+export const summed = (sum: string, { orZero }: Pick<Aggregate, 'orZero'>): string =>
+  orZero ? `coalesce(${sum}, 0)` : sum;
+
 /** Returns an aggregate of squares, of those numbers that have them. */
 const moment =
   (name: string): PrintedAggregate =>
@@ -29,7 +34,7 @@ const moment =
 /** Aggregates that both dialects write alike. */
 export const ALIKE = {
   count: ([x], filter) => filtered(`count(${x ?? '*'})`, filter),
-  sum_float: plain('sum'),
+  sum_float: ([x], filter, aggregate) => summed(filtered(`sum(${x})`, filter), aggregate),
   avg_float: plain('avg'),
   min: plain('min'),
   max: plain('max'),
@@ -48,7 +53,7 @@ const momentOver =
 /** Windows that are more than their name, and that both dialects write alike. */
 export const WINDOWS_ALIKE = {
   count: ([x], over) => `count(${x ?? '*'}) OVER (${over})`,
-  sum_float: ([x], over) => `sum(${x}) OVER (${over})`,
+  sum_float: ([x], over, window) => summed(`sum(${x}) OVER (${over})`, window),
   avg_float: ([x], over) => `avg(${x}) OVER (${over})`,
   stddev_pop: momentOver('stddev_pop'),
   stddev_samp: momentOver('stddev_samp'),

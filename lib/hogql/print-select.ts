@@ -18,11 +18,13 @@ import { type Dialect, print, printCondition, type Surroundings } from './print.
 export type PrintedAggregate = (
   of: readonly string[],
   filter: string,
-  aggregate: Pick<Aggregate, 'at' | 'type' | 'of'>,
+  aggregate: Pick<Aggregate, 'at' | 'orZero' | 'type' | 'of'>,
+  /** The place of a row; absent: rows are in any order. */
+  by?: string,
 ) => string;
 
 /** A printed window, its arguments and its frame being SQL. */
-export type PrintedWindow = (of: readonly string[], over: string, window: Pick<Window, 'at'>) => string;
+export type PrintedWindow = (of: readonly string[], over: string, window: Pick<Window, 'at' | 'orZero'>) => string;
 
 /** How a dialect writes what expressions of one table have not. */
 export interface SelectDialect {
@@ -192,7 +194,12 @@ function aggregateText(
   passing: (one: Expression) => string,
 ): string {
   const filter = aggregate.where === undefined ? '' : passing(aggregate.where);
-  return dialect.aggregates[aggregate.aggregate](aggregate.of.map(value), filter, aggregate);
+  return dialect.aggregates[aggregate.aggregate](
+    aggregate.of.map(value),
+    filter,
+    aggregate,
+    aggregate.by && value(aggregate.by),
+  );
 }
 
 function windowText(window: Window, { dialect }: Printer, value: (one: Expression) => string): string {
@@ -232,7 +239,7 @@ function fieldsOf({ joins, unnest, where, group, having, windows, columns, order
   walk(unnest?.list);
   walk(where);
   group?.keys.forEach(walk);
-  for (const one of group?.aggregates ?? []) [...one.of, one.where].forEach(walk);
+  for (const one of group?.aggregates ?? []) [...one.of, one.where, one.by].forEach(walk);
   walk(having);
   for (const one of windows?.all ?? [])
     [...one.of, ...one.partition, ...one.order.map((by) => by.expression)].forEach(walk);

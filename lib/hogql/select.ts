@@ -18,6 +18,7 @@ import type { Aggregate, Column, Join, Order, Query, Select, Source, WholeQuery,
 import { type Expression, isList, isTuple, type Type } from './expression.ts';
 import { aList, condition, functionOf } from './functions.ts';
 import { refuse, within } from './refusal.ts';
+import { withPlaces } from './row-order.ts';
 import { columnOf, TOO_COMPLEX, weightOfAll } from './size.ts';
 import {
   type Call,
@@ -102,7 +103,7 @@ interface Whole {
   windows: number;
   weight: number;
   readonly visits: Scope['visits'];
-  readonly named: { readonly name: string; readonly query: Query }[];
+  readonly named: { readonly name: string; query: Query }[];
   /** Queries after IN, and what they are called. */
   readonly among: Map<Syntax, Checked & { readonly as: string }>;
   /** Expressions that are alike have one number. */
@@ -142,6 +143,16 @@ function checkedQuery(syntax: Syntax, named: Named, whole: Whole, isTop = false)
 }
 
 const relationName = (whole: Whole): string => `r${whole.relations++}`;
+
+/** Whether what an aggregate gives goes by the order of its rows. */
+const isOfOrder = ({ aggregate }: Aggregate): boolean => aggregate === 'list' || aggregate === 'any';
+
+/** The aggregate of rows that are in the order of their places. */
+function inOrder(aggregate: Aggregate, place: Expression): Aggregate {
+  if (!isOfOrder(aggregate)) return aggregate;
+  if (aggregate.aggregate === 'list') return { ...aggregate, by: place };
+  return { ...aggregate, aggregate: 'arg_min', of: [...aggregate.of, place] };
+}
 
 /** Counts a table or a subquery that is read. */
 function countSource(whole: Whole): void {
@@ -289,7 +300,12 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
     refuse('ORDER BY of a SELECT DISTINCT takes what is selected');
   if (distinct && limitBy !== undefined) refuse('LIMIT BY is not supported beside DISTINCT');
 
-  const { group, aggregates, windows, unnest, values } = making;
+  const { group, windows, unnest, values } = making;
+  const placed =
+    joined[0] && making.aggregates.some(isOfOrder)
+      ? withPlaces(joined[0].source, { named: whole.named, relation: () => relationName(whole) })
+      : undefined;
+  const aggregates = making.aggregates.map((one) => (placed ? inOrder(one, placed.place) : one));
   const behindGroups = [
     ...[...columns, ...order].map((one) => one.expression),
     ...(limitBy?.of ?? []),
@@ -304,7 +320,7 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
   ];
   weigh([...behindGroups, ...beforeGroups], whole);
 
-  const from = joined[0]?.source ?? (values.rows.length > 0 ? nothingSelected(whole) : undefined);
+  const from = placed?.source ?? joined[0]?.source ?? (values.rows.length > 0 ? nothingSelected(whole) : undefined);
   const query: Select = {
     ...(from && { from }),
     joins: [...joins, ...values.rows],
@@ -606,6 +622,7 @@ function resultOf({ of: [first], type }: Pick<Aggregate, 'of' | 'type'>): Expres
 
 function clickhouseOfAggregate(aggregate: Aggregate): string {
   if (aggregate.aggregate.startsWith('count')) return 'UInt64';
+  if (aggregate.orZero) return clickhouseType({ constant: '0', type: aggregate.type });
   const [first] = aggregate.of;
   const value = first === undefined ? 'Int64' : clickhouseType(first);
   if (first?.type === aggregate.type && isList(first.type)) return value;
@@ -671,8 +688,9 @@ function otherOf(
   return column;
 }
 
-const clickhouseOfWindow = ({ window, of: [first], type }: Window): string => {
+const clickhouseOfWindow = ({ window, of: [first], orZero, type }: Window): string => {
   if (/^(count|row_number|rank|dense_rank)$/.test(window)) return 'UInt64';
+  if (orZero) return clickhouseType({ constant: '0', type });
   const plain = first?.type === type ? clickhouseType(first) : clickhouseType({ constant: '0', type });
   return nullable(plain);
 };

@@ -65,9 +65,10 @@ export function onlyTellsApart(whole: WholeQuery, table: string, column: string)
       if (holds(key)) hold(group?.as ?? '', `k${n}`);
       else use(key);
     }
-    for (const { aggregate, of, where: counted } of group?.aggregates ?? []) {
+    for (const { aggregate, of, where: counted, by } of group?.aggregates ?? []) {
       of.forEach(aggregate === 'count_distinct' ? tellApart : use);
       use(counted);
+      use(by);
     }
     group?.joins.forEach(join);
     use(having);

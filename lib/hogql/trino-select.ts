@@ -1,6 +1,6 @@
 /** A whole SELECT as SQL of Trino. The values are those that DuckDB gives, but for what docs/hogql.md names. */
 import { elementType, isList, isTuple, partTypes, type Tuple, type Type, type WholeQuery } from './expression.ts';
-import { ALIKE, both, filtered, plain, present, WINDOWS_ALIKE } from './print-aggregates.ts';
+import { ALIKE, both, filtered, plain, present, summed, WINDOWS_ALIKE } from './print-aggregates.ts';
 import { type PrintedAggregate, printSelect, type RelationOf, type SelectDialect } from './print-select.ts';
 import { TRINO } from './trino.ts';
 
@@ -29,7 +29,7 @@ const SELECT: SelectDialect = {
       of.length === 1
         ? filtered(`count(DISTINCT ${of[0]})`, filter)
         : filtered(`count(DISTINCT ROW(${of.join(', ')}))`, both(filter, present(of))),
-    sum: ([x], filter) => `TRY_CAST(${filtered(`sum(${wide(x)})`, filter)} AS bigint)`,
+    sum: ([x], filter, aggregate) => `TRY_CAST(${summed(filtered(`sum(${wide(x)})`, filter), aggregate)} AS bigint)`,
     // Its own adds doubles, of integers too.
     avg: ([x], filter) => `CAST(${filtered(`sum(${wide(x)})`, filter)} AS double) / ${filtered(`count(${x})`, filter)}`,
     any: plain('arbitrary'),
@@ -37,13 +37,16 @@ const SELECT: SelectDialect = {
     arg_max: by('max_by'),
     quantile: ([x], filter, { at = 0.5 }) =>
       quantileOf(`array_sort(${filtered(`array_agg(${x})`, both(filter, present([String(x)])))})`, at),
-    list: ([x], filter) => `coalesce(${filtered(`array_agg(${x})`, both(filter, present([String(x)])))}, ARRAY[])`,
+    list: ([x], filter, _, by) => {
+      const values = by === undefined ? x : `${x} ORDER BY ${by}`;
+      return `coalesce(${filtered(`array_agg(${values})`, both(filter, present([String(x)])))}, ARRAY[])`;
+    },
     list_distinct: ([x], filter) =>
       `coalesce(${filtered(`array_agg(DISTINCT ${x})`, both(filter, present([String(x)])))}, ARRAY[])`,
   },
   windows: {
     ...WINDOWS_ALIKE,
-    sum: ([x], over) => `TRY_CAST(sum(${wide(x)}) OVER (${over}) AS bigint)`,
+    sum: ([x], over, window) => `TRY_CAST(${summed(`sum(${wide(x)}) OVER (${over})`, window)} AS bigint)`,
     avg: ([x], over) => `CAST(sum(${wide(x)}) OVER (${over}) AS double) / count(${x}) OVER (${over})`,
     any: ([x], over) => `arbitrary(${x}) OVER (${over})`,
     first_value: ([x], over) => `first_value(${x}) IGNORE NULLS OVER (${over})`,

@@ -43,7 +43,7 @@ interface RunnerOptions extends Pick<Context, 'table' | 'clock' | 'log'> {
 interface RunAbout {
   readonly organization: string;
   readonly signal: AbortSignal;
-  /** Resolves when it was noted. Told now and then, also when nothing has changed. */
+  /** Resolves when it was noted, or cannot be at the moment. Told now and then, also when nothing has changed. */
   readonly onProgress: (progress: ImportProgress | undefined) => Promise<void>;
 }
 
@@ -141,7 +141,12 @@ export class ImportRunner {
       onProgress: async (progress) => {
         const { bytes: bytes_read = 0, events = 0, bad: rejected = 0 } = progress ?? {};
         const noted = progress === undefined ? {} : { bytes_read, events, rejected };
-        if (!(await this.#change(item, { state: 'running', ...noted }))) stop.abort(new Ended());
+        const isOurs = await this.#change(item, { state: 'running', ...noted }).catch((error: unknown) => {
+          // The next one tells as much.
+          if (inOurWords(error) instanceof Transient) return true;
+          throw error;
+        });
+        if (!isOurs) stop.abort(new Ended());
       },
     };
     try {
@@ -160,7 +165,7 @@ export class ImportRunner {
   /** What may pass waits, and is tried again; all else ends it. */
   async #failed(item: ImportItem, thrown: unknown): Promise<void> {
     const { log, clock } = this.#options;
-    const error = inWords(thrown);
+    const error = inOurWords(thrown);
     const { name } = error as Error;
     if (name === 'ImportUnderWay') {
       this.#later.set(item.id, clock() + HELD_MS);
@@ -217,6 +222,12 @@ export class ImportRunner {
 
 /** Returns whether an import failed so long ago that nobody will start it again. */
 const isGivenUp = ({ finished_at }: ImportItem, now: number): boolean => (finished_at ?? now) + GIVEN_UP_MS < now;
+
+/** Returns what was thrown as `inWords` does, and a busy table as `Transient`, too: of one that a worker met only the name is left. */
+const inOurWords = (thrown: unknown): unknown =>
+  thrown instanceof Error && thrown.name === 'Busy'
+    ? new Transient('The database of the service was busy.', { cause: thrown, isOwn: true })
+    : inWords(thrown);
 
 const resultFields = (result: ImportResult) => ({
   bytes_read: result.files[0]?.bytes ?? 0,

@@ -129,7 +129,9 @@ function withVariables(query: SentQuery, values: z.output<typeof VariablesOverri
     const name = isObject(variable) ? variable['code_name'] : undefined;
     const given = values[id] ?? (typeof name === 'string' ? values[name] : undefined);
     if (given === undefined || !isObject(variable)) return [id, variable];
-    return [id, { ...variable, value: isObject(given) && 'value' in given ? given['value'] : given }];
+    const set = isObject(given) ? given : { value: given };
+    const value = set['value'] === undefined ? variable['value'] : set['value'];
+    return [id, { ...variable, value, isNull: set['isNull'] === true }];
   });
   return { ...query, variables: Object.fromEntries(set) };
 }

@@ -11,7 +11,7 @@ import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Key, type Op, Refused, type Table } from '../ports/table/table.ts';
 import { isWritten } from '../ports/table/until-written.ts';
-import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { incomingOf } from './catalog.ts';
 import { finishPending } from './pending.ts';
 
@@ -289,7 +289,7 @@ async function takeLease(
   }
   try {
     const unchanged = held === undefined ? 'absent' : { is: { holder: held.holder, until: held.until } };
-    await table.write([{ put: hold, if: unchanged }]);
+    await table.write([{ put: hold, if: unchanged }, ...(held?.purpose === 'landing' ? [died(projectId, now)] : [])]);
     return { left: held?.purpose };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -298,6 +298,15 @@ async function takeLease(
     throw new ImportUnderWay(underWay(projectId, taken));
   }
 }
+
+/** What is known of deaths in landings is kept so long after it was last written, in milliseconds. */
+export const DEATHS_KEPT_MS = DAY_MS;
+
+/** Who died had the project for a landing. The lease tells of it until it is taken over, by whomever; from then on this. */
+const died = (projectId: number, now: number): Op => ({
+  change: keys.landingDeaths(projectId),
+  set: { is_open: true, ttl: Math.floor((now + DEATHS_KEPT_MS) / SECOND_MS) },
+});
 
 /** Marks the lease of a batch, so that its import leaves time for a landing before the next one. */
 async function askForTurn(table: Table, key: Key<LeaseItem>, { holder }: LeaseItem): Promise<void> {

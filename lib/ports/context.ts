@@ -3,7 +3,7 @@ import type { Compiler } from '../exports/query/compiler.ts';
 import type { Imports } from '../imports/imports.ts';
 import type { Answers } from '../insights/answering/answers.ts';
 import type { LakeWorker } from '../insights/answering/lake-worker.ts';
-import type { QueryRunner } from '../insights/answering/stage-answers.ts';
+import type { QueryRunner } from '../insights/answering/query-orders.ts';
 import type { Compactor } from '../lake/compactor.ts';
 import type { PersonDeletions } from '../lake/import/person-deletions.ts';
 import type { PersonRemoval } from '../lake/import/person-removal.ts';

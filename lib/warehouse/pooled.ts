@@ -1,11 +1,16 @@
 /** The warehouse of one machine as the service sees it: rows are selected, and their bytes formed, by worker processes. */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Interval } from '../lake/intervals.ts';
 import { collectBuffersRarely } from '../workers/buffers.ts';
 import type { Task, WorkerPool } from '../workers/pool.ts';
+import { prefetch } from '../workers/prefetch.ts';
+import { type ReadAheadOptions, readAhead } from '../workers/read-ahead.ts';
 import { batched } from './batches.ts';
 import { type AllWanted, type BatchWarehouse, filesOf } from './duckdb.ts';
 import { formedFiles, piecesOf } from './parts.ts';
-import type { Form, FrozenPlan, LineForm, ParquetForm, Warehouse } from './warehouse.ts';
+import type { Form, FormedFile, FrozenPlan, LineForm, ParquetForm, Warehouse } from './warehouse.ts';
 
 /** What a worker is asked for, of an interval. */
 export interface RowsWanted {
@@ -27,10 +32,11 @@ export interface FilesWanted extends RowsWanted {
 export type CountsWanted = Pick<AllWanted, 'plan' | 'intervals'>;
 
 /**
- * A warehouse over a pool whose workers run `row-worker.ts`. An interval is a subject of the pool; so is all that is read
- * together of a batch, which after one death is read apart, so that only the interval that it was for dies again.
+ * A warehouse over a pool whose workers run `row-worker.ts`. Rows are read ahead of a destination that is slow: it does not
+ * keep a worker's turn from others. An interval is a subject of the pool; so is all that is read together of a batch, which
+ * after one death is read apart, so that only the interval that it was for dies again.
  */
-export function pooledWarehouse(pool: WorkerPool): Warehouse {
+export function pooledWarehouse(pool: Pick<WorkerPool, 'run' | 'stream'>, ahead: ReadAheadOptions): Warehouse {
   collectBuffersRarely();
 
   const source: BatchWarehouse = {
@@ -41,9 +47,11 @@ export function pooledWarehouse(pool: WorkerPool): Warehouse {
       return (await pool.run(task('count', plan, interval, signal))) as number;
     },
     read: async function* (plan, interval, form, signal) {
-      yield* piecesOf(pool.stream(task('read', plan, interval, signal, form)), form);
+      const rows = readAhead((until) => pool.stream(task('read', plan, interval, until, form)), signal, ahead);
+      yield* piecesOf(rows, form);
     },
-    files: (plan, interval, form, signal) => formedFiles(pool.stream(task('files', plan, interval, signal, form))),
+    files: (plan, interval, form, signal) =>
+      filesAhead((until) => formedFiles(pool.stream(task('files', plan, interval, until, form))), signal, ahead),
     counts: async (plan, intervals, signal) =>
       (await pool.run(together('counts', { plan: within(plan, intervals), intervals }, signal))) as number[],
     readAll: async function* (wanted, signal) {
@@ -52,6 +60,34 @@ export function pooledWarehouse(pool: WorkerPool): Warehouse {
     },
   };
   return batched(source);
+}
+
+/**
+ * Yields files that a worker hands over, each moved out of its way, while it forms the next one or is done. Who stops early
+ * stops it.
+ */
+async function* filesAhead(
+  source: (signal: AbortSignal) => AsyncIterable<FormedFile>,
+  signal: AbortSignal,
+  { folder }: ReadAheadOptions,
+): AsyncGenerator<FormedFile> {
+  const left = new AbortController();
+  const own = await mkdtemp(join(folder, 'files-'));
+  const moved = async function* (): AsyncGenerator<FormedFile> {
+    for await (const file of source(AbortSignal.any([signal, left.signal]))) {
+      const path = join(own, randomUUID());
+      await rename(file.path, path);
+      yield { ...file, path };
+    }
+  };
+  try {
+    for await (const file of prefetch(moved(), () => left.abort(new Error('nobody takes the rest')))) {
+      yield file;
+      await rm(file.path, { force: true });
+    }
+  } finally {
+    await rm(own, { recursive: true, force: true });
+  }
 }
 
 /** Returns the plan with what concerns these intervals alone. */

@@ -40,7 +40,7 @@ interface FunctionPoolOptions {
   readonly worker: Pick<LambdaFunction, 'call'>;
   /** Absent: whoever asks has a turn. */
   readonly turns?: SharedTurns;
-  /** A task takes at most so long. */
+  /** A task takes at most so long, with the wait for its turn. */
   readonly ms: number;
   readonly clock: () => number;
 }
@@ -65,24 +65,40 @@ const TOO_LARGE = 'Function.ResponseSizeTooLarge';
  */
 export function functionPool({ worker, turns, ms, clock }: FunctionPoolOptions): Pick<WorkerPool, 'run'> {
   return {
-    run: async ({ name, input, owner, signal }) => {
-      const until = clock() + ms - RETURN_MS;
-      const turn = await turns?.take(owner, ms, signal);
-      try {
-        const task: FunctionTask = { name, input, owner, until };
-        return resultOf(await outcomeOf(worker, task, signal));
-      } finally {
-        // Who has left leaves the function at work: their turn ends when it does.
-        if (turn !== undefined && signal?.aborted !== true) await turns?.giveBack(turn);
-      }
-    },
+    run: ({ name, input, owner, signal: left }) =>
+      inTime(ms, left, async (signal) => {
+        const until = clock() + ms - RETURN_MS;
+        const turn = await turns?.take(owner, ms, signal);
+        try {
+          const task: FunctionTask = { name, input, owner, until };
+          return resultOf(await outcomeOf(worker, task, signal));
+        } finally {
+          // Who has left leaves the function at work: their turn ends when it does.
+          if (turn !== undefined && !signal.aborted) await turns?.giveBack(turn);
+        }
+      }),
   };
+}
+
+/** Does what takes at most so long; then, unless nobody waits any more, it throws the `WorkerLost` of silence. */
+export async function inTime<T>(
+  ms: number,
+  left: AbortSignal | undefined,
+  act: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = AbortSignal.timeout(ms);
+  try {
+    return await act(left === undefined ? late : AbortSignal.any([left, late]));
+  } catch (error) {
+    if (late.aborted && left?.aborted !== true) throw new WorkerLost('silence', 'Its time was over.');
+    throw error;
+  }
 }
 
 async function outcomeOf(
   worker: Pick<LambdaFunction, 'call'>,
   task: FunctionTask,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<FunctionOutcome> {
   const called = await worker.call(task, signal).catch((error: unknown) => {
     if (error instanceof FunctionBusy) throw new LineFull('the function runs as often as it may');

@@ -59,11 +59,13 @@ export interface EngineOptions {
   readonly timer?: Timer;
   /** At least 0, below 1: the random part of a retry's pause. */
   readonly random?: () => number;
-  /** Tasks that run at the same time. Executions that wait cost nothing. */
+  /** Tasks of one line that run at the same time. Executions that wait cost nothing. */
   readonly concurrency?: number;
+  /** Returns in which line a task stands, by its name: those of a line take turns among themselves. Absent: all in one. */
+  readonly lineOf?: (name: string) => string;
   /**
    * Returns whose turn a task takes, by its input; it is asked again when it fails. Of those who wait each has a fair
-   * turn, and nobody more than half of all. Absent: all tasks are one owner's, who may have all.
+   * turn, and nobody more than half of a line. Absent: all tasks are one owner's, who may have all.
    */
   readonly ownerOf?: (input: Json) => Promise<string>;
 }
@@ -190,7 +192,7 @@ class EmbeddedEngine implements Engine {
   readonly #completing = new Set<string>();
   readonly #watchers = new Map<string, Set<(ended: ExecutionItem) => void>>();
   readonly #idleTracker = new IdleTracker();
-  readonly #turns: Turns;
+  readonly #turnsFor: (name: string) => Turns;
   readonly #ownerOf: (input: Json) => Promise<string>;
   readonly #closing = new AbortController();
   readonly #background = new Set<Promise<void>>();
@@ -203,8 +205,15 @@ class EmbeddedEngine implements Engine {
     this.#log = options.log;
     this.#timer = options.timer ?? systemTimer;
     // Tasks wait for disks and networks more than they compute; 8, which one owner may have, keep a small machine busy.
-    const { concurrency: atOnce = 16, ownerOf } = options;
-    this.#turns = new Turns({ atOnce, each: ownerOf === undefined ? atOnce : Math.ceil(atOnce / 2) });
+    const { concurrency: atOnce = 16, ownerOf, lineOf = () => '' } = options;
+    const limits = { atOnce, each: ownerOf === undefined ? atOnce : Math.ceil(atOnce / 2) };
+    const lines = new Map<string, Turns>();
+    this.#turnsFor = (name) => {
+      const line = lineOf(name);
+      const turns = lines.get(line) ?? new Turns(limits);
+      lines.set(line, turns);
+      return turns;
+    };
     this.#ownerOf = ownerOf ?? (() => Promise.resolve(''));
     this.#machines = new Map(
       Object.entries(options.machines).map(([name, definition]) => {
@@ -451,8 +460,9 @@ class EmbeddedEngine implements Engine {
     const { TimeoutSeconds: limit } = task;
     if (task.Resource === 'arn:aws:states:::lambda:invoke') {
       const { Payload } = args as { Payload: Json };
-      const call = this.#options.tasks(referenced(task.Arguments.FunctionName));
-      return this.#turns.run(
+      const name = referenced(task.Arguments.FunctionName);
+      const call = this.#options.tasks(name);
+      return this.#turnsFor(name).run(
         await this.#durably(signal, () => this.#ownerOf(Payload)),
         () => this.#within(limit, signal, (until) => this.#call(call, Payload, until)),
         signal,

@@ -12,8 +12,8 @@ const clock = settableClock();
 const opened: (() => void)[] = [];
 afterEach(() => opened.splice(0).forEach((close) => close()));
 
-function openTable(file: string, timeout?: number): Table {
-  const table = sqliteTable(file, timeout === undefined ? { clock } : { clock, timeout });
+function openTable(file: string, options: Partial<Parameters<typeof sqliteTable>[1]> = {}): Table {
+  const table = sqliteTable(file, { clock, ...options });
   opened.push(() => table.close());
   return table;
 }
@@ -122,7 +122,7 @@ describe('a SQLite table in a file', () => {
 
   test('is busy for a writer that waited too long for another one; readers do not wait', async () => {
     const file = join(temporaryFolder(), 'table.db');
-    const table = openTable(file, 50);
+    const table = openTable(file, { timeout: 50 });
     const other = new DatabaseSync(file);
     opened.push(() => other.close());
     other.exec('BEGIN IMMEDIATE');
@@ -131,6 +131,57 @@ describe('a SQLite table in a file', () => {
     other.exec('COMMIT');
     await table.write([{ put: { pk: 'a', sk: 'b' } }]);
     expect(await table.get({ pk: 'a', sk: 'b' })).toEqual({ pk: 'a', sk: 'b' });
+  });
+
+  test('lets all but its writes go on while another process writes, and does them in their order then', async () => {
+    const file = join(temporaryFolder(), 'table.db');
+    const turns: (() => Promise<void> | void)[] = [];
+    const sleep = async () => turns.shift()?.();
+    const table = openTable(file, { sleep });
+    const other = new DatabaseSync(file);
+    opened.push(() => other.close());
+    const put = (sk: string) => table.write([{ put: { pk: 'a', sk }, if: 'absent' }]);
+    const writes: Promise<unknown>[] = [];
+    turns.push(
+      async () => expect(await table.get({ pk: 'a', sk: 'first' })).toBeUndefined(),
+      () => void writes.push(put('second'), put('first')),
+      () => other.exec('COMMIT'),
+    );
+    other.exec('BEGIN IMMEDIATE');
+    writes.push(put('first'));
+    await writes[0];
+    expect(turns).toEqual([]);
+    expect(await Promise.allSettled(writes)).toMatchObject([
+      { status: 'fulfilled', value: [{ sk: 'first' }] },
+      { status: 'fulfilled', value: [{ sk: 'second' }] },
+      { status: 'rejected', reason: new Refused(0, { pk: 'a', sk: 'first' }) },
+    ]);
+  });
+
+  test('lets each write wait for as long as it may, and does the last ones when it is closed', async () => {
+    const file = join(temporaryFolder(), 'table.db');
+    const turns = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
+    let slept = 0;
+    const sleep = () => turns[slept++]?.promise ?? Promise.reject(new Error('it waits too long'));
+    const table = sqliteTable(file, { clock, timeout: 20, sleep });
+    const other = new DatabaseSync(file);
+    opened.push(() => other.close());
+    const next = async () => {
+      turns[slept - 1]?.resolve();
+      await new Promise(setImmediate);
+    };
+    other.exec('BEGIN IMMEDIATE');
+    const first = table.write([{ put: { pk: 'a', sk: 'first' } }]).catch((error: unknown) => error);
+    await new Promise(setImmediate);
+    await next();
+    const second = table.write([{ put: { pk: 'a', sk: 'second' } }]);
+    await next();
+    expect(await first).toEqual(new Busy('another process is writing'));
+    other.exec('COMMIT');
+    table.close();
+    await second;
+    expect(await openTable(file).get({ pk: 'a', sk: 'second' })).toBeDefined();
+    await next();
   });
 
   test('is brought to the disk with every commit, and keeps its rows in the order of their bytes', () => {

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config, Delivery, Destination, Prepared, Receipt } from '../../lib/exports/destinations/destination.ts';
+import type {
+  Config,
+  Delivery,
+  Destination,
+  Planned,
+  Prepared,
+  Receipt,
+} from '../../lib/exports/destinations/destination.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import { packed, packingOf } from '../../lib/warehouse/packing.ts';
 import type { FormedFile } from '../../lib/warehouse/warehouse.ts';
@@ -103,6 +110,14 @@ export function delivery<C extends Config>(
     ...changes,
   };
 }
+
+/** An export that delivers all events in the destination's own columns. */
+export const PLAIN = { model: 'events', hogql_query: null, schema: null, filters: null } as const;
+
+/** Returns what an export would deliver, as connection checks ask: the destination's own columns, but for the changes. */
+export const planned =
+  (changes: Partial<Pick<Delivery, 'model' | 'columns'>> = {}): Planned =>
+  async () => ({ model: PLAIN.model, columns: (defaults) => defaults, ...changes });
 
 /** Brings a delivery to its end: the receipt is kept before the commit, and a kept receipt is committed. */
 export async function send<C extends Config>(

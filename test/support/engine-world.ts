@@ -107,6 +107,7 @@ export function world({
   random = () => 0.5,
   concurrency,
   ownerOf,
+  lineOf,
   onEnded,
   slow = false,
 }: {
@@ -115,6 +116,7 @@ export function world({
   random?: () => number;
   concurrency?: number;
   ownerOf?: EngineOptions['ownerOf'];
+  lineOf?: EngineOptions['lineOf'];
   onEnded?: (ended: EndedInput) => Promise<void>;
   /** Writes are answered only after whatever else can be done at once. */
   slow?: boolean;
@@ -170,6 +172,7 @@ export function world({
       random,
       ...(concurrency === undefined ? {} : { concurrency }),
       ...(ownerOf === undefined ? {} : { ownerOf }),
+      ...(lineOf === undefined ? {} : { lineOf }),
       tasks:
         (task) =>
         async (input, signal = new AbortController().signal) => {

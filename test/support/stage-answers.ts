@@ -9,7 +9,9 @@ import { type AnswerOfAthena, athenaAnswers } from '../../lib/insights/answering
 import { type AnswerOfCopies, answerOfCopies } from '../../lib/insights/answering/copied-world.ts';
 import { lakeWorker } from '../../lib/insights/answering/lake-worker.ts';
 import { pooledAnswerer } from '../../lib/insights/answering/pooled-answerer.ts';
-import { type QueryOrder, queryRunner, stageAnswers } from '../../lib/insights/answering/stage-answers.ts';
+import type { QueryOrder } from '../../lib/insights/answering/query-orders.ts';
+import { queryRunner } from '../../lib/insights/answering/query-runner.ts';
+import { stageAnswers } from '../../lib/insights/answering/stage-answers.ts';
 import { worldDatabase } from '../../lib/insights/answering/world.ts';
 import { lakeCopies } from '../../lib/lake/copies.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';

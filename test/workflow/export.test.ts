@@ -452,6 +452,35 @@ describe('a run', () => {
     expect(world.leftovers()).toEqual([]);
   });
 
+  test.each(['deliver', 'commit'] as const)(
+    'whose export is changed to another model before a %s that is tried again is run again with the rows of that',
+    async (changedAt) => {
+      let isChanged = false;
+      const { world, project, context, run, id } = await hourly({
+        intrude: async (call) => {
+          if (call !== changedAt || isChanged) return;
+          isChanged = true;
+          await world.patch(context, id, { model: 'persons' });
+          throw new Transient('The disk is busy.');
+        },
+      });
+      await world.arrive(project, [NOW, NOW]);
+      await run(at('07T14:30:00'));
+      expect(await world.runs(id)).toMatchObject([
+        {
+          status: 'FailedRetryable',
+          latest_error:
+            "The batch export was changed from the model 'events' to 'persons' while this interval was on its way.",
+        },
+      ]);
+      await run(at('07T15:40:00'));
+      const all = await world.runs(id);
+      expect(all.map(({ status, records_completed }) => [status, records_completed])).toContainEqual(['Completed', 0]);
+      expect(rows(world.delivered())).toEqual({});
+      expect(world.leftovers()).toEqual([]);
+    },
+  );
+
   test('that takes its process down three times has failed, and is not tried each hour', async () => {
     let tries = 0;
     const { world, project, run, id } = await hourly({

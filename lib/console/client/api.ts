@@ -16,11 +16,14 @@ export class Refusal extends Error {
   readonly code: string;
   /** The field at fault; parts of a nested name are joined by `__`. */
   readonly attr: string | null;
-  constructor(status: number, { code, detail, attr }: Schemas['Error']) {
+  /** When to ask again, in milliseconds; null: that was not said. */
+  readonly retryAfterMs: number | null;
+  constructor(status: number, { code, detail, attr }: Schemas['Error'], retryAfterMs: number | null = null) {
     super(detail);
     this.status = status;
     this.code = code;
     this.attr = attr;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -75,10 +78,15 @@ interface Reply<T> {
 const isError = (value: unknown): value is Schemas['Error'] =>
   typeof value === 'object' && value !== null && 'detail' in value && 'code' in value;
 
+function retryAfterMs({ headers }: Response): number | null {
+  const seconds = Number(headers.get('retry-after') ?? NaN);
+  return Number.isFinite(seconds) ? seconds * 1_000 : null;
+}
+
 function refusalOf({ error, response }: Reply<unknown>): Refusal {
-  if (isError(error)) return new Refusal(response.status, error);
   const detail = `The service answered ${response.status} without saying why.`;
-  return new Refusal(response.status, { type: 'server_error', code: 'unknown', detail, attr: null });
+  const told = isError(error) ? error : { type: 'server_error' as const, code: 'unknown', detail, attr: null };
+  return new Refusal(response.status, told, retryAfterMs(response));
 }
 
 /** Returns the body of an answer. Throws its `Refusal`. */

@@ -1,7 +1,8 @@
 /** Saved questions of a project, and what they answer. */
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
-import { answerOf, whenAnswered } from './answers.ts';
-import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { type Answered, answerOf, whenAnswered } from './answers.ts';
+import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
+import { lineOf } from './line.ts';
 import { rowsOfPage } from './paged.ts';
 import type { SentFilter } from './property-filters.ts';
 import type { DateRange } from './ranges.ts';
@@ -101,12 +102,24 @@ export const setInsightDeleted = (project: string, id: number, deleted: boolean)
     }),
   );
 
+const RETRIES = 3;
+const RETRY_MS = 5_000;
+const LONGEST_RETRY_MS = 30_000;
+
+/** What is asked again, when the service says: where it answers too much at the moment. What else fails is told at once. */
+const whileBusy = {
+  retry: (failures: number, error: unknown): boolean =>
+    failures < RETRIES && error instanceof Refusal && (error.status === 429 || error.status === 503),
+  retryDelay: (_: number, error: unknown): number =>
+    Math.min((error instanceof Refusal ? error.retryAfterMs : null) ?? RETRY_MS, LONGEST_RETRY_MS),
+};
+
 /** Returns what a query answers, computed if it must be; until then what another one has answered, with that query. */
 export function useAnswer(project: string, query: Schemas['Query']) {
   return useQuery({
     queryKey: ['answer', project, query],
     placeholderData: keepPreviousData,
-    retry: false,
+    ...whileBusy,
     queryFn: async ({ signal }) => {
       const answer = await answered(
         api.POST('/api/projects/{project_id}/query/', {
@@ -137,6 +150,13 @@ function overrideOf({ filters, range, properties }: BoardView): Readonly<Record<
   return { ...filters, ...range, ...(properties === undefined ? {} : { properties }) };
 }
 
+/** Returns what the dashboard came with: it is from the cache, and may be true no longer. Undefined: nothing for this view. */
+export const toldAnswer = (board: BoardView, insight: Schemas['TileInsight']): Answered | undefined =>
+  overrideOf(board) === undefined && insight.result != null ? answerOf(insight.result, insight) : undefined;
+
+/** The service answers few queries of an organization at a time: with more it would refuse those of others. */
+const inLine = lineOf(4);
+
 /** Returns how it is asked what an insight answers on its dashboard. */
 export function tileAnswer(board: BoardView, insight: Schemas['TileInsight']) {
   const { project, id, filters } = board;
@@ -144,24 +164,25 @@ export function tileAnswer(board: BoardView, insight: Schemas['TileInsight']) {
   return queryOptions({
     queryKey: ['tile-answer', project, id, filters, override, insight.id, insight.query],
     enabled: insight.query !== null,
-    retry: false,
+    ...whileBusy,
     staleTime: 60_000,
-    // What the dashboard came with is from the cache, and may be true no longer.
-    placeholderData: override === undefined && insight.result != null ? answerOf(insight.result, insight) : undefined,
-    queryFn: async () => {
-      const found = await answered(
-        api.GET('/api/projects/{project_id}/insights/{id}/', {
-          params: {
-            path: { project_id: project, id: insight.id },
-            query: {
-              refresh: 'blocking',
-              from_dashboard: id,
-              ...(override === undefined ? {} : { filters_override: JSON.stringify(override) }),
+    placeholderData: toldAnswer(board, insight),
+    queryFn: ({ signal }) =>
+      inLine(async () => {
+        const found = await answered(
+          api.GET('/api/projects/{project_id}/insights/{id}/', {
+            params: {
+              path: { project_id: project, id: insight.id },
+              query: {
+                refresh: 'blocking',
+                from_dashboard: id,
+                ...(override === undefined ? {} : { filters_override: JSON.stringify(override) }),
+              },
             },
-          },
-        }),
-      );
-      return whenAnswered(project, found.result, found);
-    },
+            signal,
+          }),
+        );
+        return whenAnswered(project, found.result, found, signal);
+      }, signal),
   });
 }

@@ -37,12 +37,16 @@ export function signIn(key: string, remember: boolean, goesOn = false): void {
   tell();
 }
 
-/** Forgets the key, in the tab and on the device. */
+/**
+ * Forgets the key, in the tab and on the device. With another one that the device remembers the tab goes on, as a reload
+ * would: whoever leaves sees that somebody is signed in there.
+ */
 export function signOut(): void {
-  localStorage.removeItem(NAME);
+  if (localStorage.getItem(NAME) === known) localStorage.removeItem(NAME);
   sessionStorage.removeItem(NAME);
-  known = null;
+  known = kept();
   ended = null;
+  beginVisit();
   tell();
 }
 

@@ -15,6 +15,8 @@ type Search = Readonly<Record<string, string | number | undefined>>;
 interface Destination {
   readonly to: string;
   readonly search?: object;
+  /** It takes the place of this one: “back” leads to the one before. */
+  readonly replace?: boolean;
   /** What is written here is saved. */
   readonly ignoreBlocker?: boolean;
 }
@@ -37,36 +39,46 @@ export function useNavigateFromHere(): (to: Destination) => void {
   };
 }
 
-/** Returns what the address keeps of the view, and a function that changes some of it; undefined takes it out. */
-export function useView(): [Readonly<Record<string, string | undefined>>, (change: Search) => void] {
+/**
+ * Returns what the address keeps of the view, and a function that changes some of it as long as the page is there; undefined
+ * takes it out. With `replace` “back” does not lead to what was before the change.
+ */
+export function useView(): [
+  Readonly<Record<string, string | undefined>>,
+  (change: Search, way?: Pick<Destination, 'replace'>) => void,
+] {
   const search: Record<string, unknown> = useSearch({ strict: false });
-  const navigate = useNavigate();
+  const navigate = useNavigateFromHere();
   const view = Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]));
-  const change = (some: Search): void => {
-    const all = Object.entries({ ...search, ...some }).filter(([, value]) => value !== undefined && value !== '');
-    void navigate({ to: '.', search: Object.fromEntries(all) });
-  };
-  return [view, change];
+  return [view, (some, way) => navigate({ to: '.', search: changedBy(some), ...way })];
 }
+
+const changedBy = (some: Search) => (now: object) =>
+  Object.fromEntries(Object.entries({ ...now, ...some }).filter(([, value]) => value !== undefined && value !== ''));
 
 type Texts = Readonly<Record<string, string>>;
 
 /**
  * Returns, for the names of fields, what a field takes whose text is kept in the address once nobody types any more, where
- * the list then begins anew. When the address changes otherwise, as by “back” or the menu, the fields follow it.
+ * the list then begins anew. “Back” leads to what was there before anything was typed. When the address changes otherwise, as
+ * by “back” or the menu, the fields follow it.
  */
 export function useTypedView(names: readonly string[]) {
   const [view, setView] = useView();
   const kept = JSON.stringify(Object.fromEntries(names.map((name) => [name, view[name] ?? ''])));
   const [typed, setTyped] = useState<Texts>(() => JSON.parse(kept));
   const told = useRef(kept);
+  /** The address is of what was typed here. */
+  const isTyped = useRef(false);
   const settle = useDebouncedCallback((all: Texts) => {
     told.current = JSON.stringify(all);
-    setView({ ...all, page: undefined });
+    setView({ ...all, page: undefined }, { replace: isTyped.current });
+    isTyped.current = true;
   }, TYPING_MS);
   useEffect(() => {
     if (kept === told.current) return;
     told.current = kept;
+    isTyped.current = false;
     setTyped(JSON.parse(kept));
   }, [kept]);
   return (name: string) => ({

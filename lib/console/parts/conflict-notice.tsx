@@ -1,4 +1,6 @@
 import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useSubmission } from './form.ts';
+import { Problem } from './problem.tsx';
 
 /** A field of an object in two versions. */
 export interface Disputed {
@@ -19,13 +21,27 @@ interface ConflictNoticeProps {
   readonly what: string;
   readonly disputed: readonly Disputed[];
   readonly keep: () => void;
-  readonly replace: () => void;
+  /** What it is refused for is said beside both versions. */
+  readonly replace: () => Promise<unknown>;
 }
 
-/** Both versions, where somebody else has changed something meanwhile. */
+/** Both versions, where somebody else has changed something meanwhile. Only what is chosen takes it away: else what was written is lost. */
 export function ConflictNotice({ what, disputed, keep, replace }: ConflictNoticeProps) {
+  const { isBusy, error, forget, attempt } = useSubmission();
+  const giveUp = (): void => {
+    forget();
+    keep();
+  };
   return (
-    <Modal opened onClose={keep} title="Somebody else has changed it" size="lg">
+    <Modal
+      opened
+      onClose={() => undefined}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+      title="Somebody else has changed it"
+      size="lg"
+    >
       <Stack>
         <Alert color="orange" variant="outline">
           Your change was not written, because {what} has changed since you opened it.
@@ -36,11 +52,14 @@ export function ConflictNotice({ what, disputed, keep, replace }: ConflictNotice
             <Version name={`${field}, as you wanted it`} value={mine} />
           </Group>
         ))}
+        <Problem error={error} />
         <Group justify="end">
-          <Button variant="default" onClick={keep}>
+          <Button variant="default" disabled={isBusy} onClick={giveUp}>
             Keep theirs
           </Button>
-          <Button onClick={replace}>Write mine</Button>
+          <Button loading={isBusy} onClick={() => void attempt(replace)}>
+            Write mine
+          </Button>
         </Group>
       </Stack>
     </Modal>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { type Asked, asListed, PAGE_SIZE, type Paged } from '../client/paged.ts';
 import { useView } from './address.ts';
 import { useKeptFocus } from './kept-focus.ts';
-import { Problem } from './problem.tsx';
+import { MayBeOld, Problem } from './problem.tsx';
 
 interface Column<T> {
   readonly name: string;
@@ -51,14 +51,7 @@ export function Listing<T>(props: ListingProps<T>) {
   const kept = useKeptFocus(rows);
   return (
     <Box {...kept} role="group" aria-label={label}>
-      {rows !== undefined && isRefused(error) && (
-        <Group gap="xs" mb="xs" role="status">
-          <Text size="sm">This may be old: it could not be read again.</Text>
-          <Button size="xs" variant="default" onClick={retry}>
-            Try again
-          </Button>
-        </Group>
-      )}
+      {rows !== undefined && <MayBeOld error={error} {...(retry === undefined ? {} : { retry })} />}
       <Rows {...props} />
     </Box>
   );

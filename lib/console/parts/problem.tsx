@@ -45,6 +45,21 @@ export function Problem({ error, fields = [], retry }: ProblemProps) {
   );
 }
 
+/** Says of what is shown below that it is from before, and what the service has said when it was asked again. */
+export function MayBeOld({ error, retry }: Pick<ProblemProps, 'error' | 'retry'>) {
+  if (error === null || error === undefined) return null;
+  return (
+    <Group gap="xs" mb="xs" role="status">
+      <Text size="sm">
+        This may be old: it could not be read again. {error instanceof Refusal && sentenceOf(error)}
+      </Text>
+      <Button size="xs" variant="default" onClick={retry}>
+        Try again
+      </Button>
+    </Group>
+  );
+}
+
 /** Shows why what was asked for is not there, beside a button that asks again; nothing while it is on its way. */
 export function Missing({ asked: { data, error, refetch } }: { readonly asked: Asked<unknown> }) {
   return data === undefined && <Problem error={error} retry={() => void refetch()} />;

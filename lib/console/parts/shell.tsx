@@ -11,7 +11,6 @@ import {
   useMantineColorScheme,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useMe, useProject } from '../client/access.ts';
@@ -109,7 +108,6 @@ function ProjectChoice() {
 
 function AccountMenu() {
   const { data: me } = useMe();
-  const queries = useQueryClient();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const name = me === undefined || me === null ? 'Account' : me.first_name || me.email;
   return (
@@ -127,14 +125,7 @@ function AccountMenu() {
           </Menu.Item>
         ))}
         <Menu.Divider />
-        <Menu.Item
-          onClick={() => {
-            signOut();
-            queries.clear();
-          }}
-        >
-          Sign out
-        </Menu.Item>
+        <Menu.Item onClick={signOut}>Sign out</Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

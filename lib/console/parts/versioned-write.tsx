@@ -1,9 +1,12 @@
 import { type ReactNode, useRef, useState } from 'react';
 import { Refusal, type Versioned } from '../client/api.ts';
 import { ConflictNotice, type Disputed } from './conflict-notice.tsx';
-import { tellProblem } from './problem.tsx';
 
+const INVALID = 400;
 const PRECONDITION_FAILED = 412;
+
+const isRefusal = (problem: unknown, status: number): boolean =>
+  problem instanceof Refusal && problem.status === status;
 
 /** Own changes of one thing: each follows the one before, and what it makes is known. */
 export interface OwnChanges<Value> {
@@ -72,7 +75,7 @@ interface VersionedWriteOptions<Change, Value> {
   readonly disputed: (change: Change, theirs: Value) => readonly Disputed[];
   /** Default: those of this hook. */
   readonly own?: OwnChanges<Value>;
-  /** Says what is wrong with a change that was to be written over theirs; default: for a while, in a corner. */
+  /** Says what is wrong with what was written, where that stands below the notice and can be mended. */
   readonly attempt?: (act: () => Promise<unknown>) => Promise<unknown>;
 }
 
@@ -99,7 +102,7 @@ export function useVersionedWrite<Change, Value>({
   written,
   disputed,
   own,
-  attempt = (act) => act().catch(tellProblem),
+  attempt,
 }: VersionedWriteOptions<Change, Value>): VersionedWrite<Change, Value> {
   const [conflicts, setConflicts] = useState<readonly { change: Change; theirs: Versioned<Value> }[]>([]);
   const [underWay, setUnderWay] = useState<readonly Change[]>([]);
@@ -114,7 +117,7 @@ export function useVersionedWrite<Change, Value>({
       show(version, change);
       return version;
     } catch (problem) {
-      if (!(problem instanceof Refusal && problem.status === PRECONDITION_FAILED)) throw problem;
+      if (!isRefusal(problem, PRECONDITION_FAILED)) throw problem;
       const theirs = await read();
       setConflicts((all) => [...all, { change, theirs }]);
       return undefined;
@@ -140,9 +143,12 @@ export function useVersionedWrite<Change, Value>({
         end();
         show(conflict.theirs);
       }}
-      replace={() => {
+      replace={async () => {
+        await send(conflict.change, conflict.theirs).catch((problem: unknown) => {
+          if (attempt === undefined || !isRefusal(problem, INVALID)) throw problem;
+          void attempt(() => Promise.reject(problem));
+        });
         end();
-        void attempt(() => send(conflict.change, conflict.theirs));
       }}
     />
   );

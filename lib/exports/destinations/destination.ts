@@ -74,6 +74,9 @@ export interface Prepared<R extends Receipt = Receipt, H = unknown> {
   readonly held?: H;
 }
 
+/** What an export that is checked would deliver. Throws `Permanent` when its query cannot be run. */
+export type Planned = () => Promise<Pick<Delivery, 'model' | 'columns'>>;
+
 /** One of the connection checks of a destination. */
 export interface CheckStep<C extends Config = Config> {
   readonly name: string;
@@ -84,7 +87,7 @@ export interface CheckStep<C extends Config = Config> {
    * Resolves when passed, with what the user should know all the same, if there is anything. Throws `Permanent` or
    * `Transient` with the message for the user. Aborted: its time is up.
    */
-  run(config: C, outbound: Outbound, reach: Reach, signal: AbortSignal): Promise<string | void>;
+  run(config: C, outbound: Outbound, reach: Reach, signal: AbortSignal, planned: Planned): Promise<string | void>;
 }
 
 /**

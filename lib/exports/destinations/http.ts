@@ -7,8 +7,8 @@ import { invalid, Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl, type Outbound, type PostResponse, post } from '../../ports/outbound/outbound.ts';
 import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Column } from '../../warehouse/columns.ts';
+import { prefetch } from '../../workers/prefetch.ts';
 import type { Delivery, Destination } from './destination.ts';
-import { prefetch } from './prefetch.ts';
 import { checkFilled } from './refusal.ts';
 
 const HttpConfig = z.object({ url: z.string(), token: z.string() });

@@ -1,11 +1,19 @@
 import * as z from 'zod';
 import { checkDatabaseConfig, DATABASE_KEYS } from './databases/config.ts';
-import { claimInterval, noteDelivery, prepareLedger } from './databases/ledger.ts';
+import {
+  type Entry,
+  noteDelivery,
+  noteNothing,
+  prepareLedger,
+  priorDelivery,
+  sharedName,
+  withUuid,
+} from './databases/ledger.ts';
 import { mergeEvents, PERSON_KEY, TEMPORARY_TABLE, upsertPersons } from './databases/merge.ts';
 import type { Session } from './databases/session.ts';
 import { commitTransaction, inSession } from './databases/session-delivery.ts';
 import { qualified, quotedList } from './databases/sql-identifier.ts';
-import { databaseSteps } from './databases/steps.ts';
+import { databaseSteps, insertNothing, type Trial } from './databases/steps.ts';
 import {
   defaultColumns,
   namesOf,
@@ -53,8 +61,8 @@ export const postgres: Destination<PostgresConfig, Receipt, Session> = {
   check: (config, _model, reach) => checkDatabaseConfig(config, DIALECT.maxNameBytes, reach),
   steps: databaseSteps<PostgresConfig>(
     (config) => config,
-    () => COLUMNS.events,
     () => DIALECT,
+    tryOut,
   ),
   ...inSession<PostgresConfig>({
     account: (config) => config,
@@ -88,27 +96,48 @@ async function begin(session: Session): Promise<void> {
   );
 }
 
+/** Makes the tables ready for a delivery, and returns its columns. */
+async function prepareTables(session: Session, trial: Trial<PostgresConfig>): Promise<TableColumn[]> {
+  const { config, model } = trial;
+  const columns = tableColumns(trial, COLUMNS[model], DIALECT);
+  if (model === 'events') await prepareLedger(session, config, DIALECT);
+  await prepareTable(session, config, columns, model === 'persons' ? PERSON_KEY : [], DIALECT);
+  return columns;
+}
+
+async function tryOut(session: Session, trial: Trial<PostgresConfig>): Promise<void> {
+  const { config, model } = trial;
+  const columns = await prepareTables(session, trial);
+  await makeTemporaryTable(session, config, columns);
+  if (model === 'persons') return upsertPersons(session, config, columns);
+  await insertNothing(session, qualified(config.schema, config.table_name), namesOf(columns));
+  await noteNothing(session, config, DIALECT);
+}
+
+/** Has whoever delivers the interval into the table, too, for whichever export of the project, wait for the transaction. */
+const lockInterval = (session: Session, entry: Entry): Promise<unknown> =>
+  session.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [sharedName(entry)]);
+
 async function prepareEvents(session: Session, delivery: Delivery<PostgresConfig>): Promise<number> {
   const { config } = delivery;
-  const columns = tableColumns(delivery, COLUMNS.events, DIALECT);
-  await prepareLedger(session, config, DIALECT);
-  await prepareTable(session, config, columns, [], DIALECT);
+  const columns = await prepareTables(session, delivery);
+  const entry = withUuid(delivery, columns, DIALECT);
   await begin(session);
-  const prior = await claimInterval(session, delivery);
+  await lockInterval(session, entry);
+  const prior = await priorDelivery(session, entry);
   if (prior.is === 'delivered') return 0;
   const isFresh = prior.is === 'fresh';
   if (!isFresh) await makeTemporaryTable(session, config, columns);
   const target = isFresh ? qualified(config.schema, config.table_name) : TEMPORARY_TABLE;
   const { bytes, records } = await copy(session, delivery, columns, target);
-  if (!isFresh) await mergeEvents(session, delivery, columns, records, prior);
-  await noteDelivery(session, delivery, records, DIALECT);
+  if (!isFresh) await mergeEvents(session, entry, columns, records, prior);
+  await noteDelivery(session, entry, records, DIALECT);
   return bytes;
 }
 
 async function preparePersons(session: Session, delivery: Delivery<PostgresConfig>): Promise<number> {
   const { config } = delivery;
-  const columns = tableColumns(delivery, COLUMNS.persons, DIALECT);
-  await prepareTable(session, config, columns, PERSON_KEY, DIALECT);
+  const columns = await prepareTables(session, delivery);
   await begin(session);
   await makeTemporaryTable(session, config, columns);
   const { bytes } = await copy(session, delivery, columns, TEMPORARY_TABLE);

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import type { Model } from '../../lake/schema.ts';
 import { checkDatabaseConfig, DATABASE_KEYS } from './databases/config.ts';
-import { ledgerOf, noteDelivery, prepareLedger, priorDelivery } from './databases/ledger.ts';
+import { ledgerOf, noteDelivery, noteNothing, prepareLedger, priorDelivery, withUuid } from './databases/ledger.ts';
 import { mergeEvents, mergePersons, PERSON_KEY, TEMPORARY_TABLE } from './databases/merge.ts';
 import { type Authorization, copyThroughBucket, insertRows } from './databases/redshift-load.ts';
 import type { Account, Session } from './databases/session.ts';
 import { commitTransaction, inSession } from './databases/session-delivery.ts';
 import { qualified, quotedList } from './databases/sql-identifier.ts';
-import { databaseSteps, inSessionOf } from './databases/steps.ts';
+import { databaseSteps, inSessionOf, insertNothing, type Trial } from './databases/steps.ts';
 import {
   defaultColumns,
   namesOf,
@@ -148,7 +148,7 @@ export const redshiftVia = (
   },
 
   steps: [
-    ...databaseSteps<RedshiftConfig>(accountOf, (config) => columnsFor(config, 'events'), dialectOf),
+    ...databaseSteps<RedshiftConfig>(accountOf, dialectOf, tryOut),
     {
       name: 'Copy through the bucket',
       description:
@@ -185,8 +185,31 @@ async function* oneRow(): AsyncGenerator<Buffer> {
   yield Buffer.from('one row\n');
 }
 
-const columnsOf = (delivery: Delivery<RedshiftConfig>): TableColumn[] =>
-  tableColumns(delivery, columnsFor(delivery.config, delivery.model), dialectOf(delivery.config));
+const columnsOf = (trial: Trial<RedshiftConfig>): TableColumn[] =>
+  tableColumns(trial, columnsFor(trial.config, trial.model), dialectOf(trial.config));
+
+/** Makes the tables ready for a delivery, and the temporary one, and returns its columns. */
+async function prepareTables(session: Session, trial: Trial<RedshiftConfig>): Promise<TableColumn[]> {
+  const { config, model } = trial;
+  const dialect = dialectOf(config);
+  const columns = columnsOf(trial);
+  await prepareLedger(session, config, dialect);
+  await prepareTable(session, config, columns, model === 'persons' ? PERSON_KEY : [], dialect);
+  const names = quotedList(namesOf(columns));
+  await session.query(
+    `CREATE TEMPORARY TABLE ${TEMPORARY_TABLE} AS SELECT ${names} FROM ${qualified(config.schema, config.table_name)} WHERE 1 = 0`,
+  );
+  return columns;
+}
+
+async function tryOut(session: Session, trial: Trial<RedshiftConfig>): Promise<void> {
+  const { config, model } = trial;
+  const table = qualified(config.schema, config.table_name);
+  const columns = await prepareTables(session, trial);
+  await insertNothing(session, table, namesOf(columns));
+  if (model === 'persons') await session.query(`DELETE FROM ${table} WHERE 1 = 0`);
+  else await noteNothing(session, config, dialectOf(config));
+}
 
 /** Has the rows wait in the session. Returns the bytes that were sent. */
 async function load(
@@ -196,15 +219,10 @@ async function load(
 ): Promise<number> {
   const { config, model, attempt, interval, outbound, signal } = delivery;
   const dialect = dialectOf(config);
-  const columns = columnsOf(delivery);
   await session.query('SET statement_timeout TO 0');
-  await prepareLedger(session, config, dialect);
-  await prepareTable(session, config, columns, model === 'persons' ? PERSON_KEY : [], dialect);
-  const names = quotedList(namesOf(columns));
-  await session.query(
-    `CREATE TEMPORARY TABLE ${TEMPORARY_TABLE} AS SELECT ${names} FROM ${qualified(config.schema, config.table_name)} WHERE 1 = 0`,
-  );
-  if (model === 'events' && (await priorDelivery(session, delivery)).is === 'delivered') return 0;
+  const columns = await prepareTables(session, delivery);
+  if (model === 'events' && (await priorDelivery(session, withUuid(delivery, columns, dialect))).is === 'delivered')
+    return 0;
   const rows = delivery.rows({ format: 'CopyText', columns });
   if (config.mode === 'INSERT') return insertRows(session, rows, columns);
   const { bucket, ...staging } = stagingOf(config);
@@ -229,8 +247,10 @@ async function begin(session: Session, config: RedshiftConfig): Promise<void> {
 async function finishEvents(session: Session, delivery: Delivery<RedshiftConfig>): Promise<void> {
   const { config } = delivery;
   const columns = columnsOf(delivery);
+  const dialect = dialectOf(config);
+  const entry = withUuid(delivery, columns, dialect);
   await begin(session, config);
-  const prior = await priorDelivery(session, delivery);
+  const prior = await priorDelivery(session, entry);
   if (prior.is !== 'delivered') {
     const { rows } = await session.query(`SELECT count(*) AS records FROM ${TEMPORARY_TABLE}`);
     const records = Number(rows[0]?.['records']);
@@ -239,8 +259,8 @@ async function finishEvents(session: Session, delivery: Delivery<RedshiftConfig>
       await session.query(
         `INSERT INTO ${qualified(config.schema, config.table_name)} (${names}) SELECT ${names} FROM ${TEMPORARY_TABLE}`,
       );
-    } else await mergeEvents(session, delivery, columns, records, prior);
-    await noteDelivery(session, delivery, records, dialectOf(config));
+    } else await mergeEvents(session, entry, columns, records, prior);
+    await noteDelivery(session, entry, records, dialect);
   }
   await commitTransaction(session);
 }

@@ -20,6 +20,9 @@ export const RUN_STATUSES = [
 ] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
+/** An organization has at most so many exports, of all its projects: 50 MB of texts, which whoever lists them holds. */
+export const MAX_EXPORTS = 500;
+
 /** An export as stored. Instants are milliseconds since 1970; the public object is made by `batchExportObject`. */
 export interface BatchExportItem extends Item {
   readonly id: string;

@@ -1,7 +1,7 @@
 import type { ArrivalRange } from '../../lake/intervals.ts';
 import type { Model } from '../../lake/schema.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
-import { listAll } from '../../ports/table/list-all.ts';
+import { picked } from '../../ports/table/list-all.ts';
 import type { Table } from '../../ports/table/table.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import { planOf } from '../runs/plan.ts';
@@ -23,10 +23,13 @@ interface ProjectPlace {
   readonly organization_id: string;
 }
 
-async function liveExports(table: Table, { id, organization_id }: ProjectPlace): Promise<BatchExportItem[]> {
-  const all = await listAll(table, ranges.exportsOf(organization_id));
-  return all.filter(({ team_id, deleted_at }) => team_id === id && deleted_at === null);
-}
+const liveExports = (
+  table: Table,
+  { id: project, organization_id }: ProjectPlace,
+): Promise<Pick<BatchExportItem, 'id' | 'name' | 'model'>[]> =>
+  picked(table, ranges.exportsOf(organization_id), ({ id, name, model, team_id, deleted_at }) =>
+    team_id === project && deleted_at === null ? { id, name, model } : undefined,
+  );
 
 /** Returns whether the project has any export. */
 export async function hasLiveExports(table: Table, project: ProjectPlace): Promise<boolean> {

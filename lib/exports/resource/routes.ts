@@ -11,6 +11,7 @@ import {
   BatchExportRunDetail,
   DestinationTestStep,
   LOG_LEVELS,
+  MAX_EXPORTS,
   RUN_STATUSES,
 } from '../records/model.ts';
 
@@ -77,7 +78,7 @@ export const createBatchExport = route({
   description:
     'Nothing is exported at once: the first run starts when the current interval is over. To export what came ' +
     "before, start a backfill. On the organization's address the export belongs to the project that `team_id` " +
-    'names, or to the oldest.',
+    `names, or to the oldest. An organization has at most ${MAX_EXPORTS} exports.`,
   body: BatchExportInput,
   example: { name: 'Events', interval: 'hour', destination: { type: 'NoOp', config: {} } },
   unsupported: UNSUPPORTED,

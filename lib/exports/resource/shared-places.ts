@@ -3,7 +3,7 @@ import { alignDown } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { ranges } from '../../ports/table/keys.ts';
-import { listAll } from '../../ports/table/list-all.ts';
+import { picked } from '../../ports/table/list-all.ts';
 import type { Config, Destination } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import type { BatchExportItem } from '../records/model.ts';
@@ -26,14 +26,14 @@ export async function sharedPlacesWarning(
 ): Promise<string | undefined> {
   const mine = new Set(placesOf(writer, clock()));
   if (mine.size === 0) return undefined;
-  const exports = await listAll(table, ranges.exportsOf(writer.organization_id));
-  const others = exports.filter((item) => {
+  const others = await picked(table, ranges.exportsOf(writer.organization_id), (item) => {
     const isNear = item.id !== writer.id && item.team_id === writer.team_id && item.deleted_at === null;
     const isAlike = item.destination_type === writer.destination.type;
-    return isNear && isAlike && placesOf(stored(item), clock()).some((one) => mine.has(one));
+    const isShared = isNear && isAlike && placesOf(stored(item), clock()).some((one) => mine.has(one));
+    return isShared ? `'${item.name}' (${item.id})` : undefined;
   });
   if (others.length === 0) return undefined;
-  const named = others.slice(0, MAX_NAMED).map(({ name, id }) => `'${name}' (${id})`);
+  const named = others.slice(0, MAX_NAMED);
   const more = others.length > MAX_NAMED ? ` and ${others.length - MAX_NAMED} more` : '';
   return (
     `Other batch exports write files of the same names: ${named.join(', ')}${more}. None replaces what another has ` +

@@ -22,7 +22,14 @@ import { type Destination, reachOf } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { configToChange, sealConfig } from '../destinations/secrets.ts';
 import type { QueryFields } from '../query/compile.ts';
-import type { BackfillItem, BatchExportInput, BatchExportItem, BatchExportPatch, RunItem } from '../records/model.ts';
+import {
+  type BackfillItem,
+  type BatchExportInput,
+  type BatchExportItem,
+  type BatchExportPatch,
+  MAX_EXPORTS,
+  type RunItem,
+} from '../records/model.ts';
 import { triedAtOnce } from '../runs/back-off.ts';
 import { stopExport } from '../runs/cancel.ts';
 import {
@@ -124,9 +131,15 @@ export async function readBackfills(
   return readCursorPage(all, { ...range, newestFirst }, paging);
 }
 
-/** Returns the exports of an organization, newest first, whichever project's. */
+/** Returns the exports of an organization, newest first, whichever project's: there are so few that they can be held. */
 export async function readExports(table: Table, organizationId: string): Promise<BatchExportItem[]> {
   return listAll(table, ranges.exportsOf(organizationId));
+}
+
+/** Refuses one more export of an organization that has as many as it may have. */
+async function checkRoom(table: Table, organizationId: string): Promise<void> {
+  const { count = 0 } = await table.list(ranges.exportsOf(organizationId), { limit: 1, count: true });
+  if (count >= MAX_EXPORTS) invalid(null, `An organization may have at most ${MAX_EXPORTS} batch exports.`);
 }
 
 /**
@@ -164,6 +177,7 @@ export async function createBatchExport(
   });
   const plan = initialPlan(item, now);
   for (let left = MAX_ATTEMPTS; left > 0; left--) {
+    const [live] = await Promise.all([liveOps(table, item, plan), checkRoom(table, organization.id)]);
     const ops: Op[] = [
       {
         check: keys.organization(organization.id),
@@ -178,7 +192,7 @@ export async function createBatchExport(
       { put: item, if: 'absent' },
       { put: { ...keys.plan(id), ...planFields(plan) }, if: 'absent' },
       ...jobOps('export', id, nextDue(item, plan, now, settings)),
-      ...(await liveOps(table, item, plan)),
+      ...live,
       ...idempotencyOps(id),
       ...activityOps({ ...aboutExport(item), activity: 'created' }),
     ];

@@ -4,10 +4,13 @@ import type { Context } from '../../ports/context.ts';
 import { fail, invalid, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import type { Settings } from '../../ports/settings.ts';
 import { SECOND_MS } from '../../ports/units.ts';
+import type { Column } from '../../warehouse/columns.ts';
+import { deliveredColumns } from '../../warehouse/query-columns.ts';
 import { failFull, LineFull } from '../../workers/turns.ts';
 import type { CheckStep, Config, Destination, Reach } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
-import type { DestinationTestStep, TEST_STATUSES } from '../records/model.ts';
+import type { StoredQuery } from '../query/compile.ts';
+import type { BatchExportItem, DestinationTestStep, TEST_STATUSES } from '../records/model.ts';
 
 type TestStep = z.input<typeof DestinationTestStep>;
 
@@ -38,8 +41,9 @@ function allSteps(destination: Destination, shared: SharedWarning = async () => 
   return [...destination.steps, alone];
 }
 
-/** A config that was checked, its destination, what that may reach, and who else writes there. */
+/** An export whose config was checked, its destination, what that may reach, and who else writes there. */
 interface Tested {
+  readonly planned: StoredQuery & Pick<BatchExportItem, 'model'>;
   readonly destination: Destination;
   readonly config: Config;
   readonly reach: Reach;
@@ -48,7 +52,7 @@ interface Tested {
 
 /** Runs one step, from 0. Fails with 400 when there is no such step, and with 429 when too many of the organization run. */
 export async function runStep(
-  context: Pick<Context, 'testTurns' | 'outbound' | 'log'>,
+  context: Pick<Context, 'testTurns' | 'outbound' | 'log' | 'compiler'>,
   tested: Tested,
   organization: string,
   number = 0,
@@ -59,7 +63,7 @@ export async function runStep(
   if (step === undefined) invalid('step', `There is no step ${number}: there are ${steps.length}, from 0.`);
   const { name, description } = step;
   try {
-    const run = () => resultOf(context, step, tested, timeoutMs);
+    const run = () => resultOf(context, step, tested, organization, timeoutMs);
     return { name, description, result: await context.testTurns.run(organization, run) };
   } catch (error) {
     if (error instanceof LineFull) failFull('Many destinations are being tested.');
@@ -68,9 +72,10 @@ export async function runStep(
 }
 
 async function resultOf(
-  { outbound, log }: Pick<Context, 'outbound' | 'log'>,
+  { outbound, log, compiler }: Pick<Context, 'outbound' | 'log' | 'compiler'>,
   step: CheckStep,
-  { config, reach }: Tested,
+  { planned, config, reach }: Tested,
+  organization: string,
   timeoutMs: number,
 ): Promise<{ status: (typeof TEST_STATUSES)[number]; message: string | null }> {
   const skipped = step.skipped?.(config);
@@ -79,8 +84,12 @@ async function resultOf(
   const isLate = new Promise<never>((_, reject) => {
     late.addEventListener('abort', () => reject(late.reason), { once: true });
   });
+  const plan = async () => {
+    const { select } = await compiler.selection(planned, { organization });
+    return { model: planned.model, columns: (defaults: readonly Column[]) => deliveredColumns(select, defaults) };
+  };
   try {
-    const message = await Promise.race([step.run(config, outbound, reach, late), isLate]);
+    const message = await Promise.race([step.run(config, outbound, reach, late, plan), isLate]);
     return { status: 'Passed', message: message ?? null };
   } catch (error) {
     if (late.aborted) return { status: 'Failed', message: lateText(timeoutMs) };

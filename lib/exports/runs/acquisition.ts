@@ -11,6 +11,7 @@ import { progressFields } from './backfill.ts';
 import { amountIn } from './estimate.ts';
 import { measure, noRowsText } from './outcome.ts';
 import { type Active, nextDue, type Plan, settle, WATCH_MS } from './plan.ts';
+import { leftAfterRestore } from './restored.ts';
 import { intervalOf, isOpen, latestRuns, newRun, OPEN, rangeText } from './run.ts';
 import { isFiltered } from './run-input.ts';
 import { type ExportAndPlan, planOp, scheduleOf } from './store.ts';
@@ -31,9 +32,11 @@ export async function writeAcquired(
   const now = context.clock();
   const { mine } = acquired;
   const { batch, backfill, firstTriedAt } = work;
-  const runs = work.intervals.map((interval) =>
-    newRun(now, item, interval, mine, { ended: endedAtOnce(context, item, files, interval), backfill, firstTriedAt }),
-  );
+  const left = work.by === 'schedule' ? await leftAfterRestore(context.table, item) : () => undefined;
+  const runs = work.intervals.map((interval) => {
+    const ended = endedAtOnce(context, item, files, interval, left(interval));
+    return newRun(now, item, interval, mine, { ended, backfill, firstTriedAt });
+  });
   // What failed is counted at the batch's end.
   const isDone = runs.every(({ status }) => status === 'Completed');
   const after = isDone ? settle(acquired.plan, mine.execution) : acquired.plan;
@@ -82,16 +85,18 @@ function followingOps(
 const gigabytes = (n: number): string => (n / 1e9).toFixed(1);
 
 /**
- * Returns how a run ends that need not be sent: no file touches its interval, or the files hold more than a worker can
- * deliver; null when it is to be sent. How much the filters of an export let through is not known yet.
+ * Returns how a run ends that need not be sent: no file touches its interval, it is `left` alone for this reason, or the files
+ * hold more than a worker can deliver; null when it is to be sent. How much the filters of an export let through is not known yet.
  */
 function endedAtOnce(
   { settings: { maxIntervalBytes } }: Context,
   item: BatchExportItem,
   files: readonly LakeFile[],
   { start, end }: Interval,
+  left: string | undefined,
 ): Parameters<typeof newRun>[4]['ended'] {
   if (!files.some((file) => isTouched(file, start, end))) return 'empty';
+  if (left !== undefined) return { failed: left };
   const { rows, bytes } = amountIn(files, { from: start, to: end });
   const isTooMuch = maxIntervalBytes !== null && bytes > maxIntervalBytes && !isFiltered(item);
   if (!isTooMuch) return null;

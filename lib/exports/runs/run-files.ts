@@ -23,8 +23,8 @@ const receiptPath = (attempt: string, interval: number): string => `${attempt}/r
 const notePath = (attempt: string, interval: number): string => `${attempt}/note-${interval}.json`;
 
 /**
- * A file of a run is not what was written, or the disk cannot read it; or one of the lake that the run has listed was
- * replaced. The run ends, and is run again with files anew.
+ * A file of a run is not what was written, or the disk cannot read it; or what its input was made of is no more: a file
+ * of the lake was replaced, or the export is of another model. The run ends, and is run again with files anew.
  */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable';

@@ -67,6 +67,17 @@ export async function unlessReplaced({ table }: Context, input: BatchInput, erro
   return new Unreadable(`The file '${file.path}' was replaced since this run listed it.`, { cause: error });
 }
 
+/**
+ * Throws `Unreadable` when the export is of another model now: where its rows go was changed for the rows of that one, which
+ * the input of another run has.
+ */
+export function checkModel({ model }: BatchExportItem, input: BatchInput): void {
+  if (model === input.model) return;
+  throw new Unreadable(
+    `The batch export was changed from the model '${input.model}' to '${model}' while this interval was on its way.`,
+  );
+}
+
 /** Returns whether the export may leave out rows of its intervals: of persons only the newest are delivered. */
 export function isFiltered(item: BatchExportItem): boolean {
   const { includeEvents, excludeEvents } = eventLists(item);

@@ -18,7 +18,7 @@ import { keepReceipt } from './receipt.ts';
 import { type RowWaits, rowWaits } from './row-waits.ts';
 import { intervalOf, isOpen, OPEN, rangeText } from './run.ts';
 import { type BatchInput, inputOf } from './run-files.ts';
-import { unlessReplaced } from './run-input.ts';
+import { checkModel, unlessReplaced } from './run-input.ts';
 
 /** How long a delivery may take: a minute of the step's time is left to tell of it, and to remove what it prepared. */
 const MAX_SENDING_MS = STEPS['send-interval'].timeout * SECOND_MS - MINUTE_MS;
@@ -116,6 +116,7 @@ function reachOf(
 
 async function send(context: Context, sending: Sending, item: BatchExportItem, input: BatchInput): Promise<Reach> {
   const { run, destination, delivery, lines } = sending;
+  checkModel(item, input);
   let prepared = await resume(context, sending);
   let records = run.records_total_count ?? 0;
   if (prepared === undefined) {

@@ -96,8 +96,9 @@ const hasPrepared = (run: RunItem): boolean =>
   (isOpen(run) || run.status === 'Cancelled') && run.records_total_count !== null;
 
 /**
- * Leaves nothing of a run at its destination that is not to be there: a commit that has begun is finished, and what was
- * prepared for a run that did not complete is removed. Both are tried once. Returns whether the run is completed now.
+ * Leaves nothing of a run at its destination that is not to be there: a commit that has begun is finished, unless the
+ * export is of another model now, and what was prepared for a run that did not complete is removed. Both are tried once.
+ * Returns whether the run is completed now.
  */
 async function cleared(
   context: Context,
@@ -112,7 +113,7 @@ async function cleared(
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(LAST_COMMIT_TIMEOUT_MS)]);
     const sending = await openSending(context, item, input, n, run, signal, findDestination);
     const prepared = await resume(context, sending);
-    if (run.phase === 'committing' && prepared !== undefined) {
+    if (run.phase === 'committing' && prepared !== undefined && input.model === item.model) {
       await sending.destination.commit(sending.delivery, prepared);
       const numbers = { records: run.records_total_count ?? 0, bytes: prepared.receipt.bytes };
       return await completeRun(context, run, numbers, sending.lines);

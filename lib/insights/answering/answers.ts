@@ -1,18 +1,22 @@
 /** Answers to queries: from the cache while they are true, else computed, once for all who ask at the same time. */
-import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import type { Context } from '../../ports/context.ts';
-import { inWords } from '../../ports/disk-failures.ts';
-import { Failure, fail, invalid, messageOf, Transient } from '../../ports/errors.ts';
-import type { Log } from '../../ports/log.ts';
-import { Busy } from '../../ports/table/table.ts';
-import { MINUTE_MS } from '../../ports/units.ts';
-import type { Answer } from '../kinds/kind.ts';
+import { Failure, fail, invalid, messageOf } from '../../ports/errors.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { Refresh } from '../queries/model.ts';
 import type { Answerer } from './answerer.ts';
 import { type AnswerCache, answerCache, type KeptAnswer } from './cache.ts';
 import { type AskedQuery, computations, type SeenFiles } from './computations.ts';
 import type { Moment } from './looking-world.ts';
+import {
+  cancelled,
+  failTaken,
+  failureOf,
+  noteFailed,
+  type QueryRun,
+  RUN_KNOWN_MS,
+  type ToldRun,
+  withAnswer,
+} from './runs.ts';
 
 /** Who asks. */
 export interface Asker {
@@ -35,25 +39,6 @@ export interface Told {
   /** It was kept before. One that is not told for all that was told already may be. */
   readonly isCached: boolean;
   readonly run: QueryRun | null;
-}
-
-/** A run of a query; its answer is that of its key. Instants are milliseconds since 1970. */
-export interface QueryRun {
-  readonly id: string;
-  readonly project: number;
-  readonly key: string;
-  readonly isAsync: boolean;
-  readonly startedAt: number;
-  readonly insight: number | null;
-  readonly dashboard: number | null;
-  endedAt: number | null;
-  failure: Failure | null;
-}
-
-/** A run as it is told to who asks about it. */
-export interface ToldRun extends QueryRun {
-  /** Null while it goes on, and of one that has failed. */
-  readonly answer: Answer | null;
 }
 
 export interface Answers {
@@ -81,8 +66,6 @@ interface Flight {
   waiting: number;
 }
 
-/** An ended run is known for so long. */
-export const RUN_KNOWN_MS = 15 * MINUTE_MS;
 /** So many runs are known, about; of those that have ended the oldest go first, of the organization that has most of them. */
 const MAX_RUNS = 2_000;
 
@@ -94,36 +77,6 @@ interface KnownRun {
 }
 
 const nameOf = (project: number, id: string): string => `${project} ${id}`;
-
-/** Throws the 400 of a name that a run has which goes on. */
-export const failTaken = (): never => invalid('client_query_id', 'A query with this id is being answered already.');
-
-/** Why a run that somebody stopped has no answer. */
-export const cancelled = (): Failure =>
-  new Failure('validation', { detail: 'The query was cancelled.', attr: 'query' });
-
-/** Returns a run with its answer, if it has one. One whose answer is not kept any more has failed for who asks by then. */
-export async function withAnswer(run: QueryRun, cache: AnswerCache): Promise<ToldRun> {
-  if (run.endedAt === null || run.failure !== null) return { ...run, answer: null };
-  const kept = await cache.find(run.project, run.key);
-  return kept === undefined ? { ...run, failure: forgotten(), answer: null } : { ...run, answer: kept.answer };
-}
-
-const isPassing = (error: unknown): boolean => error instanceof Busy || inWords(error) instanceof Transient;
-
-/** Returns what is told of a run that ended so: what may pass is a 503, and a mistake of ours says nothing. */
-export const failureOf = (error: unknown): Failure =>
-  error instanceof Failure ? error : new Failure(isPassing(error) ? 'unavailable' : 'server_error');
-
-/** Notes how a run ended that nobody waits for, unless it is a failure in which the service has no part. */
-export function noteFailed(log: Log, error: unknown): void {
-  if (error instanceof Failure) return;
-  if (isPassing(error)) log.warning('a query failed', { reason: messageOf(error) });
-  else log.error('a query failed', { error });
-}
-
-const forgotten = (): Failure =>
-  new Failure('validation', { attr: 'query', detail: 'The answer is not kept any more. Ask the query again.' });
 
 export function answersOf(
   context: Pick<Context, 'table' | 'clock' | 'newId' | 'log'>,
@@ -296,30 +249,6 @@ export function answersOf(
 /** Throws the 400 of a place that computes no answers. */
 export function answersIn({ answers }: Pick<Context, 'answers'>): Answers {
   return answers ?? invalid(null, 'Answering queries is not offered here. Export the events instead.');
-}
-
-/** The wire form of a run, with its answer where that is told. */
-export function queryStatus(run: QueryRun, answer: Answer | null = null) {
-  return {
-    id: run.id,
-    team_id: run.project,
-    query_async: run.isAsync,
-    complete: run.endedAt !== null,
-    error: run.failure !== null,
-    error_message: run.failure?.body.detail ?? null,
-    error_code: run.failure?.body.code ?? null,
-    results: answer,
-    start_time: wireInstant(run.startedAt),
-    pickup_time: wireInstant(run.startedAt),
-    end_time: wireInstantOrNull(run.endedAt),
-    expiration_time: run.endedAt === null ? null : wireInstant(run.endedAt + RUN_KNOWN_MS),
-    task_id: null,
-    insight_id: run.insight,
-    dashboard_id: run.dashboard,
-    labels: null,
-    query_progress: null,
-    cache_key: run.key,
-  };
 }
 
 /** Returns the run of a project. Throws a 404 when it is not known. */

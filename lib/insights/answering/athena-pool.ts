@@ -3,7 +3,7 @@ import { Failure, messageOf } from '../../ports/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { QueryFailed, type RowQueries } from '../../ports/queries/athena.ts';
 import { valuesInWords } from '../../ports/queries/values.ts';
-import type { SharedTurns } from '../../workers/function-pool.ts';
+import { inTime, type SharedTurns } from '../../workers/function-pool.ts';
 import type { WorkerPool } from '../../workers/pool.ts';
 import type { Answerer, Asked } from './answerer.ts';
 import type { AnsweredOfAthena, AnswerOfAthena, AthenaLake } from './athena-world.ts';
@@ -18,7 +18,7 @@ interface AthenaPoolOptions {
   readonly lake: AthenaLake;
   /** In bytes, as the rows of the files tell their sizes. */
   readonly mostBytes: number;
-  /** A task takes at most so long. */
+  /** A task takes at most so long, with the wait for its turn. */
   readonly ms: number;
   readonly log: Pick<Log, 'error'>;
 }
@@ -35,31 +35,33 @@ export function athenaPool(options: AthenaPoolOptions): Pick<WorkerPool, 'run'> 
       throw error instanceof QueryFailed ? inWords(error, mostBytes, log) : error;
     });
   return {
-    run: async ({ name, input, owner, signal = AbortSignal.timeout(ms) }) => {
-      if (name !== 'answer') throw new Error(`there is no task ${name}`);
-      const turn = await turns.take(owner, ms, signal);
-      try {
-        const given: AnswerOfAthena['given'][number][] = [];
-        let bytes = 0;
-        while (given.length < MOST_ROUNDS) {
-          const asked: AnswerOfAthena = { ...(input as Asked), lake, mostBytes, given };
-          const told = (await workers.run({
-            name: 'answer-of-athena',
-            input: asked,
-            owner,
-            signal,
-          })) as AnsweredOfAthena;
-          if ('answered' in told) return told.answered;
-          const rows = await rowsOf(told.wanted, signal);
-          bytes += Buffer.byteLength(JSON.stringify(rows));
-          if (bytes > MOST_ROWS_BYTES) throw inWords(new QueryFailed('rows', 'all questions together'), mostBytes, log);
-          given.push({ sql: told.wanted, rows });
+    run: ({ name, input, owner, signal: left }) =>
+      inTime(ms, left, async (signal) => {
+        if (name !== 'answer') throw new Error(`there is no task ${name}`);
+        const turn = await turns.take(owner, ms, signal);
+        try {
+          const given: AnswerOfAthena['given'][number][] = [];
+          let bytes = 0;
+          while (given.length < MOST_ROUNDS) {
+            const asked: AnswerOfAthena = { ...(input as Asked), lake, mostBytes, given };
+            const told = (await workers.run({
+              name: 'answer-of-athena',
+              input: asked,
+              owner,
+              signal,
+            })) as AnsweredOfAthena;
+            if ('answered' in told) return told.answered;
+            const rows = await rowsOf(told.wanted, signal);
+            bytes += Buffer.byteLength(JSON.stringify(rows));
+            if (bytes > MOST_ROWS_BYTES)
+              throw inWords(new QueryFailed('rows', 'all questions together'), mostBytes, log);
+            given.push({ sql: told.wanted, rows });
+          }
+          throw new Error('a query asks again and again');
+        } finally {
+          await turns.giveBack(turn);
         }
-        throw new Error('a query asks again and again');
-      } finally {
-        await turns.giveBack(turn);
-      }
-    },
+      }),
   };
 }
 

@@ -10,6 +10,7 @@ import { lineAndColumn, refuse, refusedAs, within, withoutPlaces } from '../../h
 import { type CheckedSelect, checkedSelect } from '../../hogql/select.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { hogqlText } from '../../hogql/text.ts';
+import { type Times, timesRead } from '../../hogql/times-read.ts';
 import { trinoSelect } from '../../hogql/trino-select.ts';
 import { constant } from '../../hogql/write.ts';
 import type { Written } from '../../lake/intact.ts';
@@ -106,6 +107,8 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
     const looks: Looked['events'][number][] = [];
     const properties = new Set<string>();
     let [persons, isNow, hogql]: [boolean, boolean, string | null] = [false, false, null];
+    // An expression has a subquery, of which who tells the times of a question knows nothing.
+    let hasOwnQueries = false;
 
     const rows = async (question: Question): Promise<Rows> => {
       const { limit } = question;
@@ -127,9 +130,11 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
       const hasPersons = tables.some(([table, columns]) => readsPersons(table, columns));
       const hasEvents = tables.some(([table]) => table !== 'persons');
       persons ||= isTied || hasPersons;
-      const margin = tables.some(([table, columns]) => readsSessions(table, columns)) ? LONGEST_SESSION_MS : 0;
-      const from = question.from === undefined ? -Infinity : question.from - margin;
-      const to = question.to === undefined ? Infinity : question.to + margin;
+      const hasSessions = tables.some(([table, columns]) => readsSessions(table, columns));
+      const { from, to } = timesOf(
+        hasOwnQueries ? {} : question,
+        hasSessions ? undefined : timesRead(checked.query, 'events', 'timestamp_us', at),
+      );
       if (hasEvents) looks.push({ from: finite(from), to: finite(to) });
       const events = files.events.filter((file) => file.max_timestamp >= from && file.min_timestamp <= to);
       const found = await answer({
@@ -159,7 +164,9 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
       expression: (text) =>
         understood(async () => {
           const [syntax] = await parser.expressions([text]);
-          return withoutPlaces(syntax as Syntax);
+          const expression = withoutPlaces(syntax as Syntax);
+          hasOwnQueries ||= JSON.stringify(expression).includes('"node":"Select');
+          return expression;
         }, text),
       looked: () => ({
         events: looks,
@@ -169,6 +176,18 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
         hogql,
       }),
     };
+  };
+}
+
+/**
+ * Returns the times of events that can matter: those that the question tells, else those that its conditions need.
+ * `needed`: these; undefined: it reads sessions, which may have begun before an event that it needs, and end after it.
+ */
+function timesOf({ from, to }: Pick<Question, 'from' | 'to'>, needed: Times | undefined): Times {
+  const margin = needed === undefined ? LONGEST_SESSION_MS : 0;
+  return {
+    from: from === undefined ? (needed?.from ?? -Infinity) : from - margin,
+    to: to === undefined ? (needed?.to ?? Infinity) : to + margin,
   };
 }
 

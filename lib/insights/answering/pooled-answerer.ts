@@ -5,8 +5,10 @@ import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
 import { failFull, LineFull } from '../../workers/turns.ts';
 import type { Answered, Answerer } from './answerer.ts';
 
-/** Somebody waits so long for an answer: API Gateway gives up after 29 s. */
+/** Somebody waits so long for an answer. */
 export const WAITED_MS = 25 * SECOND_MS;
+/** And so long with the wait for a turn: the gateway gives up after 29 s. */
+const WITH_TURN_MS = 27 * SECOND_MS;
 /** Nobody waits: an answer may take so long. */
 export const BACKGROUND_MS = 300 * SECOND_MS;
 
@@ -18,7 +20,8 @@ export const failCrowded = (): never => failFull('Too many queries of the organi
 
 /**
  * Answers by pools whose workers run `answer-worker.ts`: one for those who wait, the other for what runs in the
- * background, so that the second never holds up the first.
+ * background, so that the second never holds up the first. A task of the first takes at most `WAITED_MS`, one of the
+ * second `BACKGROUND_MS`, from when it has its turn.
  */
 export const pooledAnswerer = (pools: {
   readonly waited: Pick<WorkerPool, 'run'>;
@@ -27,14 +30,15 @@ export const pooledAnswerer = (pools: {
   answer: async (asked, { organization: owner, signal, isBackground }) => {
     const pool = isBackground ? pools.background : pools.waited;
     const ms = isBackground ? BACKGROUND_MS : WAITED_MS;
-    const late = AbortSignal.timeout(ms);
+    const late = isBackground ? undefined : AbortSignal.timeout(WITH_TURN_MS);
     try {
-      const task = { name: 'answer', input: asked, owner, signal: AbortSignal.any([signal, late]) };
-      return (await pool.run(task)) as Answered;
+      const ends = late === undefined ? signal : AbortSignal.any([signal, late]);
+      return (await pool.run({ name: 'answer', input: asked, owner, signal: ends })) as Answered;
     } catch (error) {
-      if (error instanceof LineFull) failCrowded();
-      const isLate = late.aborted && !signal.aborted;
-      if (isLate || (error instanceof WorkerLost && error.loss === 'silence'))
+      // It may have had a turn, and most of its time before that it waited.
+      const isLate = late?.aborted === true && !signal.aborted;
+      if (isLate || error instanceof LineFull) failCrowded();
+      if (error instanceof WorkerLost && error.loss === 'silence')
         return invalid(
           'query',
           `The query takes longer than ${ms / SECOND_MS} s. ` +

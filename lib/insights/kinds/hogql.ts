@@ -1,12 +1,12 @@
 /** HogQLQuery: a query of HogQL that a caller wrote. */
 import * as z from 'zod';
 import type { Syntax } from '../../hogql/syntax.ts';
-import { all, call, constant, field, list } from '../../hogql/write.ts';
+import { all, constant, field, list } from '../../hogql/write.ts';
 import { definedOf } from '../../ports/defined.ts';
 import { invalid } from '../../ports/errors.ts';
-import type { Answer, Kind, World } from './kind.ts';
+import type { Answer, Kind, Question, World } from './kind.ts';
 import { cellsOf } from './parts/cells.ts';
-import { DateRange, inRange, instantConstant, isOfAllTime, rangeOf } from './parts/date-range.ts';
+import { DateRange, type EndingRange, inRange, instantConstant, isOfAllTime, rangeOf } from './parts/date-range.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 
 const Scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -23,8 +23,13 @@ const HogQLQuery = z.looseObject({
       filterTestAccounts: z.boolean().nullish(),
     })
     .nullish()
-    .describe('What `{filters}` stands for.'),
-  variables: z.record(z.string(), z.looseObject({ code_name: z.string(), value: Value.optional() })).nullish(),
+    .describe('What `{filters}` stands for, and `{filters.dateRange.from}` and `{filters.dateRange.to}`.'),
+  variables: z
+    .record(
+      z.string(),
+      z.looseObject({ code_name: z.string(), value: Value.optional(), isNull: z.boolean().nullish() }),
+    )
+    .nullish(),
 });
 type HogQLQuery = z.output<typeof HogQLQuery>;
 
@@ -36,12 +41,12 @@ async function answer({ query, values, variables, filters }: HogQLQuery, world: 
     hogql: query,
     limit: LIMIT,
     values: {
-      filters: await conditionOf(filters, world),
+      ...(await filtersOf(filters, world)),
       ...Object.fromEntries(Object.entries(values ?? {}).map(([name, value]) => [name, syntaxOf(value)])),
       ...Object.fromEntries(
-        Object.values(variables ?? {}).map(({ code_name, value = null }) => [
+        Object.values(variables ?? {}).map(({ code_name, isNull, value = null }) => [
           `variables.${code_name}`,
-          syntaxOf(value),
+          syntaxOf(isNull === true ? null : value),
         ]),
       ),
     },
@@ -56,18 +61,32 @@ async function answer({ query, values, variables, filters }: HogQLQuery, world: 
 }
 
 /**
- * Returns the condition that filters stand for; a date range that is not told lets all times through, and one that tells
- * its end alone, or begins with all time, whatever lies before.
+ * Returns what filters stand for: their condition, and the ends of their time. Sessions are in the time in which they
+ * began, where their SELECT reads no events.
  */
-async function conditionOf(filters: HogQLQuery['filters'], world: World): Promise<Syntax> {
-  return all([...timeOf(filters?.dateRange, world), await propertyCondition(filters ?? {}, world)]);
+async function filtersOf(filters: HogQLQuery['filters'], world: World): Promise<Question['values']> {
+  const range = timeOf(filters?.dateRange, world);
+  const passed = await propertyCondition(filters ?? {}, world);
+  return {
+    filters: (tables) => {
+      const isOfSessions = tables.has('sessions') && !tables.has('events');
+      const at = field(isOfSessions ? '$start_timestamp' : 'timestamp');
+      return all([...(range ? [inRange(range, at)] : []), passed]);
+    },
+    'filters.dateRange.from': range?.from === undefined ? null : instantConstant(range.from),
+    'filters.dateRange.to': range === undefined ? null : instantConstant(range.to + 1),
+  };
 }
 
-function timeOf(sent: DateRange | null | undefined, world: World): readonly Syntax[] {
+/**
+ * Returns the range that is told; undefined: all times. It has no beginning where it tells its end alone, or begins with
+ * all time.
+ */
+function timeOf(sent: DateRange | null | undefined, world: World): EndingRange | undefined {
   const hasBeginning = Boolean(sent?.date_from) && !isOfAllTime(sent);
-  if (!hasBeginning && !sent?.date_to) return [];
-  const range = rangeOf(sent, 'day', world);
-  return [hasBeginning ? inRange(range) : call('less', field('timestamp'), instantConstant(range.to + 1))];
+  if (!hasBeginning && !sent?.date_to) return undefined;
+  const { from, to } = rangeOf(sent, 'day', world);
+  return hasBeginning ? { from, to } : { to };
 }
 
 function syntaxOf(value: z.output<typeof Value>): Syntax {

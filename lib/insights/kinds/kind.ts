@@ -1,5 +1,6 @@
 /** What a kind of query is made of: the part of an insight that knows its question, and no table, file or engine. */
 import type * as z from 'zod';
+import type { Filling } from '../../hogql/placeholders.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 
 /**
@@ -68,10 +69,11 @@ export interface Question {
    * program reads again have an alias.
    */
   readonly hogql: string;
-  readonly values?: Readonly<Record<string, Syntax>>;
+  readonly values?: Readonly<Record<string, Filling>>;
   /**
-   * The timestamps of the events that can matter, milliseconds since 1970, both inclusive; absent: any. It decides which
-   * files are read, and how long the answer is true; the query has conditions of its own.
+   * The timestamps of the events that can matter, milliseconds since 1970, both inclusive; absent: those that the query's
+   * own conditions need, and so where an expression of a caller's has a subquery. They decide which files are read, and how
+   * long the answer is true.
    */
   readonly from?: number | undefined;
   readonly to?: number | undefined;

@@ -4,8 +4,9 @@ import { wireInstant } from '../../http/instant.ts';
 import { definedOf } from '../../ports/defined.ts';
 import { MINUTE_MS } from '../../ports/units.ts';
 import { answerAge } from '../answering/age.ts';
-import { queryStatus, type Told } from '../answering/answers.ts';
+import type { Told } from '../answering/answers.ts';
 import type { AskedQuery } from '../answering/computations.ts';
+import { queryStatus } from '../answering/runs.ts';
 import type { QueryAnswer } from './model.ts';
 
 /** A client may ask again after so long. */

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { inWords } from '../../ports/disk-failures.ts';
 import { Transient } from '../../ports/errors.ts';
+import { orAbsent } from '../../ports/files/or-absent.ts';
 import { Busy } from '../../ports/table/table.ts';
 import { SECOND_MS } from '../../ports/units.ts';
 import { ImportUnderWay, LeaseLost } from '../lease.ts';
@@ -49,36 +50,44 @@ export async function follow({ files, read, onRead, onTrouble, onLost, pause, st
   const seen = new Map<string, Seen>();
   /** Files that were moved away, by where they lie now, and how many times more they are looked at. */
   const moved = new Map<string, number>();
+  /** What the last look has found in files that no reading has had since. */
+  const changed = new Map<string, Seen>();
   while (!stop.aborted) {
-    for (const file of files) {
-      const last = seen.get(file);
-      if (last === undefined || (await seenOf(file))?.inode === last.inode) continue;
-      seen.delete(file);
-      const place = await movedTo(file, last.inode);
-      if (place === undefined) onLost(file);
-      else {
-        moved.set(place, LAST_LOOKS);
-        seen.set(place, last);
-      }
-    }
-    const changed = new Map<string, Seen>();
-    for (const file of [...moved.keys(), ...files]) {
-      const now = await seenOf(file);
-      if (now !== undefined && !isSame(seen.get(file), now)) changed.set(file, now);
-    }
     try {
+      for (const file of files) {
+        const last = seen.get(file);
+        if (last === undefined || (await seenOf(file))?.inode === last.inode) continue;
+        const place = await movedTo(file, last.inode);
+        seen.delete(file);
+        if (place === undefined) onLost(file);
+        else {
+          moved.set(place, LAST_LOOKS);
+          seen.set(place, last);
+        }
+      }
+      for (const file of moved.keys()) {
+        if ((await seenOf(file)) !== undefined) continue;
+        moved.delete(file);
+        if (changed.has(file)) onLost(file);
+      }
+      changed.clear();
+      for (const file of [...moved.keys(), ...files]) {
+        const now = await seenOf(file);
+        if (now !== undefined && !isSame(seen.get(file), now)) changed.set(file, now);
+      }
       if (changed.size > 0) {
         onRead(await read([...changed.keys()]));
         told = undefined;
       }
       for (const [file, now] of changed) seen.set(file, now);
+      changed.clear();
       for (const [file, looks] of moved) {
         if (looks > 1) moved.set(file, looks - 1);
         else moved.delete(file);
       }
     } catch (error) {
       if (error instanceof ImportStopped) return;
-      if (!(error instanceof ImportUnderWay)) {
+      if (!(error instanceof ImportUnderWay) && !(await isAnyGone(changed))) {
         const reason = troubleOf(error);
         if (reason !== told) onTrouble(reason);
         told = reason;
@@ -95,6 +104,12 @@ function troubleOf(thrown: unknown): string {
   throw thrown;
 }
 
+/** Whether one of the files is not there any more, or is another one: a rotation goes on while they are read. */
+async function isAnyGone(files: ReadonlyMap<string, Seen>): Promise<boolean> {
+  for (const [file, { inode }] of files) if ((await seenOf(file))?.inode !== inode) return true;
+  return false;
+}
+
 /** Undefined: the file is not there, as between the two steps of a rotation. */
 async function seenOf(file: string): Promise<Seen | undefined> {
   const found = await stat(file, { bigint: true }).catch(() => undefined);
@@ -104,7 +119,7 @@ async function seenOf(file: string): Promise<Seen | undefined> {
 /** Where a file lies that was renamed within its folder. */
 async function movedTo(file: string, inode: bigint): Promise<string | undefined> {
   const folder = dirname(file);
-  for (const name of await readdir(folder)) {
+  for (const name of (await orAbsent(readdir(folder))) ?? []) {
     const path = join(folder, name);
     if ((await seenOf(path))?.inode === inode) return path;
   }

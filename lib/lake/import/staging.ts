@@ -240,15 +240,16 @@ async function dropKnown(
     'SELECT min(timestamp_us), max(timestamp_us) FROM staged WHERE event IS NOT NULL',
   );
   if (min === undefined || max === undefined) return { known: 0, knownHours: NO_HOURS };
+  const within = same.withinMs * 1000;
   const [again] = await numbers(
     connection,
     `DELETE FROM staged WHERE row IN (
       SELECT row FROM staged WHERE event IS NOT NULL AND (uuid IN (FROM repeated) OR row IN (SELECT row FROM numbered))
-      QUALIFY row_number() OVER (PARTITION BY ${same.columns.join(', ')} ORDER BY row) > 1)`,
+      QUALIFY timestamp_us - lag(timestamp_us) OVER (
+        PARTITION BY ${same.columns.join(', ')} ORDER BY timestamp_us, row) <= ${within})`,
   );
   const [from, to] = [Math.floor(min / 1000) - same.withinMs, Math.floor(max / 1000) + same.withinMs];
   const { paths, rows } = await lake(from, to, connection);
-  const within = same.withinMs * 1000;
   if (paths.length === 0) return { known: again ?? 0, knownHours: NO_HOURS };
   const both = `${rows} s JOIN ${parquet(paths)} f USING (${same.columns.join(', ')})
       WHERE f.timestamp_us BETWEEN ${min - within} AND ${max + within}

@@ -11,12 +11,10 @@ export interface PersonChange {
   readonly setOnce?: Readonly<Record<string, unknown>>;
   /** Properties that go. */
   readonly unset?: readonly string[];
-  /** The distinct_id whose person becomes one with that of the event. */
+  /** The distinct_id whose person becomes one with that of the event, which is identified by that. */
   readonly merge?: string;
   /** Also when that person was identified before. */
   readonly force?: true;
-  /** The person is a known one from now on: no identification takes it over. */
-  readonly identify?: true;
   readonly delete?: true;
   /** Deletes the person of the distinct_id if it is the one that was found so; then nothing else is given. */
   readonly remove?: FoundPerson;
@@ -55,7 +53,8 @@ export const DELETE = '$delete_person';
 
 /**
  * JSON text of a `PersonChange`, or null for an event that changes none: any without `$set`, `$set_once` and `$unset`
- * that neither identifies, merges nor deletes; and any with `$process_person_profile: false`. Properties are as
+ * that neither identifies, merges nor deletes; and any with `$process_person_profile: false`. An `$identify` makes sure
+ * that there is a person, also where it sets nothing and names nobody else. Properties are as
  * `parseExact` gave them, `personId` is the person that the event carries, and `nameOf` gives a distinct_id as those of
  * the events are stored.
  */
@@ -73,12 +72,15 @@ export function personChangeOf(
   const merge = typeof other === 'string' ? other : numberText(other);
   const unset = namesIn($unset);
   const change: PersonChange = {
-    ...(isObject($set) && !isEmpty($set) ? { set: $set } : {}),
+    ...(isObject($set) && !isEmpty($set)
+      ? { set: $set }
+      : event === '$identify' && merge === undefined
+        ? { set: {} }
+        : {}),
     ...(isObject($set_once) && !isEmpty($set_once) ? { setOnce: $set_once } : {}),
     ...(unset.length > 0 ? { unset } : {}),
     ...(merge === undefined ? {} : { merge: nameOf(merge) }),
     ...(event === '$merge_dangerously' ? { force: true } : {}),
-    ...(merging === undefined ? {} : { identify: true }),
     ...(event === DELETE ? { delete: true } : {}),
   };
   return isEmpty(change)

@@ -23,6 +23,20 @@ export const BUCKET = `(md5_number_lower(distinct_id) % ${BUCKETS})::INTEGER`;
 /** SQL of a condition that holds for a distinct_id's newest row. */
 export const NEWEST = 'row_number() OVER (PARTITION BY distinct_id ORDER BY inserted_us DESC) = 1';
 
+/** SQL of a number of each row of files: the newer the greater, and no two have the same. Millions are compared on the disk. */
+const RANK = 'inserted_us * (1::HUGEINT << 60) + (file_index << 40) + file_row_number';
+
+/**
+ * SQL of the newest row of each distinct_id in files, to stand behind FROM: one, also where files hold the same row. Which
+ * it is, is found without properties: the states of one person before may be many, and large.
+ */
+export const newestIn = (files: readonly string[], condition = 'true'): string =>
+  files.length === 0
+    ? states(files)
+    : `(SELECT rows.* FROM ${parquet(files)} rows SEMI JOIN (
+        SELECT distinct_id, max(${RANK}) AS newest FROM ${parquet(files)} WHERE ${condition} GROUP BY distinct_id
+      ) known ON rows.distinct_id = known.distinct_id AND ${RANK} = newest)`;
+
 const NAMES = PERSON_COLUMNS.map(({ name }) => name).join(', ');
 
 /**
@@ -98,10 +112,9 @@ async function findStates(connection: DuckDBConnection, files: StateFiles): Prom
         WHERE distinct_id IN (FROM person_others) QUALIFY ${NEWEST}
       ) WHERE NOT is_deleted AND person_id IN (FROM person_wider)`);
   }
+  const tellers = '(SELECT max_by(distinct_id, inserted_us) FROM person_found WHERE NOT is_deleted GROUP BY person_id)';
   await connection.run(`CREATE OR REPLACE TABLE person_texts AS
-    SELECT distinct_id, properties FROM ${states(await files([...buckets]))} SEMI JOIN (
-      SELECT max_by(distinct_id, inserted_us) AS distinct_id, max(inserted_us) AS inserted_us
-      FROM person_found WHERE NOT is_deleted GROUP BY person_id) USING (distinct_id, inserted_us)`);
+    SELECT distinct_id, properties FROM ${newestIn(await files([...buckets]), `distinct_id IN ${tellers}`)}`);
 }
 
 /** The buckets of the distinct_ids in a table. */

@@ -68,14 +68,20 @@ const LARGEST_ROWS = 128 * LARGEST_PROPERTIES;
 /** No edge of an interval lies within such a stretch, so only the last state in it can ever be seen, in microseconds. */
 const STRETCH = LENGTH['every 5 minutes'] * 1000;
 
-/** What programs send that do not know who it is, and nothing. As PostHog lists them. */
+/** What programs send that do not know who it is, and nothing; with or without quotes. As PostHog lists them. */
 const NOBODY = new Set(
   'anonymous,guest,distinctid,distinct_id,id,not_authenticated,email,undefined,true,false,[object object],nan,none,null,0,'.split(
     ',',
   ),
 );
 
-const canMerge = (distinctId: string): boolean => !NOBODY.has(distinctId.trim().toLowerCase());
+const canMerge = (distinctId: string): boolean =>
+  !NOBODY.has(
+    distinctId
+      .trim()
+      .toLowerCase()
+      .replace(/^(["'])(.*)\1$/s, '$2'),
+  );
 
 interface Person {
   id: string;
@@ -172,15 +178,13 @@ export class PersonFold {
     if (change.merge !== undefined) this.#merge(change, change.merge, of, arrival);
     const person = this.#alive(distinctId) ?? this.#make(distinctId, change.person, of.timestamp, arrival);
 
-    const isIdentified = person.isIdentified || change.identify === true;
     const properties = changed(person, change) ?? this.#tooLarge(person, distinctId);
-    if (properties === person.properties && isIdentified === person.isIdentified) return;
+    if (properties === person.properties) return;
     // One that is too large already, as a source may tell it, stays as it is.
     if (!isWithinRows(person.ties.size, properties))
       return this.#refuse('person_properties_size_violation', distinctId);
     this.#open(person, arrival);
     person.properties = properties;
-    person.isIdentified = isIdentified;
   }
 
   /** Gives the rows that wait. */
@@ -258,14 +262,18 @@ export class PersonFold {
     return person;
   }
 
-  /** Makes `other` a part of `into`, which wins where both have a property. */
-  #absorb(into: Person, other: Person, { distinctId: of }: ChangeOf, arrival: number): void {
+  /** Makes `other` a part of `into`, which wins where both have a property. Returns whether that may be. */
+  #absorb(into: Person, other: Person, { distinctId: of }: ChangeOf, arrival: number): boolean {
     const both = within({ ...propertiesOf(other), ...propertiesOf(into) });
-    if (!mayGrow(into, other.ties.size, both)) return this.#refuse('cannot_merge_too_many_distinct_ids', of);
+    if (!mayGrow(into, other.ties.size, both)) {
+      this.#refuse('cannot_merge_too_many_distinct_ids', of);
+      return false;
+    }
     for (const distinctId of other.ties.keys()) this.#tie(distinctId, into, arrival);
     this.#persons.delete(other.id);
     into.created = Math.min(into.created, other.created);
     into.properties = both ?? this.#tooLarge(into, of);
+    return true;
   }
 
   /** Its properties as they are, instead of what would be too large. */
@@ -274,21 +282,34 @@ export class PersonFold {
     return person.properties;
   }
 
+  /** The person of the event's distinct_id is identified then, also where the other one was so before and stays apart. */
   #merge(change: PersonChange, other: string, of: ChangeOf, arrival: number): void {
     if (other === of.distinctId) return;
     if (!canMerge(other) || !canMerge(of.distinctId))
       return this.#refuse('cannot_merge_with_illegal_distinct_id', of.distinctId);
     const into = this.#alive(of.distinctId);
     const from = this.#alive(other);
-    if (into === from && into !== undefined) return;
+    if (into === from && into !== undefined) return this.#identify(of.distinctId, arrival);
     const grows = into ?? from;
     if ((into === undefined || from === undefined) && grows !== undefined && !mayGrow(grows, 1))
       return this.#refuse('cannot_merge_too_many_distinct_ids', of.distinctId);
     if (into === undefined && from !== undefined) this.#tie(of.distinctId, from, arrival);
     else if (from === undefined)
       this.#tie(other, into ?? this.#make(of.distinctId, change.person, of.timestamp, arrival), arrival);
-    else if (into !== undefined && (change.force === true || !from.isIdentified)) this.#absorb(into, from, of, arrival);
-    else this.#refuse('cannot_merge_already_identified', of.distinctId);
+    else if (into === undefined || (change.force !== true && from.isIdentified))
+      this.#refuse('cannot_merge_already_identified', of.distinctId);
+    else if (!this.#absorb(into, from, of, arrival)) return;
+    this.#identify(of.distinctId, arrival);
+  }
+
+  /** From now on only a merge that is forced makes the person a part of another. */
+  #identify(distinctId: string, arrival: number): void {
+    const person = this.#alive(distinctId);
+    if (person === undefined || person.isIdentified) return;
+    if (!isWithinRows(person.ties.size, person.properties))
+      return this.#refuse('person_properties_size_violation', distinctId);
+    this.#open(person, arrival);
+    person.isIdentified = true;
   }
 
   #remove(person: Person, arrival: number): void {

@@ -16,7 +16,7 @@ import { fileForm, meanBytes } from '../day-files.ts';
 import { digestOf, type Intact, intactCopies, type Written } from '../intact.ts';
 import { type Lease, type Publishing, writeUnderLease } from '../lease.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
-import { BUCKET, type StateFiles } from './derive.ts';
+import { BUCKET, newestIn, type StateFiles } from './derive.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -108,13 +108,9 @@ export async function openPersonStates(
     };
     try {
       await mkdir(scratch, { recursive: true });
-      const changes = parquet(await local(changed()));
-      // Which row is the newest is found without properties: the states of one person before may be many, and large.
-      await connection.run(`CREATE OR REPLACE TABLE person_newest AS
-        SELECT distinct_id, max(inserted_us) AS inserted_us FROM ${changes} GROUP BY distinct_id`);
+      // A file that took the place of others may hold rows that the snapshot holds, too.
       await connection.run(`CREATE OR REPLACE TABLE person_renewed AS
-        SELECT *, ${BUCKET} AS bucket FROM ${changes}
-        SEMI JOIN person_newest USING (distinct_id, inserted_us) ORDER BY bucket, distinct_id`);
+        SELECT *, ${BUCKET} AS bucket FROM ${newestIn(await local(changed()))} ORDER BY bucket, distinct_id`);
       const [mean = 0] = await numbers(`SELECT ${meanBytes('persons')} FROM person_renewed`);
       if (!areMany())
         return {
@@ -125,7 +121,7 @@ export async function openPersonStates(
         const sources = [
           `SELECT ${columns} FROM person_renewed WHERE bucket = ${bucket}`,
           ...(await local([buckets[bucket] ?? []].flat())).map(
-            (before) => `SELECT ${columns} FROM ${parquet([before])}
+            (before) => `SELECT ${columns} FROM ${newestIn([before])}
               WHERE distinct_id NOT IN (SELECT distinct_id FROM person_renewed WHERE bucket = ${bucket})`,
           ),
         ];
@@ -133,7 +129,7 @@ export async function openPersonStates(
         buckets[bucket] = await put(name, sources.join(' UNION ALL '), mean);
       }
     } finally {
-      for (const table of ['newest', 'renewed']) await connection.run(`DROP TABLE IF EXISTS person_${table}`);
+      await connection.run('DROP TABLE IF EXISTS person_renewed');
       connection.closeSync();
       await rm(scratch, { recursive: true, force: true });
     }

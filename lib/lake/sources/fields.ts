@@ -3,7 +3,7 @@
  * of this service, have.
  *
  *   event         text, not blank
- *   distinct_id   text or a whole number, not blank; here or in properties
+ *   distinct_id   text or a whole number, not blank, of at most 400 characters; here or in properties
  *   timestamp     ISO 8601 (without a zone: UTC), or a number: seconds, milliseconds or microseconds since 1970
  *   properties    an object, or JSON text of one; may be missing. `$set`, `$set_once` and `$unset` beside it are put into it
  *   uuid          may be missing, then the event gets one made of its record
@@ -64,7 +64,7 @@ function eventOf(value: Readonly<Record<string, unknown>>): SourceEvent {
     timestamp: requiredInstant(value, ['timestamp']),
     created: isMissing(value['created_at']) ? null : instantOf(value['created_at'], 'created_at'),
     personId,
-    personChange: personChangeOf(event, properties, personId),
+    personChange: personChangeOf(event, properties, personId, (other) => distinctIdIn(other, 'the other distinct_id')),
     personProperties: personProperties === undefined ? null : storable(JSON.stringify(personProperties)),
     elementsChain: typeof value['elements_chain'] === 'string' ? storableText(value['elements_chain']) : null,
   };
@@ -114,7 +114,17 @@ function requiredText(value: unknown, name: string): string {
   return value.trim() === '' ? refuse(`${name} is blank`) : storableText(value);
 }
 
-const distinctIdOf = (value: unknown): string => requiredText(numberText(value) ?? value, 'distinct_id');
+/** As many characters as PostHog keeps, so that the key of any database holds them. A character may be two units. */
+const LONGEST_DISTINCT_ID = 400;
+const TOO_LONG = new RegExp(`^.{${LONGEST_DISTINCT_ID + 1}}`, 'su');
+
+const distinctIdIn = (text: string, name: string): string =>
+  text.length > LONGEST_DISTINCT_ID && TOO_LONG.test(text)
+    ? refuse(`${name} has more than ${LONGEST_DISTINCT_ID} characters`)
+    : storableText(text);
+
+const distinctIdOf = (value: unknown): string =>
+  distinctIdIn(requiredText(numberText(value) ?? value, 'distinct_id'), 'distinct_id');
 
 function optionalUuid(value: unknown, name: string): string | null {
   return isMissing(value) ? null : (canonicalUuid(value) ?? refuse(`${name} is not a UUID`));

@@ -49,6 +49,7 @@
  *   it is being computed (AWS) ANSWERS#pid   UNDER-WAY#key
  *   what queries read          ANSWERS#pid   PROPERTY-READS
  *   shared turn (AWS)          TURNS#oid     TURN#kind#n
+ *   last restore               RESTORED      RESTORED
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
  *
@@ -165,6 +166,7 @@ export const keys = {
   captureMinutes: (pid: number, hour: string) => at<'captureMinutes'>(`W#${pid}`, `MINUTES#${hour}`),
   landingDeaths: (pid: number) => at<'landingDeaths'>(`W#${pid}`, 'LANDING-DEATHS'),
   personsState: (pid: number) => at<'personsState'>(`W#${pid}`, 'PERSONS'),
+  restored: () => at<'restored'>('RESTORED', 'RESTORED'),
   execution: (name: string) => at<'execution'>(`X#${name}`, 'EXECUTION'),
   executionItem: (name: string, state: string, index: number) =>
     at<'executionItem'>(`X#${name}`, `ITEM#${state}#${padded(index)}`),

@@ -1,6 +1,7 @@
 /** The table in one SQLite file or in memory: WAL, commits are on the disk first, one writer, any number of processes. */
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { setTimeout } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
 import { fromCursor, type Position, toCursor } from './cursor.ts';
 import {
@@ -46,8 +47,10 @@ const SCHEMA = `
 
 const COLUMNS = ['pk', 'sk', 'first_pk', 'first_sk', 'second_pk', 'second_sk', 'ttl'] as const;
 
-/** Another process's write is waited for this long before `Busy`. */
+/** Another process's write is waited for this long before `Busy` ... */
 const BUSY_TIMEOUT_MS = 5_000;
+/** ... and it is looked this often whether it has ended: SQLite itself would hold up the whole process. */
+const BUSY_LOOK_MS = 10;
 /** At most this many items are kept, none longer than this (characters of JSON): 40 MB. */
 const MAX_KEPT = 5_000;
 const MAX_KEPT_LENGTH = 8_000;
@@ -64,20 +67,28 @@ class CommitsLost extends Error {
   override readonly name = 'CommitsLost';
 }
 
+interface SqliteOptions {
+  /** Now, in milliseconds; decides what has expired. */
+  readonly clock: () => number;
+  /** How long another process's write is waited for, in milliseconds. */
+  readonly timeout?: number;
+  readonly sleep?: (milliseconds: number) => Promise<void>;
+}
+
 /**
- * Opens or makes the file; `:memory:` lives as long as it is open. `timeout` is in milliseconds. Throws `CommitsLost`
- * when commits that are not in the file itself are not beside it either.
+ * Opens or makes the file; `:memory:` lives as long as it is open. Throws `CommitsLost` when commits that are not in the
+ * file itself are not beside it either.
  */
 export function sqliteTable(
   path: string,
-  { clock, timeout = BUSY_TIMEOUT_MS }: { clock: () => number; timeout?: number },
+  { clock, timeout = BUSY_TIMEOUT_MS, sleep = setTimeout }: SqliteOptions,
 ): SqliteFile {
   const mark = openMark(path);
   const database = new DatabaseSync(path, { timeout });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
   database.exec(SCHEMA);
   mark.opened();
-  const table = new SqliteTable(database, clock, (close) => {
+  const table = new SqliteTable(database, { clock, timeout, sleep }, (close) => {
     closed(table);
     mark.during(close);
   });
@@ -145,6 +156,8 @@ interface SqliteFile extends Table {
 class SqliteTable implements SqliteFile {
   readonly #database: DatabaseSync;
   readonly #clock: () => number;
+  readonly #timeout: number;
+  readonly #sleep: (milliseconds: number) => Promise<void>;
   readonly #during: (close: () => void) => void;
   readonly #statements = new Map<string, StatementSync>();
   /** Items as they were last read, by key: a page is put together in half the time. */
@@ -152,14 +165,20 @@ class SqliteTable implements SqliteFile {
   /** The database's version when it was last looked at: another one when another process has written. */
   #version: unknown;
   #isUpToDate = false;
-  /** Writes of this turn of the event loop, which are not committed yet. */
+  /** Writes of this turn of the event loop, and of those in which another process writes, which are not committed yet. */
   #waiting: Write[] = [];
   /** The second in which nothing that has expired was left. */
   #sweptAt = Number.NEGATIVE_INFINITY;
 
-  constructor(database: DatabaseSync, clock: () => number, during: (close: () => void) => void) {
+  constructor(
+    database: DatabaseSync,
+    { clock, timeout, sleep }: Required<SqliteOptions>,
+    during: (close: () => void) => void,
+  ) {
     this.#database = database;
     this.#clock = clock;
+    this.#timeout = timeout;
+    this.#sleep = sleep;
     this.#during = during;
   }
 
@@ -183,7 +202,7 @@ class SqliteTable implements SqliteFile {
     if (clean.length === 0) return [];
     const items = await new Promise<(Item | undefined)[]>((resolve, reject) => {
       if (this.#waiting.length === 0) setImmediate(() => this.#commitWaiting());
-      this.#waiting.push({ ops: clean, apart, resolve, reject });
+      this.#waiting.push({ ops: clean, apart, left: this.#timeout, resolve, reject });
     });
     return items as Written<T>;
   }
@@ -198,7 +217,7 @@ class SqliteTable implements SqliteFile {
   }
 
   close(): void {
-    this.#commitWaiting();
+    this.#commitWaiting(true);
     this.#during(() => this.#database.close());
   }
 
@@ -270,18 +289,26 @@ class SqliteTable implements SqliteFile {
     return item;
   }
 
-  #inTransaction(work: () => void): void {
+  /** Takes the lock of writers; who `mayWait` holds up the process until it is free. */
+  #lock(mayWait: boolean): void {
+    if (mayWait) return void this.#statement('BEGIN IMMEDIATE').run();
+    this.#database.exec('PRAGMA busy_timeout = 0');
     try {
       this.#statement('BEGIN IMMEDIATE').run();
-      try {
-        work();
-        this.#statement('COMMIT').run();
-      } catch (error) {
-        if (this.#database.isTransaction) this.#statement('ROLLBACK').run();
-        throw error;
-      }
+    } finally {
+      // Of all else, such as a log that is mended after a death, others have the file for moments.
+      this.#database.exec(`PRAGMA busy_timeout = ${this.#timeout}`);
+    }
+  }
+
+  #inTransaction(work: () => void, mayWait: boolean): void {
+    this.#lock(mayWait);
+    try {
+      work();
+      this.#statement('COMMIT').run();
     } catch (error) {
-      throw isBusy(error) ? new Busy('another process is writing', { cause: error }) : error;
+      if (this.#database.isTransaction) this.#statement('ROLLBACK').run();
+      throw error;
     }
   }
 
@@ -302,8 +329,11 @@ class SqliteTable implements SqliteFile {
     }
   }
 
-  /** Commits, with one wait for the disk, all that was written in one turn of the event loop. */
-  #commitWaiting(): void {
+  /**
+   * Commits, with one wait for the disk, all that was written in one turn of the event loop. While another process writes
+   * it is put off, with what is written meanwhile, but for what comes `last`.
+   */
+  #commitWaiting(isLast = false): void {
     const group = this.#waiting;
     if (group.length === 0) return;
     this.#waiting = [];
@@ -312,8 +342,9 @@ class SqliteTable implements SqliteFile {
       this.#inTransaction(() => {
         outcomes = group.map((write) => this.#within(write));
         this.#sweep();
-      });
+      }, isLast);
     } catch (error) {
+      if (isBusy(error)) return this.#putOff(group, isLast ? Number.POSITIVE_INFINITY : BUSY_LOOK_MS, error);
       outcomes = group.map(() => ({ error }));
     }
     for (const [at, { resolve, reject }] of group.entries()) {
@@ -321,6 +352,16 @@ class SqliteTable implements SqliteFile {
       if ('items' in outcome) resolve(outcome.items);
       else reject(outcome.error);
     }
+  }
+
+  /** Has writes tried again, if they have so much time left; the others are refused. */
+  #putOff(group: readonly Write[], milliseconds: number, cause: unknown): void {
+    for (const write of group) {
+      const left = write.left - milliseconds;
+      if (left < 0) write.reject(new Busy('another process is writing', { cause }));
+      else this.#waiting.push({ ...write, left });
+    }
+    if (this.#waiting.length > 0) void this.#sleep(milliseconds).then(() => this.#commitWaiting());
   }
 
   /** Removes expired items. Once none is left it looks no more in the same second, for nothing else expires in it. */
@@ -405,6 +446,8 @@ function wantedOf(range: Range<Key>, now: number): Wanted | undefined {
 interface Write {
   readonly ops: readonly Op[];
   readonly apart: boolean;
+  /** For how long it may be put off, in milliseconds. */
+  readonly left: number;
   readonly resolve: (items: (Item | undefined)[]) => void;
   readonly reject: (reason: unknown) => void;
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { keys, ranges } from '../../../lib/ports/table/keys.ts';
+import { keys, places, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, temporaryFolder, testContext } from '../../support/context.ts';
@@ -471,6 +471,33 @@ describe('an Idempotency-Key', () => {
       body: { code: 'conflict' },
     });
   });
+});
+
+test('an organization has at most 500 exports, those of all its projects together', async () => {
+  const context = testContext();
+  const service = await testService(context);
+  const second = await addProject(context, service.organization);
+  const id = await newExport(service);
+  const [like] = await listAll(context.table, ranges.exportsOf(service.organization.id));
+  if (like === undefined) throw new Error('there is none');
+  const others = Array.from({ length: 499 }, (_, n) => `other-${n}`).map((other) => ({
+    put: {
+      ...like,
+      ...keys.batchExport(other),
+      ...places.exportOf(service.organization.id, START, other),
+      id: other,
+      team_id: second.id,
+    },
+  }));
+  await context.table.write(others, { apart: true });
+  for (const path of [byOrganization(service), byProject(service)]) {
+    expect(await create(service, INPUT, path)).toMatchObject({
+      status: 400,
+      body: { type: 'validation_error', attr: null, detail: 'An organization may have at most 500 batch exports.' },
+    });
+  }
+  await service.call('DELETE', `${byOrganization(service)}/${id}`);
+  await newExport(service);
 });
 
 test('a create is three round trips: tenancy, the bound of the lake, one transaction', async () => {

@@ -10,7 +10,9 @@ import { ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import type { Turns } from '../../../lib/workers/turns.ts';
 import { testContext } from '../../support/context.ts';
+import { PLAIN } from '../../support/delivery.ts';
 import { BUCKET, byOrganization, byProject, create, INPUT, newExport } from '../../support/exports.ts';
+import { describeOnPostgres, newDatabase } from '../../support/postgres.ts';
 import { testService } from '../../support/service.ts';
 
 const RECEIVER = { type: 'HTTP', config: { url: 'http://127.0.0.1:1', token: 'phc_open' } };
@@ -290,13 +292,44 @@ describe('where folders have roots', () => {
   });
 });
 
+describeOnPostgres('a step into a database', () => {
+  test('looks for the columns of the export’s query or model, whether the export is made yet or not', async () => {
+    const database = await newDatabase();
+    await database.sql('CREATE TABLE events (uuid text)');
+    const { service } = await world();
+    const body = {
+      ...INPUT,
+      hogql_query: 'SELECT uuid FROM events',
+      destination: { type: 'Postgres', config: database.config },
+    };
+    const result = async (path: string, sent: object): Promise<unknown> =>
+      (await service.call('POST', `${byProject(service)}/${path}/`, { body: { ...sent, step: 3 } })).body?.['result'];
+    const lacks = (name: string) => ({
+      status: 'Failed',
+      message: expect.stringContaining(`lacks the column "${name}"`),
+    });
+    expect(await result('run_test_step_new', body)).toEqual({ status: 'Passed', message: null });
+    const wider = { hogql_query: 'SELECT uuid, event AS what FROM events' };
+    expect(await result('run_test_step_new', { ...body, ...wider })).toEqual(lacks('what'));
+    const id = await newExport(service, body);
+    expect(await result(`${id}/run_test_step`, {})).toEqual({ status: 'Passed', message: null });
+    expect(await result(`${id}/run_test_step`, wider)).toEqual(lacks('what'));
+    const persons = { hogql_query: null, model: 'persons' };
+    expect(await result(`${id}/run_test_step`, persons)).toMatchObject({
+      message: expect.stringContaining('"person_distinct_id_version"'),
+    });
+    await database.close();
+  });
+});
+
 describe('a step', () => {
   const stepThat = (run: Destination['steps'][number]['run'], skipped?: () => string | undefined): Destination => ({
     ...(folder as unknown as Destination),
     steps: [{ name: 'Step', description: 'A step.', run, ...(skipped === undefined ? {} : { skipped }) }],
   });
   const resultOf = async (destination: Destination) =>
-    (await runStep(testContext(), { destination, config: {}, reach: LOCAL_SETTINGS }, 'acme', 0, 20)).result;
+    (await runStep(testContext(), { planned: PLAIN, destination, config: {}, reach: LOCAL_SETTINGS }, 'acme', 0, 20))
+      .result;
 
   test('that has no answer in time has failed, and is told to stop', async () => {
     let signal: AbortSignal | undefined;
@@ -331,7 +364,7 @@ describe('a step', () => {
     const destination = stepThat(() => answer);
     const context = testContext();
     const runOf = (organization: string) =>
-      runStep(context, { destination, config: {}, reach: LOCAL_SETTINGS }, organization);
+      runStep(context, { planned: PLAIN, destination, config: {}, reach: LOCAL_SETTINGS }, organization);
     const four = ['many', 'many', 'many', 'many'].map(runOf);
     await expect(runOf('many')).rejects.toMatchObject({ kind: 'throttled' });
     const all = [...four, runOf('few')];

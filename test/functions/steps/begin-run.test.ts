@@ -4,6 +4,7 @@ import { changeBatchExport, unpauseBatchExport } from '../../../lib/exports/reso
 import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
+import { restoredItem } from '../../../lib/exports/runs/restored.ts';
 import { fromJsonText, toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
@@ -56,6 +57,52 @@ test('intervals that end at once are measured like those that are sent', async (
   expect(recorded).toEqual(measured);
   await look();
   expect(recorded).toEqual(measured);
+});
+
+describe('after a restore of a state from the midst of an hour', () => {
+  const KEPT = AT_13 + HOUR_MS + 15 * MINUTE_MS;
+  const OF_14 = { start_at: AT_13 + HOUR_MS, end_at: AT_13 + 2 * HOUR_MS };
+
+  /** `restored` is in hours after 13:00. */
+  async function restored(hours: number) {
+    const world = await hourlyExport();
+    const { context, arrive } = world;
+    await context.table.write([{ put: restoredItem(KEPT, AT_13 + hours * HOUR_MS) }]);
+    for (const hour of [0, 1, 3]) await arrive(AT_13 + hour * HOUR_MS, 'a');
+    context.clock.set(AT_13 + 4 * HOUR_MS + MINUTE_MS);
+    const statuses = async () => (await world.runs()).map(({ status }) => status);
+    return { ...world, statuses };
+  }
+
+  test('the schedule replaces no file of that hour, and says so; all other hours are delivered', async () => {
+    const { begin, runs, statuses } = await restored(3);
+    expect(await begin()).toMatchObject({ do: 'deliver', intervals: [0, 3] });
+    expect(await statuses()).toEqual(['Starting', 'Failed', 'Completed', 'Starting']);
+    expect((await runs())[1]?.latest_error).toBe(
+      'The service was restored from its state of 2026-01-07T14:15:00Z, and has only the rows of this interval that ' +
+        'came before. What was delivered of it may have them all, so that nothing was replaced. Retry this run to deliver ' +
+        'what there is.',
+    );
+  });
+
+  test('that hour is delivered when somebody asks for it', async () => {
+    const { context, id, begin, read, statuses } = await restored(3);
+    const backfill = await startBackfill(context, (await read()).item, OF_14);
+    await begin({ execution: `${backfill.id}-0`, trigger: { backfill: backfill.id, batch: 0 }, export: id });
+    expect(await statuses()).toEqual(['Starting']);
+  });
+
+  test('that hour is delivered when it had not ended by then: nobody has delivered it before', async () => {
+    const { begin, statuses } = await restored(1.5);
+    expect(await begin()).toMatchObject({ intervals: [0, 1, 3] });
+    expect(await statuses()).toEqual(['Starting', 'Starting', 'Completed', 'Starting']);
+  });
+
+  test('that hour is delivered where rows are merged with those that are there', async () => {
+    const { context, id, begin } = await restored(3);
+    await context.table.write([{ change: keys.batchExport(id), set: { destination_type: 'Postgres' } }]);
+    expect(await begin()).toMatchObject({ intervals: [0, 1, 3] });
+  });
 });
 
 test('a begin that is repeated gives the same answer and the same runs', async () => {

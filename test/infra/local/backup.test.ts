@@ -6,6 +6,7 @@ import { claimDataDirectory } from '../../../infra/local/data-stores.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { asOrdinaryUser } from '../../support/ordinary-user.ts';
 
@@ -62,6 +63,62 @@ test('a backup does not replace anything, nor does a restore', async () => {
   const within = join(backup, 'home');
   await expect(restore(backup, within)).rejects.toThrow(`${within} is in the backup: choose a folder elsewhere.`);
   await expect(backUp(join(folder, 'nothing'), `${backup}2`)).rejects.toThrow('There is no data directory at');
+});
+
+test('a restore tells the service of when its state is: of the instant whose commits it has', async () => {
+  const { folder, directory, backup, restored } = await world();
+  await directory.close();
+  const before = Date.now();
+  const making = backUp(folder, backup);
+  // It is copied as it was before.
+  while (!existsSync(`${backup}.unfinished/workspace.db`)) await new Promise(setImmediate);
+  const copied = Date.now();
+  const stateOf = Date.parse((await making).made_at);
+  expect([before <= stateOf, stateOf <= copied]).toEqual([true, true]);
+  const restoring = Date.now();
+  await restore(backup, restored);
+  const copy = open(restored);
+  const note = await copy.table.get(keys.restored());
+  expect(note).toMatchObject({ state_of: stateOf });
+  expect(note?.restored_at).toBeGreaterThanOrEqual(restoring);
+  await copy.close();
+});
+
+test('of two backups into one folder at once the second is refused, and the first is whole', async () => {
+  const { folder, directory, backup, restored } = await world();
+  for (let n = 0; n < 50; n += 1) await directory.lake.write(`1/events/${n}.parquet`, 'rows');
+  await directory.close();
+  const first = backUp(folder, backup);
+  while (!existsSync(`${backup}.unfinished/lake`)) await new Promise(setImmediate);
+  await expect(backUp(folder, backup)).rejects.toThrow(
+    `Another backup to ${backup} is being made: wait for it, or choose another folder.`,
+  );
+  const contents = await first;
+  expect(contents).toMatchObject({ files: 55 });
+  expect(readdirSync(backup).toSorted()).toEqual([
+    'backup.json',
+    'lake',
+    'runs',
+    'vault.key',
+    'version.json',
+    'workspace.db',
+  ]);
+  expect(await restore(backup, restored)).toEqual(contents);
+});
+
+test('a backup that loses a file while it is made is refused, and the next one takes its place', async () => {
+  const { folder, directory, backup } = await world();
+  await directory.close();
+  const making = backUp(folder, backup);
+  // It is copied last.
+  while (!existsSync(`${backup}.unfinished/workspace.db`)) await new Promise(setImmediate);
+  rmSync(`${backup}.unfinished/lake/1/events/a.parquet`);
+  await expect(making).rejects.toThrow(
+    /unfinished is not whole: it has 4 files .* had 5 .* Something has changed it: make the backup again\.$/,
+  );
+  expect(existsSync(backup)).toBe(false);
+  await expect(backUp(folder, backup)).resolves.toMatchObject({ files: 5 });
+  expect(existsSync(`${backup}.unfinished`)).toBe(false);
 });
 
 test('a backup is not made in the data directory that it copies, and leaves nothing there', async () => {

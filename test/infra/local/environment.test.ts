@@ -13,6 +13,7 @@ test('nothing set is the local settings, on loopback', () => {
     logLevel: 'INFO',
     hasRateLimit: true,
     hasMetrics: true,
+    hasJobs: true,
     proxies: 0,
     mailServer: null,
     settings: LOCAL_SETTINGS,
@@ -35,6 +36,7 @@ test('every setting is set by a variable, but for those that are nobody’s to s
     EVENTS_PER_DAY: '1000000',
     IMPORT_BYTES: 'any',
     PROXIES: '2',
+    JOBS: 'off',
     LOG_LEVEL: 'warning',
     PUBLIC_URL: 'https://Analytics.example.com/ws/',
     CHROMIUM: process.execPath,
@@ -42,7 +44,7 @@ test('every setting is set by a variable, but for those that are nobody’s to s
     MAIL_FROM: 'Analytics <analytics@example.com>',
   });
   const mailServer = 'smtp://me:secret@mail.example.com:587';
-  expect(all).toMatchObject({ logLevel: 'WARNING', proxies: 2, mailServer });
+  expect(all).toMatchObject({ logLevel: 'WARNING', proxies: 2, hasJobs: false, mailServer });
   const { settings } = all;
   expect(settings).toMatchObject({ folderRoots: ['/srv/a', '/srv/b'], destinations: ['S3', 'HTTP'], runDays: null });
   expect(settings.publicUrl).toBe('https://analytics.example.com/ws');

@@ -13,6 +13,11 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
+import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { jobOps } from '../../../lib/jobs/job.ts';
+import { logTo } from '../../../lib/ports/log.ts';
+import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
+import { ranges } from '../../../lib/ports/table/keys.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { type LocalService, run, startLocally } from '../../support/local-service.ts';
 
@@ -95,6 +100,26 @@ test('a command on a data directory that is not there says so, and makes none', 
   }
   expect(existsSync(folder)).toBe(false);
   expect(await admin(folder, 'user', 'create', '--email', 'ada@example.com')).toMatchObject({ id: 1 });
+});
+
+test('a service whose jobs are off answers, and begins nothing that is due', async () => {
+  const folder = temporaryFolder();
+  const directory = openDataDirectory(
+    folder,
+    LOCAL_SETTINGS,
+    logTo(() => {}, Date.now),
+  );
+  const due = jobOps('export', '00000000-0000-4000-8000-000000000000', 0);
+  await directory.table.write(due);
+  const jobs = () => directory.table.list(ranges.dueJobs(0), { limit: 10 });
+  const before = await jobs();
+  const service = await start(folder, ROOT, { JOBS: 'off' });
+  expect(await service.line('jobs are off')).toMatchObject({ level: 'WARNING' });
+  expect((await fetch(`${service.address}/_ready`)).status).toBe(200);
+  await service.end('SIGKILL');
+  expect(before.items).toHaveLength(1);
+  expect(await jobs()).toEqual(before);
+  await directory.close();
 });
 
 test('a second service on the same data directory is refused, and one on a port that is taken', async () => {
@@ -267,8 +292,11 @@ test('a backup that is made while exports run is restored with every file and ro
   rmSync(folder, { recursive: true });
   await admin(restored, 'restore', backup);
 
-  const { rows, files } = everythingIn(restored);
+  const { rows: all, files } = everythingIn(restored);
+  // It has one row more: that it was restored.
+  const rows = all.filter(({ pk }) => pk !== 'RESTORED');
   expect({ rows, files }).toEqual(everythingIn(backup));
+  expect(all).toHaveLength(rows.length + 1);
   const lake = rows.flatMap(({ value }) => {
     const { path } = JSON.parse(String(value)) as { path?: string };
     return path?.endsWith('.parquet') === true ? [`lake/${path}`] : [];

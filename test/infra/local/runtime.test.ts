@@ -55,3 +55,36 @@ test('what is done for an organization without its asking leaves half of the pla
   expect(started.slice(8).toSorted()).toEqual(['compact-lake ', 'purge ', 'purge ', 'purge ', 'send-notice few']);
   for (const open of gates) open();
 });
+
+test('deliveries that take long hold up nothing else of their organization, nor of others', async () => {
+  const { clock, timer } = settableTime();
+  const ports = testContext({ clock });
+  const started: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const { context } = runtimeOf(ports, {
+    timer,
+    steps: () => (step) => async () => {
+      started.push(step);
+      if (step === 'begin-run')
+        return { do: 'deliver', attempt: 'x-1', intervals: [...Array(12).keys()], concurrency: 12 };
+      if (step === 'send-interval') await gate.promise;
+      return { interval: 0, status: 'Completed' };
+    },
+  });
+  const tenants = [await tenantOf(context, 'slow'), await tenantOf(context, 'slower')];
+  const began = () => started.filter((step) => step !== 'send-interval').length;
+  const begin = (name: string) =>
+    Promise.all(
+      tenants.map(({ batchExport }) =>
+        context.workflow.start('export-run', `${name}-${batchExport}`, { export: batchExport, trigger: 'schedule' }),
+      ),
+    );
+  await begin('first');
+  await until(() => started.length === 18);
+  await begin('second');
+  for (const { batchExport } of tenants) await context.table.write(paused(`of-${batchExport}`, batchExport));
+  await tick(context);
+  await until(() => began() === 6);
+  expect(started.filter((step) => step === 'send-interval')).toHaveLength(16);
+  gate.resolve();
+});

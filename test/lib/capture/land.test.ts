@@ -142,6 +142,22 @@ test('an event that is sent again is one event, whatever its corrected time', as
   ]);
 });
 
+test('events with one uuid that lie further apart than a day are two, together as one after the other', async () => {
+  const at = (day: number) => ({ uuid: '0199aaaa-0000-7000-8000-00000000000b', timestamp: `2025-12-${day}T00:00:00Z` });
+  for (const together of [[[at(20), at(27), at(20)]], [[at(20)], [at(27)], [at(20)]]]) {
+    const { context, lander, send } = await world();
+    for (const events of together) {
+      context.clock.advance(1_000);
+      await send(events);
+      await lander.pass();
+    }
+    expect((await inLake(context, PROJECT, 'timestamp_us')).map(Number)).toEqual([
+      Date.UTC(2025, 11, 20) * 1000,
+      Date.UTC(2025, 11, 27) * 1000,
+    ]);
+  }
+});
+
 test('what landed and could not be forgotten adds nothing when it lands again, however long after', async () => {
   const { context, inbox, lander, send } = await world();
   await send([{ event: 'a' }, { event: 'b', timestamp: '2025-12-30T00:00:00Z' }]);
@@ -649,6 +665,19 @@ test('a request that takes down what lands it holds up no other, neither of othe
   expect(await inLake(context, PROJECT, 'event')).toEqual(['bad', 'later', 'meanwhile']);
   expect(await inbox.segments()).toEqual([]);
   expect(await context.table.get(keys.landingDeaths(PROJECT))).toBeUndefined();
+});
+
+test('a landing that died is known of, also after an import has had the project meanwhile', async () => {
+  const { context, inbox, send } = await world();
+  const { landing } = dyingLander(context, inbox, 'bad');
+  await send([{ event: 'bad' }], { id: 'bad' });
+  await send([{ event: 'beside it' }], { projectId: OTHER });
+  const line = { event: 'imported', distinct_id: 'ada', timestamp: '2026-01-01T00:00:00Z', properties: {} };
+  await landing().catch(() => {});
+  context.clock.advance(2 * MINUTE_MS);
+  expect(await run(context, fileIn(context, 'events.jsonl', JSON.stringify(line)))).toMatchObject({ added: 1 });
+  await landing().catch(() => {});
+  expect(await inLake(context, OTHER, 'event')).toEqual(['beside it']);
 });
 
 test('who was killed while they landed what was good hold nothing up', async () => {

@@ -93,9 +93,8 @@ test.each<[Mode, string, PostHogOptions]>([
   expect(JSON.parse(identify?.personChange ?? '')).toEqual({
     set: { name: 'Ada' },
     setOnce: { first: true },
-    identify: true,
   });
-  expect(JSON.parse(alias?.personChange ?? '')).toEqual({ merge: 'visitor', identify: true });
+  expect(JSON.parse(alias?.personChange ?? '')).toEqual({ merge: 'visitor' });
   expect(JSON.parse(group?.properties ?? '')).toMatchObject({ $group_type: 'company', $group_set: { size: 3 } });
   expect(old?.uuid).toBe('0199aaaa-0000-7000-8000-00000000000a');
   expect(old?.sentTimestamp).toBe(Date.UTC(2020, 0, 2, 3, 4, 5, 678) * 1000);

@@ -231,6 +231,29 @@ describeConsole('the console', ({ service, open, at, api }) => {
     expect(await stored(last)).toEqual([[key], []]);
   });
 
+  test('signs out of the key of a tab alone, where another one is remembered on the device', async () => {
+    const { page } = await open(at('/dashboards'), { key: 'phx_unknown' });
+    await signInForGood(page, service().key);
+    await button(page, 'New dashboard').first().click();
+    const name = page.getByRole('textbox', { name: 'Name' });
+    await name.fill('In another tab');
+    const words = ['key', 'create', '--email', 'member@example.com', '--label', 'Link', '--scopes', '*'];
+    const { out } = await run('infra/local/admin.ts', words, { WORKSPACE_HOME: service().home });
+    const other = await page.context().newPage();
+    await other.goto(`${service().address}/#key=${String(/phx_\w+/.exec(out))}&${at('/events')}`);
+    await button(other.getByRole('dialog'), 'Sign in with it').click();
+    await button(other, 'Max').click();
+    await other.getByRole('menuitem', { name: 'Sign out' }).click();
+    // Whoever leaves a shared device sees that somebody is remembered there.
+    await expectSeen(button(other, 'Olivia'));
+    expect(await stored(other)).toEqual([[], [service().key]]);
+    expect(await name.inputValue()).toBe('In another tab');
+    await button(other, 'Olivia').click();
+    await other.getByRole('menuitem', { name: 'Sign out' }).click();
+    for (const tab of [page, other]) await expectSeen(tab.getByRole('heading', { name: 'Sign in' }));
+    expect(await stored(other)).toEqual([[], []]);
+  });
+
   test('asks for the project where the key cannot tell it, and says when the service does not', async () => {
     const scopes = ['project:read', 'dashboard:read'];
     const { body } = await service().call('POST', '/api/personal_api_keys/', { label: 'Of dashboards', scopes });

@@ -385,6 +385,29 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(await boardAt(path)).toMatchObject({ tiles: [{ text: { body: 'Mine' } }, { text: { body: 'Other' } }] });
   });
 
+  test('keeps what was written, where somebody else was faster, until it is written or given up', async () => {
+    const path = await made({ name: 'Kept', tiles: [{ text: { body: 'Before' } }] });
+    const { page } = await open(at(path));
+    await button(page, 'Edit layout').click();
+    await button(tile(page, 'Before'), 'Edit').click();
+    const dialog = page.getByRole('dialog', { name: 'Edit' });
+    await dialog.getByRole('textbox', { name: 'Text' }).fill('Mine');
+    await service().call('PATCH', `${api(path)}/`, { description: 'Theirs' });
+    await button(dialog, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('Mine', { exact: true }));
+    await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
+    expect(await button(notice, 'Close').count()).toBe(0);
+    await page.route(`**${api(path)}/`, (one) => one.abort(), { times: 1 });
+    await button(notice, 'Write mine').click();
+    await expectSeen(notice.getByText('The service cannot be reached.'));
+    expect(await obstacles(page)).toEqual([]);
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    await expectGone(notice);
+    expect(await boardAt(path)).toMatchObject({ description: 'Theirs', tiles: [{ text: { body: 'Mine' } }] });
+  });
+
   test('moves a tile to another dashboard, where it covers none, leaves one here too, and copies one', async () => {
     const { body: insight } = await service().call('POST', api('/insights/'), {
       name: 'Orders',
@@ -462,6 +485,87 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(await page.getByRole('combobox', { name: 'Dates' }).inputValue()).toBe('5 Feb 2026 to 6 Feb 2026');
     await whileWritten(page, () => button(page, 'Keep these dates').click());
     await expectGone(button(page, 'Keep these dates'));
+  });
+
+  test.each([
+    ['dates', 'from=-7d'],
+    ['filters', 'filters=%22%5B%5D%22'],
+  ])('leaves the address of the page alone to which somebody went while %s were being kept', async (what, chosen) => {
+    const { body: insight } = await service().call('POST', api('/insights/'), {
+      query: { kind: 'HogQLQuery', query: 'SELECT 1' },
+    });
+    const path = await made({ name: 'Kept', tiles: [{ insight: insight['id'] }] });
+    const { page } = await open(at(`${path}?${chosen}`));
+    const write = await heldBack(page, `**${api(path)}/`, (one) => one.method() === 'PATCH');
+    await button(page, `Keep these ${what}`).click();
+    const there = `${service().address}/#${at('/insights?search=none')}`;
+    await page.goto(there);
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Insights' }));
+    await whileWritten(page, async () => write());
+    await page.waitForFunction('new Promise((resolve) => setTimeout(() => resolve(true), 0))');
+    expect(page.url()).toBe(there);
+    expect(await page.getByRole('textbox', { name: 'Search' }).inputValue()).toBe('none');
+  });
+
+  /** Makes insights of a query each, on one dashboard, and returns its path. */
+  const charts = async (names: readonly string[]): Promise<string> => {
+    const tiles = [];
+    for (const name of names) {
+      const query = { kind: 'HogQLQuery', query: `SELECT '${name}' AS word` };
+      const { body } = await service().call('POST', api('/insights/'), { name, query });
+      tiles.push({ insight: body['id'] });
+    }
+    return made({ name: 'Charts', tiles });
+  };
+
+  test('asks for four of its charts at a time, in the order in which they stand', async () => {
+    const names = Array.from({ length: 12 }, (_, n) => `Chart ${n + 1}`);
+    const path = await charts(names);
+    const { tiles } = (await boardAt(path)) as { tiles: { insight: { id: number } }[] };
+    const { page } = await open(at('/home'));
+    const asked: string[] = [];
+    let [underWay, most] = [0, 0];
+    const { promise: areFour, resolve } = Promise.withResolvers<void>();
+    await page.route('**/insights/*/?*', async (one) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      if (asked.push(/insights\/(\d+)/.exec(one.request().url())?.[1] ?? '') === 4) resolve();
+      await areFour;
+      const response = await one.fetch();
+      underWay -= 1;
+      await one.fulfill({ response });
+    });
+    await page.goto(`${service().address}/#${at(path)}`);
+    for (const name of names) await expectSeen(tile(page, name).getByRole('cell', { name }));
+    expect(asked).toEqual(tiles.map(({ insight }) => String(insight.id)));
+    expect(most).toBe(4);
+  });
+
+  test('asks for a chart again where the service says when, and shows what was known where it cannot be asked', async () => {
+    const path = await charts(['Busy']);
+    const { page } = await open(at('/home'));
+    await page.clock.install();
+    const url = '**/insights/*/?*';
+    const refused = { type: 'throttled_error', code: 'throttled', detail: 'Too many queries.', attr: null };
+    const headers = { 'Retry-After': '20' };
+    await page.route(url, (one) => one.fulfill({ status: 429, headers, json: refused }), { times: 1 });
+    const first = page.waitForResponse((one) => one.status() === 429);
+    await page.goto(`${service().address}/#${at(path)}`);
+    await (await first).finished();
+    await expectSeen(tile(page, 'Busy'));
+    expect(await page.getByText('Too many queries.').count()).toBe(0);
+    await page.clock.fastForward(20_000);
+    await expectSeen(tile(page, 'Busy').getByRole('cell', { name: 'Busy' }));
+    // What is wrong with it now is said beside what it has answered before.
+    const wrong = { type: 'validation_error', code: 'invalid_input', detail: 'No such event.', attr: null };
+    await page.route(url, (one) => one.fulfill({ status: 400, json: wrong }), { times: 1 });
+    await page.reload();
+    await expectSeen(tile(page, 'Busy').getByText('This may be old: it could not be read again. No such event.'));
+    await expectSeen(tile(page, 'Busy').getByRole('cell', { name: 'Busy' }));
+    expect(await obstacles(page)).toEqual([]);
+    await button(tile(page, 'Busy'), 'Try again').click();
+    await expectGone(tile(page, 'Busy').getByText('This may be old'));
+    await expectSeen(tile(page, 'Busy').getByRole('cell', { name: 'Busy' }));
   });
 
   test('gives each chart its own dates again, where some are kept', async () => {

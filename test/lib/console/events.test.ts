@@ -104,6 +104,13 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     await known('/persons?search=ada', 'ada');
     await field.fill('bea');
     await known('/persons?search=bea', 'bea');
+    // What is typed after a pause is no page of its own.
+    await field.fill('beatrice');
+    await known('/persons?search=beatrice', 'beatrice');
+    await page.goBack();
+    await known('/persons?search=ada', 'ada');
+    await field.fill('eve');
+    await known('/persons?search=eve', 'eve');
     await page.goBack();
     await known('/persons?search=ada', 'ada');
     await page.getByRole('link', { name: 'Persons' }).click();

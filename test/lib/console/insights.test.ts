@@ -249,6 +249,27 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(await page.getByRole('combobox', { name: 'Event 1' }).inputValue()).toBe('ordered');
   });
 
+  test('shows what is refused of a version that was to be written over theirs beside what was written', async () => {
+    const { body } = await service().call('POST', api('/insights/'), {
+      name: 'Before',
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] },
+    });
+    const path = `/insights/${String(body['id'])}`;
+    const { page } = await open(at(path));
+    const name = page.getByRole('textbox', { name: 'Name' });
+    await name.fill('Mine');
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs' });
+    await button(page, 'Save').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice);
+    const refused = { type: 'validation_error', code: 'invalid_input', detail: 'It is too long.', attr: 'name' };
+    await page.route(`**${api(path)}/`, (one) => one.fulfill({ status: 400, json: refused }), { times: 1 });
+    await button(notice, 'Write mine').click();
+    await expectGone(notice);
+    await expectSeen(page.getByText('It is too long.'));
+    expect(await name.inputValue()).toBe('Mine');
+  });
+
   test('asks for paths from wherever they begin until somebody says where', async () => {
     const { page } = await open(at('/insights/new'));
     const asked = page.waitForRequest((one) => one.postData()?.includes('PathsQuery') === true);

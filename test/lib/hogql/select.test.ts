@@ -145,6 +145,53 @@ test('every aggregate and window is in the table', () => {
   expect(names.filter((name) => !texts.some((text) => text.includes(`${name}(`)))).toEqual([]);
 });
 
+describe('of rows that a subquery puts in order', () => {
+  const ROWS = 200_000;
+  /** By row: its person, a text of its time, and its time, all in another order than the rows are in. */
+  const MANY = `(SELECT 'u' || n AS uuid, CAST((n * 7919) % ${ROWS} AS VARCHAR) AS event, 'p' || n % 300 AS person_id, (n * 7919) % ${ROWS} AS timestamp_us FROM range(${ROWS}) AS r(n))`;
+  const inOrder = 'SELECT person_id, event, uuid FROM events ORDER BY timestamp';
+  const CASES: Readonly<Record<string, string>> = {
+    'the subquery itself': `SELECT groupArray(event) FROM (${inOrder}) GROUP BY person_id`,
+    'a condition': `SELECT groupArrayIf(event, uuid != 'u1') FROM (${inOrder}) GROUP BY person_id`,
+    'one that WITH names': `WITH q AS (${inOrder}) SELECT groupArray(q.event) FROM q JOIN q AS other ON q.uuid = other.uuid GROUP BY q.person_id`,
+    'one that takes of it': `SELECT groupArray(e) FROM (SELECT person_id, event AS e FROM (${inOrder}) WHERE uuid != 'u0') GROUP BY person_id`,
+    'one of many rows': `SELECT groupArray(event) FROM (${inOrder} LIMIT ${ROWS - 10}) GROUP BY person_id`,
+  };
+  let many: DuckDBConnection;
+  beforeAll(async () => {
+    const database = await openDatabase({ threads: 2 });
+    many = await database.connect();
+    onEnd(() => {
+      many.closeSync();
+      database.closeSync();
+    });
+    await many.run(`CREATE TABLE events AS FROM ${MANY}`);
+  });
+  const read = async (query: string): Promise<unknown[][]> =>
+    (await many.runAndReadAll(sqlOf(await checked(query)))).getRows().map((row) => row.map(plain));
+
+  test.each(Object.keys(CASES))('lists are in its order: %s', async (name) => {
+    const lists = (await read(CASES[name] as string)).map(([list]) => (list as string[]).map(Number));
+    expect(lists).toHaveLength(300);
+    expect(lists.every((one) => one.length > 600)).toBe(true);
+    expect(lists.filter((one) => one.some((value, n) => value < (one[n - 1] ?? -1)))).toHaveLength(0);
+  });
+
+  test('any() is of its first row that has a value', async () => {
+    const among = "SELECT nullIf(event, '0') AS e FROM events ORDER BY timestamp";
+    expect(await read(`SELECT any(e) FROM (${among})`)).toEqual([['1']]);
+    expect(await read(`SELECT any(e) FROM (${among} DESC)`)).toEqual([[String(ROWS - 1)]]);
+  });
+
+  test('lists of the same rows are in one order, where several are', async () => {
+    const [row] = await read(
+      'SELECT groupArray(event), groupArray(uuid) FROM (SELECT event, uuid FROM events ORDER BY person_id)',
+    );
+    const [events = [], uuids = []] = row as string[][];
+    expect(uuids.map((uuid) => String((Number(uuid.slice(1)) * 7919) % ROWS))).toEqual(events);
+  });
+});
+
 describe('placeholders', () => {
   test('are filled with syntax, queries too', async () => {
     const [syntax, inner] = await syntaxOf([
@@ -273,7 +320,7 @@ describe('a time that is moved into another zone', () => {
 
 test('columns have a name, a type, and what ClickHouse calls it', async () => {
   const one = await checked(
-    "SELECT event, properties.a, count(), uniq(uuid) AS u, toStartOfDay(timestamp) AS d, toDate(timestamp), toFloat(properties.b) AS f, event = 'a' AS is, groupArray(event), max(timestamp), toInt('1'), person.properties.x FROM events GROUP BY event, properties, timestamp, person_properties",
+    "SELECT event, properties.a, count(), uniq(uuid) AS u, toStartOfDay(timestamp) AS d, toDate(timestamp), toFloat(properties.b) AS f, event = 'a' AS is, groupArray(event), max(timestamp), toInt('1'), person.properties.x, sum(1) AS s, sumIf(0.5 * 2, event = 'a') AS t, sum(properties.a) AS v FROM events GROUP BY event, properties, timestamp, person_properties",
     { ...UTC, zone: 'Asia/Tokyo' },
   );
   expect(one.columns.map(({ name, type, clickhouse }) => [name, type, clickhouse])).toEqual([
@@ -289,6 +336,9 @@ test('columns have a name, a type, and what ClickHouse calls it', async () => {
     ['max(timestamp)', 'instant', "Nullable(DateTime64(6, 'Asia/Tokyo'))"],
     ["toInt('1')", 'integer', 'Nullable(Int64)'],
     ['x', 'text', 'Nullable(String)'],
+    ['s', 'integer', 'Int64'],
+    ['t', 'float', 'Float64'],
+    ['v', 'float', 'Nullable(Float64)'],
   ]);
   expect(one.tables).toEqual(
     new Map([['events', new Set(['event', 'properties', 'timestamp_us', 'person_properties', 'uuid'])]]),

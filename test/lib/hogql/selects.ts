@@ -206,6 +206,57 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       ],
     ],
   ],
+  Sums: [
+    ['SELECT sum(coalesce(properties.price, 0)), max(ifNull(properties.price, 0)) FROM events', [[33.5, 20]]],
+    // A sum of what cannot be missing is 0 of no rows.
+    [
+      "SELECT sumIf(10, event = 'buy') + sumIf(5, event = 'none') + sumIf(-1, event = 'view') AS score, sumIf(1.5, event = 'none'), sumIf(length(event) * 2, event = 'none') / count(), sum(event = 'buy') FROM events WHERE person_id = 'ada'",
+      [[8, 0, 0, 1]],
+    ],
+    [
+      "SELECT person_id, sumIf(1, event = 'buy') FROM events GROUP BY person_id ORDER BY person_id",
+      [
+        ['ada', 1],
+        ['bob', 1],
+        ['cyd', 0],
+      ],
+    ],
+    [
+      "SELECT sumIf(toFloat(properties.price), event = 'none'), sumIf(nullIf(1, 1), 1 = 1), sum(9223372036854775807) FROM events",
+      [[null, null, null]],
+    ],
+    [
+      "SELECT uuid, sumIf(2, event = 'buy') OVER w, sumIf(0.5, event = 'buy') OVER w, sumIf(properties.price, event = 'buy') OVER w FROM events WINDOW w AS (ORDER BY uuid ROWS BETWEEN CURRENT ROW AND CURRENT ROW) ORDER BY uuid LIMIT 3",
+      [
+        ['e1', 0, 0, null],
+        ['e2', 0, 0, null],
+        ['e3', 2, 0.5, 10],
+      ],
+    ],
+  ],
+  'Rows in an order': [
+    [
+      "SELECT person_id, arrayStringConcat(groupArray(event), ' > ') AS path, any(uuid) FROM (SELECT person_id, event, uuid FROM events ORDER BY timestamp DESC) GROUP BY person_id ORDER BY person_id",
+      [
+        ['ada', 'buy > view > view', 'e3'],
+        ['bob', 'buy > view', 'e5'],
+        ['cyd', 'view', 'e6'],
+      ],
+    ],
+    [
+      "WITH q AS (SELECT uuid, event FROM events ORDER BY timestamp DESC LIMIT 3) SELECT groupArray(q.uuid), groupArrayIf(q.uuid, q.event = 'view')[1] FROM q",
+      [[['e6', 'e5', 'e4'], 'e6']],
+    ],
+    ['SELECT groupArray(event) FROM (SELECT DISTINCT event FROM events ORDER BY event DESC)', [[['view', 'buy']]]],
+    [
+      'SELECT groupArray(uuid) FROM (SELECT uuid FROM events ORDER BY timestamp DESC LIMIT 1 BY person_id)',
+      [[['e6', 'e5', 'e3']]],
+    ],
+    [
+      'SELECT groupArray(p.id) FROM (SELECT u, p FROM (SELECT uuid AS u, person_id AS p FROM events ORDER BY event, uuid DESC)) AS e JOIN persons AS p ON p.id = e.p',
+      [[['bob', 'ada', 'bob', 'ada', 'ada']]],
+    ],
+  ],
   Relations: [
     [
       'SELECT e.uuid, p.created_at FROM events AS e JOIN persons AS p ON e.person_id = p.id ORDER BY e.uuid LIMIT 1',

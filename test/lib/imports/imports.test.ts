@@ -10,11 +10,13 @@ import { ImportRunner } from '../../../lib/imports/runner.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import { ImportUnderWay } from '../../../lib/lake/lease.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
+import { Busy } from '../../../lib/ports/table/table.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { removeLeftovers } from '../../../lib/purge/leftovers.ts';
 import { temporaryFolder, testContext } from '../../support/context.ts';
 import { byProject, newExport } from '../../support/exports.ts';
 import { type Service, testService } from '../../support/service.ts';
+import { watchWrites } from '../../support/table-override.ts';
 
 const MIB = 1024 * 1024;
 
@@ -29,9 +31,10 @@ async function world(overrides: Parameters<typeof testContext>[0] = {}) {
   const files = context.imports?.files as FileStore;
   const base = `/api/projects/${service.project.id}/imports/`;
   const runs: ImportTask[] = [];
-  const runner = (run?: ConstructorParameters<typeof ImportRunner>[0]['run']) =>
+  const runner = (run?: ConstructorParameters<typeof ImportRunner>[0]['run'], table = context.table) =>
     new ImportRunner({
       ...context,
+      table,
       files,
       run:
         run ??
@@ -395,11 +398,37 @@ describe('an import that is under way', () => {
     expect(await call('POST', `${id}/start/`, {})).toMatchObject({ status: 409 });
   });
 
-  test('waits while another one holds its project, and when the disk is full', async () => {
+  test('goes on when it cannot be noted for a moment how far it is', async () => {
+    const { context, files, call, upload, read, runner } = await world();
+    const id = await upload('events.jsonl', line(1));
+    await call('POST', `${id}/start/`, {});
+    const errors: Error[] = [new Busy(), new Error('ENOSPC: no space left on device, write')];
+    const table = watchWrites(context.table, ([op]) => {
+      const isProgress = op !== undefined && 'set' in op && op.set?.['events'] === 5 && op.set['added'] === undefined;
+      const error = isProgress ? errors.shift() : undefined;
+      if (error !== undefined) throw error;
+    });
+    const failing = runner(async (task, { onProgress }) => {
+      for (const bytes of [1, 2, 3]) await onProgress({ bytes, totalBytes: 9, events: 5, bad: 1 });
+      expect(await read(id)).toMatchObject({ state: 'running', bytes_read: 3, events: 5 });
+      return runImport(context, task, { files, folder: temporaryFolder(), onProgress: () => {} });
+    }, table);
+    await failing.pass();
+    await failing.idle();
+    expect(errors).toEqual([]);
+    expect(await read(id)).toMatchObject({ state: 'completed', attempts: 1, added: 1 });
+  });
+
+  test('waits while another one holds its project, when the disk is full, and when the table is busy', async () => {
     const { context, call, upload, read, runner } = await world();
     const id = await upload('events.jsonl', line(1));
     await call('POST', `${id}/start/`, {});
-    const errors: Error[] = [new ImportUnderWay('held'), new Error('ENOSPC: no space left on device, write')];
+    const errors: Error[] = [
+      new ImportUnderWay('held'),
+      new Error('ENOSPC: no space left on device, write'),
+      // As it comes from a worker.
+      Object.assign(new Error('another process is writing'), { name: 'Busy' }),
+    ];
     let times = 0;
     const failing = runner(() => {
       times += 1;
@@ -423,6 +452,13 @@ describe('an import that is under way', () => {
       state: 'queued',
       attempts: 1,
       error: 'The disk of the service is full: space must be freed there. It is tried again.',
+    });
+    context.clock.advance(MINUTE_MS);
+    await pass();
+    expect(await read(id)).toMatchObject({
+      state: 'queued',
+      attempts: 2,
+      error: 'The database of the service was busy. It is tried again.',
     });
     context.clock.advance(MINUTE_MS);
     await pass();

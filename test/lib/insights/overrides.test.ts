@@ -73,3 +73,24 @@ test.each([
   const query = { kind: 'EventsQuery', after: '2025-05-01', before: '2025-06-01' };
   expect(overridden(query, { filters })).toEqual({ kind: 'EventsQuery', ...dates });
 });
+
+test.each([
+  [3, { value: 3, isNull: false }],
+  [{ value: 3 }, { value: 3, isNull: false }],
+  [
+    { value: 3, isNull: true },
+    { value: 3, isNull: true },
+  ],
+  [{ isNull: true }, { value: 1, isNull: true }],
+  [
+    { code_name: 'x', isNull: false },
+    { value: 1, isNull: false },
+  ],
+])('%j of a variable makes it %j', (given, made) => {
+  const variables = { v1: { code_name: 'x', value: 1, isNull: true } };
+  const query = { kind: 'HogQLQuery', query: 'SELECT {variables.x}', variables };
+  for (const name of ['v1', 'x']) {
+    const asked = overridden(query, { variables: [{ [name]: given }] });
+    expect(asked).toEqual({ ...query, variables: { v1: { code_name: 'x', ...made } } });
+  }
+});

@@ -110,6 +110,49 @@ describeOnPostgres('COPY text', () => {
     connection.closeSync();
     duckdb.closeSync();
   });
+
+  test.each([
+    ['{"x":1e200000}', '{"x":"1e200000"}'],
+    ['{"x": [-1.5E+131072, 1], "y":1e-16384}', '{"x":["-1.5E+131072",1],"y":"1e-16384"}'],
+    ['1e99999999999999999999', '"1e99999999999999999999"'],
+    ['{"x":1e0000000300,"y":2}', `{"x":1${'0'.repeat(300)},"y":2}`],
+    [
+      `{"x":${'9'.repeat(131_073)},"y":0.${'1'.repeat(16_384)}}`,
+      `{"x":"${'9'.repeat(131_073)}","y":"0.${'1'.repeat(16_384)}"}`,
+    ],
+    [`[0.${'1'.repeat(7000)}e-9999]`, `["0.${'1'.repeat(7000)}e-9999"]`],
+    [
+      `{"key":${'7'.repeat(1233)},"rest":"${'r'.repeat(8000)}"}`,
+      `{"key":${'7'.repeat(1233)},"rest":"${'r'.repeat(8000)}"}`,
+    ],
+    // In texts and names they stay as they are.
+    [
+      '{":1e200000,":"[1e200000]","\\\\":1e200000,"\\"":"\\",1e200000","a1e200000":3}',
+      '{":1e200000,":"[1e200000]","\\\\":"1e200000","\\"":"\\",1e200000","a1e200000":3}',
+    ],
+    [
+      '{"x":1e200000,"pair":"\\ud83d\\ude00","nul":"\\u0000","line":"a\\nb"}',
+      '{"x":"1e200000","pair":"😀","nul":"","line":"a\\nb"}',
+    ],
+  ])('of JSON with a number that no numeric holds has it as a text: case %$', async (given, expected) => {
+    const duckdb = await openDatabase({ threads: 1, places: ['/'] });
+    const connection = await duckdb.connect();
+    const columns: readonly Column[] = [{ name: 'json', type: 'json', field: 'a_json' }];
+    const answer = await connection.runAndReadAll(
+      `SELECT ${copyLine(columns)} FROM (SELECT $1 AS a_json)`,
+      [given],
+      [VARCHAR],
+    );
+    const client = await database.connect();
+    await client.query('CREATE TEMPORARY TABLE there (json jsonb)');
+    const copy = client.query(from('COPY there FROM STDIN'));
+    copy.end(String(answer.getRows()[0]?.[0]));
+    await once(copy, 'finish');
+    const { rows } = await client.query('SELECT json = $1::jsonb AS same FROM there', [expected]);
+    expect(rows).toEqual([{ same: 't' }]);
+    connection.closeSync();
+    duckdb.closeSync();
+  });
 });
 
 /** JSON without the escapes of NUL and of half surrogate pairs, which jsonb does not hold. */

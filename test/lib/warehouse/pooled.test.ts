@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Expression, QueryColumn } from '../../../lib/hogql/expression.ts';
 import { Permanent } from '../../../lib/ports/errors.ts';
@@ -7,8 +7,9 @@ import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { pooledWarehouse } from '../../../lib/warehouse/pooled.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';
-import type { LineForm, ParquetForm } from '../../../lib/warehouse/warehouse.ts';
+import type { FormedFile, LineForm, ParquetForm } from '../../../lib/warehouse/warehouse.ts';
 import { type WorkerPool, workerPool } from '../../../lib/workers/pool.ts';
+import { Turns } from '../../../lib/workers/turns.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { formed } from '../../support/formed-rows.ts';
 import { LINES, planOf, writeRows } from '../../support/lake-rows.ts';
@@ -40,7 +41,7 @@ async function opened() {
   });
   pools.push(pool);
   const plan = planOf({ files, intervals: [interval] });
-  return { spill, plan, pool, pooled: pooledWarehouse(pool), direct: duckdbWarehouse({ lake }) };
+  return { spill, plan, pool, pooled: pooledWarehouse(pool, { folder: spill }), direct: duckdbWarehouse({ lake }) };
 }
 
 test('rows come from a worker as the warehouse itself gives them', async () => {
@@ -52,6 +53,73 @@ test('rows come from a worker as the warehouse itself gives them', async () => {
   const files = await formed(pooled, plan, interval, parquet);
   expect(files).toEqual(await formed(direct, plan, interval, parquet));
   expect(files).toHaveLength(3);
+});
+
+test('a destination that is slow does not keep the turn of a worker from others', async () => {
+  const { plan, spill } = await opened();
+  const turns = new Turns({ atOnce: 1, each: 1 });
+  const piece = Buffer.from(`${'x'.repeat(999_999)}\n`);
+  const pool: Pick<WorkerPool, 'run' | 'stream'> = {
+    run: ({ owner }) => turns.run(owner, async () => 20),
+    stream: async function* ({ owner, signal }) {
+      const giveBack = await turns.take(owner, signal);
+      try {
+        for (let n = 0; n < 20; n += 1) yield piece;
+        return undefined;
+      } finally {
+        giveBack();
+      }
+    },
+  };
+  const pooled = pooledWarehouse(pool, { folder: spill, patienceMs: 0 });
+  const rows = pooled.read(plan, interval, LINES, never)[Symbol.asyncIterator]();
+  const pieces = [(await rows.next()).value as Buffer];
+  expect(await pooled.count({ ...plan, attempt: 'another', organizationId: 'others' }, interval, never)).toBe(20);
+  for (let one = await rows.next(); one.done !== true; one = await rows.next()) pieces.push(one.value);
+  expect(Buffer.concat(pieces).equals(Buffer.concat(Array(20).fill(piece)))).toBe(true);
+  expect(readdirSync(spill)).toEqual([]);
+});
+
+test('a file that is on its way does not keep the turn of a worker from others', async () => {
+  const { plan, spill } = await opened();
+  const turns = new Turns({ atOnce: 1, each: 1 });
+  const own = join(spill, 'worker');
+  mkdirSync(own);
+  const pool: Pick<WorkerPool, 'run' | 'stream'> = {
+    run: ({ owner }) => turns.run(owner, async () => 20),
+    stream: async function* ({ owner, signal }) {
+      const giveBack = await turns.take(owner, signal);
+      try {
+        const path = join(own, 'rows.parquet');
+        writeFileSync(path, 'rows');
+        yield Buffer.from(JSON.stringify({ path, isPart: false }));
+        rmSync(path, { force: true });
+        return undefined;
+      } finally {
+        giveBack();
+      }
+    },
+  };
+  const pooled = pooledWarehouse(pool, { folder: spill });
+  const parquet: ParquetForm = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1 };
+  const files = pooled.files(plan, interval, parquet, never)[Symbol.asyncIterator]();
+  const first = (await files.next()).value as FormedFile;
+  expect(await pooled.count({ ...plan, attempt: 'another', organizationId: 'others' }, interval, never)).toBe(20);
+  expect([first.isPart, readFileSync(first.path, 'utf8')]).toEqual([false, 'rows']);
+  expect(await files.next()).toMatchObject({ done: true });
+  expect(readdirSync(spill, { recursive: true })).toEqual(['worker']);
+});
+
+test('files that nobody asks for any more are removed, and their worker is stopped', async () => {
+  const { plan, pool, spill, pooled } = await opened();
+  const parquet: ParquetForm = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1 };
+  for await (const { path } of pooled.files(plan, interval, parquet, never)) {
+    expect(existsSync(path)).toBe(true);
+    break;
+  }
+  expect(pool.isBusy).toBe(false);
+  await pool.close();
+  expect(readdirSync(spill)).toEqual([]);
 });
 
 test('an interval that no file touches asks nobody', async () => {

@@ -15,3 +15,22 @@ test('a task that is larger than what Lambda hands a function is refused by name
   });
   expect(send).toHaveBeenCalledTimes(1);
 });
+
+test('a task that a function does not end in its time is lost, and one that nobody waits for says nothing', async () => {
+  const [late, left] = [new AbortController(), new AbortController()];
+  jest.spyOn(AbortSignal, 'timeout').mockReturnValue(late.signal);
+  try {
+    const never = (_: unknown, signal?: AbortSignal) =>
+      new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    const pool = functionPool({ worker: { call: never }, ms: 1_000, clock: Date.now });
+    const task = { name: 'answer', input: null, owner: '' };
+    const [waited, unwaited] = [pool.run(task), pool.run({ ...task, signal: left.signal })];
+    await new Promise(setImmediate);
+    left.abort(new Error('left'));
+    await expect(unwaited).rejects.toThrow('left');
+    late.abort(new DOMException('late', 'TimeoutError'));
+    await expect(waited).rejects.toMatchObject({ loss: 'silence' });
+  } finally {
+    jest.restoreAllMocks();
+  }
+});

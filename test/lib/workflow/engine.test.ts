@@ -727,6 +727,28 @@ test('tasks take turns by their owners, and nobody has more than half of the pla
   expect(it.calls).toHaveLength(6);
 });
 
+test('tasks of a line take turns among themselves, and hold up none of another line', async () => {
+  const gate = Promise.withResolvers<Json>();
+  const it = world({
+    machines: {
+      long: machine({ A: task('deliver', { End: true }) }),
+      short: machine({ A: task('work', { End: true }) }),
+    },
+    concurrency: 4,
+    ownerOf: async () => 'one',
+    lineOf: (name) => (name === 'deliver' ? 'long' : ''),
+    tasks: { deliver: () => gate.promise, work: () => gate.promise },
+  });
+  const { engine } = it.boot();
+  for (const n of [1, 2, 3]) await engine.start('long', `long-${n}`, {});
+  for (const n of [1, 2, 3]) await engine.start('short', `short-${n}`, {});
+  await until(() => it.calls.length === 4);
+  expect(it.calls.map(({ task: name }) => name).toSorted()).toEqual(['deliver', 'deliver', 'work', 'work']);
+  gate.resolve(null);
+  await engine.idle();
+  expect(it.calls).toHaveLength(6);
+});
+
 describe('telling an end', () => {
   test('is tried again with pauses, and then given up', async () => {
     let tellings = 0;

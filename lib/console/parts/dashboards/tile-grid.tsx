@@ -4,12 +4,12 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react';
 import { COLUMNS, type Place, placesOf } from '../../../charts/places.ts';
 import type { Tile } from '../../client/dashboards.ts';
-import { type BoardView, tileAnswer } from '../../client/insights.ts';
+import { type BoardView, tileAnswer, toldAnswer } from '../../client/insights.ts';
 import { moved, pastNext } from '../../client/layout.ts';
 import { LazyChart } from '../insights/lazy-chart.tsx';
 import { useKeptFocus } from '../kept-focus.ts';
 import { Markdown } from '../markdown.tsx';
-import { Problem } from '../problem.tsx';
+import { MayBeOld, Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
 import { To } from '../to.tsx';
 
@@ -223,6 +223,14 @@ interface TileChartProps extends Pick<TileGridProps, 'board'> {
 function TileChart({ board, insight }: TileChartProps) {
   const { data, error, refetch } = useQuery(tileAnswer(board, insight));
   if (insight.query === null) return null;
-  if (data !== undefined) return <LazyChart query={insight.query} answer={data} />;
-  return error === null ? <Skeleton height={160} mt="xs" /> : <Problem error={error} retry={() => void refetch()} />;
+  const known = data ?? toldAnswer(board, insight);
+  const ask = (): void => void refetch();
+  if (known === undefined)
+    return error === null ? <Skeleton height={160} mt="xs" /> : <Problem error={error} retry={ask} />;
+  return (
+    <>
+      <MayBeOld error={error} retry={ask} />
+      <LazyChart query={insight.query} answer={known} />
+    </>
+  );
 }

@@ -96,6 +96,12 @@ const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
       `A table is not as this service made it: ${message}. If ${qualified(place.schema, 'batch_export_deliveries')} ` +
       'is a table of your own, choose another schema.',
   ],
+  [
+    '54000',
+    (place, { message }) =>
+      `A value is too large for an index of ${tableOf(place)}: ${message}. Remove the index, if it is your own. The key ` +
+      'of a table of persons holds distinct_ids of 2,700 bytes; imports take none of more than 400 characters.',
+  ],
   ['22001', tooLong],
   [
     '23502',

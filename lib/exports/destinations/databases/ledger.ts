@@ -1,8 +1,9 @@
 /** The ledger of deliveries of events: a table of the customer's schema, by which a second delivery knows the first. */
 import type { Interval } from '../../../lake/intervals.ts';
+import type { Column } from '../../../warehouse/columns.ts';
 import type { Delivery } from '../destination.ts';
 import { LEDGER } from './config.ts';
-import type { AnswerRow, Session } from './session.ts';
+import type { Session } from './session.ts';
 import { qualified, quotedList } from './sql-identifier.ts';
 import { namesOf, prepareTable, type TableConfig, type TableDialect } from './table.ts';
 
@@ -17,16 +18,30 @@ const LEDGER_COLUMNS = [
   { name: 'run_id', sqlType: 'VARCHAR(36) NOT NULL' },
   { name: 'records', sqlType: 'BIGINT NOT NULL' },
   { name: 'delivered_at', sqlType: 'TIMESTAMPTZ NOT NULL' },
+  // Null: noted before the ledger told of projects.
+  { name: 'team_id', sqlType: 'INTEGER' },
+  // Where the rows have their uuids. Null: they have none; '': noted before the ledger told of it.
+  { name: 'uuid_column', sqlType: "VARCHAR(127) DEFAULT ''" },
 ];
 
+/** Makes the ledger when there is none, and gives one of an earlier version what it lacks. */
 export const prepareLedger = (session: Session, { schema }: TableConfig, dialect: TableDialect): Promise<void> =>
   prepareTable(
     session,
-    { schema, table_name: LEDGER, use_automatic_schema_evolution: false },
+    { schema, table_name: LEDGER, use_automatic_schema_evolution: true },
     LEDGER_COLUMNS,
     LEDGER_KEY,
     dialect,
   );
+
+/** A delivery that touches the interval. */
+export interface Note {
+  readonly records: number;
+  /** Its bounds are those of the interval. */
+  readonly isSame: boolean;
+  /** The column of the rows' uuids, as the catalog holds it. Null: they have none; '': nobody knows. */
+  readonly uuid: string | null;
+}
 
 /** What the ledger says of an interval before it is delivered. */
 export type PriorDelivery =
@@ -34,14 +49,28 @@ export type PriorDelivery =
   | { readonly is: 'delivered' }
   /** Nobody has. */
   | { readonly is: 'fresh' }
-  /** Other runs have: into exactly these bounds so many rows (null: into other bounds), so rows must be merged. */
-  | { readonly is: 'overlapping'; readonly records: number | null };
+  /** Other runs have, of this export or of others of its project, so rows must be merged. */
+  | { readonly is: 'overlapping'; readonly own: readonly Note[]; readonly others: readonly Note[] };
 
-type Entry = Pick<Delivery<TableConfig>, 'exportId' | 'runId' | 'interval' | 'config'>;
+/** What the ledger notes of a delivery. */
+export interface Entry extends Pick<Delivery<TableConfig>, 'exportId' | 'runId' | 'teamId' | 'interval' | 'config'> {
+  /** As in a note. */
+  readonly uuid: string | null;
+}
+
+/** Returns a delivery with what the ledger notes of its columns. */
+export function withUuid<D>(
+  delivery: D,
+  columns: readonly Column[],
+  { folded }: TableDialect,
+): D & Pick<Entry, 'uuid'> {
+  const uuid = columns.find(({ field }) => field === 'uuid')?.name;
+  return { ...delivery, uuid: uuid === undefined ? null : folded(uuid) };
+}
 
 const instant = (at: number): string => new Date(at).toISOString();
 
-const intervalValues = ({ start, end }: Interval): string[] => [instant(start), instant(end)];
+const intervalValues = ({ start, end }: Interval): [string, string] => [instant(start), instant(end)];
 
 const keyValues = ({ exportId, config, interval }: Entry): string[] => [
   exportId,
@@ -52,53 +81,41 @@ const keyValues = ({ exportId, config, interval }: Entry): string[] => [
 /** Returns the ledger's table. */
 export const ledgerOf = ({ schema }: Pick<TableConfig, 'schema'>): string => qualified(schema, LEDGER);
 
-/**
- * Claims the interval for a run, within its transaction, and returns what the ledger said of it. Another transaction that
- * claims the same one waits until this one has ended, on the row that both write.
- */
-export async function claimInterval(session: Session, entry: Entry): Promise<PriorDelivery> {
-  const { count } = await session.query(
-    `INSERT INTO ${ledgerOf(entry.config)} (${quotedList(namesOf(LEDGER_COLUMNS))})
-      VALUES ($1, $2, $3::timestamptz, $4::timestamptz, $5, 0, now())
-      ON CONFLICT (${quotedList(LEDGER_KEY)}) DO NOTHING`,
-    [...keyValues(entry), entry.runId],
-  );
-  return priorIn(await notes(session, entry, 'FOR UPDATE'), entry, count === 1);
-}
+/** What all deliveries of an interval into a table have in common, whichever export of the project they are of. */
+export const sharedName = ({ config, teamId, interval }: Entry): string =>
+  JSON.stringify([config.schema, config.table_name, teamId, ...intervalValues(interval)]);
 
-/** Returns what the ledger says, to who has locked it, or wants to know no more than how it was just now. */
-export const priorDelivery = async (session: Session, entry: Entry): Promise<PriorDelivery> =>
-  priorIn(await notes(session, entry), entry);
-
-/** Returns the notes on deliveries that touch the interval. */
-async function notes(session: Session, entry: Entry, lock = ''): Promise<readonly AnswerRow[]> {
+/** Returns what the ledger says, to who keeps others from writing it, or wants to know no more than how it was just now. */
+export async function priorDelivery(session: Session, entry: Entry): Promise<PriorDelivery> {
   const { rows } = await session.query(
-    `SELECT run_id, records,
-        CASE WHEN interval_start = $3::timestamptz AND interval_end = $4::timestamptz THEN 'same' END AS bounds
+    `SELECT batch_export_id, run_id, records, uuid_column,
+        CASE WHEN interval_start = $2::timestamptz AND interval_end = $3::timestamptz THEN 'same' END AS bounds
       FROM ${ledgerOf(entry.config)}
-      WHERE batch_export_id = $1 AND table_name = $2
-        AND interval_start < $4::timestamptz AND interval_end > $3::timestamptz
-      ${lock}`,
-    keyValues(entry),
+      WHERE table_name = $1 AND (team_id = $4::integer OR team_id IS NULL)
+        AND interval_start < $3::timestamptz AND interval_end > $2::timestamptz`,
+    [entry.config.table_name, ...intervalValues(entry.interval), String(entry.teamId)],
   );
-  return rows;
+  const found = rows.map(({ batch_export_id, run_id, records, uuid_column = null, bounds }) => ({
+    note: { records: Number(records), isSame: bounds !== null, uuid: uuid_column },
+    isOwn: batch_export_id === entry.exportId,
+    isByRun: run_id === entry.runId,
+  }));
+  if (found.length === 0) return { is: 'fresh' };
+  if (found.some(({ note, isOwn, isByRun }) => isOwn && isByRun && note.isSame)) return { is: 'delivered' };
+  const of = (own: boolean): Note[] => found.filter(({ isOwn }) => isOwn === own).map(({ note }) => note);
+  return { is: 'overlapping', own: of(true), others: of(false) };
 }
 
-/** Returns what notes say of an interval. `isNew`: the note of these very bounds is the claim itself. */
-function priorIn(found: readonly AnswerRow[], { runId }: Entry, isNew = false): PriorDelivery {
-  const earlier = found.filter(({ bounds }) => bounds === null || !isNew);
-  const same = earlier.find(({ bounds }) => bounds !== null);
-  if (same?.['run_id'] === runId) return { is: 'delivered' };
-  if (earlier.length === 0) return { is: 'fresh' };
-  return { is: 'overlapping', records: same === undefined ? null : Number(same['records']) };
-}
-
-/** Notes what this run delivered, in place of an earlier note of the same interval. */
+/**
+ * Notes what this run delivered, in place of an earlier note of the same interval. Where rows have uuids that is kept:
+ * rows without any are added to none of these.
+ */
 export async function noteDelivery(session: Session, entry: Entry, records: number, { now }: TableDialect) {
   const ledger = ledgerOf(entry.config);
-  const values = [...keyValues(entry), entry.runId, String(records)];
+  const values = [...keyValues(entry), entry.runId, String(records), String(entry.teamId), entry.uuid];
   const { count } = await session.query(
-    `UPDATE ${ledger} SET run_id = $5, records = $6::bigint, delivered_at = ${now}
+    `UPDATE ${ledger} SET run_id = $5, records = $6::bigint, delivered_at = ${now}, team_id = $7::integer,
+        uuid_column = COALESCE($8, uuid_column)
       WHERE batch_export_id = $1 AND table_name = $2
         AND interval_start = $3::timestamptz AND interval_end = $4::timestamptz`,
     values,
@@ -106,7 +123,17 @@ export async function noteDelivery(session: Session, entry: Entry, records: numb
   if (count > 0) return;
   await session.query(
     `INSERT INTO ${ledger} (${quotedList(namesOf(LEDGER_COLUMNS))})
-      VALUES ($1, $2, $3::timestamptz, $4::timestamptz, $5, $6::bigint, ${now})`,
+      VALUES ($1, $2, $3::timestamptz, $4::timestamptz, $5, $6::bigint, ${now}, $7::integer, $8)`,
     values,
   );
+}
+
+/**
+ * Has the rights to ask the ledger and to note a delivery in it looked at. It must be there, and what is noted is of no
+ * export: the transaction is to be rolled back.
+ */
+export async function noteNothing(session: Session, config: TableConfig, dialect: TableDialect): Promise<void> {
+  const entry: Entry = { exportId: '', runId: '', teamId: 0, interval: { start: 0, end: 0 }, config, uuid: null };
+  await priorDelivery(session, entry);
+  await noteDelivery(session, entry, 0, dialect);
 }

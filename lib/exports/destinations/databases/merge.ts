@@ -3,7 +3,7 @@ import { Permanent } from '../../../ports/errors.ts';
 import type { Column } from '../../../warehouse/columns.ts';
 import type { Delivery } from '../destination.ts';
 import { LEDGER } from './config.ts';
-import type { PriorDelivery } from './ledger.ts';
+import type { Entry, Note, PriorDelivery } from './ledger.ts';
 import type { Session } from './session.ts';
 import { qualified, quoted, quotedList } from './sql-identifier.ts';
 import { namesOf, type TableConfig } from './table.ts';
@@ -11,53 +11,87 @@ import { namesOf, type TableConfig } from './table.ts';
 /** The temporary table of a session, which has one delivery at a time. */
 export const TEMPORARY_TABLE = 'batch_export_rows';
 
+type Overlapping = Extract<PriorDelivery, { is: 'overlapping' }>;
+
 /** Returns what a person who reads the log may want to know of a merge. */
-const mergeText = (records: number, added: number): string =>
-  `This interval was delivered before: of ${records} rows ${added} were new, the others are in the table already.`;
+const mergeText = ({ own }: Overlapping, records: number, added: number): string => {
+  const before =
+    own.length > 0
+      ? 'This interval was delivered before'
+      : 'Another batch export has delivered into the table in this interval';
+  return `${before}: of ${records} rows ${added} were new, the others are in the table already.`;
+};
 
 /**
- * Adds the events that wait and are not in the table yet. Which is which, the uuid tells, among rows of the same span
- * of timestamps. A query without uuid cannot be merged: then nothing is added if as many rows were delivered before,
- * and `Permanent` is thrown if they were not as many.
+ * Adds the events that wait and are not in the table yet. Which is which, the uuid tells, among rows of the project and
+ * of the same span of timestamps, or without any. Rows that this export delivered without uuids, or with them in another
+ * column, cannot be merged: `Permanent` is thrown; but where those that wait have none and were as many before,
+ * nothing is added. Rows of other exports that cannot be compared are a warning only.
  */
 export async function mergeEvents(
   session: Session,
-  { config, say, interval }: Pick<Delivery<TableConfig>, 'config' | 'say' | 'interval'>,
+  entry: Entry & Pick<Delivery, 'say'>,
   columns: readonly Column[],
   records: number,
-  before: Extract<PriorDelivery, { is: 'overlapping' }>,
+  before: Overlapping,
 ): Promise<void> {
-  const named = (field: string): string | undefined => columns.find((column) => column.field === field)?.name;
-  const [uuid, timestamp] = [named('uuid'), named('timestamp')];
-  const table = qualified(config.schema, config.table_name);
-  if (uuid === undefined) {
-    const range = `${new Date(interval.start).toISOString()} to ${new Date(interval.end).toISOString()}`;
-    const cure =
-      `To deliver it again, remove its rows from ${table} and its line from ${qualified(config.schema, LEDGER)}, or ` +
-      'add uuid to the query.';
-    if (before.records === records) {
-      say('WARNING', `The interval ${range} was delivered before, with as many rows: nothing was added. ${cure}`);
-      return;
-    }
-    throw new Permanent(
-      `The interval ${range} was delivered into ${table} before, with other rows, and without uuid nobody can tell ` +
-        `which of them are there already. ${cure}`,
+  const table = qualified(entry.config.schema, entry.config.table_name);
+  const isUnlike = ({ uuid }: Note): boolean => entry.uuid === null || (uuid !== entry.uuid && uuid !== '');
+  const hindrance = before.own.find(isUnlike);
+  if (hindrance !== undefined) return entry.say('WARNING', unmerged(entry, before.own, hindrance, records));
+  if (before.others.some(isUnlike)) {
+    entry.say(
+      'WARNING',
+      `Another batch export has delivered this interval into ${table}, and without uuid in the same column of both ` +
+        'nobody can tell which rows are the same: some may be in the table twice. Let each export have its own table.',
     );
   }
-  const span =
-    timestamp === undefined
-      ? ''
-      : `WHERE ${quoted(timestamp)} >= (SELECT min(${quoted(timestamp)}) FROM ${TEMPORARY_TABLE})
-          AND ${quoted(timestamp)} <= (SELECT max(${quoted(timestamp)}) FROM ${TEMPORARY_TABLE})`;
-  const names = namesOf(columns);
-  const { count } = await session.query(
-    `INSERT INTO ${table} (${quotedList(names)})
-      SELECT ${names.map((name) => `waiting.${quoted(name)}`).join(', ')}
-      FROM ${TEMPORARY_TABLE} AS waiting
-      LEFT JOIN (SELECT ${quoted(uuid)} AS known FROM ${table} ${span}) AS there ON there.known = waiting.${quoted(uuid)}
-      WHERE there.known IS NULL`,
+  const { count } = await session.query(additionText(entry, columns, table));
+  if (entry.uuid !== null) entry.say('INFO', mergeText(before, records, count));
+}
+
+/** Returns the warning that nothing is added, or throws `Permanent` where that would be wrong. */
+function unmerged({ uuid, config, interval }: Entry, own: readonly Note[], there: Note, records: number): string {
+  const table = qualified(config.schema, config.table_name);
+  const range = `${new Date(interval.start).toISOString()} to ${new Date(interval.end).toISOString()}`;
+  const known = there.uuid === null ? '' : `, or add uuid to the query${there.uuid && ` as ${quoted(there.uuid)}`}`;
+  const cure =
+    `To deliver it again, remove its rows from ${table} and its line from ` +
+    `${qualified(config.schema, LEDGER)}${known}.`;
+  if (uuid === null && own.find(({ isSame }) => isSame)?.records === records) {
+    return `The interval ${range} was delivered before, with as many rows: nothing was added. ${cure}`;
+  }
+  const how = there.uuid ? `with uuid as ${quoted(there.uuid)}` : 'without uuid';
+  throw new Permanent(
+    `The interval ${range} was delivered into ${table} before, ` +
+      `${uuid === null ? 'with other rows, and without uuid' : `${how}, so that`} ` +
+      `nobody can tell which of them are there already. ${cure}`,
   );
-  say('INFO', mergeText(records, count));
+}
+
+/** Returns the statement that adds the rows that wait and whose uuid, if they have one, no row of the project has. */
+function additionText({ teamId }: Entry, columns: readonly Column[], table: string): string {
+  const named = (field: string): string | undefined => columns.find((column) => column.field === field)?.name;
+  const [uuid, timestamp, team] = [named('uuid'), named('timestamp'), named('team_id')];
+  const names = namesOf(columns);
+  const addition = `INSERT INTO ${table} (${quotedList(names)})
+      SELECT ${names.map((name) => `waiting.${quoted(name)}`).join(', ')} FROM ${TEMPORARY_TABLE} AS waiting`;
+  if (uuid === undefined) return addition;
+  // A column that came later has no value in rows from before.
+  const limits = [
+    ...(team === undefined ? [] : [`(${quoted(team)} = '${teamId}' OR ${quoted(team)} IS NULL)`]),
+    ...(timestamp === undefined
+      ? []
+      : [
+          `(${quoted(timestamp)} >= (SELECT min(${quoted(timestamp)}) FROM ${TEMPORARY_TABLE})
+          AND ${quoted(timestamp)} <= (SELECT max(${quoted(timestamp)}) FROM ${TEMPORARY_TABLE})
+          OR ${quoted(timestamp)} IS NULL)`,
+        ]),
+  ];
+  const where = limits.length === 0 ? '' : `WHERE ${limits.join(' AND ')}`;
+  return `${addition}
+      LEFT JOIN (SELECT ${quoted(uuid)} AS known FROM ${table} ${where}) AS there ON there.known = waiting.${quoted(uuid)}
+      WHERE there.known IS NULL`;
 }
 
 /** The primary key of a table of persons, by which they are merged. */

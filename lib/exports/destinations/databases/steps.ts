@@ -1,12 +1,11 @@
 /** The connection checks of databases that speak PostgreSQL's protocol, in the order in which they make sense. */
 import { Permanent } from '../../../ports/errors.ts';
-import type { CheckStep } from '../destination.ts';
-import { type DatabaseConfig, LEDGER } from './config.ts';
+import type { CheckStep, Delivery } from '../destination.ts';
+import type { DatabaseConfig } from './config.ts';
 import { stateOf } from './failure.ts';
-import { prepareLedger } from './ledger.ts';
 import { type Account, connectTo, openSession, type Session } from './session.ts';
-import { qualified, quoted, quotedList } from './sql-identifier.ts';
-import { columnsOf, namesOf, prepareTable, type TableColumn, type TableDialect } from './table.ts';
+import { quoted, quotedList } from './sql-identifier.ts';
+import type { TableDialect } from './table.ts';
 
 /** SQLSTATEs of a database that is not there, or may not be entered: by then the password was right. */
 const AFTER_LOGIN: ReadonlySet<string | undefined> = new Set(['3D000', '42501']);
@@ -25,16 +24,18 @@ export async function inSessionOf(
   }
 }
 
-/** Has the user's rights looked at, which is before rows are. No names: all columns. */
-async function insertNothing(session: Session, table: string, names: readonly string[]): Promise<void> {
-  const [into, from] = names.length === 0 ? ['', '*'] : [` (${quotedList(names)})`, quotedList(names)];
-  await session.query(`INSERT INTO ${table}${into} SELECT ${from} FROM ${table} WHERE 1 = 0`);
-}
+/** Has the rights to add rows looked at, which is before rows are. */
+export const insertNothing = (session: Session, table: string, names: readonly string[]): Promise<unknown> =>
+  session.query(`INSERT INTO ${table} (${quotedList(names)}) SELECT ${quotedList(names)} FROM ${table} WHERE 1 = 0`);
 
+/** A delivery that is only tried, without rows. */
+export type Trial<C extends DatabaseConfig> = Pick<Delivery<C>, 'config' | 'model' | 'columns'>;
+
+/** `tryOut` does, in a transaction that is rolled back, all that deliveries do to tables. */
 export function databaseSteps<C extends DatabaseConfig>(
   account: (config: C) => Account,
-  columns: (config: C) => readonly TableColumn[],
   dialect: (config: C) => TableDialect,
+  tryOut: (session: Session, trial: Trial<C>) => Promise<unknown>,
 ): readonly CheckStep<C>[] {
   return [
     {
@@ -76,19 +77,13 @@ export function databaseSteps<C extends DatabaseConfig>(
     {
       name: 'Write into the table',
       description:
-        'Ensure that the user may make the tables that are missing and insert into those that are there. Nothing of it ' +
-        'stays.',
-      run: (config, outbound, reach, signal) =>
+        'Ensure that the tables have what the export needs or can be given it, and that the user may do all that ' +
+        'deliveries and their repeats do. Nothing of it stays.',
+      run: (config, outbound, reach, signal, planned) =>
         inSessionOf(account(config), { outbound, reach, signal }, async (session) => {
-          const { schema, table_name } = config;
+          const trial = { config, ...(await planned()) };
           await session.query('BEGIN');
-          await prepareLedger(session, config, dialect(config));
-          const there = await columnsOf(session, schema, table_name, dialect(config));
-          if (there.length === 0) await prepareTable(session, config, columns(config), [], dialect(config));
-          // A column of the customer's own may take no value, as GENERATED ALWAYS does not.
-          const ours = namesOf(columns(config)).filter((name) => there.includes(dialect(config).folded(name)));
-          await insertNothing(session, qualified(schema, LEDGER), []);
-          await insertNothing(session, qualified(schema, table_name), ours);
+          await tryOut(session, trial);
           await session.query('ROLLBACK');
         }),
     },

@@ -172,12 +172,15 @@ export async function prepareTable(
   }
   const missing = columns.filter(({ name }) => !found.includes(dialect.folded(name)));
   const additions = missing.map((column) => `ALTER TABLE ${table} ADD COLUMN ${definitionOf(column)}`);
-  if (isEvolving) {
-    for (const addition of additions) await make(session, dialect.beforeChange + addition);
-  } else if (additions.length > 0) {
-    throw new Permanent(
+  const lacking = (cure: string): Permanent =>
+    new Permanent(
       `Table ${table} lacks ${missing.length === 1 ? 'the column' : 'the columns'} ${quotedList(namesOf(missing))}. ` +
-        `Add them (${additions.join('; ')}), or set use_automatic_schema_evolution to true.`,
+        `Add them (${additions.join('; ')})${cure}.`,
     );
+  if (!isEvolving && additions.length > 0) throw lacking(', or set use_automatic_schema_evolution to true');
+  for (const addition of additions) {
+    await make(session, dialect.beforeChange + addition).catch((error: unknown) => {
+      throw stateOf(error) === '42501' ? lacking(': only the owner of the table may') : error;
+    });
   }
 }

@@ -6,8 +6,8 @@ import { Transient } from '../../../ports/errors.ts';
 import { MIB } from '../../../ports/units.ts';
 import { type Packing, packer } from '../../../warehouse/packing.ts';
 import type { FormedFile } from '../../../warehouse/warehouse.ts';
+import { prefetch } from '../../../workers/prefetch.ts';
 import type { Delivery } from '../destination.ts';
-import { prefetch } from '../prefetch.ts';
 import { FILE_COLUMNS, type FileConfig } from './config.ts';
 
 /** One of an interval's files on its way. */

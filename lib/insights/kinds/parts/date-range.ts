@@ -23,6 +23,9 @@ export interface Range {
   readonly to: number;
 }
 
+/** A range that may have no beginning. */
+export type EndingRange = Pick<Range, 'to'> & Partial<Range>;
+
 /** A piece of a range. Those of a range are in order, and each of its instants is in one. */
 export interface Bucket {
   /** Its first instant, which may lie before the range. */
@@ -399,11 +402,11 @@ function weekLabel(week: Temporal.PlainDate, range: Range, calendar: Calendar): 
   return `${start.day}–${end.day} ${monthOf(end)}`;
 }
 
-/** Returns the condition of the events of a range. */
-export const inRange = ({ from, to }: Range): Syntax =>
+/** Returns the condition of the events of a range, or of those up to its end. */
+export const inRange = ({ from, to }: EndingRange, at = field('timestamp')): Syntax =>
   all([
-    call('greaterOrEquals', field('timestamp'), instantConstant(from)),
-    call('less', field('timestamp'), instantConstant(to + 1)),
+    ...(from === undefined ? [] : [call('greaterOrEquals', at, instantConstant(from))]),
+    call('less', at, instantConstant(to + 1)),
   ]);
 
 /** Returns the syntax of an instant, in milliseconds since 1970. */

@@ -42,7 +42,7 @@ interface Listing {
   readonly columns: readonly ListedColumn[];
   /** What follows FROM. */
   readonly from: string;
-  readonly values: Readonly<Record<string, Syntax>>;
+  readonly values: NonNullable<Question['values']>;
   /** Those with aggregates are of groups. */
   readonly conditions: readonly Syntax[];
   /** The column by which the newest rows come first, where the query says no order. */

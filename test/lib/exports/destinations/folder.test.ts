@@ -21,7 +21,17 @@ import { Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
-import { atOnce, delivery, digest, EXPORT, formedLines, lines, OTHER_EXPORT, send } from '../../../support/delivery.ts';
+import {
+  atOnce,
+  delivery,
+  digest,
+  EXPORT,
+  formedLines,
+  lines,
+  OTHER_EXPORT,
+  planned,
+  send,
+} from '../../../support/delivery.ts';
 import { failFileCalls } from '../../../support/file-calls.ts';
 import { toldOf } from '../../../support/refusals.ts';
 
@@ -627,7 +637,7 @@ describe('a config', () => {
 
 describe('the check of a folder', () => {
   const check = () =>
-    folder.steps[0]?.run(given(0).config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
+    folder.steps[0]?.run(given(0).config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal, planned());
 
   test('passes when it can be written, and leaves no file', async () => {
     await check();
@@ -641,7 +651,7 @@ describe('the check of a folder', () => {
 
   test('ends where nobody may make folders', async () => {
     const config = { ...given(0).config, path: '/proc/exports/events' };
-    const run = folder.steps[0]?.run(config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
+    const run = folder.steps[0]?.run(config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal, planned());
     await expect(run).rejects.toThrow("Could not write '/proc/exports/events'");
   });
 });

@@ -4,7 +4,7 @@ import { runStep } from '../../../../lib/exports/resource/test-steps.ts';
 import { traceOf } from '../../../../lib/http/trace.ts';
 import { Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { testContext } from '../../../support/context.ts';
-import { atOnce, delivery, lines } from '../../../support/delivery.ts';
+import { atOnce, delivery, lines, PLAIN } from '../../../support/delivery.ts';
 import { type Receiver, type Reply, startReceiver } from '../../../support/receiver.ts';
 
 const ROW = { r: expect.any(String) };
@@ -411,7 +411,7 @@ describe('the connection check', () => {
   const check = async () => {
     const context = testContext();
     const config = { url: receiver.url, token: TOKEN };
-    const { result } = await runStep(context, { destination: http, config, reach: ANYWHERE }, 'acme');
+    const { result } = await runStep(context, { planned: PLAIN, destination: http, config, reach: ANYWHERE }, 'acme');
     return result;
   };
 

@@ -11,8 +11,8 @@ import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import type { Column } from '../../../../lib/warehouse/columns.ts';
-import { eventRows } from '../../../support/copy-rows.ts';
-import { delivery, OTHER_RUN, RUN } from '../../../support/delivery.ts';
+import { copyRows, eventRows, personRows } from '../../../support/copy-rows.ts';
+import { delivery, OTHER_RUN, planned, RUN } from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { startTlsProxy, type TlsProxy } from '../../../support/tls-proxy.ts';
 
@@ -151,11 +151,17 @@ describeOnPostgres('Postgres', () => {
   };
 
   describe('a connection check', () => {
-    const passed = async (config: object = {}): Promise<(string | undefined)[]> => {
+    const passed = async (config: object = {}, trial: Parameters<typeof planned>[0] = {}) => {
       const results: (string | undefined)[] = [];
       for (const step of postgres.steps) {
         const error = await step
-          .run(configOf(config), openOutbound(LOCAL_SETTINGS), LOCAL_SETTINGS, AbortSignal.timeout(5000))
+          .run(
+            configOf(config),
+            openOutbound(LOCAL_SETTINGS),
+            LOCAL_SETTINGS,
+            AbortSignal.timeout(5000),
+            planned(trial),
+          )
           .then(
             () => undefined,
             (thrown: unknown) => thrown as Error,
@@ -181,7 +187,9 @@ describeOnPostgres('Postgres', () => {
     });
 
     test('passes over a table that is there, with columns of its own', async () => {
-      await sql('CREATE TABLE events (uuid text, mine int NOT NULL)');
+      const made = given();
+      await postgres.discard(made, await postgres.deliver(made));
+      await sql('ALTER TABLE events ADD mine int NOT NULL');
       expect(await passed()).toEqual([undefined, undefined, undefined, undefined]);
       await sql('ALTER TABLE events ADD id bigint GENERATED ALWAYS AS IDENTITY');
       await sql('ALTER TABLE events ADD short text GENERATED ALWAYS AS (left(uuid, 8)) STORED');
@@ -256,13 +264,88 @@ describeOnPostgres('Postgres', () => {
         undefined,
         expect.stringContaining(`permission denied for schema ${schema}`),
       ]);
-      await sql('CREATE TABLE events (uuid text)');
+      const made = given();
+      await postgres.discard(made, await postgres.deliver(made));
+      await sql('DROP TABLE batch_export_deliveries');
       expect(await passed(await roleWith('maker', `GRANT USAGE, CREATE ON SCHEMA "${schema}" TO maker`))).toEqual([
         undefined,
         undefined,
         undefined,
         expect.stringContaining('permission denied for table events'),
       ]);
+    });
+  });
+
+  describe('a connection check finds what a run would fail for, today or later:', () => {
+    const result = async (config: object = {}, trial: Parameters<typeof planned>[0] = {}): Promise<string> => {
+      const way = [openOutbound(LOCAL_SETTINGS), LOCAL_SETTINGS, AbortSignal.timeout(5000)] as const;
+      const last = postgres.steps.at(-1);
+      return (
+        (await last?.run(configOf(config), ...way, planned(trial)).catch((error: Error) => error.message)) ?? 'passed'
+      );
+    };
+    const persons = { model: 'persons' } as const;
+    /** Makes the tables of a model, as a delivery does. */
+    const made = async (model: 'events' | 'persons' = 'events'): Promise<void> => {
+      const one = given({}, { model, rows: () => copyRows(model, 0) });
+      await postgres.discard(one, await postgres.deliver(one));
+    };
+    const ROLE = `GRANT USAGE ON SCHEMA "SCHEMA" TO "ROLE"; GRANT SELECT, INSERT ON events TO "ROLE";`;
+    const LEDGER_TOO = ' GRANT SELECT, INSERT, UPDATE ON batch_export_deliveries TO "ROLE";';
+    const role = (name: string, grants: string) =>
+      roleWith(name, grants.replaceAll('SCHEMA "SCHEMA"', `SCHEMA "${schema}"`).replaceAll('ROLE', name));
+
+    test('columns that the table lacks, as one that PostHog has made does', async () => {
+      await sql(`CREATE TABLE events (uuid varchar(200), event varchar(200), properties jsonb, elements jsonb, set jsonb,
+        set_once jsonb, distinct_id varchar(200), team_id integer, ip varchar(200), site_url varchar(200),
+        timestamp timestamptz)`);
+      expect(await result()).toMatch(/lacks the columns "person_id", "person_properties"/);
+      expect(await result({ use_automatic_schema_evolution: true })).toBe('passed');
+      expect(await result({ use_automatic_schema_evolution: true })).toBe('passed');
+      expect(await result()).toMatch(/lacks the columns/);
+    });
+
+    test('columns of the export’s own query', async () => {
+      await made();
+      const columns = (): readonly Column[] => [{ name: 'amount', type: 'float', field: 'amount' }];
+      expect(await result({}, { columns })).toContain('ADD COLUMN "amount" DOUBLE PRECISION');
+      expect(await result({}, { columns: () => [{ name: 'xmin', type: 'text', field: 'event' }] })).toContain('alias');
+    });
+
+    test('the key of a table of persons', async () => {
+      expect(await result({}, persons)).toBe('passed');
+      await made('persons');
+      expect(await result({}, persons)).toBe('passed');
+      await sql('ALTER TABLE events DROP CONSTRAINT events_pkey');
+      expect(await result({}, persons)).toContain('"events" ADD PRIMARY KEY ("team_id", "distinct_id")');
+    });
+
+    test('the right to change the ledger', async () => {
+      await made();
+      const user = await role('noter', `${ROLE} GRANT SELECT, INSERT ON batch_export_deliveries TO "ROLE"`);
+      expect(await result(user)).toContain('permission denied for table batch_export_deliveries');
+      await sql('GRANT UPDATE ON batch_export_deliveries TO noter');
+      expect(await result(user)).toBe('passed');
+    });
+
+    test('the right to make temporary tables, which only the second delivery of an interval needs', async () => {
+      await made();
+      const user = await role('brief', ROLE + LEDGER_TOO);
+      expect(await result(user)).toBe('passed');
+      await sql(`REVOKE TEMPORARY ON DATABASE "${database.config.database}" FROM PUBLIC`);
+      try {
+        expect(await result(user)).toContain('permission denied to create temporary tables');
+      } finally {
+        await sql(`GRANT TEMPORARY ON DATABASE "${database.config.database}" TO PUBLIC`);
+      }
+    });
+
+    test('the right to change persons, without any on a ledger, which they do not need', async () => {
+      await made('persons');
+      const user = await role('editor', ROLE);
+      expect(await result(user, persons)).toContain('permission denied for table events');
+      await sql('GRANT UPDATE ON events TO editor');
+      expect(await result(user, persons)).toBe('passed');
     });
   });
 
@@ -342,6 +425,16 @@ describeOnPostgres('Postgres', () => {
       expect(await sql("SELECT DISTINCT mine FROM events WHERE uuid <> 'old'")).toEqual([{ mine: '7' }]);
     });
 
+    test('that lacks columns and is not the user’s own says what its owner is to do', async () => {
+      await sql('CREATE TABLE events (uuid text)');
+      const grants = `GRANT USAGE, CREATE ON SCHEMA "${schema}" TO guest; GRANT ALL ON events TO guest`;
+      const guest = await roleWith('guest', grants);
+      const error = await failure({ ...guest, use_automatic_schema_evolution: true });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toContain(`ALTER TABLE "${schema}"."events" ADD COLUMN "event" VARCHAR(200)`);
+      expect(error.message).toContain('only the owner of the table may');
+    });
+
     test('that others read is not held up for long by the columns that it is given', async () => {
       await sql(`
         CREATE TABLE events (uuid text); CREATE TABLE waits (longest text);
@@ -371,6 +464,14 @@ describeOnPostgres('Postgres', () => {
       const misfit = await failure();
       expect(misfit).toBeInstanceOf(Permanent);
       expect(misfit.message).toMatch(/^A value does not fit column "event" of .* \(row 1 of the interval\)/);
+    });
+
+    test('whose key cannot hold a value says so, and what it holds', async () => {
+      const distinct_id = Array.from({ length: 200 }, () => crypto.randomUUID()).join('');
+      const rows = () => personRows([{ distinct_id, person_version: 1, mapping_version: 1 }]);
+      const error = await failure({}, { model: 'persons', rows });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toMatch(/too large for an index of "customer \d+"."events".*distinct_ids of 2,700 bytes/);
     });
 
     test('with rules that a row breaks says which', async () => {

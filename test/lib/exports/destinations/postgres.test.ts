@@ -4,13 +4,16 @@ import type { Delivery } from '../../../../lib/exports/destinations/destination.
 import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
 import { Permanent } from '../../../../lib/ports/errors.ts';
 import { HOUR_MS } from '../../../../lib/ports/units.ts';
+import type { Column } from '../../../../lib/warehouse/columns.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
-import { delivery, INTERVAL, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
+import { delivery, EXPORT, INTERVAL, OTHER_EXPORT, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 
 type Config = Parameters<typeof postgres.deliver>[0]['config'];
 type Changes = Partial<Delivery<Config>>;
+
+const THIRD_EXPORT = '01890000-0000-7000-8000-000000000008';
 
 let database: PostgresDatabase;
 let schema: string;
@@ -39,6 +42,14 @@ describeOnPostgres('Postgres', () => {
     rmSync(receiptFile, { force: true });
     return send(postgres, given(changes, config), receiptFile);
   };
+  /** Events of another project, with the uuids of the first one's. */
+  const projectTwo = (count: number): Changes => ({
+    teamId: 2,
+    rows: async function* () {
+      const replaced = (lines: Buffer) => lines.toString().replaceAll('\t1\t10.0.0.1\t', '\t2\t10.0.0.1\t');
+      for await (const piece of eventRows(0, count)) yield Buffer.from(replaced(piece));
+    },
+  });
   const persons = (rows: readonly PersonRow[]): Changes => ({ model: 'persons', rows: () => personRows(rows) });
   /** How many rows the table has, and how many uuids. */
   const counts = async (table = 'events') => {
@@ -104,6 +115,8 @@ describeOnPostgres('Postgres', () => {
           run_id: RUN,
           records: '1000',
           delivered_at: expect.any(String),
+          team_id: '1',
+          uuid_column: 'uuid',
         },
       ]);
     });
@@ -137,14 +150,44 @@ describeOnPostgres('Postgres', () => {
       expect(await counts()).toEqual([1500, 1500]);
     });
 
-    test('of other intervals, tables and exports are not compared', async () => {
+    test('of other intervals, tables and projects are not compared', async () => {
       await deliver();
       await deliver({ runId: OTHER_RUN, interval: { start: INTERVAL.end, end: INTERVAL.end + HOUR_MS } });
-      await deliver({ exportId: '01890000-0000-7000-8000-000000000009', runId: OTHER_RUN });
+      await deliver({ exportId: OTHER_EXPORT, runId: OTHER_RUN, ...projectTwo(1000) });
       expect(await counts()).toEqual([3000, 1000]);
       await deliver({ runId: OTHER_RUN }, { table_name: 'Other' });
       expect(await counts('"Other"')).toEqual([1000, 1000]);
       expect(said).toEqual([]);
+    });
+
+    test('are not left out because another project has events of the same uuids in the table', async () => {
+      await deliver({ rows: () => eventRows(0, 10) });
+      await deliver({ exportId: OTHER_EXPORT, runId: OTHER_RUN, ...projectTwo(5) });
+      await deliver({ exportId: OTHER_EXPORT, ...projectTwo(10) });
+      expect(await sql('SELECT team_id, count(*) FROM events GROUP BY 1 ORDER BY 1')).toEqual([
+        { team_id: '1', count: '10' },
+        { team_id: '2', count: '10' },
+      ]);
+    });
+
+    test('that another export of the project has delivered into the table are merged with its own', async () => {
+      await deliver();
+      await deliver({ exportId: OTHER_EXPORT, runId: OTHER_RUN, rows: () => eventRows(0, 1500) });
+      expect(await counts()).toEqual([1500, 1500]);
+      expect(said).toEqual([
+        'Another batch export has delivered into the table in this interval: of 1500 rows 500 were new, the others are in ' +
+          'the table already.',
+      ]);
+      expect(await sql('SELECT batch_export_id, records FROM batch_export_deliveries ORDER BY 1')).toEqual([
+        { batch_export_id: EXPORT, records: '1000' },
+        { batch_export_id: OTHER_EXPORT, records: '1500' },
+      ]);
+    });
+
+    test('of two exports at once are there once', async () => {
+      const other = given({ exportId: OTHER_EXPORT, runId: OTHER_RUN });
+      await Promise.all([deliver(), send(postgres, other, `${receiptFile}-2`)]);
+      expect(await counts()).toEqual([1000, 1000]);
     });
 
     test('sent by two workers at once are there once, whether the runs are the same or not', async () => {
@@ -246,6 +289,84 @@ describeOnPostgres('Postgres', () => {
       expect(said).toEqual([expect.stringContaining('nothing was added')]);
       await expect(deliver({ columns, rows: rows(6), runId: OTHER_RUN.replace('3', '4') })).rejects.toThrow(Permanent);
       expect(await sql('SELECT count(*) FROM events')).toEqual([{ count: '5' }]);
+    });
+
+    describe('whose query has changed', () => {
+      const COLUMNS: Record<string, Column> = {
+        uuid: { name: 'uuid', type: 'text', field: 'uuid' },
+        id: { name: 'id', type: 'text', field: 'uuid' },
+        event: { name: 'event', type: 'text', field: 'event' },
+        timestamp: { name: 'timestamp', type: 'instant', field: 'timestamp' },
+        at: { name: 'at', type: 'instant', field: 'timestamp' },
+      };
+      const VALUES: Record<string, (n: number) => string> = {
+        uuid: (n) => `u${n}`,
+        event: () => 'paid',
+        timestamp: (n) => new Date(INTERVAL.start + n).toISOString(),
+      };
+      const selecting = (...names: string[]): Changes => {
+        const columns = names.map((name) => COLUMNS[name]).filter((column) => column !== undefined);
+        const line = (n: number) => columns.map(({ field }) => VALUES[field]?.(n)).join('\t');
+        return {
+          columns: () => columns,
+          rows: async function* () {
+            yield Buffer.from(`${line(1)}\n${line(2)}\n`);
+          },
+        };
+      };
+      const EVOLVING = { use_automatic_schema_evolution: true };
+      const count = async () => (await sql('SELECT count(*) FROM events'))[0]?.['count'];
+
+      test.each([
+        ['is added', ['uuid', 'event'], ['uuid', 'event', 'timestamp']],
+        ['gets another name', ['uuid', 'at'], ['uuid', 'timestamp']],
+      ])('are known though the timestamp %s', async (_what, before, after) => {
+        await deliver(selecting(...before));
+        await deliver({ ...selecting(...after), runId: OTHER_RUN }, EVOLVING);
+        expect(await count()).toBe('2');
+        expect(said).toEqual([
+          'This interval was delivered before: of 2 rows 0 were new, the others are in the table already.',
+        ]);
+      });
+
+      test.each([
+        ['is added', ['event'], 'before, without uuid, so that nobody can tell'],
+        ['gets another name', ['id', 'event'], 'before, with uuid as "id", so that nobody can tell'],
+      ])('are not added twice when the uuid %s: that fails, and says what to do', async (_what, before, reason) => {
+        await deliver(selecting(...before));
+        const failed = deliver({ ...selecting('uuid', 'event'), runId: OTHER_RUN }, EVOLVING);
+        await expect(failed).rejects.toThrow(Permanent);
+        await expect(failed).rejects.toThrow(reason);
+        expect(await count()).toBe('2');
+      });
+
+      test('and changed back are known by the uuid that they have had all the time', async () => {
+        await deliver(selecting('uuid', 'event'));
+        await deliver({ ...selecting('event'), runId: OTHER_RUN });
+        await deliver({ ...selecting('uuid', 'event') });
+        expect(await count()).toBe('2');
+      });
+
+      test('are added with a warning where another export delivered without a uuid by which to tell them', async () => {
+        await deliver(selecting('event'));
+        const other = { exportId: OTHER_EXPORT, runId: OTHER_RUN };
+        await deliver({ ...selecting('event'), ...other });
+        expect(await count()).toBe('4');
+        expect(said).toEqual([expect.stringContaining('may be in the table twice')]);
+        await deliver({ ...selecting('uuid', 'event'), exportId: THIRD_EXPORT }, EVOLVING);
+        expect(await count()).toBe('6');
+        expect(said.slice(1)).toEqual([said[0], expect.stringContaining('of 2 rows 2 were new')]);
+      });
+    });
+
+    test('are merged beside a ledger from before it told of uuids and projects, which gets columns for them', async () => {
+      await deliver();
+      await sql('ALTER TABLE batch_export_deliveries DROP COLUMN team_id, DROP COLUMN uuid_column');
+      await deliver({ runId: OTHER_RUN, rows: () => eventRows(0, 1500) });
+      expect(await counts()).toEqual([1500, 1500]);
+      expect(await sql('SELECT team_id, uuid_column FROM batch_export_deliveries')).toEqual([
+        { team_id: '1', uuid_column: 'uuid' },
+      ]);
     });
   });
 

@@ -11,7 +11,7 @@ import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
-import { delivery, INTERVAL, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
+import { delivery, INTERVAL, OTHER_EXPORT, OTHER_RUN, planned, RUN, send } from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { startPostgresProxy } from '../../../support/postgres-proxy.ts';
 import { REDSHIFT_WORDS, type RedshiftProxy, startRedshiftProxy } from '../../../support/redshift-stand-in.ts';
@@ -227,6 +227,14 @@ describeOnPostgres('Redshift', () => {
       ]);
     });
 
+    test('events of two exports of a project are merged, whether one comes after the other or both at once', async () => {
+      const other = { exportId: OTHER_EXPORT, runId: OTHER_RUN };
+      await Promise.all([deliver(config), deliver(config, { attempt: `${OTHER_EXPORT}-1`, ...other })]);
+      expect(await counts()).toEqual([1000, 1000]);
+      await deliver(config, { ...other, runId: RUN, rows: () => eventRows(500, 1000) });
+      expect(await counts()).toEqual([1500, 1500]);
+    });
+
     test('more rows than one statement takes come whole', async () => {
       await deliver(config, { rows: () => eventRows(0, 6000) });
       expect(await counts()).toEqual([6000, 6000]);
@@ -383,6 +391,33 @@ describeOnPostgres('Redshift', () => {
     await expect(missing).rejects.toThrow("There is no bucket 'nowhere'");
   });
 
+  test('a connection check finds columns that the table lacks, and rights that a run will need', async () => {
+    const result = (config: object = {}, trial: Parameters<typeof planned>[0] = {}) =>
+      here.steps[3]?.run(
+        given(config).config,
+        openOutbound(LOCAL_SETTINGS),
+        LOCAL_SETTINGS,
+        AbortSignal.timeout(5000),
+        planned(trial),
+      );
+    await deliver({}, { rows: () => eventRows(0, 1) });
+    await result();
+    await expect(result({}, { model: 'persons' })).rejects.toThrow('lacks the columns "person_distinct_id_version"');
+    await result({ use_automatic_schema_evolution: true }, { model: 'persons' });
+    await sql(`CREATE ROLE shifter LOGIN PASSWORD 'p'; GRANT USAGE ON SCHEMA "${schema}" TO shifter;
+      GRANT SELECT, INSERT ON events, batch_export_deliveries TO shifter`);
+    const shifter = { user: 'shifter', password: 'p' };
+    await expect(result(shifter)).rejects.toThrow('permission denied for table batch_export_deliveries');
+    await sql('GRANT UPDATE ON batch_export_deliveries TO shifter');
+    await result(shifter);
+    await deliver({ table_name: 'people' }, { model: 'persons', rows: () => personRows([]) });
+    await sql('GRANT SELECT, INSERT ON people TO shifter');
+    await expect(result({ ...shifter, table_name: 'people' }, { model: 'persons' })).rejects.toThrow(
+      'permission denied for table people',
+    );
+    expect(await counts()).toEqual([1, 1]);
+  });
+
   test('a connection check goes through the bucket only for COPY, and leaves nothing', async () => {
     const steps = here.steps;
     expect(steps.map(({ name }) => name)).toEqual([
@@ -395,7 +430,7 @@ describeOnPostgres('Redshift', () => {
     const { config } = given(COPY);
     for (const step of steps) {
       expect(step.skipped?.(config)).toBeUndefined();
-      await step.run(config, openOutbound(LOCAL_SETTINGS), LOCAL_SETTINGS, AbortSignal.timeout(5000));
+      await step.run(config, openOutbound(LOCAL_SETTINGS), LOCAL_SETTINGS, AbortSignal.timeout(5000), planned());
     }
     expect(steps.at(-1)?.skipped?.(given().config)).toContain('only COPY needs a bucket');
     expect(await bucket.keys()).toEqual([]);

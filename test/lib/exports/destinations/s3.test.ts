@@ -13,7 +13,7 @@ import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
-import { atOnce, delivery, digest, EXPORT, lines, OTHER_EXPORT, send } from '../../../support/delivery.ts';
+import { atOnce, delivery, digest, EXPORT, lines, OTHER_EXPORT, planned, send } from '../../../support/delivery.ts';
 import { startHttpProxy, startKillingHttpProxy } from '../../../support/http-proxy.ts';
 import { toldOf } from '../../../support/refusals.ts';
 
@@ -835,7 +835,7 @@ describe('the server that is asked', () => {
     }) as unknown as typeof lookup;
     const outbound = openOutbound({ privateAddresses: false }, resolve);
     await expect(
-      s3.steps[0]?.run(given(0, config).config, outbound, ANYWHERE, new AbortController().signal),
+      s3.steps[0]?.run(given(0, config).config, outbound, ANYWHERE, new AbortController().signal, planned()),
     ).rejects.toThrow('There is no host');
     return host;
   };
@@ -858,7 +858,13 @@ describe('the server that is asked', () => {
 
 describe('the check of a bucket', () => {
   const check = (config: object) =>
-    s3.steps[0]?.run(given(0, config).config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
+    s3.steps[0]?.run(
+      given(0, config).config,
+      openOutbound(ANYWHERE),
+      ANYWHERE,
+      new AbortController().signal,
+      planned(),
+    );
 
   test('passes when it exists', async () => {
     await expect(check({})).resolves.toBeUndefined();
@@ -878,7 +884,7 @@ describe('the check of a bucket', () => {
     const server = await startBucket(conditions);
     const [, step] = s3.steps;
     const { config } = given(0, { endpoint_url: server.url });
-    const found = await step?.run(config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
+    const found = await step?.run(config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal, planned());
     const keys = await server.keys();
     await server.close();
     expect(found).toEqual(message);
@@ -891,7 +897,13 @@ describe('the check of a bucket', () => {
     const server = await startBucket('ignored');
     const refusing = await startHttpProxy(server.url, ({ method }) => (method === 'DELETE' ? 'is refused' : 'passes'));
     const { config } = given(0, { endpoint_url: refusing.url });
-    const found = await s3.steps[1]?.run(config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal);
+    const found = await s3.steps[1]?.run(
+      config,
+      openOutbound(ANYWHERE),
+      ANYWHERE,
+      new AbortController().signal,
+      planned(),
+    );
     const keys = await server.keys();
     await Promise.all([refusing.close(), server.close()]);
     expect(keys).toHaveLength(1);

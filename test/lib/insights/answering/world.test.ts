@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { hogqlParser } from '../../../../lib/hogql/parse.ts';
+import { call, constant } from '../../../../lib/hogql/write.ts';
 import type { WorldFile, WorldFiles } from '../../../../lib/insights/answering/looking-world.ts';
 import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
@@ -188,6 +189,83 @@ test('events that are asked about again are kept with whose they are, until ther
   expect(await asked({ events, persons: merged }, "SELECT count() FROM events WHERE event = 'seen'")).toEqual([[4]]);
   await expect(asked({ events, persons: merged }, 'SELECT count(uuid) FROM events')).rejects.toThrow('it is not there');
   await expect(asked({ events, persons: apart }, persons)).rejects.toThrow('it is not there');
+});
+
+const pathsOf = (of: readonly WorldFile[]): string[] => of.map(({ path }) => path);
+
+/** Events of one session in files of a day each, who some of them are, and which files are read in worlds of them. */
+async function eventsByDay() {
+  const lake = folderFiles(temporaryFolder());
+  const worlds = worldDatabase({ lake, parser });
+  onEnd(() => worlds.close());
+  const rows = EVENTS.map(({ timestamp, event, distinct_id, properties = {} }, n) => ({
+    event,
+    distinct_id,
+    uuid: `u${n}`,
+    timestamp_us: Date.parse(timestamp) * 1000,
+    properties: JSON.stringify({ ...properties, $session_id: 's' }),
+  }));
+  const days = EVENTS.map(({ timestamp }) => Date.parse(timestamp));
+  const files = await writeRows(
+    lake,
+    rows.map((row) => [row]),
+  );
+  const events = files.map((file, n) => ({ ...file, min_timestamp: days[n] ?? 0, max_timestamp: days[n] ?? 0 }));
+  const persons = await written(writePersons(lake, [[of('phone', 'p1', 1), of('laptop', 'p2', 1)]]));
+  const read: string[][] = [];
+  const reads = (all: readonly WorldFile[]): unknown => read.push(pathsOf(all));
+  const now = Date.parse('2026-01-05T12:00:00Z');
+  const world = () => worlds.world({ events, persons }, { ...MOMENT, now }, { reads });
+  return { days, events, persons, read, world };
+}
+
+test('only the files are read that the conditions of a query need, and all of the persons', async () => {
+  const { days, events, persons, read, world } = await eventsByDay();
+  const asked = async (hogql: string) => {
+    const asking = world();
+    const found = (await asking.rows({ hogql })).rows;
+    return { found, read: read.at(-1), looked: asking.looked().events };
+  };
+  const lastDay = 'timestamp > now() - INTERVAL 1 DAY';
+
+  const hour = Date.parse('2026-01-04T12:00:00Z');
+  expect(await asked(`SELECT distinct_id FROM events WHERE ${lastDay}`)).toEqual({
+    found: [['named']],
+    read: pathsOf(events.slice(4)),
+    looked: [{ from: hour - 1, to: null }],
+  });
+  const between = "timestamp >= '2026-01-02' AND timestamp < '2026-01-04'";
+  expect(await asked(`SELECT count(), uniq(person_id) FROM events WHERE ${between}`)).toMatchObject({
+    found: [[2, 1]],
+    read: pathsOf([...events.slice(1, 3), ...persons]),
+  });
+  // A session may have begun before.
+  const sessions = await asked(`SELECT session.$start_timestamp FROM events WHERE ${lastDay}`);
+  expect(sessions).toMatchObject({ found: [[days[0]]], read: pathsOf(events) });
+  expect(
+    await asked(`SELECT count() FROM sessions AS s JOIN events AS e ON e.$session_id = s.id WHERE e.${lastDay}`),
+  ).toMatchObject({
+    found: [[1]],
+    read: pathsOf(events),
+  });
+});
+
+test('a subquery in an expression that a caller wrote reads the events that it needs, whatever the range of the question', async () => {
+  const { events, read, world } = await eventsByDay();
+  const counted = async (text: string): Promise<unknown> => {
+    const asking = world();
+    const condition = await asking.expression(text);
+    const hogql = 'SELECT count() FROM events WHERE timestamp >= {from} AND {condition}';
+    const from = Date.parse('2026-01-03');
+    const values = { from: call('fromUnixTimestamp64Milli', constant(from)), condition };
+    return (await asking.rows({ hogql, values, from })).rows[0]?.[0];
+  };
+  expect(await counted("event IN (SELECT event FROM events WHERE timestamp < '2026-01-02')")).toBe(2);
+  expect(await counted("event IN (SELECT event FROM events WHERE timestamp >= '2026-01-02')")).toBe(3);
+  expect(read.at(-1)).toEqual(pathsOf(events.slice(1)));
+  expect(await counted('event IN (SELECT event FROM events AS e WHERE e.session.$session_duration > 0)')).toBe(3);
+  expect(await counted("event = 'seen'")).toBe(2);
+  expect(read.at(-1)).toEqual(pathsOf(events.slice(2)));
 });
 
 /** Events of some persons who were merged and some who were not, with ids that are no UUIDs, and what answers of them anew. */

@@ -339,6 +339,8 @@ describe('A trend', () => {
     expect(await numberOf('count()')).toBe(10);
     expect(await numberOf('count(DISTINCT distinct_id) * 100 + uniq(properties.$browser)')).toBe(404);
     expect(await numberOf("countIf(properties.$browser = 'Chrome') + max(toInt(properties.prop))")).toBe(25);
+    // A term of a score that no event has is 0.
+    expect(await numberOf("sumIf(10, 1 = 1) + sumIf(5, properties.$browser = 'Lynx') + sumIf(-1, 1 = 1)")).toBe(90);
   });
 
   it('is summed up before it is smoothed, so that small numbers stay', async () => {

@@ -1,8 +1,9 @@
-import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { follow } from '../../../../lib/lake/import/follow.ts';
 import { ImportStopped } from '../../../../lib/lake/import/import.ts';
 import { ImportUnderWay, LeaseLost } from '../../../../lib/lake/lease.ts';
+import { Failure } from '../../../../lib/ports/errors.ts';
 import { Busy } from '../../../../lib/ports/table/table.ts';
 import { fileIn, importContext, run } from '../../../support/imports.ts';
 
@@ -12,7 +13,8 @@ const line = (n: number): string =>
 /** Follows a log through steps, of which one is done at each pause. Returns how many events each reading added. */
 async function following(steps: (file: string) => readonly (() => void)[]) {
   const context = await importContext();
-  const file = fileIn(context, 'access.log', line(0));
+  mkdirSync(join(context.folder, 'logs'));
+  const file = fileIn(context, 'logs/access.log', line(0));
   const left = [...steps(file)];
   const stop = new AbortController();
   const added: number[] = [];
@@ -68,6 +70,74 @@ test('a file that is emptied in its place is read from its beginning, and one th
     () => writeFileSync(path, line(2) + line(3)),
   ]);
   expect(added).toEqual([1, 1, 2]);
+  expect(lost).toEqual([file]);
+});
+
+describe('a file that is moved away, packed and removed before its end is read', () => {
+  /** Follows a log whose reading fails so when it was moved away, while `gone` of the two are removed. */
+  async function rotated(failure: (old: string) => unknown, gone: (file: string, old: string) => string[]) {
+    const context = await importContext();
+    const file = fileIn(context, 'access.log', line(0));
+    const old = `${file}.1`;
+    const stop = new AbortController();
+    const told: string[] = [];
+    const steps = [
+      () => {
+        appendFileSync(file, line(1));
+        renameSync(file, old);
+      },
+      () => writeFileSync(file, line(2)),
+      () => {},
+      () => stop.abort(new ImportStopped()),
+    ];
+    await follow({
+      files: [file],
+      read: async (files) => {
+        if (files.includes(old)) {
+          for (const path of gone(file, old)) rmSync(path);
+          const failed = failure(old);
+          if (failed !== undefined) throw failed;
+        }
+        return run(context, files, { onlyEnded: true, stop: stop.signal }) as never;
+      },
+      onRead: (report) => told.push(`${report.added} added`),
+      onTrouble: (reason) => told.push(reason),
+      onLost: (path) => told.push(path === old ? 'the moved file is lost' : path),
+      pause: async () => steps.shift()?.(),
+      stop: stop.signal,
+    });
+    return told;
+  }
+
+  test.each([
+    ['when the reading begins', () => undefined],
+    ['while it is read', (old: string) => Object.assign(new Error(`open '${old}'`), { code: 'ENOENT' })],
+    ['while another import runs', () => new ImportUnderWay('busy')],
+  ])('%s is told of, and the next one is followed', async (_, failure) => {
+    const told = await rotated(failure, (__, old) => [old]);
+    expect(told).toEqual(['1 added', 'the moved file is lost', '1 added']);
+  });
+
+  test('is nothing that passes where all files are there', async () => {
+    const failure = new Failure('not_found', { detail: 'There is no project 7.' });
+    await expect(
+      rotated(
+        () => failure,
+        () => [],
+      ),
+    ).rejects.toThrow('There is no project 7.');
+  });
+});
+
+test('a folder that is gone with its files is told of, and waited for', async () => {
+  const { added, lost, file } = await following((path) => [
+    () => rmSync(dirname(path), { recursive: true }),
+    () => {
+      mkdirSync(dirname(path));
+      writeFileSync(path, line(1));
+    },
+  ]);
+  expect(added).toEqual([1, 1]);
   expect(lost).toEqual([file]);
 });
 

@@ -22,10 +22,10 @@ test.each([
   ['$set_once', 'paid', { $set_once: { first: 1 } }, { setOnce: { first: 1 } }],
   ['$unset as a list', 'paid', { $unset: ['a', 'b', 5] }, { unset: ['a', 'b'] }],
   ['$unset as an object', 'paid', { $unset: { a: 1 } }, { unset: ['a'] }],
-  ['$identify', '$identify', {}, { identify: true }],
-  ['$identify of a visitor', '$identify', { $anon_distinct_id: 'v' }, { merge: 'v', identify: true }],
-  ['$create_alias', '$create_alias', { alias: 7 }, { merge: '7', identify: true }],
-  ['$merge_dangerously', '$merge_dangerously', { alias: 'b' }, { merge: 'b', force: true, identify: true }],
+  ['$identify of nobody else', '$identify', {}, { set: {} }],
+  ['$identify of a visitor', '$identify', { $anon_distinct_id: 'v' }, { merge: 'v' }],
+  ['$create_alias', '$create_alias', { alias: 7 }, { merge: '7' }],
+  ['$merge_dangerously', '$merge_dangerously', { alias: 'b' }, { merge: 'b', force: true }],
   ['$delete_person', '$delete_person', {}, { delete: true }],
 ])('%s is taken as it is meant', (_, event, properties, change) => {
   expect(changeOf(event, properties)).toEqual(change);

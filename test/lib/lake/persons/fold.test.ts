@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import type { PersonChange } from '../../../../lib/lake/persons/change.ts';
 import { PersonFold, type PersonRow } from '../../../../lib/lake/persons/fold.ts';
+import { compareText } from '../../../../lib/ports/table/semantics.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
 const PROJECT = 7;
@@ -126,7 +127,7 @@ describe('a change that arrives', () => {
 describe('a merge', () => {
   const identify = (who: string, anonymous: string, properties = {}): Step => ({
     who,
-    change: { identify: true, merge: anonymous, set: properties },
+    change: { merge: anonymous, set: properties },
   });
 
   test('makes two distinct_ids one person; who identifies wins, and keeps the older creation', () => {
@@ -159,20 +160,37 @@ describe('a merge', () => {
   });
 
   test('takes over nobody who was identified, unless it is forced', () => {
-    const both: Step[] = [
-      { who: 'ada', change: { identify: true } },
-      { who: 'bob', change: { identify: true } },
-    ];
+    const both = [identify('ada', 'a'), identify('bob', 'b')];
     const refused = fold([...both, identify('ada', 'bob')]);
     expect(refused.refused).toBe(1);
     expect(new Set(refused.states.map(({ person_id }) => person_id)).size).toBe(2);
-    const forced = fold([...both, { who: 'ada', change: { merge: 'bob', force: true, identify: true } }]);
+    const forced = fold([...both, { who: 'ada', change: { merge: 'bob', force: true } }]);
     expect(new Set(forced.states.map(({ person_id }) => person_id)).size).toBe(1);
   });
 
-  test.each(['anonymous', 'null', ' Undefined ', '[object Object]', '0', ''])('with %j is refused', (nobody) => {
-    const { states, refused } = fold([identify('ada', nobody)]);
-    expect([refused, states.map(({ distinct_id }) => distinct_id)]).toEqual([1, ['ada']]);
+  test('identifies who is named as another one, also where that one was identified and is not taken over', () => {
+    const identified = (steps: readonly Step[]): string[] =>
+      fold(steps)
+        .states.filter(({ is_identified }) => is_identified)
+        .map(({ distinct_id }) => distinct_id)
+        .toSorted(compareText);
+    expect(identified([identify('ada', 'visitor')])).toEqual(['ada', 'visitor']);
+    expect(identified([identify('ada', 'ada'), identify('ada', 'null'), set('ada', { a: 1 })])).toEqual([]);
+    const refused = [identify('bob', 'b'), set('ada', { a: 1 }), identify('ada', 'bob')];
+    expect(identified(refused)).toEqual(['ada', 'b', 'bob']);
+    expect(fold([...refused, identify('eve', 'e'), identify('eve', 'ada')]).refused).toBe(2);
+  });
+
+  test.each(['anonymous', 'null', ' Undefined ', '[object Object]', '0', '', '"undefined"', "'null'", '"Guest"'])(
+    'with %j is refused',
+    (nobody) => {
+      const { states, refused } = fold([identify('ada', nobody)]);
+      expect([refused, states.map(({ distinct_id }) => distinct_id)]).toEqual([1, ['ada']]);
+    },
+  );
+
+  test.each(['"ada"', '\'null"', "o'null"])('with %j, which is somebody, is made', (somebody) => {
+    expect(fold([identify('ada', somebody)]).refused).toBe(0);
   });
 
   test('is followed by rows for each distinct_id at every change', () => {
@@ -187,7 +205,7 @@ describe('a merge', () => {
 });
 
 describe('a person with very many distinct_ids', () => {
-  const alias = (who: string, other: string): Step => ({ who, change: { identify: true, merge: other }, at: 0 });
+  const alias = (who: string, other: string): Step => ({ who, change: { merge: other }, at: 0 });
   const aliases = (who: string, many: number): Step[] =>
     Array.from({ length: many }, (_, n) => alias(who, `${who}-${n}`));
   const bytesOf = (rows: readonly PersonRow[]): number =>
@@ -236,6 +254,18 @@ describe('a person with very many distinct_ids', () => {
     expect(new Set(both.states.map(({ person_id }) => person_id)).size).toBe(2);
   });
 
+  test('is identified by a merge whose properties are refused', () => {
+    const { states, refused } = fold([
+      ...Array.from({ length: 999 }, (_, n): Step => ({ who: `ada-${n}`, at: 0, change: { person: 'p', set: {} } })),
+      { who: 'ada-0', at: 10, change: { merge: 'visitor', set: { big: 'x'.repeat(500_000) } } },
+    ]);
+    expect(refused).toBe(1);
+    expect(states).toHaveLength(1_000);
+    expect(new Set(states.map(({ is_identified, properties }) => `${is_identified} ${properties}`))).toEqual(
+      new Set(['true {}']),
+    );
+  });
+
   test('whom a source has told keeps them all, and changes as far as the rows are not too large', () => {
     const told: Step[] = Array.from({ length: 1_200 }, (_, n) => ({
       who: `ada-${n}`,
@@ -262,7 +292,7 @@ describe('a deleted person', () => {
   const remove: Step = { who: 'ada', at: 20, change: { delete: true } };
 
   test('is deleted with all distinct_ids, and without properties', () => {
-    const { states } = fold([{ who: 'ada', change: { identify: true, merge: 'v', set: { a: 1 } } }, remove]);
+    const { states } = fold([{ who: 'ada', change: { merge: 'v', set: { a: 1 } } }, remove]);
     expect(states.map(({ is_deleted, properties }) => [is_deleted, properties])).toEqual([
       [true, '{}'],
       [true, '{}'],
@@ -372,8 +402,8 @@ describe('any history', () => {
   const change: fc.Arbitrary<PersonChange> = fc.oneof(
     fc.record({ set: properties }),
     fc.record({ setOnce: properties, unset: fc.subarray(['x', 'y']) }),
-    fc.record({ identify: fc.constant(true), merge: name, set: properties }),
-    fc.record({ identify: fc.constant(true), force: fc.constant(true), merge: name }),
+    fc.record({ merge: name, set: properties }),
+    fc.record({ force: fc.constant(true), merge: name }),
     fc.record({ set: properties, person: fc.constantFrom('p', 'q') }),
     fc.constant({ delete: true as const }),
   );

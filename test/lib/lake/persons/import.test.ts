@@ -1,7 +1,12 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DuckDBConnection } from '@duckdb/node-api';
 import { parquet } from '../../../../lib/duckdb/database.ts';
 import { filesBetween } from '../../../../lib/lake/catalog.ts';
+import { compact } from '../../../../lib/lake/compact.ts';
 import { fence, lowerLiveOps } from '../../../../lib/lake/fence.ts';
+import { PersonFold } from '../../../../lib/lake/persons/fold.ts';
 import { PERSON_COLUMNS } from '../../../../lib/lake/schema.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
@@ -152,6 +157,30 @@ test('a person is found again by any distinct_id, by a merge of others, and by i
   expect(await statesIn(context)).toMatchObject({ c1: both, c2: both });
 });
 
+test('a visitor of whom only properties were told by $identify, or who named nobody, becomes a part of whom they are', async () => {
+  const context = await importContext();
+  const alone = (day: number, properties: object, event = '$identify'): string =>
+    line({
+      event,
+      distinct_id: 'visitor',
+      timestamp: new Date(MAY_17 + day * DAY_MS).toISOString(),
+      properties,
+    });
+  await importLines(context, [
+    alone(0, {}),
+    alone(1, { $set: { name: 'Ada' } }),
+    alone(1, {}, '$create_alias'),
+    identify(2, 'visitor', 'visitor'),
+    identify(2, 'visitor', 'null'),
+    set(2, { plan: 'team' }),
+  ]);
+  expect(await importLines(context, [identify(3, 'ada', 'visitor')])).toMatchObject({ persons: { refused: 0 } });
+  const { ada, visitor } = await statesIn(context);
+  expect(visitor).toEqual(ada);
+  expect(ada).toEqual([expect.anything(), '{"name":"Ada","plan":"team"}', false]);
+  expect((await rowsIn(context)).map(({ is_identified }) => is_identified).slice(-2)).toEqual([true, true]);
+});
+
 test('all of very many distinct_ids have the properties of their person after each change', async () => {
   const context = await importContext();
   const names = Array.from({ length: 40 }, (_, n) => `ada-${n}`);
@@ -236,22 +265,68 @@ describe('the snapshot', () => {
     expect(await pathsIn(context)).toEqual(namedIn(state));
   });
 
+  /** Seven persons for each of these numbers change on 40 days. */
+  const years = (from: number, numbers: number): string[] =>
+    Array.from({ length: numbers }, (_, n) => year(from).map((line) => line.replaceAll('user-', `user-${n}-`))).flat();
+  const few = (from: number, user: string, days = 40): string[] =>
+    Array.from({ length: days }, (_, day) => set(from + day, { few: day }, user));
+  const recentIn = (state: Item | undefined) => JSON.parse(String(state?.['recent'])) as { readonly path: string };
+
   test('stays as it is while few of many change, in however many files', async () => {
     const context = await importContext();
-    const many = Array.from({ length: 60 }, (_, n) => year(0).map((line) => line.replaceAll('user-', `user-${n}-`)));
-    await importLines(context, many.flat());
+    await importLines(context, years(0, 60));
     const { rows, ...before } = (await context.table.get(keys.personsState(PROJECT))) as Item;
     expect(rows).toBe(420);
-    const few = (from: number) => Array.from({ length: 40 }, (_, day) => set(from + day, { few: day }, 'user-3-3'));
-    for (const from of [40, 80]) await importLines(context, few(from));
+    for (const from of [40, 80]) await importLines(context, few(from, 'user-3-3'));
     const state = await context.table.get(keys.personsState(PROJECT));
     expect(namedIn(state)).toEqual(namedIn(before as Item));
-    const recent = JSON.parse(String(state?.['recent'])) as { readonly path: string };
+    const recent = recentIn(state);
     expect(recent).toMatchObject({ rows: 1 });
     expect(await pathsIn(context)).toEqual([...namedIn(state), recent.path].toSorted(compareText));
     expect(await statesIn(context)).toMatchObject({
       'user-3-3': [expect.anything(), expect.stringContaining('"few":39'), false],
     });
+  });
+
+  test('holds each person once, though files of the day with rows that it holds and later ones were joined', async () => {
+    const context = await importContext();
+    await importLines(context, years(0, 60));
+    await importLines(context, few(40, 'user-3-3', 35));
+    expect(recentIn(await context.table.get(keys.personsState(PROJECT)))).toMatchObject({ rows: 1 });
+    context.clock.advance(1_000);
+    await importLines(context, [set(74, { z: 1 }, 'user-4-4')]);
+    await compact(context, PROJECT);
+    await importLines(context, few(80, 'user-5-5', 35));
+    expect(recentIn(await context.table.get(keys.personsState(PROJECT)))).toMatchObject({ rows: 3 });
+  });
+
+  test('that holds persons several times gives each of them once, and is made again with each of them once', async () => {
+    const context = await importContext();
+    await importLines(context, years(0, 60));
+    const { buckets, ...state } = (await context.table.get(keys.personsState(PROJECT))) as Item;
+    const doubled = JSON.parse(String(buckets)) as Record<string, { path: string; rows: number; sha256: string }>;
+    for (const bucket of Object.values(doubled)) {
+      const file = join(context.folder, 'doubled.parquet');
+      const rows = `FROM ${parquet([context.lake.address(bucket.path)])}`;
+      await onAnyFile((connection) =>
+        connection.run(`COPY (${rows} UNION ALL ${rows} ORDER BY distinct_id) TO '${file}' (FORMAT parquet)`),
+      );
+      const content = readFileSync(file);
+      Object.assign(bucket, { rows: 2 * bucket.rows, bytes: content.length, sha256: hash('sha256', content) });
+      await context.lake.write(bucket.path, content);
+    }
+    await context.table.write([
+      { put: { ...state, ...keys.personsState(PROJECT), rows: 840, buckets: JSON.stringify(doubled) } },
+    ]);
+    const known = jest.spyOn(PersonFold.prototype, 'know');
+    await importLines(context, [set(100, { z: 1 }, 'user-4-4')]);
+    expect(known.mock.calls.map(([{ distinct_id }]) => distinct_id)).toEqual(['user-4-4']);
+    known.mockRestore();
+    await importLines(
+      context,
+      years(200, 60).filter((line) => !line.includes('-3"')),
+    );
+    expect(await context.table.get(keys.personsState(PROJECT))).toMatchObject({ rows: 420 });
   });
 
   test('may be cut off by a death at any of its steps', async () => {

@@ -128,6 +128,12 @@ describe('properties', () => {
   });
 });
 
+test('a distinct_id has up to 400 characters, as at PostHog', () => {
+  const longest = '😀'.repeat(400);
+  const identify = { event: '$identify', distinct_id: longest, properties: { $anon_distinct_id: longest } };
+  expect(read(with_(identify))).toMatchObject({ distinctId: longest, personChange: expect.stringContaining(longest) });
+});
+
 test('a number is a distinct_id, with all its digits', () => {
   expect(read(with_({ distinct_id: 42 })).distinctId).toBe('42');
   expect(read('{"event":"e","timestamp":0,"distinct_id":12345678901234567890}').distinctId).toBe(
@@ -147,6 +153,17 @@ test.each([
   [with_({ distinct_id: undefined }), /^no distinct_id$/],
   [with_({ distinct_id: '' }), /^no distinct_id$/],
   [with_({ distinct_id: ['a'] }), /^distinct_id is not text$/],
+  [with_({ distinct_id: 'x'.repeat(401) }), /^distinct_id has more than 400 characters$/],
+  [with_({ distinct_id: undefined, properties: { distinct_id: '☃'.repeat(401) } }), /^distinct_id has more than 400/],
+  [
+    with_({ event: '$identify', properties: { $anon_distinct_id: 'x'.repeat(401) } }),
+    /^the other distinct_id has more than 400 characters$/,
+  ],
+  [with_({ event: '$create_alias', properties: { alias: 'x'.repeat(401) } }), /^the other distinct_id has more/],
+  [
+    with_({ event: undefined, distinct_id: 'x'.repeat(401), person_version: 1, person_id: crypto.randomUUID() }),
+    /^distinct_id has/,
+  ],
   [with_({ timestamp: undefined }), /^no timestamp$/],
   [with_({ timestamp: 'yesterday' }), /^timestamp is not an instant between 1700 and 2199$/],
   [with_({ timestamp: '2026-02-30T00:00:00Z' }), /^timestamp is not an instant/],
