@@ -1,14 +1,16 @@
 import { Button, Card, Center, Stack, Text, TextInput, Title } from '@mantine/core';
 import { Navigate, useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, lazy, useState } from 'react';
 import { useMe, useOwnKey } from '../client/access.ts';
 import type { Schemas } from '../client/api.ts';
-import { ADMIN, useOrganizations } from '../client/organization.ts';
+import { useOrganizations } from '../client/organization.ts';
 import { signOut } from '../client/session.ts';
-import type { Organization } from '../client/settings.ts';
+import { LoadedLater } from './loaded-later.tsx';
 import { Loading } from './loading.tsx';
-import { NewProject } from './new-project.tsx';
 import { Problem } from './problem.tsx';
+
+/** Few see it: the first page of the others is loaded without. */
+const FirstProject = lazy(() => import('./first-project.tsx'));
 
 /** Leads to the home of the first project. */
 export function Start() {
@@ -39,7 +41,9 @@ export function Start() {
       <Card withBorder padding="xl" maw={420}>
         <Stack>
           {joined.data !== null && joined.data.length > 0 ? (
-            <FirstProject organizations={joined.data} />
+            <LoadedLater fallback={<Loading />}>
+              <FirstProject organizations={joined.data} />
+            </LoadedLater>
           ) : (
             <WhichProject>{joined.data === null ? untold(me.data) : NOWHERE}</WhichProject>
           )}
@@ -49,26 +53,6 @@ export function Start() {
         </Stack>
       </Card>
     </Center>
-  );
-}
-
-const NAMES = new Intl.ListFormat('en');
-
-function FirstProject({ organizations }: { readonly organizations: readonly Organization[] }) {
-  const own = organizations.filter(({ membership_level }) => membership_level >= ADMIN);
-  return (
-    <>
-      <Title order={1} size="h2">
-        No project yet
-      </Title>
-      <Text c="dimmed" size="sm">
-        You are in {NAMES.format(organizations.map(({ name }) => name))}, where no project is yet.
-        {own.length === 0 && ' Ask an admin to make one.'}
-      </Text>
-      {own.map(({ id, name }) => (
-        <NewProject key={id} organization={id} label={`New project in ${name}`} />
-      ))}
-    </>
   );
 }
 
