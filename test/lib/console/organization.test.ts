@@ -115,8 +115,10 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     const { page, complaints } = await open('/', { key });
     await isAt(page, second.project);
 
+    // Its page would ask again, and be refused.
+    await page.goto('about:blank');
     await service().call('DELETE', `/api/projects/${second.project}/`, undefined, key);
-    await page.goto(`${service().address}/?again#/`);
+    await page.goto(`${service().address}/#/`);
     await expectSeen(page.getByText('You are in First and Second, where no project is yet.'));
     expect(await obstacles(page)).toEqual([]);
     await button(page, 'New project in Second').click();
