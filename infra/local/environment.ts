@@ -179,7 +179,7 @@ export const VARIABLES = {
   JOBS: variable(isOn, {
     fallback: 'on',
     about:
-      '`off`: nothing that is due is begun, nor gone on with: no runs of exports, no alerts, no mails; to ' +
+      '`off`: nothing that is due is begun, nor gone on with: no runs of exports, no imports, no alerts, no mails; to ' +
       '[try a restore](#backup-and-restore)',
   }),
   CHROMIUM: variable(program, {

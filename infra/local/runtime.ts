@@ -35,7 +35,7 @@ const organizationOf =
 /** A step that may take longer, in seconds, stands in a line of its own: nothing short waits for it. */
 const LONG_SECONDS = 600;
 
-const lineOf = (name: string): string => (STEPS[name as StepName].timeout > LONG_SECONDS ? name : '');
+const lineNameOf = (name: string): string => (STEPS[name as StepName].timeout > LONG_SECONDS ? name : '');
 
 /**
  * Returns the context of one machine, which is the ports and the engine, and the engine, which runs the state machines
@@ -53,7 +53,7 @@ export function runtimeOf(
     machines: MACHINES,
     tasks: (name) => stepNamed(name),
     ownerOf: organizationOf(ports),
-    lineOf,
+    lineNameOf,
     onEnded: (input, signal) => stepNamed('execution-ended')(input, signal),
     ...options,
   });

@@ -95,7 +95,7 @@ export async function startService({
       throw error;
     });
     if (hasJobs) await engine.resume();
-    else log.warning('jobs are off (JOBS): no export, alert or mail is begun by itself');
+    else log.warning('jobs are off (JOBS): no export, import, alert or mail is begun by itself');
     pauseReason = null;
     const timer = hasJobs
       ? again(tick(context), { intervalMs: TICK_INTERVAL_MS, failure: 'the tick failed', log })
@@ -105,11 +105,9 @@ export async function startService({
       failure: 'captured events could not land',
       log,
     });
-    const importing = again(() => imports.pass(), {
-      intervalMs: IMPORT_INTERVAL_MS,
-      failure: 'imports could not begin',
-      log,
-    });
+    const importing = hasJobs
+      ? again(() => imports.pass(), { intervalMs: IMPORT_INTERVAL_MS, failure: 'imports could not begin', log })
+      : undefined;
     return {
       context,
       address: gateway.address,
@@ -122,7 +120,7 @@ export async function startService({
           engine.close(),
           // At once, too: a landing that began after the other's end would hold up the stop.
           landing.stop(),
-          importing.stop().then(() => imports.close()),
+          Promise.resolve(importing?.stop()).then(() => imports.close()),
         ]);
         await directory.close();
         claim.release();

@@ -105,6 +105,7 @@ const AGGREGATES: Readonly<Record<string, AggregateSpec>> = {
   min: oneOf('min', true),
   max: oneOf('max', true),
   any: oneOf('any', false),
+  anyLast: oneOf('any_last', false),
   argMin: oneBy('arg_min'),
   argMax: oneBy('arg_max'),
   median: ofNumber('quantile'),

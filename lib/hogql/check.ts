@@ -551,6 +551,7 @@ const OF_LISTS: Readonly<Record<string, 'map' | 'filter'>> = {
   arrayMap: 'map',
   arrayFilter: 'filter',
   arrayExists: 'filter',
+  arrayCount: 'filter',
 };
 
 function called(node: Call, scope: Scope): Expression {
@@ -648,5 +649,7 @@ function overList({ name, args: [each, list, ...rest] }: Call, scope: Scope): Ex
         : body
       : argument(body, 'boolean', `The lambda of ${name}()`),
   });
-  return name === 'arrayExists' ? operation('less', [integerConstant(0), operation('list_length', [found])]) : found;
+  if (name !== 'arrayCount' && name !== 'arrayExists') return found;
+  const count = operation('list_length', [found]);
+  return name === 'arrayCount' ? count : operation('less', [integerConstant(0), count]);
 }

@@ -15,7 +15,7 @@ export function withClickhouseType(expression: Expression, name: string | undefi
 const FAILING =
   /_of_text$|^(?:null_if|element|property|json_raw|json_scalar|integer_of_float|instant_of_seconds|substring)/;
 /** Those that do so for numbers beyond 64 bits and division by zero, where ClickHouse gives other numbers. */
-const OVERFLOWING = /^(?:add|subtract|multiply|divide|modulo|abs)/;
+const OVERFLOWING = /^(?:add|subtract|multiply|divide|modulo|abs|sqrt|log|exp|power|list_sum)/;
 /** Operators that never give null. */
 const CERTAIN: ReadonlySet<Operator> = new Set([
   'is_null',
@@ -25,6 +25,8 @@ const CERTAIN: ReadonlySet<Operator> = new Set([
   'in',
   'in_query',
   'has',
+  'has_any',
+  'has_all',
   'json_has',
   'json_length',
 ]);

@@ -16,6 +16,7 @@ const SELECT: SelectDialect = {
     // Of integers it adds 128 bits, and divides once.
     avg: plain('avg'),
     any: plain('any_value'),
+    any_last: plain('any_value'),
     arg_min: plain('arg_min'),
     arg_max: plain('arg_max'),
     quantile: ([x], filter, { at }) => filtered(`quantile_cont(${x}, ${at})`, filter),

@@ -68,6 +68,15 @@ const whenJson = (document: string, sql: string): string => `CASE WHEN json_vali
 const jsonText = (document: string, path: Path): string =>
   `CAST(TRY(${atPath('json_extract', document, path)}) AS VARCHAR)`;
 
+/** A condition on two lists; false where one is missing. */
+const both = ([a, b]: readonly string[], holds: (a: string, b: string) => string): string =>
+  bound(`{a: ${a}, b: ${b}}`, (v) => `coalesce(${holds(`${v}.a`, `${v}.b`)}, FALSE)`);
+/** Whether an element of a list is missing. */
+const lacking = (list: string): string => `(list_count(${list}) < len(${list}))`;
+/** Of a missing list null. */
+const sumOf = (list: string): string =>
+  bound(list, (v) => `CASE WHEN ${v} IS NOT NULL THEN coalesce(list_sum(${v}), 0) END`);
+
 /**
  * What else than a number DuckDB takes for one has spaces, underscores, letters or two signs; of texts without these it
  * knows the numbers itself.
@@ -176,11 +185,27 @@ export const DUCKDB: Dialect = {
     tuple_part: ([x], { place }) => `struct_extract(${x}, 'f${place}')`,
     element: (of) => `list_extract(${of.join(', ')})`,
     has: (of) => `coalesce(list_contains(${of.join(', ')}), FALSE)`,
+    // DuckDB's own leave out what is missing.
+    has_any: (of) => both(of, (a, b) => `list_has_any(${a}, ${b}) OR (${lacking(a)} AND ${lacking(b)})`),
+    has_all: (of) => both(of, (a, b) => `list_has_all(${a}, ${b}) AND (${lacking(a)} OR NOT ${lacking(b)})`),
     list_length: ([x]) => `len(${x})`,
     map: ([x], _, each) => `list_transform(${x}, lambda ${each.variable}: ${each.body})`,
     filter: ([x], _, each) => `list_filter(${x}, lambda ${each.variable}: ${each.body})`,
     sort: ([x]) => `list_sort(${x}, 'ASC', 'NULLS LAST')`,
     reverse: ([x]) => `list_reverse(${x})`,
+    // DuckDB's own is in no order. By values and places, the first of each value, by places.
+    distinct: ([x]) => {
+      const present = `list_filter(${x}, lambda one: one IS NOT NULL)`;
+      const sorted = `list_sort(list_transform(${present}, lambda one, n: {v: one, n: n}))`;
+      return bound(sorted, (all) => {
+        const firsts = `list_filter(${all}, lambda one, n: n = 1 OR one.v IS DISTINCT FROM list_extract(${all}, n - 1).v)`;
+        return `list_transform(list_sort(list_transform(${firsts}, lambda one: {n: one.n, v: one.v})), lambda one: one.v)`;
+      });
+    },
+    list_uniq: ([x]) =>
+      bound(String(x), (all) => `CAST(list_unique(${all}) + CAST(${lacking(all)} AS INTEGER) AS BIGINT)`),
+    list_sum: ([x]) => `TRY_CAST(${sumOf(String(x))} AS BIGINT)`,
+    list_sum_float: ([x]) => sumOf(String(x)),
     range: ([from, to]) =>
       `CASE WHEN TRY(${to} - ${from}) BETWEEN 0 AND ${MAX_RANGE} THEN range(${from}, ${to}) ELSE [] END`,
 
@@ -201,6 +226,7 @@ export const DUCKDB: Dialect = {
       }),
     json_elements: ([x], { path }) =>
       `list_transform(TRY(json_extract(${atPath('json_extract', String(x), path)}, '$[*]')), lambda bound: CAST(bound AS VARCHAR))`,
+    json_keys: ([x], { path }) => `TRY(${atPath('json_keys', String(x), path)})`,
 
     part: ([x], { part }) => `TRY(CAST(date_part('${PARTS[part] ?? part}', ${time(String(x))}) AS BIGINT))`,
     format: ([x], { format }) => `TRY(strftime(${time(String(x))}, ${literal(formatText(format, CODES))}))`,

@@ -140,6 +140,11 @@ export const OPERATORS = {
   abs_float: { takes: ['float'], gives: 'float' },
   floor: { takes: ['float'], gives: 'float' },
   ceil: { takes: ['float'], gives: 'float' },
+  // Null where they are infinite or no number.
+  sqrt: { takes: ['float'], gives: 'float' },
+  log: { takes: ['float'], gives: 'float' },
+  exp: { takes: ['float'], gives: 'float' },
+  power: { takes: ['float', 'float'], gives: 'float' },
   round: { takes: ['float'], with: ['digits'], gives: 'float' },
   // Null for what is infinite or no number.
   finite: { takes: ['float'], gives: 'float' },
@@ -195,12 +200,22 @@ export const OPERATORS = {
   list: { takes: [], more: 'element', gives: 'list' },
   element: { takes: ['list', 'integer'], gives: 'element' },
   has: { takes: ['list', 'element'], gives: 'boolean' },
+  // A missing element is one that the other list may have, too.
+  has_any: { takes: ['list', 'list'], gives: 'boolean' },
+  has_all: { takes: ['list', 'list'], gives: 'boolean' },
   list_length: { takes: ['list'], gives: 'integer' },
   map: { takes: ['list'], each: 'element', gives: 'list' },
   filter: { takes: ['list'], each: 'boolean', gives: 'list' },
   // Upward; what is missing comes last.
   sort: { takes: ['list'], gives: 'list' },
   reverse: { takes: ['list'], gives: 'list' },
+  // Each element that is there, where it comes first.
+  distinct: { takes: ['list'], gives: 'list' },
+  // How many differ, what is missing being one.
+  list_uniq: { takes: ['list'], gives: 'integer' },
+  // Of no elements 0; without those that are missing.
+  list_sum: { takes: ['integers'], gives: 'integer' },
+  list_sum_float: { takes: ['floats'], gives: 'float' },
   // Integers from the first to before the second, at most 10,000 of them.
   range: { takes: ['integer', 'integer'], gives: 'integers' },
 
@@ -218,6 +233,7 @@ export const OPERATORS = {
   json_has: { takes: ['json'], with: ['path'], gives: 'boolean' },
   json_length: { takes: ['json'], with: ['path'], gives: 'integer' },
   json_elements: { takes: ['json'], with: ['path'], gives: 'texts' },
+  json_keys: { takes: ['json'], with: ['path'], gives: 'texts' },
   json_of_text: { takes: ['text'], gives: 'json' },
 
   // Time, in UTC. `local` moves an instant so that its UTC clock shows the zone's, `from_local` back.
@@ -313,6 +329,7 @@ export type AggregateName =
   | 'min'
   | 'max'
   | 'any'
+  | 'any_last'
   | 'arg_min'
   | 'arg_max'
   | 'quantile'

@@ -25,6 +25,7 @@ import { clockOfQuery, movedInto, withClock, zoneOf } from './clock.ts';
 import {
   type Expression,
   elementType,
+  type FormatPiece,
   isList,
   isTuple,
   type List,
@@ -80,11 +81,39 @@ export const condition = (value: Expression, what: string): Expression => argume
 
 const NUMBERS: readonly Type[] = ['integer', 'boolean'];
 
-/** Arithmetic, in integers where all are; else in floats. A text is read as a number. */
+/** Arithmetic, in integers where all are; else in floats. A text is read as a number, a time moved by one. */
 export function arithmetic(of: readonly Expression[], name: string, whole: Operator, float: Operator): Expression {
+  const [left, right] = of;
+  const ofTimes =
+    left && right && (whole === 'add' || whole === 'subtract')
+      ? arithmeticOfTimes(left, right, whole === 'subtract', name)
+      : undefined;
+  if (ofTimes !== undefined) return ofTimes;
   const isWhole = of.every((one) => NUMBERS.includes(one.type) || isNothing(one));
   return isWhole ? operation(whole, allAs(of, 'integer', name)) : operation(float, asFloats(of, name));
 }
+
+/**
+ * A date so many days later, a time so many seconds; or, between two of a kind, how many days or seconds lie, the latter
+ * with a fraction. Undefined: it is another kind of arithmetic.
+ */
+function arithmeticOfTimes(left: Expression, right: Expression, isBack: boolean, name: string): Expression | undefined {
+  if (isBack && left.type === 'date' && right.type === 'date') {
+    const days = [left, right].map((date) =>
+      operation('count_units', [operation('instant_of_date', [date])], { unit: 'day' }),
+    );
+    return operation('subtract', days);
+  }
+  if (isBack && left.type === 'instant' && right.type === 'instant') {
+    const between = [left, right].map((time) => operation('microseconds', [time]));
+    return divided([operation('subtract', between), { constant: '1000000', type: 'float' }], name);
+  }
+  const [time, count] = !isBack && isTime(right) ? [right, left] : [left, right];
+  const isCounted = isTime(time) && (NUMBERS.includes(count.type) || count.type === 'float' || isNothing(count));
+  return isCounted ? shifted(time, count, time.type === 'date' ? 'day' : 'second', isBack, name) : undefined;
+}
+
+const isTime = ({ type }: Expression): boolean => type === 'date' || type === 'instant';
 
 /** Division, whose result has a fraction. */
 export const divided = (of: readonly Expression[], name: string): Expression => operation('divide', asFloats(of, name));
@@ -204,6 +233,30 @@ const substring: Build = (of, name) => {
   return operation(of.length === 2 ? 'substring_from' : 'substring', args);
 };
 
+/** The last characters of a text, so many; of fewer all. */
+const right: Build = (of, name) => {
+  const [text, count] = [argument(given(of, 0), 'text', name), argument(given(of, 1), 'integer', name)];
+  const first = integerConstant(1);
+  const place = operation('add', [operation('subtract', [operation('length', [text]), count]), first]);
+  return operation('substring_from', [text, operation('if', [operation('less', [place, first]), first, place])]);
+};
+
+/** A text without the first match. */
+const without = (text: Expression, pattern: string, least: number): Expression =>
+  operation('replace_pattern_once', [text], { pattern, least, replacement: [''] });
+
+/** No character of a host, and what stands around one in an address. */
+const NO_HOST = String.raw` \t<>%{}|\\^~\[\];=&@:/?#`;
+
+/** The host of an address, with a dot in it; else an empty text. What is before the host is first taken away. */
+const domain: Build = (of, name) => {
+  const pattern = String.raw`^(?:[a-zA-Z0-9+.-]+:)?//(?:[^${NO_HOST}]*:[^${NO_HOST}]*@)?`;
+  const address = argument(given(of, 0), 'text', name);
+  const rest = without(address, pattern, 2);
+  const host = String.raw`^(?:[^${NO_HOST}]*@)?([^${NO_HOST}]*\.[^${NO_HOST}.]+)(?:[:/?#]|\z)`;
+  return operation('extract', [rest], { pattern: host, group: 1 });
+};
+
 /** The time with a zone: a node of its own, so that the same time elsewhere keeps its own zone. */
 const inZone = (value: Expression, zone: string | undefined): Expression =>
   zone === undefined ? value : movedInto(zone, copied(value));
@@ -284,6 +337,31 @@ const part = (which: Part): FunctionSpec =>
     operation('part', [clock(given(of, 0), zoneAt(of, 1, name), name).local], { part: which }),
   );
 
+/** The parts of a time that `dateName` takes; those that have names by the code of their format. */
+const NAMED: Readonly<Record<string, Part | FormatPiece>> = {
+  year: 'year',
+  quarter: 'quarter',
+  month: { code: 'M' },
+  week: 'iso_week',
+  dayofyear: 'day_of_year',
+  day: 'day_of_month',
+  weekday: { code: 'W' },
+  hour: 'hour',
+  minute: 'minute',
+  second: 'second',
+};
+
+/** A part of a time as text: of months and days of the week the English name, of others the number. */
+const dateName: Build = (of, name) => {
+  const word = constantOf(of, 0, name);
+  const named = Object.hasOwn(NAMED, word) ? NAMED[word] : undefined;
+  if (named === undefined) return refuse(`Argument 1 of ${name} must be one of ${Object.keys(NAMED).join(', ')}`);
+  const { local } = clock(given(of, 1), zoneAt(of, 2, name), name);
+  return typeof named === 'string'
+    ? converted(operation('part', [local], { part: named }), 'text', name)
+    : operation('format', [local], { format: [named] });
+};
+
 /** Units that pass alike whatever the clock shows. */
 const PASSING: readonly Unit[] = ['second', 'minute', 'hour'];
 
@@ -357,6 +435,30 @@ const json = (operator: Operator, then: (found: Expression) => Expression = (fou
     then(operation(operator, [argument(given(of, 0), 'json', name)], { path: pathOf(of, name) })),
   );
 
+/** What is at a path as the type that the last argument names; its 0, or no text, where it has none. */
+const typedJson: Build = (of, name) => {
+  const way = of.slice(0, -1);
+  const at = (operator: Operator): Expression => json(operator).build(way, name);
+  const asFloat = (): Expression => converted(at('json_scalar'), 'float', name);
+  const isTrue = (): Expression => equal([converted(at('json_raw'), 'text', name), textConstant('true')], name);
+  switch (constantOf(of, of.length - 1, name)) {
+    case 'String':
+      return otherwise(at('property_value'), textConstant(''));
+    case 'Int64':
+      return operation('coalesce', [
+        converted(at('json_scalar'), 'integer', name),
+        wholePart(asFloat()),
+        converted(isTrue(), 'integer', name),
+      ]);
+    case 'Float64':
+      return otherwise(asFloat(), converted(isTrue(), 'float', name));
+    case 'Bool':
+      return otherwise(converted(asFloat(), 'boolean', name), isTrue());
+    default:
+      return refuse(`Argument ${of.length} of ${name} must be 'String', 'Int64', 'Float64' or 'Bool'`);
+  }
+};
+
 /** The first value that is there. What a text holds beside a number, a boolean or a time is read as one. */
 function firstOf(of: readonly Expression[], name: string): Expression {
   const isRead = of.some(({ type }) => type === 'text') && of.some(({ type }) => READ_BESIDE.includes(type));
@@ -381,6 +483,14 @@ const toText: FunctionSpec = between(1, 2, (of, name) => {
 });
 
 const conversion = (type: Type): FunctionSpec => exactly(1, (of, name) => converted(given(of, 0), type, name));
+
+/** Of a text that is no number 0; null where the text is missing. */
+const orZero = (type: 'integer' | 'float'): FunctionSpec =>
+  exactly(1, (of, name) => {
+    const text = argument(given(of, 0), 'text', name);
+    const number = otherwise(converted(text, type, name), { constant: '0', type });
+    return operation('if', [operation('is_null', [text]), nothing(type), number]);
+  });
 const toDateTime: FunctionSpec = between(1, 2, (of, name) => {
   const zone = zoneAt(of, 1, name);
   const value = given(of, 0);
@@ -411,6 +521,8 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toString: toText,
   toInt: conversion('integer'),
   toFloat: conversion('float'),
+  toIntOrZero: orZero('integer'),
+  toFloatOrZero: orZero('float'),
   toBool: conversion('boolean'),
   toDate: toDate,
   to_date: toDate,
@@ -479,6 +591,10 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   floor: rounding('floor'),
   ceil: rounding('ceil'),
   ceiling: rounding('ceil'),
+  pow: simple('power', 'float', 'float'),
+  sqrt: simple('sqrt', 'float'),
+  log: simple('log', 'float'),
+  exp: simple('exp', 'float'),
   round: between(1, 2, (of, name) => {
     const [value, places] = [given(of, 0), of[1]];
     const digits =
@@ -508,6 +624,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   substring: between(2, 3, substring),
   substringUTF8: between(2, 3, substring),
   left: exactly(2, (of, name) => substring([given(of, 0), integerConstant(1), given(of, 1)], name)),
+  right: exactly(2, right),
   replaceAll: replacing('replace_pattern', true),
   replace: replacing('replace_pattern', true),
   replaceOne: replacing('replace_pattern_once', true),
@@ -521,6 +638,16 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
       group: groups > 0 ? 1 : 0,
     });
   }),
+  protocol: exactly(1, (of, name) => {
+    const pattern = '(?s)^([a-zA-Z][a-zA-Z0-9+.-]*):...';
+    return operation('extract', [argument(given(of, 0), 'text', name)], { pattern, group: 1 });
+  }),
+  domain: exactly(1, domain),
+  path: exactly(1, (of, name) => {
+    const rest = without(argument(given(of, 0), 'text', name), '^[^/]*//', 2);
+    return operation('extract', [rest], { pattern: '^[^/]*(/[^?#]*)', group: 1 });
+  }),
+  cutQueryString: exactly(1, (of, name) => without(argument(given(of, 0), 'text', name), String.raw`\?[^#]*`, 1)),
   like: likeness({}),
   notLike: likeness({ not: true }),
   ilike: likeness({ anyCase: true }),
@@ -546,6 +673,16 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   has: exactly(2, (of, name) => {
     const list = aList(given(of, 0), name);
     return operation('has', [list, argument(given(of, 1), elementType(list.type as List), name)]);
+  }),
+  hasAny: ofTwoLists('has_any'),
+  hasAll: ofTwoLists('has_all'),
+  arrayDistinct: exactly(1, (of, name) => operation('distinct', [aList(given(of, 0), name)])),
+  arrayUniq: exactly(1, (of, name) => operation('list_uniq', [aList(given(of, 0), name)])),
+  arraySum: exactly(1, (of, name) => {
+    const list = given(of, 0);
+    return list.type === 'floats'
+      ? operation('list_sum_float', [list])
+      : operation('list_sum', [argument(list, 'integers', name)]);
   }),
   arraySort: exactly(1, (of, name) => {
     const list = aList(given(of, 0), name);
@@ -584,6 +721,8 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   }),
   JSONExtractRaw: json('json_raw', (found) => otherwise(converted(found, 'text', ''), textConstant(''))),
   JSONExtractArrayRaw: json('json_elements', (found) => otherwise(found, operation('list', []))),
+  JSONExtractKeys: json('json_keys', (found) => otherwise(found, operation('list', []))),
+  JSONExtract: atLeast(2, typedJson),
   JSONHas: json('json_has'),
   JSONLength: json('json_length'),
 
@@ -605,6 +744,16 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toStartOfMonth: startOf('month'),
   toStartOfQuarter: startOf('quarter'),
   toStartOfYear: startOf('year'),
+  toLastDayOfMonth: between(1, 2, (of, name) => {
+    const next = shifted(
+      truncated(given(of, 0), 'month', zoneAt(of, 1, name), name),
+      integerConstant(1),
+      'month',
+      false,
+      name,
+    );
+    return shifted(next, integerConstant(1), 'day', true, name);
+  }),
   toStartOfFiveMinutes: startOf('five_minutes'),
   toStartOfTenMinutes: startOf('ten_minutes'),
   toStartOfFifteenMinutes: startOf('fifteen_minutes'),
@@ -621,6 +770,10 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toYear: part('year'),
   toQuarter: part('quarter'),
   toMonth: part('month'),
+  toYYYYMM: between(1, 2, (of, name) => {
+    const at = (which: Part): Expression => part(which).build(of, name);
+    return operation('add', [operation('multiply', [at('year'), integerConstant(100)]), at('month')]);
+  }),
   toDayOfMonth: part('day_of_month'),
   toDayOfWeek: part('day_of_week'),
   toDayOfYear: part('day_of_year'),
@@ -628,6 +781,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toHour: part('hour'),
   toMinute: part('minute'),
   toSecond: part('second'),
+  dateName: between(2, 3, dateName),
   toUnixTimestamp: simple('seconds', 'instant'),
   toUnixTimestamp64Milli: simple('milliseconds', 'instant'),
   toUnixTimestamp64Micro: simple('microseconds', 'instant'),
@@ -650,6 +804,18 @@ export function elementOf(value: Expression, place: Expression, name: string): E
   const list = aList(value, name);
   const element = operation('element', [list, argument(place, 'integer', name)]);
   return list.type === 'texts' ? otherwise(element, textConstant('')) : element;
+}
+
+function ofTwoLists(operator: 'has_any' | 'has_all'): FunctionSpec {
+  return exactly(2, (of, name) =>
+    operation(
+      operator,
+      unified(
+        of.map((one) => aList(one, name)),
+        name,
+      ),
+    ),
+  );
 }
 
 /** A value that must be a list. */
@@ -705,6 +871,10 @@ export const functionOf = (name: string): FunctionSpec | undefined =>
   byName.get(name) ?? byLowerName.get(name.toLowerCase());
 
 /** Every name, as HogQL writes it. */
-export const FUNCTION_NAMES: readonly string[] = [...byName.keys(), 'arrayMap', 'arrayFilter', 'arrayExists'].filter(
-  (name) => !name.startsWith('_'),
-);
+export const FUNCTION_NAMES: readonly string[] = [
+  ...byName.keys(),
+  'arrayMap',
+  'arrayFilter',
+  'arrayExists',
+  'arrayCount',
+].filter((name) => !name.startsWith('_'));

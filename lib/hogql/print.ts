@@ -234,6 +234,9 @@ const same: Printed = ([x]) => String(x);
 export function alike({ slash, startOf, unitsSince1970, addMonths, bound }: Spelling) {
   const floorDivided = (x: string, width: bigint): string =>
     `((${x} + ${shift(width)}) ${slash} ${width} - ${shift(width) / width})`;
+  /** Null where it fails, is infinite, or is no number, which compares with the largest as greater or not at all. */
+  const finite = (sql: string): string =>
+    bound(tried(sql), (v) => `CASE WHEN abs(${v}) <= ${Number.MAX_VALUE} THEN ${v} END`);
   return {
     and: (of) => `(${of.join(' AND ')})`,
     or: (of) => `(${of.join(' OR ')})`,
@@ -266,6 +269,10 @@ export function alike({ slash, startOf, unitsSince1970, addMonths, bound }: Spel
     abs_float: ([x]) => `abs(${x})`,
     floor: ([x]) => `floor(${x})`,
     ceil: ([x]) => `ceil(${x})`,
+    sqrt: (of) => finite(call('sqrt', of)),
+    log: (of) => finite(call('ln', of)),
+    exp: (of) => finite(call('exp', of)),
+    power: (of) => finite(call('power', of)),
     // Of what the scaled number is as a float, as ClickHouse rounds: engines decide by digits of their own what is a half, and
     // round it away from zero; half of the number, rounded and doubled, is the even one.
     round: ([x], { digits }) =>

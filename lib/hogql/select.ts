@@ -145,13 +145,14 @@ function checkedQuery(syntax: Syntax, named: Named, whole: Whole, isTop = false)
 const relationName = (whole: Whole): string => `r${whole.relations++}`;
 
 /** Whether what an aggregate gives goes by the order of its rows. */
-const isOfOrder = ({ aggregate }: Aggregate): boolean => aggregate === 'list' || aggregate === 'any';
+const isOfOrder = ({ aggregate }: Aggregate): boolean => aggregate === 'list' || aggregate.startsWith('any');
 
 /** The aggregate of rows that are in the order of their places. */
 function inOrder(aggregate: Aggregate, place: Expression): Aggregate {
   if (!isOfOrder(aggregate)) return aggregate;
   if (aggregate.aggregate === 'list') return { ...aggregate, by: place };
-  return { ...aggregate, aggregate: 'arg_min', of: [...aggregate.of, place] };
+  const isLast = aggregate.aggregate === 'any_last';
+  return { ...aggregate, aggregate: isLast ? 'arg_max' : 'arg_min', of: [...aggregate.of, place] };
 }
 
 /** Counts a table or a subquery that is read. */

@@ -147,6 +147,7 @@ const GROWTH: Readonly<Record<Grows, Growth>> = {
   filter: same,
   sort: same,
   reverse: same,
+  distinct: same,
   range: (_, { of: [, end] }) =>
     ofCharacters(end !== undefined && 'constant' in end ? Math.min(MAX_RANGE, Number(end.constant)) : MAX_RANGE),
   property: same,
@@ -154,6 +155,7 @@ const GROWTH: Readonly<Record<Grows, Growth>> = {
   json_raw: same,
   json_scalar: same,
   json_elements: same,
+  json_keys: same,
 
   concat: together,
   list: (of) => together([...of, ofCharacters(of.length)]),

@@ -33,6 +33,7 @@ const SELECT: SelectDialect = {
     // Its own adds doubles, of integers too.
     avg: ([x], filter) => `CAST(${filtered(`sum(${wide(x)})`, filter)} AS double) / ${filtered(`count(${x})`, filter)}`,
     any: plain('arbitrary'),
+    any_last: plain('arbitrary'),
     arg_min: by('min_by'),
     arg_max: by('max_by'),
     quantile: ([x], filter, { at = 0.5 }) =>

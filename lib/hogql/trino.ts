@@ -169,11 +169,19 @@ export const TRINO: Dialect = {
     tuple_part: ([x], { place }) => `(${x}).f${place}`,
     element: (of) => `TRY(element_at(${of.join(', ')}))`,
     has: (of) => `coalesce(contains(${of.join(', ')}), FALSE)`,
+    has_any: (of) => `coalesce(cardinality(array_intersect(${of.join(', ')})) > 0, FALSE)`,
+    has_all: ([x, those]) => `coalesce(cardinality(array_except(${those}, ${x})) = 0, FALSE)`,
     list_length: ([x]) => `cardinality(${x})`,
     map: ([x], _, each) => `transform(${x}, ${each.variable} -> ${each.body})`,
     filter: ([x], _, each) => `filter(${x}, ${each.variable} -> ${each.body})`,
     sort: ([x]) => `array_sort(${x})`,
     reverse: ([x]) => `reverse(${x})`,
+    distinct: ([x]) => `filter(array_distinct(${x}), bound -> bound IS NOT NULL)`,
+    list_uniq: ([x]) => `cardinality(array_distinct(${x}))`,
+    // On the way it is exact.
+    list_sum: ([x]) =>
+      `TRY_CAST(reduce(${x}, CAST(0 AS decimal(38, 0)), (total, one) -> CAST(total + coalesce(one, 0) AS decimal(38, 0)), total -> total) AS bigint)`,
+    list_sum_float: ([x]) => `reduce(${x}, DOUBLE '0', (total, one) -> total + coalesce(one, 0), total -> total)`,
     // Trino's ranges include their end.
     range: ([from, to]) =>
       `CASE WHEN TRY(${to} - ${from}) BETWEEN 1 AND ${MAX_RANGE} THEN sequence(${from}, ${to} - 1) ELSE CAST(ARRAY[] AS array(bigint)) END`,
@@ -190,6 +198,8 @@ export const TRINO: Dialect = {
     json_length: ([x], { path }) => `coalesce(${atPath('json_size', String(x), path)}, 0)`,
     json_elements: ([x], { path }) =>
       `transform(TRY(CAST(${atPath('json_extract', String(x), path)} AS array(json))), bound -> json_format(bound))`,
+    json_keys: ([x], { path }) =>
+      `map_keys(TRY(CAST(${atPath('json_extract', String(x), path)} AS map(varchar, json))))`,
 
     part: ([x], { part }) => `TRY(${PARTS[part] ?? part}(${time(String(x))}))`,
     format: ([x], { format }) => `TRY(date_format(${time(String(x))}, ${trinoLiteral(formatText(format, CODES))}))`,

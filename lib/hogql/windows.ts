@@ -82,7 +82,8 @@ export function windowOf(
   });
   if (aggregate === 'count_distinct' || aggregate === 'list_distinct' || aggregate.startsWith('arg_'))
     refuse(`${name}() is not supported as a window function`);
-  return { window: aggregate, ...found, of: counted(aggregate, found.of, where), ...rest, ...(frame && { frame }) };
+  const window = aggregate === 'any_last' ? 'last_value' : aggregate;
+  return { window, ...found, of: counted(aggregate, found.of, where), ...rest, ...(frame && { frame }) };
 }
 
 /** The values that count: null stands for those that do not. */

@@ -62,7 +62,7 @@ export interface EngineOptions {
   /** Tasks of one line that run at the same time. Executions that wait cost nothing. */
   readonly concurrency?: number;
   /** Returns in which line a task stands, by its name: those of a line take turns among themselves. Absent: all in one. */
-  readonly lineOf?: (name: string) => string;
+  readonly lineNameOf?: (name: string) => string;
   /**
    * Returns whose turn a task takes, by its input; it is asked again when it fails. Of those who wait each has a fair
    * turn, and nobody more than half of a line. Absent: all tasks are one owner's, who may have all.
@@ -205,11 +205,11 @@ class EmbeddedEngine implements Engine {
     this.#log = options.log;
     this.#timer = options.timer ?? systemTimer;
     // Tasks wait for disks and networks more than they compute; 8, which one owner may have, keep a small machine busy.
-    const { concurrency: atOnce = 16, ownerOf, lineOf = () => '' } = options;
+    const { concurrency: atOnce = 16, ownerOf, lineNameOf = () => '' } = options;
     const limits = { atOnce, each: ownerOf === undefined ? atOnce : Math.ceil(atOnce / 2) };
     const lines = new Map<string, Turns>();
     this.#turnsFor = (name) => {
-      const line = lineOf(name);
+      const line = lineNameOf(name);
       const turns = lines.get(line) ?? new Turns(limits);
       lines.set(line, turns);
       return turns;

@@ -101,7 +101,7 @@ export const STEPS = {
   },
   // It waits at most 50 s for a webhook.
   'send-notice': { timeout: 60, memory: 512, needs: ['vault', 'outbound', 'events'] },
-  // It waits for an answer, at most 5 minutes with its turn, and is told then that the query takes too long.
+  // It waits for an answer, which takes at most 5 minutes once it has its turn; without one it comes again.
   'check-alert': { timeout: 360, memory: 512, needs: ['answers'] },
   // As many answers as a dashboard has insights; what was answered is kept, so a repetition goes on from there.
   'compose-subscription': { timeout: 900, memory: 512, needs: ['answers', 'pictures'] },

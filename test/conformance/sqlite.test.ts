@@ -163,7 +163,8 @@ describe('a SQLite table in a file', () => {
     const turns = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
     let slept = 0;
     const sleep = () => turns[slept++]?.promise ?? Promise.reject(new Error('it waits too long'));
-    const table = sqliteTable(file, { clock, timeout: 20, sleep });
+    // A loop that is busy sleeps for longer than it means to.
+    const table = sqliteTable(file, { clock, timeout: 200, sleep, now: () => slept * 100 });
     const other = new DatabaseSync(file);
     opened.push(() => other.close());
     const next = async () => {

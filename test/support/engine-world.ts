@@ -107,7 +107,7 @@ export function world({
   random = () => 0.5,
   concurrency,
   ownerOf,
-  lineOf,
+  lineNameOf,
   onEnded,
   slow = false,
 }: {
@@ -116,7 +116,7 @@ export function world({
   random?: () => number;
   concurrency?: number;
   ownerOf?: EngineOptions['ownerOf'];
-  lineOf?: EngineOptions['lineOf'];
+  lineNameOf?: EngineOptions['lineNameOf'];
   onEnded?: (ended: EndedInput) => Promise<void>;
   /** Writes are answered only after whatever else can be done at once. */
   slow?: boolean;
@@ -172,7 +172,7 @@ export function world({
       random,
       ...(concurrency === undefined ? {} : { concurrency }),
       ...(ownerOf === undefined ? {} : { ownerOf }),
-      ...(lineOf === undefined ? {} : { lineOf }),
+      ...(lineNameOf === undefined ? {} : { lineNameOf }),
       tasks:
         (task) =>
         async (input, signal = new AbortController().signal) => {

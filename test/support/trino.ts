@@ -19,6 +19,9 @@ const MACROS = [
   `json_format(j) AS CASE WHEN json_type(j) = 'DOUBLE' THEN java_double(CAST(j AS DOUBLE)) ELSE CAST(j AS VARCHAR) END`,
   'concat(a, b) AS a || b',
   'sequence(a, b) AS range(a, b + 1)',
+  'array_distinct(x) AS list_filter(x, lambda e, n: n = list_position(x, e))',
+  'array_intersect(a, b) AS list_filter(a, lambda e: list_contains(b, e))',
+  'array_except(a, b) AS list_filter(a, lambda e: NOT list_contains(b, e))',
   'to_utf8(x) AS encode(x)',
   // Instants with a zone are shown in UTC.
   'from_unixtime_nanos(n) AS make_timestamp(CAST(CAST(n AS HUGEINT) // 1000 AS BIGINT))',

@@ -93,7 +93,7 @@ async function sent(asked: Asked<ChosenOfFiles>, { name, path: local, size }: Lo
       await pause(LOOK_MS);
     }
   } catch (error) {
-    if (isBegun && error instanceof ServiceError)
+    if (isBegun && error instanceof ServiceError && error.retryMs !== undefined)
       throw new ServiceError(`${error.message} The import goes on: imports show ${made.id}`);
     // What was wrong is told, whatever becomes of this.
     await client.last<ImportObject>('POST', `${path}/cancel/`).catch(() => {});

@@ -2,10 +2,10 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { type Answered, answerOf, whenAnswered } from './answers.ts';
 import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
-import { lineOf } from './line.ts';
 import { rowsOfPage } from './paged.ts';
 import type { SentFilter } from './property-filters.ts';
 import type { DateRange } from './ranges.ts';
+import { sideBySide } from './side-by-side.ts';
 
 export type Insight = Schemas['Insight'];
 
@@ -155,7 +155,7 @@ export const toldAnswer = (board: BoardView, insight: Schemas['TileInsight']): A
   overrideOf(board) === undefined && insight.result != null ? answerOf(insight.result, insight) : undefined;
 
 /** The service answers few queries of an organization at a time: with more it would refuse those of others. */
-const inLine = lineOf(4);
+const inLine = sideBySide(4);
 
 /** Returns how it is asked what an insight answers on its dashboard. */
 export function tileAnswer(board: BoardView, insight: Schemas['TileInsight']) {
@@ -167,9 +167,9 @@ export function tileAnswer(board: BoardView, insight: Schemas['TileInsight']) {
     ...whileBusy,
     staleTime: 60_000,
     placeholderData: toldAnswer(board, insight),
-    queryFn: ({ signal }) =>
-      inLine(async () => {
-        const found = await answered(
+    queryFn: async ({ signal }) => {
+      const ask = () =>
+        answered(
           api.GET('/api/projects/{project_id}/insights/{id}/', {
             params: {
               path: { project_id: project, id: insight.id },
@@ -182,7 +182,9 @@ export function tileAnswer(board: BoardView, insight: Schemas['TileInsight']) {
             signal,
           }),
         );
-        return whenAnswered(project, found.result, found, signal);
-      }, signal),
+      // What is answered later takes nobody's place.
+      const found = await inLine(ask, signal);
+      return whenAnswered(project, found.result, found, signal);
+    },
   });
 }

@@ -18,7 +18,7 @@ export interface QueryOrder {
   readonly project: number;
   readonly queries: readonly OrderedQuery[];
   /** Null: they are computed if it has to be, and have no run. */
-  readonly run: { readonly id: string; readonly turn: SharedTurn } | null;
+  readonly run: { readonly id: string; readonly startedAt: number; readonly turn: SharedTurn } | null;
 }
 
 /** Carries out an order. Throws what is nobody's query's fault. */

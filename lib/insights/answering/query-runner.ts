@@ -13,7 +13,7 @@ import { BACKGROUND_MS } from './pooled-answerer.ts';
 import { askedOf, BEGUN_MS, type QueryRunner } from './query-orders.ts';
 import { cancelled, failureOf, noteFailed } from './runs.ts';
 import type { StageContext } from './stage-answers.ts';
-import { storedRuns } from './stored-runs.ts';
+import { type RunName, storedRuns } from './stored-runs.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -44,14 +44,20 @@ export function queryRunner(context: OrderContext): QueryRunner {
   const { compute: renewed } = computations(context, renewing, cache);
   const runs = storedRuns(context);
 
-  const run = async (asked: AskedQuery, id: string): Promise<void> => {
-    const project = asked.project.id;
+  /** Computes what a run is for, unless it has ended, as one does that somebody cancels while it waits. */
+  const run = async (asked: AskedQuery, name: RunName): Promise<void> => {
+    const { project, id } = name;
     const key = keyOf(asked);
+    const goesOn = async (): Promise<boolean> => {
+      const found = await runs.find(project, id);
+      return found?.startedAt === name.startedAt && found.endedAt === null;
+    };
+    if (!(await goesOn())) return;
     const stop = new AbortController();
     const looking = setInterval(() => {
-      runs.find(project, id).then(
-        (found) => {
-          if (found === undefined || found.endedAt !== null) stop.abort(cancelled());
+      goesOn().then(
+        (isOpen) => {
+          if (!isOpen) stop.abort(cancelled());
         },
         () => {},
       );
@@ -60,10 +66,10 @@ export function queryRunner(context: OrderContext): QueryRunner {
     try {
       await compute(asked, key, momentOf(asked, clock()), { signal: stop.signal, isBackground: true });
       const isKept = (await cache.find(project, key)) !== undefined;
-      await runs.end(project, id, isKept ? null : tooLarge(), key);
+      await runs.end(name, isKept ? null : tooLarge(), key);
     } catch (error) {
       noteFailed(log, error);
-      await runs.end(project, id, failureOf(error));
+      await runs.end(name, failureOf(error));
     } finally {
       clearInterval(looking);
       clearTimeout(late);
@@ -99,7 +105,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
       const last = clock() + RENEWAL_MS;
       for (const one of queries) {
         const asked = askedOf(project, one);
-        if (named !== null) await run(asked, named.id);
+        if (named !== null) await run(asked, { project: id, id: named.id, startedAt: named.startedAt });
         else if (clock() < last) await renew(asked);
       }
     } finally {

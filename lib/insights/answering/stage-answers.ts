@@ -50,8 +50,8 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
     });
     try {
       const run = await begin();
-      await start({ ...alone, run: { id: run.id, turn } }).catch(async (error: unknown) => {
-        await runs.end(project.id, run.id, interrupted());
+      await start({ ...alone, run: { id: run.id, startedAt: run.startedAt, turn } }).catch(async (error: unknown) => {
+        await runs.end(run, interrupted());
         throw error;
       });
       return run;
@@ -63,7 +63,6 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
 
   return {
     ask: async (asked, refresh, { runId, callerLeft, isBackground = false, seen }) => {
-      const { project } = asked;
       const { key, moment, way, cached } = await look(asked, refresh, seen);
       if (way === 'cached') return cached;
       if (way === 'now') {
@@ -72,7 +71,7 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
         const signal = callerLeft ?? new AbortController().signal;
         try {
           const made = await compute(asked, key, moment, { signal, isBackground });
-          if (run !== null) await runs.end(project.id, run.id, null);
+          if (run !== null) await runs.end(run, null);
           return { key, kept: made, isCached: false, run };
         } catch (error) {
           if (!isBackground && error instanceof Failure && LATER.has(error.body.code)) {
@@ -83,7 +82,7 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
             });
             if (later !== undefined) return { key, kept: null, isCached: false, run: later };
           }
-          if (run !== null) await runs.end(project.id, run.id, failureOf(error));
+          if (run !== null) await runs.end(run, failureOf(error));
           throw error;
         }
       }
@@ -101,7 +100,7 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
       const run = await runs.find(project, id);
       return run && withAnswer(run, cache);
     },
-    cancel: (run) => runs.end(run.project, run.id, cancelled()),
+    cancel: (run) => runs.end(run, cancelled()),
     idle: () => Promise.resolve(),
   };
 }

@@ -6,7 +6,7 @@ import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
 import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
-import { type AskedQuery } from './computations.ts';
+import type { AskedQuery } from './computations.ts';
 import { ORDER_MS } from './query-orders.ts';
 import { cancelled, failTaken, type QueryRun, RUN_KNOWN_MS } from './runs.ts';
 
@@ -27,6 +27,9 @@ interface QueryRunItem extends Item {
   readonly dashboard: number | null;
   readonly failure: JsonText<KeptFailure> | null;
 }
+
+/** Which run it is: one of the same id may come after it. */
+export type RunName = Pick<QueryRun, 'project' | 'id' | 'startedAt'>;
 
 /** What is told again of a failure. */
 interface KeptFailure {
@@ -78,7 +81,7 @@ export function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
       return { ...run, isAsync: true };
     },
     /** Notes the end of a run that has none, and where its answer is: a run that was cancelled stays so. */
-    end: async (project: number, id: string, failure: Failure | null, key?: string): Promise<void> => {
+    end: async ({ project, id, startedAt }: RunName, failure: Failure | null, key?: string): Promise<void> => {
       const now = clock();
       const set = {
         ...(key === undefined ? {} : { key }),
@@ -94,7 +97,7 @@ export function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
                 attr: failure.body.attr,
               }),
       };
-      const goesOn = { is: { id, ended_at: null } };
+      const goesOn = { is: { id, ended_at: null, started_at: startedAt } };
       await isWritten(table, [{ change: keys.queryRun(project, id), set, if: goesOn }]);
     },
   };

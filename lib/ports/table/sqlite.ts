@@ -73,6 +73,8 @@ interface SqliteOptions {
   /** How long another process's write is waited for, in milliseconds. */
   readonly timeout?: number;
   readonly sleep?: (milliseconds: number) => Promise<void>;
+  /** What tells how long something waits, in milliseconds. */
+  readonly now?: () => number;
 }
 
 /**
@@ -81,14 +83,14 @@ interface SqliteOptions {
  */
 export function sqliteTable(
   path: string,
-  { clock, timeout = BUSY_TIMEOUT_MS, sleep = setTimeout }: SqliteOptions,
+  { clock, timeout = BUSY_TIMEOUT_MS, sleep = setTimeout, now = () => performance.now() }: SqliteOptions,
 ): SqliteFile {
   const mark = openMark(path);
   const database = new DatabaseSync(path, { timeout });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
   database.exec(SCHEMA);
   mark.opened();
-  const table = new SqliteTable(database, { clock, timeout, sleep }, (close) => {
+  const table = new SqliteTable(database, { clock, timeout, sleep, now }, (close) => {
     closed(table);
     mark.during(close);
   });
@@ -158,6 +160,7 @@ class SqliteTable implements SqliteFile {
   readonly #clock: () => number;
   readonly #timeout: number;
   readonly #sleep: (milliseconds: number) => Promise<void>;
+  readonly #now: () => number;
   readonly #during: (close: () => void) => void;
   readonly #statements = new Map<string, StatementSync>();
   /** Items as they were last read, by key: a page is put together in half the time. */
@@ -172,13 +175,14 @@ class SqliteTable implements SqliteFile {
 
   constructor(
     database: DatabaseSync,
-    { clock, timeout, sleep }: Required<SqliteOptions>,
+    { clock, timeout, sleep, now }: Required<SqliteOptions>,
     during: (close: () => void) => void,
   ) {
     this.#database = database;
     this.#clock = clock;
     this.#timeout = timeout;
     this.#sleep = sleep;
+    this.#now = now;
     this.#during = during;
   }
 
@@ -202,7 +206,7 @@ class SqliteTable implements SqliteFile {
     if (clean.length === 0) return [];
     const items = await new Promise<(Item | undefined)[]>((resolve, reject) => {
       if (this.#waiting.length === 0) setImmediate(() => this.#commitWaiting());
-      this.#waiting.push({ ops: clean, apart, left: this.#timeout, resolve, reject });
+      this.#waiting.push({ ops: clean, apart, until: this.#now() + this.#timeout, resolve, reject });
     });
     return items as Written<T>;
   }
@@ -344,7 +348,7 @@ class SqliteTable implements SqliteFile {
         this.#sweep();
       }, isLast);
     } catch (error) {
-      if (isBusy(error)) return this.#putOff(group, isLast ? Number.POSITIVE_INFINITY : BUSY_LOOK_MS, error);
+      if (isBusy(error)) return this.#putOff(group, isLast ? Number.POSITIVE_INFINITY : this.#now(), error);
       outcomes = group.map(() => ({ error }));
     }
     for (const [at, { resolve, reject }] of group.entries()) {
@@ -354,14 +358,13 @@ class SqliteTable implements SqliteFile {
     }
   }
 
-  /** Has writes tried again, if they have so much time left; the others are refused. */
-  #putOff(group: readonly Write[], milliseconds: number, cause: unknown): void {
+  /** Has writes tried again that may still wait at such a time; the others are refused. */
+  #putOff(group: readonly Write[], now: number, cause: unknown): void {
     for (const write of group) {
-      const left = write.left - milliseconds;
-      if (left < 0) write.reject(new Busy('another process is writing', { cause }));
-      else this.#waiting.push({ ...write, left });
+      if (write.until <= now) write.reject(new Busy('another process is writing', { cause }));
+      else this.#waiting.push(write);
     }
-    if (this.#waiting.length > 0) void this.#sleep(milliseconds).then(() => this.#commitWaiting());
+    if (this.#waiting.length > 0) void this.#sleep(BUSY_LOOK_MS).then(() => this.#commitWaiting());
   }
 
   /** Removes expired items. Once none is left it looks no more in the same second, for nothing else expires in it. */
@@ -446,8 +449,8 @@ function wantedOf(range: Range<Key>, now: number): Wanted | undefined {
 interface Write {
   readonly ops: readonly Op[];
   readonly apart: boolean;
-  /** For how long it may be put off, in milliseconds. */
-  readonly left: number;
+  /** By when it is refused, as `now` of the options tells it. */
+  readonly until: number;
   readonly resolve: (items: (Item | undefined)[]) => void;
   readonly reject: (reason: unknown) => void;
 }

@@ -110,6 +110,10 @@ describe('what is at a place in JSON', () => {
     ["JSONExtractRaw(properties, 'a')", '{"a":-1732600000.123}', '-1732600000.123'],
     ["JSONExtractRaw(properties, 'a')", '{"a":null}', 'null'],
     ["JSONExtractRaw(properties, 'a')", '{"a":"null"}', '"null"'],
+    ['JSONExtractKeys(properties)', '{"b":1,"a":{"x":2}}', '["b","a"]'],
+    ["JSONExtractKeys(properties, 'a')", '{"b":1,"a":{"x":2}}', '["x"]'],
+    ['JSONExtractKeys(properties)', '[1]', '[]'],
+    ['JSONExtractKeys(properties)', 'no JSON', '[]'],
   ])('is the same in both: %s of %s', async (expression, properties, gives) => {
     const [column] = (await selectOf([[expression, gives]])) as readonly Selected[];
     const of = async (connection: DuckDBConnection, sql: string): Promise<unknown> =>

@@ -183,6 +183,14 @@ describe('of rows that a subquery puts in order', () => {
     expect(await read(`SELECT any(e) FROM (${among} DESC)`)).toEqual([[String(ROWS - 1)]]);
   });
 
+  test('anyLast() is of its last row that has a value', async () => {
+    const among = "SELECT nullIf(event, '0') AS e FROM events ORDER BY timestamp";
+    expect(await read(`SELECT anyLast(e) FROM (${among} DESC)`)).toEqual([['1']]);
+    expect(await read(`SELECT anyLast(e), anyLastIf(e, e < '2') FROM (${among})`)).toEqual([
+      [String(ROWS - 1), String(ROWS - 1)],
+    ]);
+  });
+
   test('lists of the same rows are in one order, where several are', async () => {
     const [row] = await read(
       'SELECT groupArray(event), groupArray(uuid) FROM (SELECT event, uuid FROM events ORDER BY person_id)',

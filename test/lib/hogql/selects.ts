@@ -134,6 +134,7 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       'SELECT round(stddevPop(toFloat(properties.price)), 4), round(varSamp(toFloat(properties.price)), 4), stddevSamp(2), varPop(properties.none) FROM events',
       [[7.5114, 75.2292, 0, null]],
     ],
+    ["SELECT anyLast(event), anyLastIf(event, event = 'view') FROM events WHERE event = 'buy'", [['buy', null]]],
     [
       "SELECT argMin(uuid, timestamp), argMax(uuid, timestamp), argMaxIf(uuid, timestamp, event = 'buy'), any(person_properties) IS NOT NULL FROM events",
       [['e1', 'e6', 'e5', true]],
@@ -519,6 +520,13 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       ],
     ],
     [
+      "SELECT anyLast(uuid) OVER (ORDER BY uuid), anyLastIf(uuid, event = 'buy') OVER (PARTITION BY person_id) FROM events ORDER BY uuid LIMIT 2",
+      [
+        ['e1', 'e3'],
+        ['e2', 'e3'],
+      ],
+    ],
+    [
       'SELECT avg(toFloat(properties.price)) OVER (PARTITION BY event), max(uuid) OVER (), any(event) OVER (ORDER BY uuid) FROM events ORDER BY uuid LIMIT 1',
       [[1.75, 'e6', 'view']],
     ],
@@ -555,6 +563,10 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
     [
       "SELECT length(groupArray(toFloat(properties.price))), has(groupArray(event), 'buy'), arrayElement(arraySort(groupArray(timestamp)), 2) FROM events",
       [[4, true, hour(2)]],
+    ],
+    [
+      "SELECT hasAny(l, ['buy', 'x']), hasAll(l, ['buy', 'x']), hasAll(l, ['buy', 'view']), arrayDistinct(l)[2], arrayUniq(l), arrayCount(x -> x = 'view', l) FROM (SELECT groupArray(event) AS l FROM (SELECT event FROM events ORDER BY timestamp))",
+      [[true, false, true, 'buy', 2, 4]],
     ],
     [
       'SELECT arrayMap(t -> toStartOfDay(t), arraySort(groupArray(timestamp)))[4], arrayFilter(x -> x > 5, arraySort(groupArray(toFloat(properties.price)))) FROM events',

@@ -736,7 +736,7 @@ test('tasks of a line take turns among themselves, and hold up none of another l
     },
     concurrency: 4,
     ownerOf: async () => 'one',
-    lineOf: (name) => (name === 'deliver' ? 'long' : ''),
+    lineNameOf: (name) => (name === 'deliver' ? 'long' : ''),
     tasks: { deliver: () => gate.promise, work: () => gate.promise },
   });
   const { engine } = it.boot();

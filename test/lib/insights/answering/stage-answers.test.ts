@@ -1,6 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOfCopies } from '../../../../lib/insights/answering/copied-world.ts';
+import type { QueryOrder } from '../../../../lib/insights/answering/query-orders.ts';
 import { INSIGHT_TABLES } from '../../../../lib/insights/answering/tables.ts';
 import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
 import { Transient } from '../../../../lib/ports/errors.ts';
@@ -294,6 +295,20 @@ describe('a run that nobody waits for', () => {
       body: { detail: 'The query was cancelled.' },
     });
     expect((await service.call('DELETE', `${path}long/`)).body).toEqual({ message: 'The query has ended already.' });
+  });
+
+  test('that was cancelled while it waited answers none that has its name since', async () => {
+    const { context, hogql, service, path, orders, carryOut } = await stage();
+    await hogql(COUNT, { refresh: 'async', client_query_id: 'named' });
+    await service.call('DELETE', `${path}named/`);
+    context.clock.advance(SECOND_MS);
+    await hogql('SELECT 41 + 1', { refresh: 'async', client_query_id: 'named' });
+    const told = async () => (await service.call('GET', `${path}named/`)).body?.['query_status'];
+    const [first, second] = orders as [QueryOrder, QueryOrder];
+    await carryOut(first);
+    expect(await told()).toMatchObject({ complete: false, results: null });
+    await carryOut(second);
+    expect(await told()).toMatchObject({ complete: true, results: { results: [[42]] } });
   });
 
   test('that waits five minutes for a function that is free is carried out then, in its turn', async () => {

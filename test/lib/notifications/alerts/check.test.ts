@@ -1,8 +1,10 @@
 /** When an alert fires, what it tells, to whom and how often: over the API, the jobs and the steps. */
 import { createHmac } from 'node:crypto';
 import { LEVELS } from '../../../../lib/http/levels.ts';
+import type { Answers } from '../../../../lib/insights/answering/answers.ts';
 import { evaluated } from '../../../../lib/notifications/alerts/rules.ts';
 import { nextCheck } from '../../../../lib/notifications/alerts/times.ts';
+import { Transient } from '../../../../lib/ports/errors.ts';
 import { keys, places, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
@@ -597,6 +599,27 @@ test('two that check it at once tell of it once', async () => {
   await Promise.all([handler(context)(input), handler(context)(input)]);
   await runDue(context);
   expect(bodies()).toHaveLength(1);
+});
+
+test('that has no turn to be answered comes again before its step has no time', async () => {
+  const { alert, context, read } = await alerting();
+  const { id } = await alert({ threshold: threshold({ lower: 1 }) });
+  const { handler } = await import('../../../../functions/steps/check-alert.ts');
+  const asked = Promise.withResolvers<void>();
+  const ask: Answers['ask'] = (_query, _refresh, { callerLeft }) => {
+    asked.resolve();
+    return new Promise((_resolve, reject) => callerLeft?.addEventListener('abort', () => reject(callerLeft.reason)));
+  };
+  const [job] = await context.table.many(await listAll(context.table, ranges.dueJobs(context.clock())));
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date'] });
+  const answers = { ...context.answers, ask } as Answers;
+  const checking = handler({ ...context, answers })(JSON.parse(String(job?.about)) as never);
+  const ended = expect(checking).rejects.toThrow(Transient);
+  await asked.promise;
+  jest.advanceTimersByTime(330_000);
+  await ended;
+  jest.useRealTimers();
+  expect((await read(id))['state']).toBe('Not firing');
 });
 
 test.each([

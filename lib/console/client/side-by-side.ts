@@ -1,8 +1,8 @@
-/** Does what it is given in the order in which it came, so many at a time. */
-export type Line = <T>(act: () => Promise<T>, left: AbortSignal) => Promise<T>;
-
-/** Returns a line. What nobody waits for any more leaves it, with the signal's reason. */
-export function lineOf(atOnce: number): Line {
+/**
+ * Returns what does what it is given in the order in which it came, so many at a time. What nobody waits for any more is not
+ * done: it ends with the signal's reason.
+ */
+export function sideBySide(atOnce: number): <T>(act: () => Promise<T>, left: AbortSignal) => Promise<T> {
   const waiting = new Set<() => void>();
   let underWay = 0;
 
