@@ -87,9 +87,9 @@ const APART: readonly ApartFile[] = [
     contents: "export * from './lib/dashboards/public-page/markdown.ts';",
   },
   {
-    filter: /^\.\/csv\.ts$/,
+    filter: /\/charts\/csv\.ts$/,
     file: './csv.js',
-    contents: "export * from './lib/dashboards/public-page/csv.ts';",
+    contents: "export * from './lib/charts/csv.ts';",
   },
 ];
 

@@ -37,6 +37,7 @@ async function build(fresh: string): Promise<ConsoleBuild> {
     format: 'esm',
     platform: 'browser',
     target: 'es2022',
+    alias: { 'csv-stringify/sync': 'csv-stringify/browser/esm/sync' },
     minify: true,
     define: {
       'process.env.NODE_ENV': '"production"',

@@ -20,7 +20,7 @@ import { inWords } from '../ports/disk-failures.ts';
 import { type Failure, fail, messageOf } from '../ports/errors.ts';
 import { keyLimit } from './key-limit.ts';
 import type { Body, EarlyRequest, Request } from './request.ts';
-import { type Admission, resolveCurrent, tenancy, tenantPathOf } from './tenancy.ts';
+import { type Admission, CURRENT_PLACE, resolveCurrent, tenancy, tenantPathOf } from './tenancy.ts';
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -208,7 +208,7 @@ function admission(
       const { event, context, credentials } = exchange;
       if (credentials === undefined) return;
       const { userId } = credentials;
-      const sent = event.pathParameters ?? {};
+      const sent = { ...(row.isOfCurrent === true ? CURRENT_PLACE : {}), ...event.pathParameters };
       const params = await resolveCurrent(context.table, credentials, event.resource, sent);
       const path = tenantPathOf(event.resource, params);
       const [proof, own, earlier] = await Promise.allSettled([

@@ -24,14 +24,14 @@ import * as persons from '../reading/persons/routes.ts';
 import * as consoleRows from './console/routes.ts';
 import * as http from './reference/routes.ts';
 
-/** A project's paths begin so, and a second time as PostHog's newer clients write them. */
-const PROJECT = '/api/projects/{project_id}';
-const TWIN = '/api/environments/{project_id}';
+/** Paths of projects begin so, and a second time as PostHog's newer clients write them. */
+const PROJECTS = '/api/projects';
+const TWIN = '/api/environments';
 
 /** Returns the row on its own paths and on their twins. */
 function withTwins(row: Route): Route {
   const [first, ...others] = row.paths;
-  const twins = row.paths.filter((path) => path.startsWith(PROJECT)).map((path) => path.replace(PROJECT, TWIN));
+  const twins = row.paths.filter((path) => path.startsWith(PROJECTS)).map((path) => path.replace(PROJECTS, TWIN));
   return { ...row, paths: [first, ...others, ...twins] };
 }
 

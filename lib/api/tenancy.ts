@@ -16,10 +16,18 @@ import type { Table } from '../ports/table/table.ts';
 
 const CURRENT = '@current';
 
+/** What a path that names no organization names of a row that is of the current one. */
+export const CURRENT_PLACE = { organization_id: CURRENT };
+
 /** The project or organization that a path names, and the failure when it is not there, or not the caller's. */
 type TenantPath = { readonly missing: () => Failure } & (
   | { readonly project: number; readonly organization?: undefined }
-  | { readonly organization: string; readonly project: number | undefined }
+  | {
+      readonly organization: string;
+      readonly project: number | undefined;
+      /** The path does not name it: it is among what the key opens. */
+      readonly isImplied: boolean;
+    }
 );
 
 export interface Admission {
@@ -71,7 +79,7 @@ export function tenantPathOf(
   const organization = uuidOf(organization_id);
   if (organization === undefined) throw isItself(template) ? new Failure('not_found') : noOrganization();
   const missing = () => new Failure(isItself(template) ? 'not_found' : 'permission_denied');
-  return { organization, project, missing };
+  return { organization, project, missing, isImplied: !template.includes('{organization_id}') };
 }
 
 /** Returns whether the operation is about the organization itself. */
@@ -141,7 +149,7 @@ export function tenancy(table: Table) {
     if (organization === undefined || (membership === undefined && path.organization !== undefined)) {
       throw path.missing();
     }
-    checkTeams(caller, path.project);
+    if (path.organization === undefined || !path.isImplied) checkTeams(caller, path.project);
     checkOrganizations(caller, organization.id);
     if (membership === undefined) fail('permission_denied', "You don't have access to the project.");
     if (path.project !== undefined && project === undefined) throw noProject();

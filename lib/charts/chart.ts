@@ -83,6 +83,8 @@ export type Cell = string | number | null;
 export interface NumberTable {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
+  /** Its numbers are values as somebody asked for them, such as years and ids: they are shown as they are. */
+  readonly isExact?: boolean;
 }
 
 /** A result, ready to be drawn. */

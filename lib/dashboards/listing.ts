@@ -91,7 +91,7 @@ function hasAny(summary: DashboardItem, tags: readonly string[]): boolean {
   return tags.some((tag) => held.has(tag.toLowerCase()));
 }
 
-/** Sorts names by the code points of their lower case. What is equal stays as it comes: pinned first, then by name. */
+/** Returns them in the order that is asked for. What is equal stays as it comes: pinned first, then by name. */
 function sort(summaries: readonly Sought[], ordering: DashboardFilter['ordering']): Sought[] {
   if (ordering === undefined) return [...summaries];
   const sign = ordering.startsWith('-') ? -1 : 1;
@@ -101,10 +101,14 @@ function sort(summaries: readonly Sought[], ordering: DashboardFilter['ordering'
     case 'pinned':
       return summaries.toSorted((a, b) => sign * (Number(a.pinned) - Number(b.pinned)));
     default: {
-      const named = summaries.map((summary) => ({ summary, name: Buffer.from(summary.name.toLowerCase()) }));
-      const byName = named.toSorted((a, b) => Buffer.compare(a.name, b.name) || a.summary.id - b.summary.id);
-      const sorted = byName.map(({ summary }) => summary);
+      const sorted = byName(summaries);
       return sign < 0 ? sorted.toReversed() : sorted;
     }
   }
+}
+
+/** Sorts by the code points of the lower case of names; of equal ones, what was made first comes first. */
+export function byName<T extends { readonly id: number; readonly name: string }>(items: readonly T[]): T[] {
+  const named = items.map((item) => ({ item, name: Buffer.from(item.name.toLowerCase()) }));
+  return named.toSorted((a, b) => Buffer.compare(a.name, b.name) || a.item.id - b.item.id).map(({ item }) => item);
 }

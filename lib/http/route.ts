@@ -56,6 +56,8 @@ export interface Route<
   readonly paths: readonly [string, ...string[]];
   /** `public`: no key; `any`: any valid key. There is no default. */
   readonly scope: Scope | 'public' | 'any';
+  /** Whether a path of it that names no organization is about the current one: what a key is limited to is seen to by the handler. */
+  readonly isOfCurrent?: boolean;
   /** The least membership that a caller needs in the organization of the path. Absent: any. */
   readonly level?: MembershipLevel;
   readonly summary: string;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { UserLookup } from '../accounts/users/lookup.ts';
 import { User } from '../accounts/users/model.ts';
-import { boolean, freeObject, integer, text } from '../http/fields.ts';
+import { boolean, choice, freeObject, integer, text } from '../http/fields.ts';
 import { wireInstant } from '../http/instant.ts';
 import { parseJson } from '../http/json.ts';
 import { tagList } from '../http/tags.ts';
@@ -66,11 +66,14 @@ export const InsightInput = z.object({
 /** The body that changes an insight. */
 export const InsightPatch = InsightInput;
 
+const ORDERS = ['created_at', '-created_at', 'last_modified_at', '-last_modified_at', 'name', '-name'] as const;
+
 /** Which insights of a list are asked for. */
 export const InsightQuery = z.object({
   search: text({ blank: true }).optional().describe('Part of the name, the derived name, the description or a tag.'),
   short_id: text({ blank: true }).optional().describe('The one insight of this short id.'),
   favorited: boolean().optional(),
+  order: choice(ORDERS).optional().describe('Default: the newest first.'),
   deleted: boolean().optional().describe('True: those that were deleted and can be brought back, the last one first.'),
 });
 export type InsightFilter = z.output<typeof InsightQuery>;

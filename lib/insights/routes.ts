@@ -22,7 +22,12 @@ const FILTERS = {
   dashboards: null,
   date_from: null,
   date_to: null,
+  events: null,
+  feature_flag: null,
+  hide_feature_flag_insights: null,
   insight: null,
+  last_viewed_date_from: null,
+  last_viewed_date_to: null,
   saved: true,
   tags: null,
   user: null,
@@ -34,7 +39,7 @@ export const listInsights = route({
   handler: 'insights/list',
   summary: 'List insights',
   description:
-    'Newest first, without those that are deleted, or on hidden dashboards only. With `deleted: true` those that are ' +
+    'Newest first unless `order` says otherwise, without those that are deleted, or on hidden dashboards only. With `deleted: true` those that are ' +
     'deleted instead.',
   query: InsightQuery,
   unsupported: FILTERS,

@@ -58,8 +58,8 @@ const ofAnswer = ({ headers }: Reply) =>
 const PER_REQUEST = ['date', 'x-request-id', 'traceparent', 'connection', 'keep-alive'];
 
 /** Paths that are another name of a path of the same row: what the two have in common is tried on the other one. */
-const TWIN = /^\/api\/environments\/(?=\{project_id\})/;
-const twinOf = (path: string): string => path.replace(TWIN, '/api/projects/');
+const TWIN = /^\/api\/environments(?=$|\/\{project_id\})/;
+const twinOf = (path: string): string => path.replace(TWIN, '/api/projects');
 
 /** As much of an operation of the reference as is held to what the row does. */
 interface Operation {
@@ -421,7 +421,7 @@ describe('a twin path', () => {
   });
 
   test('is there for every path of a project, with the same rows', () => {
-    const ofProjects = templates.filter((path) => path.startsWith('/api/projects/{project_id}'));
+    const ofProjects = templates.filter((path) => path.startsWith('/api/projects'));
     expect(templates.filter((path) => TWIN.test(path)).map(twinOf)).toEqual(ofProjects);
     for (const { row, path } of twins) {
       expect(rowFor(row.method, path)).toBe(rowFor(row.method, twinOf(path)));
@@ -442,7 +442,8 @@ describe('a twin path', () => {
       });
     };
     expectPromised(await replyTo(path), row);
-    for (const change of [{ key: null }, { key: stranger }, { params: { project_id: 'nonsense' } }]) {
+    const nonsense = tenantIn(path) === undefined ? [] : [{ params: { project_id: 'nonsense' } }];
+    for (const change of [{ key: null }, { key: stranger }, ...nonsense]) {
       const [refused, same] = [await replyTo(path, change), await replyTo(twinOf(path), change)];
       expect(summaryOf(refused)).toEqual(summaryOf(same));
       expect(refused.status).toBeGreaterThanOrEqual(400);

@@ -22,7 +22,7 @@ const { values } = parseArgs({
 });
 const short = values.short === true;
 /** One path of each row, and one case. */
-const VALID = '^(?!.*/api/environments/).* answers a valid request';
+const VALID = '^(?!.*/api/environments).* answers a valid request';
 const folder = tmpdir();
 const logs = join(folder, 'logs');
 mkdirSync(logs);

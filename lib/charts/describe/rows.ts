@@ -1,27 +1,23 @@
 /** Results that are rows: events, queries of HogQL, the persons behind a number. */
+import { shownText } from '../cells.ts';
 import type { Cell, Chart } from '../chart.ts';
 import { PLAIN } from '../numbers.ts';
 import { type Answered, counted, type Describer, NO_DATA, nothing } from './describer.ts';
 import { list, number, object, objects, text } from './read.ts';
 import { seriesChart } from './series.ts';
 
-/** A cell shows so many characters of its text. */
-const MAX_CELL = 300;
-
 export const describeRows: Describer = (query, answered) => {
   const rows = list(answered.results).map(list);
   const columns = columnsOf(query, answered, rows[0]?.length ?? 0);
   if (rows.length === 0) return nothing(NO_DATA);
-  const shown = displayOf(query, columns, rows);
   const more = answered.hasMore === true ? ' There are more.' : '';
-  return (
-    shown ?? {
-      picture: { type: 'table' },
-      table: { columns, rows: rows.map((row) => columns.map((_, at) => cellOf(row[at]))) },
-      summary: `Table of ${counted(rows.length, 'row', 'rows')} and ${counted(columns.length, 'column', 'columns')}.${more}`,
-      note: more === '' ? null : 'There are more rows than these.',
-    }
-  );
+  const shown = displayOf(query, columns, rows) ?? {
+    picture: { type: 'table' },
+    table: { columns, rows: rows.map((row) => columns.map((_, at) => cellOf(row[at]))) },
+    summary: `Table of ${counted(rows.length, 'row', 'rows')} and ${counted(columns.length, 'column', 'columns')}.${more}`,
+    note: more === '' ? null : 'There are more rows than these.',
+  };
+  return { ...shown, table: { ...shown.table, isExact: true } };
 };
 
 function columnsOf(query: object, { columns }: Answered, width: number): readonly string[] {
@@ -39,8 +35,7 @@ function columnName(column: string): string {
 function cellOf(value: unknown): Cell {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
-  const written = typeof value === 'string' ? value : JSON.stringify(value);
-  return written.length <= MAX_CELL ? written : `${written.slice(0, MAX_CELL).toWellFormed()}…`;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 const FORMS = {
@@ -83,7 +78,7 @@ function displayOf(
   return seriesChart({
     form,
     pointName: columns[x] ?? '',
-    points: rows.map((row) => String(cellOf(row[x]) ?? '')),
+    points: rows.map((row) => shownText(String(cellOf(row[x]) ?? ''))),
     series: [...y].map((at) => ({
       name: columns[at] ?? '',
       values: rows.map((row) => number(row[at])),

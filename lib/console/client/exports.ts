@@ -2,7 +2,7 @@
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import { answered, api, cursorOf, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { INTERVALS_MS } from './intervals.ts';
-import { rowsOfPage, usePaged } from './paged.ts';
+import { rowsOfPage, useLong, usePaged } from './paged.ts';
 import { live, polled } from './polling.ts';
 
 export type BatchExport = Schemas['BatchExport'];
@@ -252,18 +252,28 @@ interface LogFilter {
   readonly follow: boolean;
 }
 
-/** Returns the newest lines of an export's log, of one run when it is named. */
+/**
+ * Returns the lines of an export's log, of one run when it is named: the newest, then older ones. Lines that are written
+ * while somebody reads on are after those that they began with, and move none of them.
+ */
 export function useLogs(project: string, id: string, run: string | undefined, { level, search, follow }: LogFilter) {
-  const query = {
+  const filter = {
     limit: LOG_PAGE,
     ...(level === undefined ? {} : { level: [level] }),
     ...(search === '' ? {} : { search }),
   };
-  return useQuery({
-    queryKey: ['logs', project, id, run, level, search],
-    refetchInterval: polled<unknown>(() => follow),
-    queryFn: () =>
-      run === undefined
+  return useLong<Schemas['BatchExportLogEntry'], { readonly offset: number; readonly before: string }>({
+    key: ['logs', project, id, run, level, search],
+    isLive: () => follow,
+    nextOf: (pages) => {
+      const [newest] = pages[0]?.results ?? [];
+      if (newest === undefined || pages.at(-1)?.next === null) return undefined;
+      const before = new Date(Date.parse(newest.timestamp) + 1).toISOString();
+      return { offset: pages.length * LOG_PAGE, before };
+    },
+    read: (place) => {
+      const query = { ...filter, ...place };
+      return run === undefined
         ? answered(
             api.GET('/api/projects/{project_id}/batch_exports/{id}/logs/', {
               params: { path: { project_id: project, id }, query },
@@ -273,6 +283,7 @@ export function useLogs(project: string, id: string, run: string | undefined, { 
             api.GET('/api/projects/{project_id}/batch_exports/{id}/runs/{run_id}/logs/', {
               params: { path: { project_id: project, id, run_id: run }, query },
             }),
-          ),
+          );
+    },
   });
 }

@@ -1,8 +1,9 @@
 /** The organization of a project, and who is in it. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useProject } from './access.ts';
-import { answered, api } from './api.ts';
+import { answered, api, Refusal } from './api.ts';
 import { rowsOfPage } from './paged.ts';
+import type { Organization } from './settings.ts';
 
 /** The levels of members, from the least. */
 export const LEVELS = [
@@ -10,6 +11,9 @@ export const LEVELS = [
   { value: '8', label: 'Admin', may: 'also invites and removes people, makes projects and exports' },
   { value: '15', label: 'Owner', may: 'also deletes the organization and makes other owners' },
 ] as const;
+
+/** From this level on, members make projects and exports, and invite others. */
+export const ADMIN = 8;
 
 export const levelName = (level: number): string =>
   LEVELS.find(({ value }) => value === String(level))?.label ?? String(level);
@@ -21,6 +25,20 @@ const MEMBERS_PAGE = 200;
 export function useOrganizationId(project: string): string | undefined {
   return useProject(project).data?.organization;
 }
+
+/** Returns the organizations of who is signed in, oldest first; null: the key may not tell. */
+export async function readOrganizations(): Promise<readonly Organization[] | null> {
+  try {
+    return (await answered(api.GET('/api/organizations/'))).results;
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 403) return null;
+    throw error;
+  }
+}
+
+/** Returns them, once they are asked for. */
+export const useOrganizations = (enabled = true) =>
+  useQuery({ queryKey: ['organizations'], enabled, queryFn: readOrganizations });
 
 export function useOrganization(id: string) {
   return useQuery({

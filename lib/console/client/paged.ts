@@ -1,4 +1,4 @@
-/** Lists of numbered pages, and those that go on by a cursor: their pages one after another, and the way to the next. */
+/** Lists of numbered pages, and those that go on: their pages one after another, and the way to the next. */
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { cursorOf } from './api.ts';
 import { polled } from './polling.ts';
@@ -32,31 +32,57 @@ export const asListed = <T>({ data, error, refetch }: Asked<readonly T[]>) => ({
   retry: () => void refetch(),
 });
 
-interface PagedOptions<Row> {
+interface PagedOptions<Row, Place> {
   readonly key: readonly unknown[];
-  /** Reads a page; the first one without a cursor. */
-  readonly read: (cursor: { readonly cursor?: string }) => Promise<Page<Row>>;
+  /** Reads a page; the first one without a place. */
+  readonly read: (place: Partial<Place>) => Promise<Page<Row>>;
   /** Whether to ask again, by what is there; default: never. Who reads on in older pages is not interrupted. */
   readonly isLive?: (rows: readonly Row[]) => boolean;
   /** Whether somebody waits for the first row. */
   readonly isAwaited?: boolean;
 }
 
+interface Cursor {
+  readonly cursor: string;
+}
+
+interface LongOptions<Row, Place> extends PagedOptions<Row, Place> {
+  /** Returns where the page after these begins; undefined: there is none. */
+  readonly nextOf: (pages: readonly Page<Row>[]) => Place | undefined;
+}
+
 /** What is known of a list, as a table takes it. */
-interface Paged<Row> {
+export interface Paged<Row> {
   /** Undefined: nothing is known yet. */
   readonly rows: readonly Row[] | undefined;
   readonly error: unknown;
   readonly retry: () => void;
-  readonly more: { readonly hasMore: boolean; readonly isLoading: boolean; load(): void };
+  readonly more: { readonly hasMore: boolean; readonly isLoading: boolean; readonly load: () => void };
 }
 
-export function usePaged<Row>({ key, read, isLive = () => false, isAwaited = false }: PagedOptions<Row>): Paged<Row> {
+/** A list that goes on by a cursor. */
+export const usePaged = <Row>(options: PagedOptions<Row, Cursor>): Paged<Row> =>
+  useLong({
+    ...options,
+    nextOf: (pages) => {
+      const cursor = cursorOf(pages.at(-1)?.next ?? null);
+      return cursor === undefined ? undefined : { cursor };
+    },
+  });
+
+/** A list that goes on. */
+export function useLong<Row, Place extends object>({
+  key,
+  read,
+  nextOf,
+  isLive = () => false,
+  isAwaited = false,
+}: LongOptions<Row, Place>): Paged<Row> {
   const query = useInfiniteQuery({
     queryKey: key,
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam }) => read(pageParam === undefined ? {} : { cursor: pageParam }),
-    getNextPageParam: (last) => cursorOf(last.next),
+    initialPageParam: {} as Partial<Place>,
+    queryFn: ({ pageParam }) => read(pageParam as Partial<Place>),
+    getNextPageParam: (_, pages) => nextOf(pages),
     refetchInterval: polled<{ pages: Page<Row>[] }>(
       ({ pages }) => pages.length === 1 && isLive(pages[0]?.results ?? []),
       ({ pages }) => isAwaited && pages[0]?.results.length === 0,

@@ -32,6 +32,7 @@ import { ToButton } from '../parts/to.tsx';
 import { Unsaved } from '../parts/unsaved.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
+const DownloadCsv = lazy(() => import('../parts/insights/download-csv.tsx'));
 const DataRangeOffer = lazy(() => import('../parts/insights/data-range-offer.tsx'));
 
 /** A question is asked once nobody has changed it for so long. */
@@ -151,9 +152,10 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
     navigate({ to: `/projects/${project}/insights/${id}`, ignoreBlocker: true });
   }
 
+  const title = kept === undefined ? 'New insight' : kept.name || kept.derived_name || 'Untitled';
   return (
     <Page
-      title={kept === undefined ? 'New insight' : kept.name || kept.derived_name || 'Untitled'}
+      title={title}
       actions={
         kept !== undefined && (
           <>
@@ -229,6 +231,9 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
           {answer.data !== undefined && answer.error === null && (
             <>
               <LazyChart {...answer.data} />
+              <LoadedLater>
+                <DownloadCsv {...answer.data} name={title} />
+              </LoadedLater>
               {isForm && question.kind !== 'HogQLQuery' && !answer.isPlaceholderData && (
                 <LoadedLater>
                   <DataRangeOffer

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMe } from '../client/access.ts';
 import { answered, api, Refusal, type Schemas } from '../client/api.ts';
-import { levelName, useInvitePreview } from '../client/organization.ts';
+import { levelName, readOrganizations, useInvitePreview } from '../client/organization.ts';
 import { signOut, useSessionKey } from '../client/session.ts';
 import { useParam } from '../parts/address.ts';
 import { Facts } from '../parts/facts.tsx';
@@ -106,8 +106,12 @@ function Answer({ invite: { id, target_email } }: { readonly invite: Preview }) 
   }
   const accept = async (): Promise<void> => {
     await answered(api.POST('/api/invites/{id}/accept/', { params: { path: { id } } }));
-    await queries.invalidateQueries({ queryKey: ['me'] });
-    void navigate({ to: '/' });
+    await Promise.all([['me'], ['organizations']].map((queryKey) => queries.invalidateQueries({ queryKey })));
+    // It is accepted, whether or not the service tells where it leads.
+    const organizations = await readOrganizations().catch(() => null);
+    const joined = organizations?.find((one) => me?.organizations.every((known) => known.id !== one.id));
+    const project = joined?.projects[0]?.id;
+    void navigate({ to: project === undefined ? '/' : `/projects/${project}/home` });
   };
   return (
     <>

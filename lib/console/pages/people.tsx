@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMe } from '../client/access.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
-import { LEVELS, levelName, useInvites, useMembers, useOrganization } from '../client/organization.ts';
+import { ADMIN, LEVELS, levelName, useInvites, useMembers, useOrganization } from '../client/organization.ts';
 import { asListed } from '../client/paged.ts';
 import { useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
@@ -19,8 +19,6 @@ import { ScopedButton } from '../parts/scoped-button.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 
 type Level = Schemas['Member']['level'];
-
-const ADMIN = 8;
 
 /** So many members are looked through without a search. */
 const FEW = 10;

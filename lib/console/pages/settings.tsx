@@ -21,8 +21,8 @@ import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { disputedFields } from '../parts/conflict-notice.tsx';
 import { Copied } from '../parts/copied.tsx';
 import { useForm } from '../parts/form.ts';
-import { FormDialog } from '../parts/form-dialog.tsx';
 import { Heading } from '../parts/heading.tsx';
+import { NewProject } from '../parts/new-project.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
@@ -162,31 +162,6 @@ function Times({ project, save }: TimesProps) {
       </Text>
       <Problem error={form.error} fields={['timezone', 'week_start_day']} />
     </form>
-  );
-}
-
-function NewProject({ organization }: { readonly organization: string }) {
-  const queries = useQueryClient();
-  const navigate = useNavigateFromHere();
-  return (
-    <FormDialog
-      label="New project"
-      scope="project:write"
-      initial={{ name: '' }}
-      does="Create"
-      submit={async (body) => {
-        const made = await answered(
-          api.POST('/api/organizations/{organization_id}/projects/', {
-            params: { path: { organization_id: organization } },
-            body,
-          }),
-        );
-        await queries.invalidateQueries();
-        navigate({ to: `/projects/${made.id}/home` });
-      }}
-    >
-      {(form) => <TextInput label="Name" required data-autofocus {...form.text('name')} />}
-    </FormDialog>
   );
 }
 

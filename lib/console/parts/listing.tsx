@@ -1,6 +1,6 @@
 import { Box, Button, Card, Center, Group, Pagination, Skeleton, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { type Asked, asListed, PAGE_SIZE } from '../client/paged.ts';
+import { type Asked, asListed, PAGE_SIZE, type Paged } from '../client/paged.ts';
 import { useView } from './address.ts';
 import { useKeptFocus } from './kept-focus.ts';
 import { MayBeOld, Problem } from './problem.tsx';
@@ -25,7 +25,7 @@ interface ListingProps<T> {
   /** A list of numbered pages. */
   readonly pages?: { readonly count: number; readonly at: number; go(page: number): void };
   /** A list that goes on. */
-  readonly more?: { readonly hasMore: boolean; readonly isLoading: boolean; load(): void };
+  readonly more?: Paged<unknown>['more'];
 }
 
 /** Returns what a table takes of the numbered page that the address names. */
@@ -125,14 +125,20 @@ function Rows<T>({ label, rows, columns, rowKey, error, retry, empty, pages, mor
           />
         </Group>
       )}
-      {more?.hasMore === true && (
-        <Center>
-          <Button variant="default" loading={more.isLoading} onClick={() => more.load()}>
-            Show more
-          </Button>
-        </Center>
-      )}
+      {more !== undefined && <ShowMore {...more} />}
     </Stack>
+  );
+}
+
+/** The way to the next page of a list that goes on, if there is one. */
+export function ShowMore({ hasMore, isLoading, load }: Paged<unknown>['more']) {
+  if (!hasMore) return null;
+  return (
+    <Center>
+      <Button variant="default" loading={isLoading} onClick={load}>
+        Show more
+      </Button>
+    </Center>
   );
 }
 

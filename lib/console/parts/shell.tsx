@@ -11,11 +11,11 @@ import {
   useMantineColorScheme,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useMe, useProject } from '../client/access.ts';
-import { ADDRESS, answered, api } from '../client/api.ts';
+import { ADDRESS } from '../client/api.ts';
+import { useOrganizations } from '../client/organization.ts';
 import { signOut } from '../client/session.ts';
 import { PAGES } from '../pages.ts';
 import { useParam } from './address.ts';
@@ -83,12 +83,8 @@ function ProjectChoice() {
   const { data: me } = useMe();
   const { data: project } = useProject(id);
   const navigate = useNavigate();
-  const { data: organizations } = useQuery({
-    queryKey: ['organizations'],
-    enabled: me !== undefined && me !== null,
-    queryFn: () => answered(api.GET('/api/organizations/')),
-  });
-  const groups = (organizations?.results ?? []).map(({ name, projects }) => ({
+  const { data: organizations } = useOrganizations(me !== undefined && me !== null);
+  const groups = (organizations ?? []).map(({ name, projects }) => ({
     group: name,
     items: projects.map((one) => ({ value: String(one.id), label: one.name })),
   }));

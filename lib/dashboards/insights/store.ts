@@ -32,6 +32,7 @@ import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Key, Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { tileItem } from '../create.ts';
+import { byName } from '../listing.ts';
 import { type DashboardItem, MAX_TILES } from '../model.ts';
 import { checkCanEdit, checkCanEditInsight, failUnseen, mayBeHidden, maySee, maySeeInsight } from '../rules.ts';
 import { readDashboard, readSummaries } from '../store.ts';
@@ -306,8 +307,11 @@ export async function readInsightPage(
   return { found: await withTiles(table, items), count, cursor };
 }
 
-/** An insight that a filter lets through, and what decides who sees it. It may be large, and is read for its page. */
-type Sought = Pick<InsightItem, 'id' | 'created_by'>;
+/** An insight that a filter lets through, what decides who sees it and what sorts it. It may be large, and is read for its page. */
+interface Sought extends Pick<InsightItem, 'id' | 'created_by'> {
+  readonly name: string;
+  readonly at: number;
+}
 
 async function pageOf(
   table: Table,
@@ -328,14 +332,25 @@ async function pageOf(
   return { found, count: sought.length };
 }
 
-/** Returns the insights of a project that pass the filter, newest first, of deleted ones the last one. A short id is one read. */
+/** Returns the insights of a project that pass the filter, in their order; without one newest first, of deleted ones the last one. */
 async function soughtIn(table: Table, project: number, filter: InsightFilter): Promise<readonly Sought[]> {
-  const { search, short_id, favorited, deleted = false } = filter;
+  const { order } = filter;
+  const found = await passing(table, project, filter);
+  if (order === undefined) return found;
+  const isByName = order === 'name' || order === '-name';
+  const sorted = isByName ? byName(found) : found.toSorted((a, b) => a.at - b.at || a.id - b.id);
+  return order.startsWith('-') ? sorted.toReversed() : sorted;
+}
+
+/** Returns those that pass. A short id is one read. */
+async function passing(table: Table, project: number, filter: InsightFilter): Promise<readonly Sought[]> {
+  const { search, short_id, favorited, order, deleted = false } = filter;
+  const instant = order?.includes('last_modified_at') === true ? 'last_modified_at' : 'created_at';
   const pick = (item: InsightItem): Sought | undefined => {
     const { id, created_by, name, derived_name, description, tags, favorited: isFavorite = false } = item;
     const texts = [name, derived_name, description, ...(tags === undefined ? [] : fromJsonText(tags))];
     const isSought = (favorited === undefined || isFavorite === favorited) && holdsText(texts, search);
-    return isSought ? { id, created_by } : undefined;
+    return isSought ? { id, created_by, name: name ?? '', at: item[instant] } : undefined;
   };
   if (short_id !== undefined) {
     const id = numberOfShortId(short_id);

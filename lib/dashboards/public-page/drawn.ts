@@ -73,7 +73,7 @@ export const drawn = (answers: Answers, answered: AnsweredInsight): Drawn =>
 
 /** Returns all numbers of an answer as a file for spreadsheets. */
 export async function spreadsheet(answers: Answers, answered: AnsweredInsight): Promise<string> {
-  const { csvOf } = await import('./csv.ts');
+  const { csvOf } = await import('../../charts/csv.ts');
   return spreadsheets(answers, answered, () => csvOf(chartOfAnswer(answered).table));
 }
 

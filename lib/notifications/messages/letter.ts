@@ -1,11 +1,12 @@
 /** A message as a mail: texts, tables and links; and pictures, where there are some, for mail programs show no SVG. */
-import type { Cell } from '../../charts/chart.ts';
+import { cellText } from '../../charts/cells.ts';
+import type { Cell, NumberTable } from '../../charts/chart.ts';
 import { html, type Markup } from '../../http/markup.ts';
 import { beginningOf } from '../../ports/cut.ts';
 import type { Letter } from '../../ports/mail/mail.ts';
 import { PICTURE_WIDTH } from './chart-pictures.ts';
 import { leftOutText, type Message, type ShownInsight } from './message.ts';
-import { cellText, tableText } from './slack.ts';
+import { tableText } from './slack.ts';
 
 /** What is said where somebody would be sent mail. */
 export const NO_MAIL = 'This service sends no mail: its operator has set no mail server.';
@@ -63,8 +64,8 @@ ${lines.map((line) => html`<p>${line}</p>\n`)}${insights.map((insight, at) => in
 `;
 }
 
-const cellMarkup = (value: Cell): Markup =>
-  html`<td style="${typeof value === 'number' ? NUMBER : CELL}">${cellText(value)}</td>`;
+const cellMarkup = (value: Cell, table: NumberTable): Markup =>
+  html`<td style="${typeof value === 'number' ? NUMBER : CELL}">${cellText(value, table)}</td>`;
 
 function insightMarkup(insight: ShownInsight, picture: string | null): Markup {
   const { name, link, summary, table } = insight;
@@ -75,7 +76,7 @@ ${picture !== null && html`<p><img src="cid:${picture}" alt="${summary}" width="
   table.rows.length > 0 &&
   html`<table style="border-collapse: collapse;">
 <tr>${table.columns.map((column) => html`<th style="${CELL}">${column}</th>`)}</tr>
-${table.rows.map((row) => html`<tr>${row.map(cellMarkup)}</tr>\n`)}</table>
+${table.rows.map((row) => html`<tr>${row.map((cell) => cellMarkup(cell, table))}</tr>\n`)}</table>
 `
 }${leftOut !== '' && html`<p>${leftOut}</p>\n`}`;
 }

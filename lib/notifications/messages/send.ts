@@ -108,7 +108,8 @@ function webhookBody(id: string, { type, at, title, lines, data, insights }: Mes
     name,
     link,
     summary,
-    ...table,
+    columns: table.columns,
+    rows: table.rows,
     more_rows: moreRows,
     more_columns: moreColumns,
   }));

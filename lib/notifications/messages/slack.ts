@@ -1,6 +1,6 @@
 /** A message in the form of Slack's incoming webhooks, which others (Mattermost, Rocket.Chat) read too. */
-import type { Cell, NumberTable } from '../../charts/chart.ts';
-import { fullNumber, PRECISE } from '../../charts/numbers.ts';
+import { cellText } from '../../charts/cells.ts';
+import type { NumberTable } from '../../charts/chart.ts';
 import { leftOutText, type Message, type ShownInsight } from './message.ts';
 
 /** Slack's limits, in characters of a section; a message has 50 blocks at most. */
@@ -36,12 +36,10 @@ function headed(name: string, link: string | null, text: string, length: number)
   return `${head}${escapedWithin(text, length - head.length)}`;
 }
 
-/** Returns what people read of a value in a table. */
-export const cellText = (cell: Cell): string => (typeof cell === 'number' ? fullNumber(cell, PRECISE) : (cell ?? ''));
-
 /** Returns a table as lines of equal columns. */
-export function tableText({ columns, rows }: NumberTable): string {
-  const lines = [columns, ...rows.map((row) => row.map(cellText))];
+export function tableText(table: NumberTable): string {
+  const { columns, rows } = table;
+  const lines = [columns, ...rows.map((row) => row.map((cell) => cellText(cell, table)))];
   const widths = columns.map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)));
   const isNumber = columns.map((_, at) => rows.every((row) => row[at] === null || typeof row[at] === 'number'));
   return lines

@@ -210,6 +210,7 @@ async function shownInsight(
       ...head,
       summary: shortened(summary, MAX_TEXT_LENGTH),
       table: {
+        ...table,
         columns: table.columns.slice(0, MAX_COLUMNS).map((name) => shortened(name, MAX_CELL_LENGTH)),
         rows: rows.map((row) => row.slice(0, MAX_COLUMNS).map(shorter)),
       },

@@ -91,6 +91,31 @@ test('a list is of those that hold a text, have a star, or are the one of a shor
     expect(await listed(`short_id=${other}`)).toEqual([0, []]);
 });
 
+test('a list is in the order that is asked for, beside filters and for whoever does not see all', async () => {
+  const world = await dashboards();
+  const { id: dashboard } = await world.dashboard();
+  for (const name of ['beta', 'Alpha', 'gamma', 'alpha']) {
+    await world.insight({ name, dashboards: name === 'gamma' ? [dashboard] : [] });
+    world.context.clock.advance(1_000);
+  }
+  await patch(world, 1, { description: 'Changed last.' });
+  const ids = async (query: string, options = {}) => {
+    const { status, body } = await world.call('GET', `/insights/?${query}`, undefined, options);
+    return status === 200 ? (body as unknown as { results: { id: number }[] }).results.map(({ id }) => id) : body;
+  };
+  expect(await ids('order=created_at')).toEqual([1, 2, 3, 4]);
+  expect(await ids('order=-created_at')).toEqual([4, 3, 2, 1]);
+  expect(await ids('order=last_modified_at')).toEqual([2, 3, 4, 1]);
+  expect(await ids('order=-last_modified_at&limit=2')).toEqual([1, 4]);
+  expect(await ids('order=-last_modified_at&limit=2&offset=2')).toEqual([3, 2]);
+  expect(await ids('order=name')).toEqual([2, 4, 1, 3]);
+  expect(await ids('order=-name&search=a')).toEqual([3, 1, 4, 2]);
+  await world.call('PUT', `/dashboards/${dashboard}/access_controls/`, { access_level: 'none' });
+  const key = await world.service.newKey(await world.service.newUser(LEVELS.member));
+  expect(await ids('order=-last_modified_at', { key })).toEqual([1, 4, 2]);
+  expect(await ids('order=-last_viewed_at')).toMatchObject({ code: 'invalid_choice', attr: 'order' });
+});
+
 test('those that are deleted are listed when they are asked for, the last one first, until they are brought back', async () => {
   const world = await dashboards();
   const { id: dashboard } = await world.dashboard();

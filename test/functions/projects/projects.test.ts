@@ -220,6 +220,33 @@ test('an environment is another name of a project, whatever is asked of it', asy
   });
 });
 
+test('without a name of an organization the projects of the current one are listed, those that the key opens', async () => {
+  const { service } = await world();
+  const { body: second } = await create(service, { name: 'Second' });
+  const { body: all } = await service.call('GET', path(service));
+  for (const place of ['projects', 'environments']) {
+    expect(await service.call('GET', `/api/${place}/`)).toMatchObject({ status: 200, body: all ?? {} });
+    expect((await service.call('GET', `/api/${place}/?limit=1`)).body).toMatchObject({
+      count: 2,
+      next: `${service.address}/api/${place}/?limit=1&offset=1`,
+      results: [{ id: 1 }],
+    });
+  }
+  const limited = await service.newKey(service.owner, { scoped_teams: [2] });
+  expect(await service.call('GET', '/api/projects/', { key: limited })).toMatchObject({
+    status: 200,
+    body: { count: 1, results: [second] },
+  });
+  // Where the organization is named, it is asked about the organization.
+  expect((await service.call('GET', path(service), { key: limited })).status).toBe(403);
+  const nowhere = await service.newKey(await service.newUser());
+  expect(await service.call('GET', '/api/projects/', { key: nowhere })).toMatchObject({
+    status: 404,
+    body: { detail: 'Organization not found.' },
+  });
+  expect((await service.call('POST', '/api/projects/', { body: {} })).status).toBe(405);
+});
+
 test('each is three round trips, a list two', async () => {
   const context = testContext();
   const table = countRoundTrips(context.table);

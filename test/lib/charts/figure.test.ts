@@ -1,5 +1,6 @@
 /** Charts as markup, and as a browser shows them. */
 import * as fc from 'fast-check';
+import { csvOf } from '../../../lib/charts/csv.ts';
 import { chartOf } from '../../../lib/charts/describe/describe.ts';
 import { DARK, LIGHT } from '../../../lib/charts/draw/palette.ts';
 import { axisLabels, HEIGHT, namedPoints, valueScale } from '../../../lib/charts/draw/scale.ts';
@@ -98,6 +99,24 @@ describe('the markup of a chart', () => {
 /** Elements that charts are made of: none loads anything, runs anything, or has styles. */
 const TAG =
   /^<\/?(figure|figcaption|details|summary|div|p|span|strong|b|bdi|ol|li|table|caption|colgroup|col|thead|tbody|tr|th|td|svg|g|path|rect|text|title)( (class|role|aria-label|aria-hidden|tabindex|scope|title|width|height|viewBox|preserveAspectRatio|x|y|d|stroke-width|open)(="[^"<>]*")?)*\s*\/?>$/;
+
+describe('a table of rows', () => {
+  const rowsOf = (kind: string, row: readonly unknown[]) =>
+    chartOf({ kind }, { results: [row], columns: row.map((_, at) => `c${at}`) });
+
+  test.each(['HogQLQuery', 'EventsQuery', 'ActorsQuery'])('of %s shows each number as it is', (kind) => {
+    const markup = figure(rowsOf(kind, [2026, 1_700_000_000, 1.79e15, 0.00004, 0.00031234, -0.5])).toString();
+    const shown = Array.from(markup.matchAll(/<td class="n">([^<]*)</g), ([, text]) => text);
+    expect(shown).toEqual(['2026', '1700000000', '1790000000000000', '0.00004', '0.00031234', '-0.5']);
+  });
+
+  test('shows the beginning of a long text, and has all of it for a file', () => {
+    const long = '=x'.repeat(400);
+    const { table } = rowsOf('HogQLQuery', [long]);
+    expect(figure(rowsOf('HogQLQuery', [long])).toString()).toContain(`<bdi>${long.slice(0, 300)}…</bdi>`);
+    expect(csvOf(table)).toBe(`c0\r\n'${long}\r\n`);
+  });
+});
 
 describe('an axis', () => {
   test('has lines at round numbers, from below the least to above the greatest', () => {

@@ -1,11 +1,12 @@
 /** Events and persons in the console, as they arrive and as files bring them. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Page, Request } from 'playwright-core';
 import { obstacles } from '../../support/browser.ts';
 import {
   button,
   describeConsole,
+  expectGone,
   expectSeen,
   HOSTILE,
   heldBack,
@@ -228,6 +229,24 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     await expectSeen(row(page, 'Imports', 'second.csv').getByText('1 event added'));
   });
 
+  test('takes nothing of several files or a folder that are dropped, says so, and takes one file', async () => {
+    const folder = temporaryFolder();
+    const [one, two] = ['one.jsonl', 'two.jsonl'].map((name) => join(folder, name));
+    for (const path of [one, two]) writeFileSync(String(path), '{"event": "dropped", "distinct_id": "ada"}\n');
+    const { page, requests } = await open(at('/import'));
+    await drop(page, [String(one), String(two)]);
+    await expectSeen(page.getByText('None of the 2 files is taken: drop one at a time.'));
+    await drop(page, [folder]);
+    await expectSeen(page.getByText(`${basename(folder)} is a folder.`));
+    await expectGone(page.getByText('None of the 2 files is taken'));
+    expect(requests.filter((url) => /\/imports\/[^?]/.test(url))).toEqual([]);
+    expect(await obstacles(page)).toEqual([]);
+    await drop(page, [String(one)]);
+    await expectSeen(page.getByRole('region', { name: 'Import one.jsonl' }));
+    expect(await page.getByText('is a folder').count()).toBe(0);
+    await button(page, 'Cancel').first().click();
+  });
+
   test('goes on with a file of which a part is there, once it is chosen again', async () => {
     const record = { event: 'long', timestamp: '2025-12-31', properties: { text: 'x'.repeat(200_000) } };
     const lines = Array.from({ length: 10 }, (_, at) => `${JSON.stringify({ ...record, distinct_id: `ada${at}` })}\n`);
@@ -269,6 +288,16 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
 /** Resolves when the page shows what it knows. */
 const drawn = (page: Page): Promise<unknown> =>
   page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+
+/** Drops files and folders onto the place for them, as somebody who drags them from another window. */
+async function drop(page: Page, files: readonly string[]): Promise<void> {
+  const place = page.getByRole('region', { name: 'Drop a file' });
+  const { x = 0, y = 0 } = (await place.boundingBox()) ?? {};
+  const browser = await page.context().newCDPSession(page);
+  const data = { items: [], files: [...files], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await browser.send('Input.dispatchDragEvent', { type, x: x + 10, y: y + 10, data });
+}
 
 /** Chooses a file with the button that asks for one. */
 async function choose(page: Page, name: string, content: string, by = 'Choose a file'): Promise<void> {

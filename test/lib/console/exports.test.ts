@@ -90,6 +90,53 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(page.getByText('Files goes on.'));
   });
 
+  test('shows the older lines of a log where there are more than one page has', async () => {
+    const one = await made('/batch_exports/', {
+      name: 'Talkative',
+      interval: 'hour',
+      paused: true,
+      destination: { type: 'Folder', config: { path: temporaryFolder() } },
+    });
+    const path = `/exports/${String(one['id'])}`;
+    const { page, complaints } = await open(at('/exports'));
+    const end = Date.parse('2026-01-05T10:00:00Z');
+    let newer = 0;
+    const lines = () =>
+      Array.from({ length: 450 + newer }, (_, n) => ({
+        timestamp: new Date(end - (n - newer) * 1_000).toISOString(),
+        level: 'INFO',
+        message: `Line ${450 + newer - n}.`,
+        instance_id: 'a run',
+      }));
+    await page.route('**/logs/?*', (asked) => {
+      const { searchParams } = new URL(asked.request().url());
+      const [offset, limit] = ['offset', 'limit'].map((name) => Number(searchParams.get(name) ?? 0)) as [
+        number,
+        number,
+      ];
+      const before = searchParams.get('before');
+      const all = lines().filter(({ timestamp }) => before === null || Date.parse(timestamp) < Date.parse(before));
+      const next = all.length > offset + limit ? `${service().address}/?offset=${offset + limit}` : null;
+      return asked.fulfill({
+        json: { count: all.length, next, previous: null, results: all.slice(offset, offset + limit) },
+      });
+    });
+    await page.goto(`${service().address}/#${at(path)}?tab=logs`);
+    const log = page.getByRole('log');
+    await expectSeen(log.getByText('Line 251.'));
+    // While it is read, a run writes.
+    await page.getByRole('switch', { name: 'Follow' }).click();
+    newer = 3;
+    for (const last of ['Line 51.', 'Line 1.']) {
+      expect(await log.getByText(last, { exact: true }).count()).toBe(0);
+      await button(page, 'Show more').click();
+      await expectSeen(log.getByText(last, { exact: true }));
+    }
+    expect(await log.getByText(/^Line/).count()).toBe(450);
+    await expectGone(button(page, 'Show more'));
+    expect(complaints).toEqual([]);
+  });
+
   test('shows a run that the list leaves out as it goes on', async () => {
     const one = await made('/batch_exports/', {
       name: 'Watched',

@@ -1,5 +1,5 @@
 /** Insights in the console, and what watches and sends their numbers. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { obstacles } from '../../support/browser.ts';
@@ -67,6 +67,29 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.getByRole('region', { name: 'Orders' }).locator('figure'));
     // The browser itself complains of the answer to the query that was wrong.
     expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
+  });
+
+  test('gives all rows of an answer as a file, though the page shows fewer, with whole texts and no formulas', async () => {
+    const names = Array.from({ length: 10 }, (_, at) => `c${at}`);
+    const kept = { name: 'All rows', query: { kind: 'HogQLQuery', query: 'SELECT 1' } };
+    const { id } = await made('/insights/', kept);
+    const { page, complaints } = await open(at('/insights'));
+    const text = `=${'long '.repeat(100)}`;
+    const rows = Array.from({ length: 400 }, (_, at) => [at, 0.00031234, text, ...names.slice(3).map(() => 2026)]);
+    await page.route('**/query/', (asked) =>
+      asked.fulfill({ json: { results: rows, columns: names, hasMore: false } }),
+    );
+    await page.goto(`${service().address}/#${at(`/insights/${String(id)}`)}`);
+    await expectSeen(page.getByText('100 more rows are not shown here.'));
+    await expectSeen(page.getByRole('cell', { name: '0.00031234', exact: true }));
+    const [file] = await Promise.all([page.waitForEvent('download'), button(page, 'Download CSV').click()]);
+    expect(file.suggestedFilename()).toBe('All rows.csv');
+    const path = join(temporaryFolder(), 'rows.csv');
+    await file.saveAs(path);
+    const lines = readFileSync(path, 'utf8').split('\r\n');
+    expect(lines).toHaveLength(402);
+    expect(lines[400]).toBe(`399,0.00031234,'${text},2026,2026,2026,2026,2026,2026,2026`);
+    expect(complaints).toEqual([]);
   });
 
   test('leaves who went elsewhere while an insight was being made where they are', async () => {
@@ -497,7 +520,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     const DAY_MS = 86_400_000;
     for (const days of [1, 1, 1, 2, 2]) {
       const timestamp = new Date(Date.now() - days * DAY_MS).toISOString();
-      await service().send({ event: 'grown', distinct_id: 'ada', timestamp });
+      await service().send({ event: 'grown', distinct_id: 'ada', timestamp, properties: { share: 0.0002 } });
     }
     const { page } = await open(at('/events'));
     await expectSeen(row(page, 'Events', 'grown').nth(4));
@@ -515,6 +538,17 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(row(page, 'Alert', 'Number').getByText('50 percent', { exact: true }));
     await page.goto(`${service().address}/#${at('/alerts')}`);
     await expectSeen(row(page, 'Alerts', 'Grows').getByText('50 percent', { exact: true }));
+
+    // What is found between small bounds is no zero.
+    const sum = { ...query, series: [{ ...query.series[0], math: 'sum', math_property: 'share' }] };
+    await made('/alerts/', {
+      insight: (await made('/insights/', { name: 'Shares', query: sum }))['id'],
+      name: 'Small',
+      subscribed_users: [],
+      threshold: { configuration: { type: 'absolute', bounds: { upper: 0.0003 } } },
+    });
+    await page.reload();
+    await expectSeen(row(page, 'Alerts', 'Small').getByText('0.0006', { exact: true }));
   });
 
   test('sends the numbers of a dashboard: a subscription is made, changed, disabled and deleted', async () => {

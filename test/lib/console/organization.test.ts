@@ -1,4 +1,5 @@
 /** The organization in the console: who is in it, with which keys, and its projects. */
+import type { Page } from 'playwright-core';
 import { DAY_MS } from '../../../lib/ports/units.ts';
 import { obstacles } from '../../support/browser.ts';
 import { asBefore, button, describeConsole, expectGone, expectSeen, row, whileWritten } from '../../support/console.ts';
@@ -88,6 +89,48 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
       await email.press('ControlOrMeta+V');
       expect(await email.inputValue()).toBe(link);
     }
+    expect(complaints).toEqual([]);
+  });
+
+  test('leads to a project of any organization, to that of an accepted invitation, and lets one be made where there is none', async () => {
+    const home = { WORKSPACE_HOME: service().home };
+    const email = 'eve@example.com';
+    await run('infra/local/admin.ts', ['user', 'create', '--email', email], home);
+    const made = await run(
+      'infra/local/admin.ts',
+      ['key', 'create', '--email', email, '--label', 'Own', '--scopes', '*'],
+      home,
+    );
+    const key = String(/phx_\w+/.exec(made.out));
+    const organization = async (name: string) => {
+      const { body } = await service().call('POST', '/api/organizations/', { name }, key);
+      const { id, projects } = body as unknown as { id: string; projects: { id: number }[] };
+      return { id, project: Number(projects[0]?.id) };
+    };
+    const [first, second] = [await organization('First'), await organization('Second')];
+    const isAt = (place: Page, project: number | string) =>
+      place.waitForURL((url) => url.hash === `#/projects/${project}/home`);
+
+    await service().call('DELETE', `/api/projects/${first.project}/`, undefined, key);
+    const { page, complaints } = await open('/', { key });
+    await isAt(page, second.project);
+
+    // Its page would ask again, and be refused.
+    await page.goto('about:blank');
+    await service().call('DELETE', `/api/projects/${second.project}/`, undefined, key);
+    await page.goto(`${service().address}/#/`);
+    await expectSeen(page.getByText('You are in First and Second, where no project is yet.'));
+    expect(await obstacles(page)).toEqual([]);
+    await button(page, 'New project in Second').click();
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Afresh');
+    await button(page, 'Create').click();
+    await expectSeen(page.getByRole('heading', { name: 'Afresh' }));
+
+    const sent = { target_email: email, level: 1 };
+    const { body: invite } = await service().call('POST', '/api/organizations/@current/invites/', sent);
+    await page.goto(`${service().address}/#/invites/${String(invite['id'])}`);
+    await button(page, 'Accept').click();
+    await isAt(page, service().project);
     expect(complaints).toEqual([]);
   });
 

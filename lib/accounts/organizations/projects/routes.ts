@@ -49,8 +49,12 @@ export const listProjects = route({
   ...read,
   ...all,
   handler: 'projects/list',
+  paths: [...all.paths, '/api/projects'],
+  isOfCurrent: true,
   summary: 'List projects',
-  description: "The organization's, oldest first.",
+  description:
+    "The organization's, oldest first. Where none is named, those of the current one, `@current`, and of these what the " +
+    'key opens.',
   response: pageOf(Project),
   paging: { kind: 'offset' },
 });

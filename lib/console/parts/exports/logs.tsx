@@ -4,7 +4,7 @@ import type { Schemas } from '../../client/api.ts';
 import { useLogs } from '../../client/exports.ts';
 import { useView } from '../address.ts';
 import { localTime } from '../instant.tsx';
-import { Empty } from '../listing.tsx';
+import { Empty, ShowMore } from '../listing.tsx';
 import { Problem } from '../problem.tsx';
 import { useSettled } from '../typing.ts';
 
@@ -19,14 +19,14 @@ interface LogsProps {
 
 const LEVELS: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
 
-/** What the runs said, newest first; new lines come by themselves. */
+/** What the runs said, newest first. New lines come by themselves, until somebody reads on in older ones. */
 export function Logs({ project, id, run }: LogsProps) {
   const [view, setView] = useView();
   const [search, setSearch] = useState('');
   const settled = useSettled(search);
   const [follow, setFollow] = useState(true);
   const level = LEVELS.find((one) => one === view['level']);
-  const { data, error, refetch } = useLogs(project, id, run, { level, search: settled, follow });
+  const { rows, error, retry, more } = useLogs(project, id, run, { level, search: settled, follow });
   return (
     <Stack>
       <Group align="end">
@@ -47,16 +47,16 @@ export function Logs({ project, id, run }: LogsProps) {
           </Button>
         )}
       </Group>
-      {data === undefined && <Problem error={error} retry={() => void refetch()} />}
-      {data?.results.length === 0 && (
+      {rows === undefined && <Problem error={error} retry={retry} />}
+      {rows?.length === 0 && (
         <Empty>
           <Text>No lines. A run writes what it does here.</Text>
         </Empty>
       )}
-      {data !== undefined && data.results.length > 0 && (
+      {rows !== undefined && rows.length > 0 && (
         <Card withBorder p="xs">
           <Box role="log" aria-label="Log" tabIndex={0} mah={480} style={{ overflow: 'auto' }} ff="monospace" fz="xs">
-            {data.results.map(({ timestamp, level: of, message, instance_id }) => (
+            {rows.map(({ timestamp, level: of, message, instance_id }) => (
               <Group key={`${timestamp} ${instance_id} ${message}`} gap="sm" style={{ rowGap: 0 }} align="start" py={2}>
                 <Text span ff="monospace" fz="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
                   {localTime(timestamp)}
@@ -72,6 +72,7 @@ export function Logs({ project, id, run }: LogsProps) {
           </Box>
         </Card>
       )}
+      <ShowMore {...more} />
     </Stack>
   );
 }

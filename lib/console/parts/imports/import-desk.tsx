@@ -1,6 +1,7 @@
 import { Alert, Button, Card, FileButton, Group, NativeSelect, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
+import { refusedHere } from '../../client/api.ts';
 import {
   cancelImport,
   createImport,
@@ -135,7 +136,7 @@ export function ImportDesk({ project }: { readonly project: string }) {
     return (
       <Stack>
         <Stack gap={0}>
-          <DropPlace take={take} />
+          <DropPlace take={take} refuse={(why) => void submit(() => Promise.reject(refusedHere(why)))} />
           <Problem error={error} />
         </Stack>
         <Imports project={project} goOn={goOn} />
@@ -224,8 +225,21 @@ function ChooseFile({ label, take }: ChooseFileProps) {
   );
 }
 
+/** Returns why what is dropped is not taken; undefined: it is a file, or nothing. */
+function faultOf({ files, items }: DataTransfer): string | undefined {
+  const others = '`npx workspace imports send` takes folders and several files.';
+  if (files.length > 1) return `None of the ${files.length} files is taken: drop one at a time. ${others}`;
+  const folder = Array.from(items, (item) => item.webkitGetAsEntry()).find((entry) => entry?.isDirectory);
+  return folder == null ? undefined : `${folder.name} is a folder. ${others}`;
+}
+
+interface DropPlaceProps extends Pick<ChooseFileProps, 'take'> {
+  /** Says why nothing is taken. */
+  readonly refuse: (why: string) => void;
+}
+
 /** Where a file is dropped, or chosen. */
-function DropPlace({ take }: Pick<ChooseFileProps, 'take'>) {
+function DropPlace({ take, refuse }: DropPlaceProps) {
   const [isOver, setOver] = useState(false);
   const over = (event: DragEvent): void => {
     event.preventDefault();
@@ -234,7 +248,9 @@ function DropPlace({ take }: Pick<ChooseFileProps, 'take'>) {
   const drop = (event: DragEvent): void => {
     event.preventDefault();
     setOver(false);
-    take(event.dataTransfer.files[0] ?? null);
+    const fault = faultOf(event.dataTransfer);
+    if (fault === undefined) take(event.dataTransfer.files[0] ?? null);
+    else refuse(fault);
   };
   return (
     <Card

@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import type { NumberTable } from '../../charts/chart.ts';
+import type { NumberTable } from './chart.ts';
 
 /** Returns a table as a file for spreadsheets: RFC 4180. Texts that would be formulas begin with an apostrophe. */
 export const csvOf = ({ columns, rows }: NumberTable): string =>
