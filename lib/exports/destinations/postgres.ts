@@ -1,12 +1,16 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
+import { Transient } from '../../ports/errors.ts';
 import { checkDatabaseConfig, DATABASE_KEYS } from './databases/config.ts';
 import {
   type Entry,
+  intervalName,
   noteDelivery,
   noteNothing,
+  type PriorDelivery,
   prepareLedger,
   priorDelivery,
-  sharedName,
+  tableName,
   withUuid,
 } from './databases/ledger.ts';
 import { mergeEvents, PERSON_KEY, TEMPORARY_TABLE, upsertPersons } from './databases/merge.ts';
@@ -114,16 +118,29 @@ async function tryOut(session: Session, trial: Trial<PostgresConfig>): Promise<v
   await noteNothing(session, config, DIALECT);
 }
 
-/** Has whoever delivers the interval into the table, too, for whichever export of the project, wait for the transaction. */
-const lockInterval = (session: Session, entry: Entry): Promise<unknown> =>
-  session.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [sharedName(entry)]);
+/** Has whoever names the same wait for the transaction. */
+const lock = (session: Session, name: string): Promise<unknown> =>
+  session.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
+
+/**
+ * Has whoever is about to note a delivery into the table wait for the transaction. Throws `Transient` when the ledger does
+ * not say any more what it said: others have brought in rows of the same time, which this delivery has not seen.
+ */
+async function lockUnchanged(session: Session, entry: Entry, prior: PriorDelivery): Promise<void> {
+  await lock(session, tableName(entry));
+  if (isDeepStrictEqual(await priorDelivery(session, entry), prior)) return;
+  throw new Transient('Another delivery has meanwhile brought events of the same time into the table.', {
+    isOwn: true,
+  });
+}
 
 async function prepareEvents(session: Session, delivery: Delivery<PostgresConfig>): Promise<number> {
   const { config } = delivery;
   const columns = await prepareTables(session, delivery);
   const entry = withUuid(delivery, columns, DIALECT);
   await begin(session);
-  await lockInterval(session, entry);
+  // Two deliveries of one interval do not send its rows twice.
+  await lock(session, intervalName(entry));
   const prior = await priorDelivery(session, entry);
   if (prior.is === 'delivered') return 0;
   const isFresh = prior.is === 'fresh';
@@ -131,6 +148,7 @@ async function prepareEvents(session: Session, delivery: Delivery<PostgresConfig
   const target = isFresh ? qualified(config.schema, config.table_name) : TEMPORARY_TABLE;
   const { bytes, records } = await copy(session, delivery, columns, target);
   if (!isFresh) await mergeEvents(session, entry, columns, records, prior);
+  await lockUnchanged(session, entry, prior);
   await noteDelivery(session, entry, records, DIALECT);
   return bytes;
 }

@@ -36,6 +36,9 @@ export const prepareLedger = (session: Session, { schema }: TableConfig, dialect
 
 /** A delivery that touches the interval. */
 export interface Note {
+  /** It is of the same export. */
+  readonly isOwn: boolean;
+  readonly runId: string;
   readonly records: number;
   /** Its bounds are those of the interval. */
   readonly isSame: boolean;
@@ -50,7 +53,7 @@ export type PriorDelivery =
   /** Nobody has. */
   | { readonly is: 'fresh' }
   /** Other runs have, of this export or of others of its project, so rows must be merged. */
-  | { readonly is: 'overlapping'; readonly own: readonly Note[]; readonly others: readonly Note[] };
+  | { readonly is: 'overlapping'; readonly notes: readonly Note[] };
 
 /** What the ledger notes of a delivery. */
 export interface Entry extends Pick<Delivery<TableConfig>, 'exportId' | 'runId' | 'teamId' | 'interval' | 'config'> {
@@ -81,9 +84,12 @@ const keyValues = ({ exportId, config, interval }: Entry): string[] => [
 /** Returns the ledger's table. */
 export const ledgerOf = ({ schema }: Pick<TableConfig, 'schema'>): string => qualified(schema, LEDGER);
 
-/** What all deliveries of an interval into a table have in common, whichever export of the project they are of. */
-export const sharedName = ({ config, teamId, interval }: Entry): string =>
-  JSON.stringify([config.schema, config.table_name, teamId, ...intervalValues(interval)]);
+/** What all deliveries into a table have in common, whichever export of the project they are of. */
+export const tableName = ({ config, teamId }: Entry): string =>
+  JSON.stringify([config.schema, config.table_name, teamId]);
+
+/** What those of an interval have. */
+export const intervalName = (entry: Entry): string => tableName(entry) + JSON.stringify(intervalValues(entry.interval));
 
 /** Returns what the ledger says, to who keeps others from writing it, or wants to know no more than how it was just now. */
 export async function priorDelivery(session: Session, entry: Entry): Promise<PriorDelivery> {
@@ -92,18 +98,22 @@ export async function priorDelivery(session: Session, entry: Entry): Promise<Pri
         CASE WHEN interval_start = $2::timestamptz AND interval_end = $3::timestamptz THEN 'same' END AS bounds
       FROM ${ledgerOf(entry.config)}
       WHERE table_name = $1 AND (team_id = $4::integer OR team_id IS NULL)
-        AND interval_start < $3::timestamptz AND interval_end > $2::timestamptz`,
+        AND interval_start < $3::timestamptz AND interval_end > $2::timestamptz
+      ORDER BY batch_export_id, interval_start, interval_end`,
     [entry.config.table_name, ...intervalValues(entry.interval), String(entry.teamId)],
   );
-  const found = rows.map(({ batch_export_id, run_id, records, uuid_column = null, bounds }) => ({
-    note: { records: Number(records), isSame: bounds !== null, uuid: uuid_column },
-    isOwn: batch_export_id === entry.exportId,
-    isByRun: run_id === entry.runId,
-  }));
-  if (found.length === 0) return { is: 'fresh' };
-  if (found.some(({ note, isOwn, isByRun }) => isOwn && isByRun && note.isSame)) return { is: 'delivered' };
-  const of = (own: boolean): Note[] => found.filter(({ isOwn }) => isOwn === own).map(({ note }) => note);
-  return { is: 'overlapping', own: of(true), others: of(false) };
+  const notes = rows.map(
+    ({ batch_export_id, run_id, records, uuid_column = null, bounds }): Note => ({
+      isOwn: batch_export_id === entry.exportId,
+      runId: run_id ?? '',
+      records: Number(records),
+      isSame: bounds !== null,
+      uuid: uuid_column,
+    }),
+  );
+  if (notes.length === 0) return { is: 'fresh' };
+  if (notes.some(({ isOwn, isSame, runId }) => isOwn && isSame && runId === entry.runId)) return { is: 'delivered' };
+  return { is: 'overlapping', notes };
 }
 
 /**

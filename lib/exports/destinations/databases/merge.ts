@@ -14,11 +14,10 @@ export const TEMPORARY_TABLE = 'batch_export_rows';
 type Overlapping = Extract<PriorDelivery, { is: 'overlapping' }>;
 
 /** Returns what a person who reads the log may want to know of a merge. */
-const mergeText = ({ own }: Overlapping, records: number, added: number): string => {
-  const before =
-    own.length > 0
-      ? 'This interval was delivered before'
-      : 'Another batch export has delivered into the table in this interval';
+const mergeText = ({ notes }: Overlapping, records: number, added: number): string => {
+  const before = notes.some(({ isOwn }) => isOwn)
+    ? 'This interval was delivered before'
+    : 'Another batch export has delivered into the table in this interval';
   return `${before}: of ${records} rows ${added} were new, the others are in the table already.`;
 };
 
@@ -37,9 +36,11 @@ export async function mergeEvents(
 ): Promise<void> {
   const table = qualified(entry.config.schema, entry.config.table_name);
   const isUnlike = ({ uuid }: Note): boolean => entry.uuid === null || (uuid !== entry.uuid && uuid !== '');
-  const hindrance = before.own.find(isUnlike);
-  if (hindrance !== undefined) return entry.say('WARNING', unmerged(entry, before.own, hindrance, records));
-  if (before.others.some(isUnlike)) {
+  const own = before.notes.filter(({ isOwn }) => isOwn);
+  const hindrance = own.find(isUnlike);
+  if (hindrance !== undefined) return entry.say('WARNING', unmerged(entry, own, hindrance, records));
+  // None of its own is.
+  if (before.notes.some(isUnlike)) {
     entry.say(
       'WARNING',
       `Another batch export has delivered this interval into ${table}, and without uuid in the same column of both ` +

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
 import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
-import { Permanent } from '../../../../lib/ports/errors.ts';
+import { Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import type { Column } from '../../../../lib/warehouse/columns.ts';
 import { temporaryFolder } from '../../../support/context.ts';
@@ -200,6 +200,43 @@ describeOnPostgres('Postgres', () => {
         send(postgres, given({ interval, rows, runId: OTHER_RUN }), `${receiptFile}-3`),
       ]);
       expect(await counts()).toEqual([2000, 2000]);
+    });
+
+    describe('of two intervals that overlap, at once, are there once:', () => {
+      const longer = { start: INTERVAL.start, end: INTERVAL.end + HOUR_MS };
+      const other = (rows: Changes['rows']): Delivery<Config> =>
+        given({ exportId: OTHER_EXPORT, runId: OTHER_RUN, interval: longer, ...(rows && { rows }) });
+
+      test('who was the first when it began is tried again, and merges', async () => {
+        const first = given();
+        const prepared = await postgres.deliver(first);
+        const second = other(async function* () {
+          await postgres.commit(first, prepared);
+          yield* eventRows(0, 1500);
+        });
+        await expect(send(postgres, second, receiptFile)).rejects.toThrow(Transient);
+        expect(await counts()).toEqual([1000, 1000]);
+        await send(
+          postgres,
+          other(() => eventRows(0, 1500)),
+          receiptFile,
+        );
+        expect(await counts()).toEqual([1500, 1500]);
+      });
+
+      test('so is who has merged while others have not committed', async () => {
+        await deliver();
+        const first = given({ runId: OTHER_RUN, rows: () => eventRows(0, 1200) });
+        const prepared = await postgres.deliver(first);
+        const second = other(() => eventRows(0, 1500));
+        const sent = send(postgres, second, receiptFile);
+        await Promise.race([sent, oneWaits()]);
+        await postgres.commit(first, prepared);
+        await expect(sent).rejects.toThrow(Transient);
+        expect(await counts()).toEqual([1200, 1200]);
+        await send(postgres, second, receiptFile);
+        expect(await counts()).toEqual([1500, 1500]);
+      });
     });
 
     test('of many intervals at once come into one new table', async () => {
@@ -427,4 +464,11 @@ async function sessions(): Promise<number> {
 /** Until the server has noticed that connections were cut. */
 async function quiet(): Promise<void> {
   while ((await sessions()) > 0) await database.sql('SELECT pg_sleep(0.01)');
+}
+
+/** Until one waits for the transaction of another. */
+async function oneWaits(): Promise<void> {
+  const waiting = `SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
+    WHERE datname = current_database() AND locktype = 'advisory' AND NOT granted`;
+  while ((await database.sql(waiting)).length === 0) await database.sql('SELECT pg_sleep(0.01)');
 }
