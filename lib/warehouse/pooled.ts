@@ -1,16 +1,13 @@
 /** The warehouse of one machine as the service sees it: rows are selected, and their bytes formed, by worker processes. */
-import { randomUUID } from 'node:crypto';
-import { mkdtemp, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Interval } from '../lake/intervals.ts';
 import { collectBuffersRarely } from '../workers/buffers.ts';
 import type { Task, WorkerPool } from '../workers/pool.ts';
-import { prefetch } from '../workers/prefetch.ts';
 import { type ReadAheadOptions, readAhead } from '../workers/read-ahead.ts';
 import { batched } from './batches.ts';
 import { type AllWanted, type BatchWarehouse, filesOf } from './duckdb.ts';
+import { filesAhead } from './files-ahead.ts';
 import { formedFiles, piecesOf } from './parts.ts';
-import type { Form, FormedFile, FrozenPlan, LineForm, ParquetForm, Warehouse } from './warehouse.ts';
+import type { Form, FrozenPlan, LineForm, ParquetForm, Warehouse } from './warehouse.ts';
 
 /** What a worker is asked for, of an interval. */
 export interface RowsWanted {
@@ -60,34 +57,6 @@ export function pooledWarehouse(pool: Pick<WorkerPool, 'run' | 'stream'>, ahead:
     },
   };
   return batched(source);
-}
-
-/**
- * Yields files that a worker hands over, each moved out of its way, while it forms the next one or is done. Who stops early
- * stops it.
- */
-async function* filesAhead(
-  source: (signal: AbortSignal) => AsyncIterable<FormedFile>,
-  signal: AbortSignal,
-  { folder }: ReadAheadOptions,
-): AsyncGenerator<FormedFile> {
-  const left = new AbortController();
-  const own = await mkdtemp(join(folder, 'files-'));
-  const moved = async function* (): AsyncGenerator<FormedFile> {
-    for await (const file of source(AbortSignal.any([signal, left.signal]))) {
-      const path = join(own, randomUUID());
-      await rename(file.path, path);
-      yield { ...file, path };
-    }
-  };
-  try {
-    for await (const file of prefetch(moved(), () => left.abort(new Error('nobody takes the rest')))) {
-      yield file;
-      await rm(file.path, { force: true });
-    }
-  } finally {
-    await rm(own, { recursive: true, force: true });
-  }
 }
 
 /** Returns the plan with what concerns these intervals alone. */

@@ -39,7 +39,8 @@ export async function* readAhead(
 }
 
 const MEMORY_BYTES = 4 * MIB;
-const FILE_BYTES = 256 * MIB;
+/** So much of a delivery waits on the disk, unless something else is said. */
+export const FILE_BYTES = 256 * MIB;
 const PATIENCE_MS = 30 * SECOND_MS;
 /** So much is read from the file at once. */
 const PIECE_BYTES = MIB / 2;

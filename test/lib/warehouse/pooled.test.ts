@@ -80,33 +80,105 @@ test('a destination that is slow does not keep the turn of a worker from others'
   expect(readdirSync(spill)).toEqual([]);
 });
 
-test('a file that is on its way does not keep the turn of a worker from others', async () => {
-  const { plan, spill } = await opened();
+/** A warehouse with one worker, which hands over files of these texts, in one place, and tells how many it has formed. */
+function forming(spill: string, texts: readonly string[], fileBytes?: number) {
   const turns = new Turns({ atOnce: 1, each: 1 });
-  const own = join(spill, 'worker');
-  mkdirSync(own);
+  const path = join(spill, 'worker', 'rows.parquet');
+  mkdirSync(join(spill, 'worker'));
+  const state = { path, formed: 0, ended: Promise.withResolvers<void>() };
   const pool: Pick<WorkerPool, 'run' | 'stream'> = {
     run: ({ owner }) => turns.run(owner, async () => 20),
     stream: async function* ({ owner, signal }) {
       const giveBack = await turns.take(owner, signal);
       try {
-        const path = join(own, 'rows.parquet');
-        writeFileSync(path, 'rows');
-        yield Buffer.from(JSON.stringify({ path, isPart: false }));
-        rmSync(path, { force: true });
+        for (const text of texts) {
+          writeFileSync(path, text);
+          state.formed += 1;
+          yield Buffer.from(JSON.stringify({ path, isPart: texts.length > 1 }));
+        }
         return undefined;
       } finally {
+        rmSync(path, { force: true });
         giveBack();
+        state.ended.resolve();
       }
     },
   };
-  const pooled = pooledWarehouse(pool, { folder: spill });
-  const parquet: ParquetForm = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1 };
-  const files = pooled.files(plan, interval, parquet, never)[Symbol.asyncIterator]();
-  const first = (await files.next()).value as FormedFile;
-  expect(await pooled.count({ ...plan, attempt: 'another', organizationId: 'others' }, interval, never)).toBe(20);
-  expect([first.isPart, readFileSync(first.path, 'utf8')]).toEqual([false, 'rows']);
-  expect(await files.next()).toMatchObject({ done: true });
+  return { pooled: pooledWarehouse(pool, { folder: spill, ...(fileBytes && { fileBytes }) }), state };
+}
+
+const PARQUET: ParquetForm = { format: 'Parquet', columns: LINES.columns, compression: null, fileBytes: 1 };
+
+const settled = async (): Promise<void> => {
+  for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
+};
+
+/** What lies in the folder for receivers, in their order. */
+const waitingIn = (spill: string): string[] =>
+  readdirSync(spill)
+    .filter((name) => name.startsWith('files-'))
+    .flatMap((name) => readdirSync(join(spill, name)).map((file) => readFileSync(join(spill, name, file), 'utf8')))
+    .sort();
+
+test.each([[['rows']], [['one', 'two', 'three']]])(
+  'files on their way do not keep the turn of a worker: %j',
+  async (texts) => {
+    const { plan, spill } = await opened();
+    const { pooled } = forming(spill, texts);
+    const files = pooled.files(plan, interval, PARQUET, never)[Symbol.asyncIterator]();
+    const taken = [(await files.next()).value as FormedFile];
+    expect(await pooled.count({ ...plan, attempt: 'another', organizationId: 'others' }, interval, never)).toBe(20);
+    const found = [readFileSync(taken[0]?.path ?? '', 'utf8')];
+    for (let one = await files.next(); one.done !== true; one = await files.next()) {
+      taken.push(one.value);
+      found.push(readFileSync(one.value.path, 'utf8'));
+    }
+    expect(found).toEqual(texts);
+    expect(taken.map(({ isPart }) => isPart)).toEqual(texts.map(() => texts.length > 1));
+    expect(readdirSync(spill, { recursive: true })).toEqual(['worker']);
+  },
+);
+
+test('files on their way take no more of the disk than they may: the worker waits with the next one', async () => {
+  const { plan, spill } = await opened();
+  const { pooled, state } = forming(spill, ['1111', '2222', '3333', '4444'], 10);
+  const found: string[] = [];
+  for await (const { path } of pooled.files(plan, interval, PARQUET, never)) {
+    while (state.formed < Math.min(4, found.length + 3)) await settled();
+    await settled();
+    expect(waitingIn(spill).length).toBeLessThanOrEqual(2);
+    expect(state.formed).toBe(Math.min(4, found.length + 3));
+    found.push(readFileSync(path, 'utf8'));
+  }
+  expect(found).toEqual(['1111', '2222', '3333', '4444']);
+});
+
+test('a file that is larger than that stays where its worker has formed it, which waits', async () => {
+  const { plan, spill } = await opened();
+  const { pooled, state } = forming(spill, ['1111', '22222222222', '3333'], 10);
+  const found: string[] = [];
+  for await (const { path } of pooled.files(plan, interval, PARQUET, never)) {
+    await settled();
+    found.push(readFileSync(path, 'utf8'));
+    if (found.length === 2) expect([path, state.formed]).toEqual([state.path, 2]);
+    else expect(path).not.toBe(state.path);
+  }
+  expect(found).toEqual(['1111', '22222222222', '3333']);
+  await state.ended.promise;
+  expect(readdirSync(spill, { recursive: true })).toEqual(['worker']);
+});
+
+test.each([
+  ['waits with the next one', ['1111', '2222', '3333', '4444']],
+  ['keeps a large one', ['22222222222', '3333']],
+])('a receiver that leaves while the worker %s stops it', async (_, texts) => {
+  const { plan, spill } = await opened();
+  const { pooled, state } = forming(spill, texts, 10);
+  for await (const _ of pooled.files(plan, interval, PARQUET, never)) {
+    await settled();
+    break;
+  }
+  await state.ended.promise;
   expect(readdirSync(spill, { recursive: true })).toEqual(['worker']);
 });
 
