@@ -97,6 +97,7 @@ class Ahead {
         return part;
       }
       if (end !== undefined) return undefined;
+      this.#endToWait();
       await change;
     }
   }
@@ -130,15 +131,23 @@ class Ahead {
     }, this.#options.patienceMs).unref();
   }
 
+  /** The reader has caught up: the next time that it is behind it is waited for as long. */
+  #endToWait(): void {
+    if (this.#isSlow) return;
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
+  }
+
   /** What of the file was not read yet. */
   get #fileBytes(): number {
     return this.#writtenBytes - this.#readBytes;
   }
 
   async #toFile(part: Buffer): Promise<boolean> {
-    this.#isFileFull ||= this.#writtenBytes + part.length > this.#options.fileBytes;
-    if (this.#isFileFull) return false;
     try {
+      if (this.#fileBytes === 0 && this.#writtenBytes > 0) await this.#emptyFile();
+      this.#isFileFull ||= this.#writtenBytes + part.length > this.#options.fileBytes;
+      if (this.#isFileFull) return false;
       this.#file ??= await openUnnamed(this.#options.folder);
       await this.#file.appendFile(part);
       this.#writtenBytes += part.length;
@@ -148,6 +157,14 @@ class Ahead {
       this.#isFileFull = true;
       return false;
     }
+  }
+
+  /** Gives back the room of what was read. */
+  async #emptyFile(): Promise<void> {
+    await this.#file?.truncate(0);
+    this.#writtenBytes = 0;
+    this.#readBytes = 0;
+    this.#isFileFull = false;
   }
 
   async #fromFile(): Promise<Buffer | undefined> {

@@ -96,6 +96,50 @@ test.each([
   expect(await rest(bytes, first)).toEqual(all);
 });
 
+test('a file that was read to its end takes as much once more', async () => {
+  // 28: fourteen are read, three wait, ten are in the file again, and one is in hand.
+  const { state, source, all } = sourceOf(50, { stop: 28 });
+  const bytes = readAhead(source, never, options({ fileBytes: 10 * PART }));
+  const parts = [(await bytes.next()).value as Buffer];
+  while (state.given < 15) await settled();
+  while (Buffer.concat(parts).length < 14 * PART) parts.push((await bytes.next()).value as Buffer);
+  await state.stopped;
+  await settled();
+  expect(state.given).toBe(28);
+  expect(await rest(bytes, ...parts)).toEqual(all);
+});
+
+test('a reader that has caught up is waited for as long as before, once it is behind again', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date'] });
+  const { state, source, all } = sourceOf(50);
+  const more = Promise.withResolvers<void>();
+  const bytes = readAhead(
+    async function* (signal) {
+      for await (const part of source(signal)) {
+        if (state.given === 6) await more.promise;
+        yield part;
+      }
+    },
+    never,
+    options({ patienceMs: 30_000 }),
+  );
+  const parts = [(await bytes.next()).value as Buffer];
+  await settled();
+  jest.advanceTimersByTime(29_999);
+  while (parts.length < 5) parts.push((await bytes.next()).value as Buffer);
+  const sixth = bytes.next();
+  more.resolve();
+  parts.push((await sixth).value as Buffer);
+  await settled();
+  jest.advanceTimersByTime(29_999);
+  await settled();
+  // Six were read, three wait, and one is in hand.
+  expect(state.given).toBe(10);
+  jest.advanceTimersByTime(1);
+  await state.ended;
+  expect(await rest(bytes, ...parts)).toEqual(all);
+});
+
 test('what fails is told at once', async () => {
   const { state, source } = sourceOf(50, { fails: new Error('the rows are damaged') });
   const bytes = readAhead(source, never, options());
