@@ -115,8 +115,8 @@ export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehou
     }
   };
 
-  /** Reads ahead from an interval on. What goes wrong is met, and told, by whoever reads alone then. */
-  const readAhead = async (batch: Batch, from: number, form: LineForm): Promise<void> => {
+  /** Reads intervals together, from one on. What goes wrong is met, and told, by whoever reads alone then. */
+  const readTogether = async (batch: Batch, from: number, form: LineForm): Promise<void> => {
     makeRoom();
     try {
       const all = (await batch.counts)?.slice(from) ?? [];
@@ -149,7 +149,7 @@ export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehou
   };
 
   const begin = (batch: Batch, from: number, form: LineForm): Promise<void> => {
-    batch.reading ??= readAhead(batch, from, form).finally(() => {
+    batch.reading ??= readTogether(batch, from, form).finally(() => {
       batch.reading = undefined;
     });
     return batch.reading;

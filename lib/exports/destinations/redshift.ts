@@ -218,11 +218,10 @@ async function load(
   reach: (bucket: BucketConfig) => BucketConfig,
 ): Promise<number> {
   const { config, model, attempt, interval, outbound, signal } = delivery;
-  const dialect = dialectOf(config);
   await session.query('SET statement_timeout TO 0');
   const columns = await prepareTables(session, delivery);
-  if (model === 'events' && (await priorDelivery(session, withUuid(delivery, columns, dialect))).is === 'delivered')
-    return 0;
+  const entry = withUuid(delivery, columns, dialectOf(config));
+  if (model === 'events' && (await priorDelivery(session, entry)).is === 'delivered') return 0;
   const rows = delivery.rows({ format: 'CopyText', columns });
   if (config.mode === 'INSERT') return insertRows(session, rows, columns);
   const { bucket, ...staging } = stagingOf(config);

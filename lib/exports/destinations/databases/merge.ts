@@ -59,15 +59,17 @@ function unmerged({ uuid, config, interval }: Entry, own: readonly Note[], there
   const cure =
     `To deliver it again, remove its rows from ${table} and its line from ` +
     `${qualified(config.schema, LEDGER)}${known}.`;
-  if (uuid === null && own.find(({ isSame }) => isSame)?.records === records) {
-    return `The interval ${range} was delivered before, with as many rows: nothing was added. ${cure}`;
+  const before = `The interval ${range} was delivered into ${table} before`;
+  const rest = `nobody can tell which of them are there already. ${cure}`;
+  if (uuid !== null) {
+    throw new Permanent(
+      `${before}, ${there.uuid ? `with uuid as ${quoted(there.uuid)}` : 'without uuid'}, so that ${rest}`,
+    );
   }
-  const how = there.uuid ? `with uuid as ${quoted(there.uuid)}` : 'without uuid';
-  throw new Permanent(
-    `The interval ${range} was delivered into ${table} before, ` +
-      `${uuid === null ? 'with other rows, and without uuid' : `${how}, so that`} ` +
-      `nobody can tell which of them are there already. ${cure}`,
-  );
+  if (own.find(({ isSame }) => isSame)?.records !== records) {
+    throw new Permanent(`${before}, with other rows, and without uuid ${rest}`);
+  }
+  return `The interval ${range} was delivered before, with as many rows: nothing was added. ${cure}`;
 }
 
 /** Returns the statement that adds the rows that wait and whose uuid, if they have one, no row of the project has. */

@@ -139,7 +139,7 @@ async function make(session: Session, statement: string): Promise<void> {
 }
 
 /** Returns the names of a table's columns; none when there is no such table. */
-export async function columnsOf(session: Session, schema: string, table: string, { folded }: TableDialect) {
+async function columnsOf(session: Session, schema: string, table: string, { folded }: TableDialect) {
   const { rows } = await session.query(
     `SELECT a.attname AS name
       FROM pg_catalog.pg_attribute a
