@@ -1,4 +1,7 @@
-/** Yields what the source does, and asks for the next one while one is worked on. Who stops early stops the source, once the next one has come. */
+/**
+ * Yields what the source does, and asks for the next one while one is worked on. Who stops early stops the source, once the
+ * next one has come.
+ */
 export async function* prefetch<T>(source: AsyncGenerator<T>): AsyncGenerator<T, undefined> {
   let next = source.next();
   try {

@@ -9,7 +9,7 @@ export interface ReadAheadOptions {
   readonly folder: string;
   /** What waits in memory. */
   readonly memoryBytes?: number;
-  /** What waits in a file at most; who makes more waits for the reader after all. */
+  /** What waits on the disk at most; who makes more waits for the reader after all. */
   readonly fileBytes?: number;
   /** For so long the maker waits for a reader that is behind, before a file is made. */
   readonly patienceMs?: number;
