@@ -30,16 +30,21 @@ const LOOK_MS = 5 * SECOND_MS;
 /** A file that was moved away is looked at so many times more: its writer takes a moment to open the next one. */
 const LAST_LOOKS = 12;
 
-/** A file as it was when it was read. */
-interface Seen {
-  readonly inode: bigint;
-  readonly size: bigint;
-  /** When it was last written, nanoseconds. */
-  readonly written: bigint;
+/** A file as a look has found it. */
+interface Found {
+  /** What it keeps when it is renamed. */
+  readonly inode: string;
+  readonly path: string;
+  /** Another one after each time that it was written. */
+  readonly content: string;
 }
 
-const isSame = (a: Seen | undefined, b: Seen): boolean =>
-  a !== undefined && a.inode === b.inode && a.size === b.size && a.written === b.written;
+interface Followed extends Found {
+  /** The content that was read last; undefined: none. */
+  readonly read?: string;
+  /** How many times more it is looked at, if it was moved away. */
+  readonly looks: number;
+}
 
 /**
  * Reads what files get until it is stopped. While another import into the project runs, it waits, and so it does for what
@@ -47,47 +52,41 @@ const isSame = (a: Seen | undefined, b: Seen): boolean =>
  */
 export async function follow({ files, read, onRead, onTrouble, onLost, pause, stop }: FollowOptions): Promise<void> {
   let told: string | undefined;
-  const seen = new Map<string, Seen>();
-  /** Files that were moved away, by where they lie now, and how many times more they are looked at. */
-  const moved = new Map<string, number>();
-  /** What the last look has found in files that no reading has had since. */
-  const changed = new Map<string, Seen>();
+  /** By inode, the older ones of a log first. */
+  const followed = new Map<string, Followed>();
   while (!stop.aborted) {
+    let unread: readonly Followed[] = [];
     try {
-      for (const file of files) {
-        const last = seen.get(file);
-        if (last === undefined || (await seenOf(file))?.inode === last.inode) continue;
-        const place = await movedTo(file, last.inode);
-        seen.delete(file);
-        if (place === undefined) onLost(file);
+      for (const [inode, before] of followed) {
+        const found = await foundAgain(before);
+        if (found !== undefined) followed.set(inode, { ...before, ...found });
         else {
-          moved.set(place, LAST_LOOKS);
-          seen.set(place, last);
+          followed.delete(inode);
+          if (files.includes(before.path) || before.read !== before.content) onLost(before.path);
         }
       }
-      for (const file of moved.keys()) {
-        if ((await seenOf(file)) !== undefined) continue;
-        moved.delete(file);
-        if (changed.has(file)) onLost(file);
+      for (const file of files) {
+        const found = await foundAt(file);
+        if (found !== undefined && !followed.has(found.inode))
+          followed.set(found.inode, { ...found, looks: LAST_LOOKS });
       }
-      changed.clear();
-      for (const file of [...moved.keys(), ...files]) {
-        const now = await seenOf(file);
-        if (now !== undefined && !isSame(seen.get(file), now)) changed.set(file, now);
-      }
-      if (changed.size > 0) {
-        onRead(await read([...changed.keys()]));
+      unread = [...followed.values()].filter((file) => file.read !== file.content);
+      if (unread.length > 0) {
+        onRead(await read(unread.map(({ path }) => path)));
         told = undefined;
       }
-      for (const [file, now] of changed) seen.set(file, now);
-      changed.clear();
-      for (const [file, looks] of moved) {
-        if (looks > 1) moved.set(file, looks - 1);
-        else moved.delete(file);
+      // Where another one lies now, that one may have been read instead.
+      for (const file of unread) if (await isThere(file)) followed.set(file.inode, { ...file, read: file.content });
+      for (const [inode, file] of followed) {
+        const looks = files.includes(file.path) ? LAST_LOOKS : file.looks - 1;
+        if (looks > 0) followed.set(inode, { ...file, looks });
+        else followed.delete(inode);
       }
     } catch (error) {
       if (error instanceof ImportStopped) return;
-      if (!(error instanceof ImportUnderWay) && !(await isAnyGone(changed))) {
+      const areThere = await Promise.all(unread.map(isThere));
+      // Else a rotation went on while they were read.
+      if (!(error instanceof ImportUnderWay) && !areThere.includes(false)) {
         const reason = troubleOf(error);
         if (reason !== told) onTrouble(reason);
         told = reason;
@@ -104,24 +103,22 @@ function troubleOf(thrown: unknown): string {
   throw thrown;
 }
 
-/** Whether one of the files is not there any more, or is another one: a rotation goes on while they are read. */
-async function isAnyGone(files: ReadonlyMap<string, Seen>): Promise<boolean> {
-  for (const [file, { inode }] of files) if ((await seenOf(file))?.inode !== inode) return true;
-  return false;
+/** Undefined: no file is there, as between the two steps of a rotation. */
+async function foundAt(path: string): Promise<Found | undefined> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  return found && { inode: `${found.dev} ${found.ino}`, path, content: `${found.size} ${found.mtimeNs}` };
 }
 
-/** Undefined: the file is not there, as between the two steps of a rotation. */
-async function seenOf(file: string): Promise<Seen | undefined> {
-  const found = await stat(file, { bigint: true }).catch(() => undefined);
-  return found === undefined ? undefined : { inode: found.ino, size: found.size, written: found.mtimeNs };
-}
+const isThere = async ({ inode, path }: Found): Promise<boolean> => (await foundAt(path))?.inode === inode;
 
-/** Where a file lies that was renamed within its folder. */
-async function movedTo(file: string, inode: bigint): Promise<string | undefined> {
-  const folder = dirname(file);
+/** The file as it is now, also if it was renamed within its folder. */
+async function foundAgain({ inode, path }: Found): Promise<Found | undefined> {
+  const there = await foundAt(path);
+  if (there?.inode === inode) return there;
+  const folder = dirname(path);
   for (const name of (await orAbsent(readdir(folder))) ?? []) {
-    const path = join(folder, name);
-    if ((await seenOf(path))?.inode === inode) return path;
+    const found = await foundAt(join(folder, name));
+    if (found?.inode === inode) return found;
   }
   return undefined;
 }

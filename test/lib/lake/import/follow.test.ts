@@ -1,5 +1,5 @@
-import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { appendFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { follow } from '../../../../lib/lake/import/follow.ts';
 import { ImportStopped } from '../../../../lib/lake/import/import.ts';
 import { ImportUnderWay, LeaseLost } from '../../../../lib/lake/lease.ts';
@@ -127,6 +127,101 @@ describe('a file that is moved away, packed and removed before its end is read',
       ),
     ).rejects.toThrow('There is no project 7.');
   });
+});
+
+describe('a log that is rotated by numbers while another import runs', () => {
+  /** Follows a log that was read as often as `before` says when the other import begins, through steps; then it ends. */
+  async function waiting(before: number, steps: (file: string) => readonly (() => void)[]) {
+    const context = await importContext();
+    mkdirSync(join(context.folder, 'logs'));
+    const file = fileIn(context, 'logs/app.log', line(0));
+    const stop = new AbortController();
+    const left = [...steps(file)];
+    let [readings, added] = [0, 0];
+    const lost: string[] = [];
+    await follow({
+      files: [file],
+      read: async (files) => {
+        readings += 1;
+        if (readings > before && left.length > 0) throw new ImportUnderWay('busy');
+        return run(context, files, { onlyEnded: true, stop: stop.signal }) as never;
+      },
+      onRead: (report) => {
+        added += report.added;
+        if (left.length === 0) stop.abort();
+      },
+      onTrouble: (reason) => lost.push(reason),
+      onLost: (path) => lost.push(basename(path)),
+      pause: async () => left.shift()?.(),
+      stop: stop.signal,
+    });
+    return { added, lost };
+  }
+
+  const rotate = (file: string, n: number): void => {
+    if (existsSync(`${file}.1`)) renameSync(`${file}.1`, `${file}.2`);
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, line(n));
+  };
+
+  test.each([
+    ['before its first reading', 0],
+    ['after it', 1],
+  ])('%s loses nothing', async (_, before) => {
+    const { added, lost } = await waiting(before, (file) => [
+      () => appendFileSync(file, line(1)),
+      () => rotate(file, 2),
+      () => rotate(file, 3),
+    ]);
+    expect(added).toBe(4);
+    expect(lost).toEqual([]);
+  });
+
+  test.each([
+    ['before its first reading', 0, 3],
+    ['after it', 1, 4],
+  ])('%s, and of which a file is removed, is told of', async (_, before, expected) => {
+    const { added, lost } = await waiting(before, (file) => [
+      () => appendFileSync(file, line(1)),
+      () => rotate(file, 2),
+      () => rotate(file, 3),
+      () => {
+        appendFileSync(`${file}.1`, line(4));
+        rmSync(`${file}.2`);
+      },
+    ]);
+    expect(added).toBe(expected);
+    expect(lost).toEqual(['app.log.2']);
+  });
+});
+
+test('a log that is rotated when its reading begins is read to its end then', async () => {
+  const context = await importContext();
+  const file = fileIn(context, 'app.log', line(0) + line(1));
+  const stop = new AbortController();
+  let [readings, added] = [0, 0];
+  await follow({
+    files: [file],
+    read: (files) => {
+      readings += 1;
+      if (readings === 1) {
+        renameSync(file, `${file}.1`);
+        writeFileSync(file, line(2));
+      }
+      return run(context, files, { onlyEnded: true, stop: stop.signal }) as never;
+    },
+    onRead: (report) => {
+      added += report.added;
+      if (readings === 2) stop.abort();
+    },
+    onTrouble: () => {},
+    onLost: () => {},
+    pause: async () => {
+      if (readings > 3) stop.abort();
+    },
+    stop: stop.signal,
+  });
+  expect(added).toBe(3);
 });
 
 test('a folder that is gone with its files is told of, and waited for', async () => {
