@@ -139,7 +139,7 @@ export async function readLines(
     isSought(line.message);
   const parts = segments(Math.max(0, after - MAX_ITEM_SPAN_MS), before);
   const found = await Promise.all(
-    parts.map(({ from, to }) => newestIn(table, ranges.logLines(exportId, from, to), matches, offset + limit)),
+    parts.map(({ from, to }) => newestLines(table, ranges.logLines(exportId, from, to), matches, offset + limit)),
   );
   const lines = newestFirst(found.toReversed().flatMap((part) => part.lines));
   return { count: found.reduce((sum, part) => sum + part.count, 0), lines: lines.slice(offset, offset + limit) };
@@ -152,7 +152,7 @@ const newestFirst = (lines: readonly LogLine[]): LogLine[] => lines.toSorted((a,
  * Counts the lines of a range that match, and returns the newest, `most` of them. A backfill writes some hundred thousand,
  * of which no more than a page of items is held.
  */
-async function newestIn(
+async function newestLines(
   table: Table,
   range: Range<LogItem>,
   matches: (line: LogLine) => boolean,

@@ -20,8 +20,11 @@ const BUCKETS = 64;
 /** SQL of a distinct_id's bucket; the same in every version of DuckDB. */
 export const BUCKET = `(md5_number_lower(distinct_id) % ${BUCKETS})::INTEGER`;
 
-/** SQL of a condition that holds for a distinct_id's newest row. */
-export const NEWEST = 'row_number() OVER (PARTITION BY distinct_id ORDER BY inserted_us DESC) = 1';
+/**
+ * SQL of a condition that holds for a distinct_id's newest row, of rows without properties: of few distinct_ids among a
+ * million states they are found in half the time that `newestIn` takes.
+ */
+const NEWEST = 'row_number() OVER (PARTITION BY distinct_id ORDER BY inserted_us DESC) = 1';
 
 /** SQL of a number of each row of files: the newer the greater, and no two have the same. Millions are compared on the disk. */
 const RANK = 'inserted_us * (1::HUGEINT << 60) + (file_index << 40) + file_row_number';

@@ -289,16 +289,14 @@ export class PersonFold {
       return this.#refuse('cannot_merge_with_illegal_distinct_id', of.distinctId);
     const into = this.#alive(of.distinctId);
     const from = this.#alive(other);
-    if (into === from && into !== undefined) return this.#identify(of.distinctId, arrival);
-    const grows = into ?? from;
-    if ((into === undefined || from === undefined) && grows !== undefined && !mayGrow(grows, 1))
-      return this.#refuse('cannot_merge_too_many_distinct_ids', of.distinctId);
-    if (into === undefined && from !== undefined) this.#tie(of.distinctId, from, arrival);
-    else if (from === undefined)
-      this.#tie(other, into ?? this.#make(of.distinctId, change.person, of.timestamp, arrival), arrival);
-    else if (into === undefined || (change.force !== true && from.isIdentified))
-      this.#refuse('cannot_merge_already_identified', of.distinctId);
-    else if (!this.#absorb(into, from, of, arrival)) return;
+    if (into === undefined || from === undefined) {
+      const person = into ?? from ?? this.#make(of.distinctId, change.person, of.timestamp, arrival);
+      if (!mayGrow(person, 1)) return this.#refuse('cannot_merge_too_many_distinct_ids', of.distinctId);
+      this.#tie(from === undefined ? other : of.distinctId, person, arrival);
+    } else if (into !== from) {
+      if (change.force !== true && from.isIdentified) this.#refuse('cannot_merge_already_identified', of.distinctId);
+      else if (!this.#absorb(into, from, of, arrival)) return;
+    }
     this.#identify(of.distinctId, arrival);
   }
 
