@@ -133,7 +133,7 @@ export interface Staging {
 export interface SameEvents {
   /** Columns that are equal. */
   readonly columns: readonly ('uuid' | 'event' | 'distinct_id' | 'timestamp_us')[];
-  /** And how far their timestamps may lie apart, in milliseconds. */
+  /** And how far their timestamps may lie apart, in milliseconds: in one batch, each from the one before. */
   readonly withinMs: number;
 }
 
