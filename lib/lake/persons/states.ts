@@ -8,6 +8,8 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
 import { literal, parquet } from '../../duckdb/database.ts';
+import { inWords } from '../../ports/disk-failures.ts';
+import { messageOf } from '../../ports/errors.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item, Table } from '../../ports/table/table.ts';
@@ -30,7 +32,7 @@ export interface PersonStates {
   files: StateFiles;
   /** Takes note of files that were just published. */
   add(files: readonly PublishedFile[]): void;
-  /** Makes the snapshot again, if it is time for that. */
+  /** Makes the snapshot again, if it is time for that. It stays as it was, and the log is told, where memory is too little. */
   renew(database: DuckDBInstance): Promise<void>;
 }
 
@@ -67,7 +69,7 @@ export async function openPersonStates(
   folder: string,
   isIntact: Intact,
 ): Promise<PersonStates> {
-  const { table, lake } = context;
+  const { table, lake, log } = context;
   const { projectId } = lease;
   let snapshot = snapshotOf(await table.get(keys.personsState(projectId)));
   let changes: LakeFile[] = [];
@@ -156,7 +158,12 @@ export async function openPersonStates(
     add: (files) => add(files.filter(({ model }) => model === 'persons')),
     renew: async (database) => {
       if (!isTime()) return;
-      const made = await write(database);
+      const made = await write(database).catch((thrown: unknown) => {
+        const reason = messageOf(inWords(thrown));
+        if (!reason.startsWith('Out of Memory')) throw thrown;
+        log.warning('there is too little memory to put the states of persons together', { project: projectId, reason });
+      });
+      if (made === undefined) return;
       const texts = { buckets: toJsonText(made.buckets), recent: toJsonText(made.recent) };
       const item = { ...keys.personsState(projectId), ...made, ...texts };
       await writeUnderLease(context, lease, [{ put: item }]);

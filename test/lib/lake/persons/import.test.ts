@@ -329,6 +329,29 @@ describe('the snapshot', () => {
     expect(await context.table.get(keys.personsState(PROJECT))).toMatchObject({ rows: 420 });
   });
 
+  test('stays as it was where memory is too little to renew it, and what came is added', async () => {
+    const context = await importContext();
+    const { run: runs } = DuckDBConnection.prototype;
+    const full = jest.spyOn(DuckDBConnection.prototype, 'run').mockImplementation(function (
+      this: DuckDBConnection,
+      sql,
+    ) {
+      if (!sql.includes('TABLE person_renewed')) return runs.call(this, sql);
+      return Promise.reject(new Error('Out of Memory Error: could not allocate block of size 492.0 KiB'));
+    });
+    try {
+      expect(await importLines(context, year(0))).toMatchObject({ added: 40 });
+    } finally {
+      full.mockRestore();
+    }
+    expect(await context.table.get(keys.personsState(PROJECT))).toBeUndefined();
+    expect(context.lines).toContainEqual(
+      expect.objectContaining({ message: 'there is too little memory to put the states of persons together' }),
+    );
+    await importLines(context, [set(40, { z: 1 })]);
+    expect(await context.table.get(keys.personsState(PROJECT))).toMatchObject({ rows: 8 });
+  });
+
   test('may be cut off by a death at any of its steps', async () => {
     const whole = await importContext();
     const file = fileIn(whole, 'events.jsonl', year(0).join('\n'));
