@@ -331,7 +331,7 @@ describe('the snapshot', () => {
 
   test('stays as it was where memory is too little to renew it, and what came is added', async () => {
     const context = await importContext();
-    const { run: runs } = DuckDBConnection.prototype;
+    const runs: DuckDBConnection['run'] = Reflect.get(DuckDBConnection.prototype, 'run');
     const full = jest.spyOn(DuckDBConnection.prototype, 'run').mockImplementation(function (
       this: DuckDBConnection,
       sql,
