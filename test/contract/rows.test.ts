@@ -328,54 +328,7 @@ describe.each(cases)('$name', ({ row, path }) => {
       const odd = `{"__proto__":{"x":1},"constructor":{"prototype":1},"toString":null,${JSON.stringify(body).slice(1)}`;
       expect((await send({ body: odd, path: filled(path, params) })).status).toBe(row.status);
     });
-
-    test('is never at a loss, whatever its fields hold', async () => {
-      const names = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-      const odd = fc.constantFrom(
-        '\u0000',
-        '\ud800',
-        '',
-        ' ',
-        '__proto__',
-        1e308,
-        -1,
-        0.5,
-        true,
-        null,
-        'x'.repeat(5000),
-        '9'.repeat(30),
-      );
-      const value = fc.oneof(odd, fc.jsonValue({ maxDepth: 3 }));
-      const field = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
-      await fc.assert(
-        fc.asyncProperty(field, fc.boolean(), async (fields, isValid) => {
-          const { body = {}, params, query = '' } = await exampleOf(world, row);
-          const sent = { body: { ...(isValid ? body : {}), ...fields } };
-          const reply = await world.service.call(row.method, `${filled(path, params)}${query}`, sent);
-          expect(faultOf(reply)).toBeUndefined();
-        }),
-        { numRuns: RUNS },
-      );
-    });
   }
-
-  test('is never at a loss, whatever its query holds', async () => {
-    const known = row.query instanceof z.ZodObject ? Object.keys(row.query.shape) : [];
-    const names = ['limit', 'offset', 'cursor', 'format', '__proto__', ...known];
-    const pair = fc.tuple(
-      fc.constantFrom(...names),
-      fc.oneof(fc.string(), fc.constantFrom('-1', '1e9', '\u0000', '2024-01-01')),
-    );
-    const example = await exampleOf(world, row);
-    await fc.assert(
-      fc.asyncProperty(fc.array(pair, { maxLength: 4 }), async (pairs) => {
-        const target = `${filled(path, example.params)}?${new URLSearchParams(pairs).toString()}`;
-        const body = example.body === undefined ? {} : { body: example.body };
-        expect(faultOf(await world.service.call(row.method, target, body))).toBeUndefined();
-      }),
-      { numRuns: RUNS },
-    );
-  });
 
   if (parameters.some(({ name }) => name === 'If-Match')) {
     test('is refused when the object is not the one that If-Match names', async () => {
@@ -410,6 +363,55 @@ describe.each(cases)('$name', ({ row, path }) => {
       });
     });
   }
+
+  // Last, for they make very many things: of some a user has a hundred at most.
+  if (schema !== undefined)
+    test('is never at a loss, whatever its fields hold', async () => {
+      const names = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+      const odd = fc.constantFrom(
+        '\u0000',
+        '\ud800',
+        '',
+        ' ',
+        '__proto__',
+        1e308,
+        -1,
+        0.5,
+        true,
+        null,
+        'x'.repeat(5000),
+        '9'.repeat(30),
+      );
+      const value = fc.oneof(odd, fc.jsonValue({ maxDepth: 3 }));
+      const field = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
+      await fc.assert(
+        fc.asyncProperty(field, fc.boolean(), async (fields, isValid) => {
+          const { body = {}, params, query = '' } = await exampleOf(world, row);
+          const sent = { body: { ...(isValid ? body : {}), ...fields } };
+          const reply = await world.service.call(row.method, `${filled(path, params)}${query}`, sent);
+          expect(faultOf(reply)).toBeUndefined();
+        }),
+        { numRuns: RUNS },
+      );
+    });
+
+  test('is never at a loss, whatever its query holds', async () => {
+    const known = row.query instanceof z.ZodObject ? Object.keys(row.query.shape) : [];
+    const names = ['limit', 'offset', 'cursor', 'format', '__proto__', ...known];
+    const pair = fc.tuple(
+      fc.constantFrom(...names),
+      fc.oneof(fc.string(), fc.constantFrom('-1', '1e9', '\u0000', '2024-01-01')),
+    );
+    const example = await exampleOf(world, row);
+    await fc.assert(
+      fc.asyncProperty(fc.array(pair, { maxLength: 4 }), async (pairs) => {
+        const target = `${filled(path, example.params)}?${new URLSearchParams(pairs).toString()}`;
+        const body = example.body === undefined ? {} : { body: example.body };
+        expect(faultOf(await world.service.call(row.method, target, body))).toBeUndefined();
+      }),
+      { numRuns: RUNS },
+    );
+  });
 });
 
 describe('a twin path', () => {
