@@ -93,21 +93,23 @@ async function* loads(service: Service, bench: Bench): AsyncGenerator<Load> {
       body: { name: 'Organization [<id>]' },
     })),
   };
+  // Of many organizations, for one has a few hundred at most.
+  const headers = { Authorization: `Bearer ${owner}` };
+  const listed = await fetch(new URL(`/api/organizations/?limit=${PAGE}`, service.address), { headers });
+  const { results } = (await listed.json()) as { results: readonly { readonly id: string }[] };
   yield {
     what: 'create a batch export',
     kind: 'create',
-    requests: [
-      {
-        method: 'POST',
-        path: `${organization}batch_exports/`,
-        key,
-        body: {
-          name: 'Export [<id>]',
-          interval: 'week',
-          destination: { type: 'Folder', config: { path: '/exports' } },
-        },
+    requests: results.map(({ id }) => ({
+      method: 'POST',
+      path: `/api/organizations/${id}/batch_exports/`,
+      key: owner,
+      body: {
+        name: 'Export [<id>]',
+        interval: 'week',
+        destination: { type: 'Folder', config: { path: '/exports' } },
       },
-    ],
+    })),
   };
 }
 
