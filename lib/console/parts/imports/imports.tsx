@@ -19,6 +19,7 @@ import { Instant } from '../instant.tsx';
 import { Label } from '../label.tsx';
 import { Listing } from '../listing.tsx';
 import { tell, tellProblem } from '../problem.tsx';
+import { saveFile } from '../save-file.ts';
 import { ScopedButton } from '../scoped-button.tsx';
 import { TextButton } from '../text-button.tsx';
 
@@ -119,12 +120,7 @@ function Outcome({ project, one }: { readonly project: string; readonly one: Imp
 function DownloadRejected({ project, one }: { readonly project: string; readonly one: Import }) {
   const download = async (): Promise<void> => {
     try {
-      const url = URL.createObjectURL(await rejectedOf(project, one));
-      const link = document.createElement('a');
-      link.href = url;
-      link.download = `rejected-${one.name.replace(/\.(gz|zst)$/, '')}`;
-      link.click();
-      URL.revokeObjectURL(url);
+      saveFile(`rejected-${one.name.replace(/\.(gz|zst)$/, '')}`, await rejectedOf(project, one));
     } catch (error) {
       tellProblem(error);
     }

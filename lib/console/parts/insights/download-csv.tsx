@@ -4,6 +4,7 @@ import { chartOf } from '../../../charts/describe/describe.ts';
 import type { Answered } from '../../client/answers.ts';
 import { useSubmission } from '../form.ts';
 import { Problem } from '../problem.tsx';
+import { saveFile } from '../save-file.ts';
 import { TextButton } from '../text-button.tsx';
 
 interface DownloadCsvProps {
@@ -20,11 +21,7 @@ export default function DownloadCsv({ query, answer, name }: DownloadCsvProps) {
   if (table.rows.length === 0) return null;
   const download = async (): Promise<void> => {
     const { csvOf } = await import('../../../charts/csv.ts');
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([csvOf(table)], { type: 'text/csv' }));
-    link.download = `${name}.csv`;
-    link.click();
-    URL.revokeObjectURL(link.href);
+    saveFile(`${name}.csv`, new Blob([csvOf(table)], { type: 'text/csv' }));
   };
   return (
     <Stack align="start" gap={0} mt="xs">
