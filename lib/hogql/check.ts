@@ -48,6 +48,7 @@ import {
   lessOrEqual,
   like,
   matches,
+  OVER_LISTS,
   ordered,
   partByPart,
   shifted,
@@ -547,13 +548,6 @@ function castOf(type: string): string {
 /** A lambda inside another is evaluated for each element of both lists. */
 const MAX_LAMBDAS = 3;
 
-const OF_LISTS: Readonly<Record<string, 'map' | 'filter'>> = {
-  arrayMap: 'map',
-  arrayFilter: 'filter',
-  arrayExists: 'filter',
-  arrayCount: 'filter',
-};
-
 function called(node: Call, scope: Scope): Expression {
   const { name } = node;
   const beyond = scope.beyond?.call(node, scope);
@@ -566,7 +560,7 @@ function called(node: Call, scope: Scope): Expression {
     filter_expr: `FILTER is not supported in ${name}()`,
     order_by: `ORDER BY is not supported in ${name}()`,
   });
-  if (Object.hasOwn(OF_LISTS, name)) return overList(node, scope);
+  if (Object.hasOwn(OVER_LISTS, name)) return overList(node, scope);
   if (INTERVAL.test(name))
     refuse('Intervals are only supported beside + and -, and in dateAdd(), dateSub() and toStartOfInterval()');
   const added =
@@ -639,7 +633,7 @@ function overList({ name, args: [each, list, ...rest] }: Call, scope: Scope): Ex
   const zone = zoneOf(of);
   const element = { name: String(args[0]), type: elementType(of.type as List), ...(zone && { zone }) };
   const body = expression(expr, { ...scope, variables: [...variables, element] });
-  const isMap = OF_LISTS[name] === 'map';
+  const isMap = OVER_LISTS[name] === 'map';
   if (isMap && isList(body.type)) refuse('Lists of lists are not supported');
   const found = operation(isMap ? 'map' : 'filter', [of], undefined, {
     variable: variables.length,

@@ -81,6 +81,7 @@ const atLeast = (least: number, build: Build): FunctionSpec => ({ least, most: N
 export const condition = (value: Expression, what: string): Expression => argument(value, 'boolean', what);
 
 const NUMBERS: readonly Type[] = ['integer', 'boolean'];
+const TIMES: readonly Type[] = ['date', 'instant'];
 
 /** Arithmetic, in integers where all are; else in floats. A text is read as a number, a time moved by one. */
 export function arithmetic(of: readonly Expression[], name: string, whole: Operator, float: Operator): Expression {
@@ -109,12 +110,11 @@ function arithmeticOfTimes(left: Expression, right: Expression, isBack: boolean,
     const between = [left, right].map((time) => operation('microseconds', [time]));
     return divided([operation('subtract', between), { constant: '1000000', type: 'float' }], name);
   }
-  const [time, count] = !isBack && isTime(right) ? [right, left] : [left, right];
-  const isCounted = isTime(time) && (NUMBERS.includes(count.type) || count.type === 'float' || isNothing(count));
+  const [time, count] = !isBack && TIMES.includes(right.type) ? [right, left] : [left, right];
+  const isCounted =
+    TIMES.includes(time.type) && (NUMBERS.includes(count.type) || count.type === 'float' || isNothing(count));
   return isCounted ? shifted(time, count, time.type === 'date' ? 'day' : 'second', isBack, name) : undefined;
 }
-
-const isTime = ({ type }: Expression): boolean => type === 'date' || type === 'instant';
 
 /** Division, whose result has a fraction. */
 export const divided = (of: readonly Expression[], name: string): Expression => operation('divide', asFloats(of, name));
@@ -869,11 +869,15 @@ const byLowerName = new Map(Object.entries(FUNCTIONS).map(([name, spec]) => [nam
 export const functionOf = (name: string): FunctionSpec | undefined =>
   byName.get(name) ?? byLowerName.get(name.toLowerCase());
 
+/** Functions that go through a list with a lambda: whether they take what it gives, or the elements that it lets through. */
+export const OVER_LISTS: Readonly<Record<string, 'map' | 'filter'>> = {
+  arrayMap: 'map',
+  arrayFilter: 'filter',
+  arrayExists: 'filter',
+  arrayCount: 'filter',
+};
+
 /** Every name, as HogQL writes it. */
-export const FUNCTION_NAMES: readonly string[] = [
-  ...byName.keys(),
-  'arrayMap',
-  'arrayFilter',
-  'arrayExists',
-  'arrayCount',
-].filter((name) => !name.startsWith('_'));
+export const FUNCTION_NAMES: readonly string[] = [...byName.keys(), ...Object.keys(OVER_LISTS)].filter(
+  (name) => !name.startsWith('_'),
+);

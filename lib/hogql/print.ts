@@ -162,8 +162,13 @@ const WEEK_US = 7n * WIDTHS_US.day;
  */
 const shift = (width: bigint): bigint => (100_000_000_000_000_000n / width + 1n) * width;
 
-/** Width, and what steps are counted from: 4 January 1970 was a Sunday, the 5th a Monday. */
-const STEPS: Readonly<Record<Exclude<Step, 'month' | 'quarter' | 'year'>, readonly [width: bigint, origin: bigint]>> = {
+/**
+ * Width in microseconds of the steps that are always as long, and what they are counted from: 4 January 1970 was a Sunday, the
+ * 5th a Monday.
+ */
+export const STEPS: Readonly<
+  Record<Exclude<Step, 'month' | 'quarter' | 'year'>, readonly [width: bigint, origin: bigint]>
+> = {
   second: [WIDTHS_US.second, 0n],
   minute: [WIDTHS_US.minute, 0n],
   five_minutes: [5n * WIDTHS_US.minute, 0n],

@@ -1,10 +1,10 @@
 /** Which times of a table a query can need, by its conditions: rows of other times change nothing of its answer. */
 import { Temporal } from 'temporal-polyfill';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../ports/units.ts';
 import { constantText } from './build.ts';
 import type { Expression, Operator, Parameters, Select, Step, Unit, WholeQuery } from './expression.ts';
 import { INSTANT } from './patterns.ts';
-import { isTime } from './print.ts';
+import { isTime, STEPS } from './print.ts';
 
 /** Milliseconds since 1970, both inclusive; infinite where there is no bound. */
 export interface Times {
@@ -96,27 +96,14 @@ const later = ({ isOfRow, from, to }: Span, least: number, most = least): Span =
   to: to + most,
 });
 
-/** Units that are always as long. */
-const WIDTHS_MS = {
-  second: SECOND_MS,
-  minute: MINUTE_MS,
-  five_minutes: 5 * MINUTE_MS,
-  ten_minutes: 10 * MINUTE_MS,
-  fifteen_minutes: 15 * MINUTE_MS,
-  hour: HOUR_MS,
-  day: DAY_MS,
-  week: 7 * DAY_MS,
-  monday: 7 * DAY_MS,
-} as const satisfies Partial<Record<Step, number>>;
-
-/** Months in the others, and the days of a month. */
-const MONTHS: Readonly<Record<Exclude<Step, keyof typeof WIDTHS_MS>, number>> = { month: 1, quarter: 3, year: 12 };
+/** Months in the steps that are not always as long, and the days of a month. */
+const MONTHS: Readonly<Record<Exclude<Step, keyof typeof STEPS>, number>> = { month: 1, quarter: 3, year: 12 };
 const MONTH_DAYS = { least: 28, most: 31 };
 
 /** How long a unit is. */
 function lengthOf(unit: Unit | Step): { readonly least: number; readonly most: number } {
-  if (unit in WIDTHS_MS) {
-    const width = WIDTHS_MS[unit as keyof typeof WIDTHS_MS];
+  if (unit in STEPS) {
+    const width = Number(STEPS[unit as keyof typeof STEPS][0]) / 1000;
     return { least: width, most: width };
   }
   const months = MONTHS[unit as keyof typeof MONTHS];
