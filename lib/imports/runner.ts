@@ -8,7 +8,7 @@ import type { FileStore } from '../ports/files/files.ts';
 import { fromJsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
-import type { Value } from '../ports/table/table.ts';
+import { Busy, type Value } from '../ports/table/table.ts';
 import { isWritten } from '../ports/table/until-written.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { WorkerLost } from '../workers/pool.ts';
@@ -223,9 +223,9 @@ export class ImportRunner {
 /** Returns whether an import failed so long ago that nobody will start it again. */
 const isGivenUp = ({ finished_at }: ImportItem, now: number): boolean => (finished_at ?? now) + GIVEN_UP_MS < now;
 
-/** Returns what was thrown as `inWords` does, and a busy table as `Transient`, too: of one that a worker met only the name is left. */
+/** Returns what was thrown as `inWords` does, and a busy table as `Transient`, too. */
 const inOurWords = (thrown: unknown): unknown =>
-  thrown instanceof Error && thrown.name === 'Busy'
+  thrown instanceof Busy
     ? new Transient('The database of the service was busy.', { cause: thrown, isOwn: true })
     : inWords(thrown);
 

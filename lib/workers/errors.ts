@@ -1,5 +1,6 @@
 /** Errors on their way from a worker to whoever asked it. */
 import { Damaged, Failure, messageOf, Permanent, Transient } from '../ports/errors.ts';
+import { Busy } from '../ports/table/table.ts';
 
 /** Plain JSON. */
 export interface SentError {
@@ -28,6 +29,7 @@ export function receivedError({ name, message, stack, failure, isOwn, damaged }:
   if (damaged !== null) return new Damaged(damaged.path, damaged.how);
   if (name === 'Transient') return new Transient(message, { isOwn });
   if (name === 'Permanent') return new Permanent(message);
+  if (name === 'Busy') return new Busy(message);
   const error = new Error(message);
   return Object.assign(error, { name, stack: stack ?? error.stack });
 }

@@ -13,6 +13,7 @@ import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { Busy } from '../../../lib/ports/table/table.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { removeLeftovers } from '../../../lib/purge/leftovers.ts';
+import { receivedError, sentError } from '../../../lib/workers/errors.ts';
 import { temporaryFolder, testContext } from '../../support/context.ts';
 import { byProject, newExport } from '../../support/exports.ts';
 import { type Service, testService } from '../../support/service.ts';
@@ -427,7 +428,7 @@ describe('an import that is under way', () => {
       new ImportUnderWay('held'),
       new Error('ENOSPC: no space left on device, write'),
       // As it comes from a worker.
-      Object.assign(new Error('another process is writing'), { name: 'Busy' }),
+      receivedError(sentError(new Busy('another process is writing'))),
     ];
     let times = 0;
     const failing = runner(() => {
