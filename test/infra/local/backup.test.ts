@@ -31,18 +31,14 @@ async function world() {
   return { place, folder, directory, backup: join(place, 'backup'), restored: join(place, 'restored') };
 }
 
+/** What lies in a backup. */
+const WHOLE = ['backup.json', 'lake', 'runs', 'vault.key', 'version.json', 'workspace.db'];
+
 test('a backup of a directory that is in use has everything, but what is unfinished', async () => {
   const { folder, directory, backup, restored } = await world();
   const contents = await backUp(folder, backup);
   await directory.table.write([{ put: { pk: 'later', sk: 'later' } }]);
-  expect(readdirSync(backup).toSorted()).toEqual([
-    'backup.json',
-    'lake',
-    'runs',
-    'vault.key',
-    'version.json',
-    'workspace.db',
-  ]);
+  expect(readdirSync(backup).toSorted()).toEqual(WHOLE);
   expect(await restore(backup, restored)).toEqual(contents);
   expect(existsSync(join(restored, 'runs/.unfinished'))).toBe(false);
   const copy = open(restored);
@@ -95,14 +91,7 @@ test('of two backups into one folder at once the second is refused, and the firs
   );
   const contents = await first;
   expect(contents).toMatchObject({ files: 55 });
-  expect(readdirSync(backup).toSorted()).toEqual([
-    'backup.json',
-    'lake',
-    'runs',
-    'vault.key',
-    'version.json',
-    'workspace.db',
-  ]);
+  expect(readdirSync(backup).toSorted()).toEqual(WHOLE);
   expect(await restore(backup, restored)).toEqual(contents);
 });
 

@@ -220,11 +220,8 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
   });
 
   test('shows both versions of an insight where somebody else was faster, whichever is kept', async () => {
-    const { body } = await service().call('POST', api('/insights/'), {
-      name: 'Before',
-      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] },
-    });
-    const path = `/insights/${String(body['id'])}`;
+    const { id } = await trend('Before');
+    const path = `/insights/${String(id)}`;
     const { page } = await open(at(path));
     const name = page.getByRole('textbox', { name: 'Name' });
     const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
@@ -250,11 +247,8 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
   });
 
   test('shows what is refused of a version that was to be written over theirs beside what was written', async () => {
-    const { body } = await service().call('POST', api('/insights/'), {
-      name: 'Before',
-      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] },
-    });
-    const path = `/insights/${String(body['id'])}`;
+    const { id } = await trend('Before');
+    const path = `/insights/${String(id)}`;
     const { page } = await open(at(path));
     const name = page.getByRole('textbox', { name: 'Name' });
     await name.fill('Mine');
@@ -552,10 +546,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
   });
 
   test('sends the numbers of a dashboard: a subscription is made, changed, disabled and deleted', async () => {
-    const { body: insight } = await service().call('POST', api('/insights/'), {
-      name: 'Sent alone',
-      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] },
-    });
+    const insight = await trend('Sent alone');
     const { body: board } = await service().call('POST', api('/dashboards/'), {
       name: HOSTILE,
       tiles: [{ insight: insight['id'] }],
