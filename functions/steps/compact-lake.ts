@@ -1,5 +1,5 @@
+import { HOUR_MS } from '../../lib/basics/units.ts';
 import { setCompaction } from '../../lib/lake/compaction-job.ts';
-import { HOUR_MS } from '../../lib/ports/units.ts';
 import type { CompactionInput, CompactionOutput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 

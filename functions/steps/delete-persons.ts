@@ -1,8 +1,8 @@
+import { HOUR_MS } from '../../lib/basics/units.ts';
 import { aboutOf, jobOps } from '../../lib/jobs/job.ts';
 import { personDeletionJob } from '../../lib/lake/import/person-deletions.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import { isWritten } from '../../lib/ports/table/until-written.ts';
-import { HOUR_MS } from '../../lib/ports/units.ts';
 import type { DeletionInput, DeletionOutput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 

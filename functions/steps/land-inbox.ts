@@ -1,9 +1,9 @@
+import { HOUR_MS, MINUTE_MS } from '../../lib/basics/units.ts';
 import { LANDING_JOB, LATE_LANDING_JOB, LATEST_MS, QUIET_MS } from '../../lib/capture/landing.ts';
 import { aboutOf, type JobItem, jobOps } from '../../lib/jobs/job.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import type { Op } from '../../lib/ports/table/table.ts';
 import { untilWritten } from '../../lib/ports/table/until-written.ts';
-import { HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
 import type { LandingInput, LandingOutput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 

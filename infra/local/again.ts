@@ -1,6 +1,6 @@
+import { MINUTE_MS } from '../../lib/basics/units.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
-import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { systemTimer, type Timer } from '../../lib/workflow/timer.ts';
 
 /** The longest pause after a failure. */

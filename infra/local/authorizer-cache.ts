@@ -1,6 +1,6 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
-import { wasLately } from '../../lib/ports/lately.ts';
-import { MINUTE_MS } from '../../lib/ports/units.ts';
+import { wasLately } from '../../lib/basics/lately.ts';
+import { MINUTE_MS } from '../../lib/basics/units.ts';
 
 /** How long an answer is kept, in both runtimes: 60 s. */
 export const AUTHORIZER_TTL_MS = MINUTE_MS;

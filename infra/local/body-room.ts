@@ -1,4 +1,4 @@
-import { MIB } from '../../lib/ports/units.ts';
+import { MIB } from '../../lib/basics/units.ts';
 
 /** Bytes of bodies that are held in memory at a time. */
 export interface BodyLimits {

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { HOUR_MS } from '../../lib/ports/units.ts';
+import { HOUR_MS } from '../../lib/basics/units.ts';
 import { contentHash } from './content-hash.ts';
 
 /** What a build leaves beside its files. */

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
+import { MINUTE_MS } from '../../lib/basics/units.ts';
 import { CaptureCounts } from '../../lib/capture/counts.ts';
 import { type LandingReport, type LandingSegment } from '../../lib/capture/land.ts';
 import { Lander } from '../../lib/capture/lander.ts';
 import { projectTokens } from '../../lib/capture/tokens.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
-import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { workerPool } from '../../lib/workers/pool.ts';
 import { compiledIn, inboxIn, temporaryIn } from './data-stores.ts';
 import type { LandWorkerOptions } from './land-worker.ts';

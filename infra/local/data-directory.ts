@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { MINUTE_MS, SECOND_MS } from '../../lib/basics/units.ts';
 import { pooledCompiler } from '../../lib/exports/query/compiler.ts';
 import { pooledImports } from '../../lib/imports/pooled-imports.ts';
 import { REJECTED } from '../../lib/imports/spool.ts';
@@ -15,7 +16,6 @@ import type { Log } from '../../lib/ports/log.ts';
 import { loggedMetrics } from '../../lib/ports/metrics/logged.ts';
 import { openOutbound } from '../../lib/ports/outbound/outbound.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
-import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { keyfileVault } from '../../lib/ports/vault/keyfile.ts';
 import { pooledWarehouse } from '../../lib/warehouse/pooled.ts';
 import { pooledReader } from '../../lib/warehouse/pooled-reader.ts';

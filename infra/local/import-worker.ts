@@ -1,5 +1,6 @@
 /** The program of the worker that imports what was uploaded: it opens the data directory beside the service. */
 import { setTimeout } from 'node:timers/promises';
+import { SECOND_MS } from '../../lib/basics/units.ts';
 import type { PreviewTask } from '../../lib/imports/imports.ts';
 import { previewOf } from '../../lib/imports/preview.ts';
 import { type ImportResult, type ImportTask, runImport } from '../../lib/imports/run.ts';
@@ -8,7 +9,6 @@ import type { ImportProgress } from '../../lib/lake/import/import.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { logTo } from '../../lib/ports/log.ts';
 import { LOCAL_SETTINGS, type Settings } from '../../lib/ports/settings.ts';
-import { SECOND_MS } from '../../lib/ports/units.ts';
 import { serveTasks } from '../../lib/workers/serve.ts';
 import { importsIn, openStores } from './data-stores.ts';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import { MINUTE_MS } from '../../lib/basics/units.ts';
 import type { ImportResult } from '../../lib/imports/run.ts';
 import { ImportRunner } from '../../lib/imports/runner.ts';
 import type { ImportProgress } from '../../lib/lake/import/import.ts';
 import type { Context } from '../../lib/ports/context.ts';
-import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { workerPool } from '../../lib/workers/pool.ts';
 import { compiledIn, temporaryIn } from './data-stores.ts';
 import type { ImportWorkerOptions } from './import-worker.ts';

@@ -1,4 +1,6 @@
 /** The program of the worker that lands captured events, joins files, or deletes a person: it opens the data directory beside the service. */
+
+import { MINUTE_MS } from '../../lib/basics/units.ts';
 import { type LandingSegment, land } from '../../lib/capture/land.ts';
 import { compact } from '../../lib/lake/compact.ts';
 import { lakeDatabases } from '../../lib/lake/databases.ts';
@@ -7,7 +9,6 @@ import { UuidLists } from '../../lib/lake/import/uuid-lists.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
-import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { serveTasks } from '../../lib/workers/serve.ts';
 import { inboxIn, openStores, uuidListsIn } from './data-stores.ts';
 

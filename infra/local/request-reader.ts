@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SECOND_MS } from '../../lib/basics/units.ts';
 import { ReaderBusy, type ReadRequest } from '../../lib/capture/answers.ts';
 import { contentOf, type RequestContent } from '../../lib/capture/content.ts';
 import type { DecodeLimits } from '../../lib/capture/decode.ts';
@@ -9,7 +10,6 @@ import type { RefusedPayload } from '../../lib/capture/payload.ts';
 import { networkOf } from '../../lib/http/network.ts';
 import { Transient } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
-import { SECOND_MS } from '../../lib/ports/units.ts';
 import { WorkerLost, type WorkerPool, workerPool } from '../../lib/workers/pool.ts';
 import { LineFull, Turns } from '../../lib/workers/turns.ts';
 import type { FiledRequest } from './read-worker.ts';

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { MIB } from '../../lib/basics/units.ts';
 import {
   answerSdk,
   type CaptureContext,
@@ -9,7 +10,6 @@ import {
   tooManyAnswer,
 } from '../../lib/capture/answers.ts';
 import { networkOf } from '../../lib/http/network.ts';
-import { MIB } from '../../lib/ports/units.ts';
 import { type BodyLimits, bodyRoom } from './body-room.ts';
 import { drain, readBody } from './request-body.ts';
 import { addressOf } from './sender-address.ts';

@@ -1,11 +1,11 @@
 import { handler as tick } from '../../functions/tick.ts';
+import { SECOND_MS } from '../../lib/basics/units.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { smtpMail } from '../../lib/ports/mail/smtp.ts';
 import type { Metrics } from '../../lib/ports/metrics/metrics.ts';
 import { prometheusMetrics } from '../../lib/ports/metrics/prometheus.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
-import { SECOND_MS } from '../../lib/ports/units.ts';
 import { again } from './again.ts';
 import { openCapture } from './capture.ts';
 import { openDataDirectory } from './data-directory.ts';

@@ -8,6 +8,8 @@ import { type PersonalApiKeyItem, personalApiKeyObject } from '../accounts/perso
 import * as personalApiKeys from '../accounts/personal-api-keys/store.ts';
 import { type UserItem, userObject } from '../accounts/users/model.ts';
 import * as users from '../accounts/users/store.ts';
+import { definedOf } from '../basics/defined.ts';
+import { plain } from '../basics/plain.ts';
 import { hasLiveExports, neededBackfills } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
@@ -16,9 +18,7 @@ import { type FollowOptions, follow } from '../lake/import/follow.ts';
 import { type ImportFile, type ImportOptions, type ImportReport, importEvents } from '../lake/import/import.ts';
 import type { Writing } from '../lake/lease.ts';
 import type { Context } from '../ports/context.ts';
-import { definedOf } from '../ports/defined.ts';
 import { fail } from '../ports/errors.ts';
-import { plain } from '../ports/plain.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
 import { idsIn, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';

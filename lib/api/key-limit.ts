@@ -3,11 +3,12 @@
  * a key, which answers with the sum of all: so a key that calls now and then costs nothing, and one that calls all the
  * time a write for ten requests. The limit holds about: each process may let nine more pass.
  */
+
+import { MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { fail, messageOf } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item } from '../ports/table/table.ts';
-import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {

@@ -4,11 +4,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import { type Inbox, InboxClosed } from '../ports/inbox/inbox.ts';
-import { SECOND_MS } from '../ports/units.ts';
 import type { ArrivedRequest, RequestContent } from './content.ts';
 import type { CaptureCounts } from './counts.ts';
 import { EVENT_REFUSALS, type EventRefusal } from './normalize.ts';

@@ -2,13 +2,14 @@
  * What became of captured events, by project and day: for whoever wonders where theirs are, and for the quota. Counted in
  * the process and told to the table now and then, so they hold about: what a process had not told when it died is lost.
  */
+
+import { wasLately } from '../basics/lately.ts';
+import { DAY_MS, SECOND_MS } from '../basics/units.ts';
 import { dayOf } from '../lake/catalog.ts';
 import { type PersonRefusal, type RefusedChanges, refusalsIn } from '../lake/persons/refusals.ts';
 import type { Context } from '../ports/context.ts';
-import { wasLately } from '../ports/lately.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Op, Refused } from '../ports/table/table.ts';
-import { DAY_MS, SECOND_MS } from '../ports/units.ts';
 import type { Refusals } from './content.ts';
 import type { EventRefusal } from './normalize.ts';
 

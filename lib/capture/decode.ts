@@ -10,7 +10,7 @@ import {
   constants as zlib,
   zstdDecompressSync,
 } from 'node:zlib';
-import { MIB } from '../ports/units.ts';
+import { MIB } from '../basics/units.ts';
 
 export interface DecodeLimits {
   /** Bytes of a request without its wrapping. */

@@ -1,8 +1,8 @@
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
+import { wasLately } from '../basics/lately.ts';
+import { MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import { bytesOf } from '../http/body.ts';
 import type { Context } from '../ports/context.ts';
-import { wasLately } from '../ports/lately.ts';
-import { MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { answerSdk, type CaptureContext, type SdkRequest } from './answers.ts';
 import { contentOf } from './content.ts';
 import { CaptureCounts } from './counts.ts';

@@ -2,6 +2,8 @@
  * From the inbox to the lake: requests that were acknowledged become events and changes of persons. Landing the same
  * requests again adds nothing, so a segment is removed only after all of it is in the lake.
  */
+
+import { DAY_MS, HOUR_MS } from '../basics/units.ts';
 import { filesSince } from '../lake/catalog.ts';
 import { adding } from '../lake/import/adding.ts';
 import { ofModel } from '../lake/import/batch-writer.ts';
@@ -12,7 +14,6 @@ import type { RefusedChanges } from '../lake/persons/refusals.ts';
 import { ProjectGone } from '../lake/publish.ts';
 import { messageOf } from '../ports/errors.ts';
 import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
-import { DAY_MS, HOUR_MS } from '../ports/units.ts';
 import { lineOf } from '../workers/turns.ts';
 import { eventsIn } from './content.ts';
 import { type LandingDeaths, landingDeaths } from './landing-deaths.ts';

@@ -1,8 +1,9 @@
 /** Lands what waits in an inbox, pass by pass, and forgets what is in the lake. */
+
+import { MIB, MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import type { Inbox, Segment } from '../ports/inbox/inbox.ts';
 import type { Log } from '../ports/log.ts';
 import type { Metrics } from '../ports/metrics/metrics.ts';
-import { MIB, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import type { CaptureCounts } from './counts.ts';
 import type { LandingReport, LandingSegment } from './land.ts';
 

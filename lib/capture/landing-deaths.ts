@@ -4,12 +4,13 @@
  * of a project, which is noted when it is taken over, and costs nothing before; from then on its segments are tried one by
  * one, and each is noted before it is.
  */
+
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import { DEATHS_KEPT_MS } from '../lake/lease.ts';
 import type { Context } from '../ports/context.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item } from '../ports/table/table.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {

@@ -1,7 +1,8 @@
 /** The port to who lands what waits in the inbox, where a job has it landed; and that job. */
+
+import { HOUR_MS, MINUTE_MS } from '../basics/units.ts';
 import { askForJob } from '../jobs/job.ts';
 import type { Context } from '../ports/context.ts';
-import { HOUR_MS, MINUTE_MS } from '../ports/units.ts';
 
 export interface Landing {
   /** Lands pass by pass, until nothing waits or its time is over. */

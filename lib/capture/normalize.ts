@@ -2,9 +2,10 @@
  * One event as an SDK sent it becomes what the lake takes in, as it takes it of an import; what it means for persons is
  * decided there. Numbers are written as JavaScript writes them (`1.0` is 1), as PostHog's own pipeline does.
  */
+
+import { isObject } from '../basics/raw-number.ts';
 import { DELETE, personChangeOf } from '../lake/persons/change.ts';
 import { canonicalUuid, contentUuid, type SourceEvent, storable, storableText } from '../lake/sources/event.ts';
-import { isObject } from '../ports/raw-number.ts';
 import { instantOf, timesOf } from './timestamp.ts';
 
 /** With what a request came. The same for each attempt to land it, so that its events are the same. */

@@ -1,6 +1,7 @@
 /** When an event happened, by the clock of the service, from what its sender says and when that came. */
+
+import { HOUR_MS } from '../basics/units.ts';
 import { isoMicroseconds, microsecondsOf, YEARS } from '../lake/sources/event.ts';
-import { HOUR_MS } from '../ports/units.ts';
 
 /** An event that seems to be further ahead of the clock has happened now. */
 const MAX_AHEAD_MS = 23 * HOUR_MS;

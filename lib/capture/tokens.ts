@@ -1,6 +1,7 @@
 /** Which project a token names. */
+
+import { wasLately } from '../basics/lately.ts';
 import type { Context } from '../ports/context.ts';
-import { wasLately } from '../ports/lately.ts';
 import { keys } from '../ports/table/keys.ts';
 
 export interface ProjectTokens {

@@ -2,12 +2,12 @@
 import type { ActivityOps, Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields, patchActivity } from '../accounts/activity/rules.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
+import { definedOf } from '../basics/defined.ts';
 import { checkVersion, type IfMatch, inVersion } from '../http/etag.ts';
 import { tagTexts } from '../http/tags.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { deletedInsight, deletionOp, readInsights, restoredInsight } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
-import { definedOf } from '../ports/defined.ts';
 import { fail } from '../ports/errors.ts';
 import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
 import { keys } from '../ports/table/keys.ts';

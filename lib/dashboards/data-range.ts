@@ -1,8 +1,8 @@
 /** The days of which a project has events: what a dashboard shows where nothing happened lately. */
 import type { ProjectItem } from '../accounts/organizations/model.ts';
+import { DAY_MS } from '../basics/units.ts';
 import { allFiles, firstOf, lastOf } from '../lake/catalog.ts';
 import type { Context } from '../ports/context.ts';
-import { DAY_MS } from '../ports/units.ts';
 
 /** Days with events, as a query asks for them: `2015-05-17`, in the project's zone. Both are in it. */
 export interface DataRange {

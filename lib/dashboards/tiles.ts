@@ -1,9 +1,9 @@
 /** What a request changes in a dashboard's tiles, without I/O. */
 import type * as z from 'zod';
+import { definedOf } from '../basics/defined.ts';
 import { integer } from '../http/fields.ts';
 import { type InsightItem, MAX_NAME_LENGTH } from '../insights/model.ts';
 import type { NewInsight } from '../insights/store.ts';
-import { definedOf } from '../ports/defined.ts';
 import { invalid } from '../ports/errors.ts';
 import { MAX_TILES, type SentCopy, type SentTile, type TileItem, type TileMove } from './model.ts';
 

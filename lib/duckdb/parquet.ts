@@ -1,6 +1,6 @@
 /** The row groups of Parquet files: how large they are made, and what their metadata tells. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { MIB } from '../ports/units.ts';
+import { MIB } from '../basics/units.ts';
 import { literal, pathList } from './database.ts';
 
 /** How the pages of a file are packed; null: not at all. */

@@ -1,5 +1,5 @@
 /** Patterns, formats and zones of queries: constants that both dialects must understand alike, and never fail on. */
-import { timeZoneOf } from '../ports/time-zones.ts';
+import { timeZoneOf } from '../basics/time-zones.ts';
 import type { FormatCode, FormatPiece } from './expression.ts';
 import { refuse } from './refusal.ts';
 

@@ -1,5 +1,5 @@
 /** What printers have in common: the walk over the tree, and the operators that both dialects write alike. */
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import type {
   Expression,
   FormatCode,

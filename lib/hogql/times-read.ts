@@ -1,6 +1,6 @@
 /** Which times of a table a query can need, by its conditions: rows of other times change nothing of its answer. */
 import { Temporal } from 'temporal-polyfill';
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../ports/units.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../basics/units.ts';
 import { constantText } from './build.ts';
 import type { Expression, Operator, Parameters, Select, Step, Unit, WholeQuery } from './expression.ts';
 import { INSTANT } from './patterns.ts';

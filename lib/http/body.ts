@@ -1,8 +1,8 @@
 import { parse } from 'node:querystring';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod';
+import { MIB } from '../basics/units.ts';
 import { Failure, fail } from '../ports/errors.ts';
-import { MIB } from '../ports/units.ts';
 import { headerOf } from './header.ts';
 import { BadJson, parseJson } from './json.ts';
 

@@ -4,10 +4,10 @@
  * `.nullable()`; what is absent stays absent. Lists are `z.array`, nested objects are `z.object`.
  */
 import * as z from 'zod';
+import { isObject, isRawNumber, numberText } from '../basics/raw-number.ts';
+import { timeZoneOf } from '../basics/time-zones.ts';
+import { MINUTE_MS } from '../basics/units.ts';
 import { Failure, inQuotes } from '../ports/errors.ts';
-import { isObject, isRawNumber, numberText } from '../ports/raw-number.ts';
-import { timeZoneOf } from '../ports/time-zones.ts';
-import { MINUTE_MS } from '../ports/units.ts';
 
 /** Reports a fault of the value; what it returns is never seen. */
 type Fault = (detail: string, code?: string) => never;

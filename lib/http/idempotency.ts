@@ -4,10 +4,10 @@
  */
 import { createHmac, hash } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
+import { DAY_MS } from '../basics/units.ts';
 import { Failure } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Op, Table } from '../ports/table/table.ts';
-import { DAY_MS } from '../ports/units.ts';
 import { bytesOf } from './body.ts';
 import { headerOf } from './header.ts';
 

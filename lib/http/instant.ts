@@ -1,4 +1,4 @@
-import { DAY_MS } from '../ports/units.ts';
+import { DAY_MS } from '../basics/units.ts';
 
 const TWO_DIGITS = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
 /** Days as text, by their number since 1970; a page shows the same few again and again. */

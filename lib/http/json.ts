@@ -1,6 +1,6 @@
 /** JSON as callers send it: parsed with nothing lost, refused with PostHog's texts. */
 import type * as z from 'zod';
-import { parseWithRawNumbers } from '../ports/raw-number.ts';
+import { parseWithRawNumbers } from '../basics/raw-number.ts';
 
 /** Deeper bodies are refused (decisions: 64 levels). */
 const MAX_DEPTH = 64;

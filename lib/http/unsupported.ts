@@ -2,8 +2,9 @@
  * Fields that PostHog has and we do not: what is sent in one of them is refused if it would change what happens, for else
  * the caller would believe that it does.
  */
+
+import { isObject, numberText } from '../basics/raw-number.ts';
 import { invalid } from '../ports/errors.ts';
-import { isObject, numberText } from '../ports/raw-number.ts';
 
 /**
  * The names of such fields (nested ones as `outer.inner`, in each item of a list too), each with PostHog's default, which

@@ -1,13 +1,13 @@
 import * as z from 'zod';
 import type { UserLookup } from '../accounts/users/lookup.ts';
 import { User } from '../accounts/users/model.ts';
+import { MIB } from '../basics/units.ts';
 import { choice, freeObject, integer, text } from '../http/fields.ts';
 import { wireInstant, wireInstantOrNull } from '../http/instant.ts';
 import { IMPORT_FORMATS, type ImportFormat, PAGE_VIEWS, type PageViews } from '../lake/sources/formats.ts';
 import type { TableMapping } from '../lake/sources/table-rows.ts';
 import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
 import type { Item } from '../ports/table/table.ts';
-import { MIB } from '../ports/units.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
+import { definedOf } from '../basics/defined.ts';
 import { checkMapping } from '../lake/sources/table-rows.ts';
-import { definedOf } from '../ports/defined.ts';
 import { invalid } from '../ports/errors.ts';
 import type { ReadingInput, ReadingOptions } from './model.ts';
 

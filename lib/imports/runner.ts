@@ -1,4 +1,6 @@
 /** Has imports by request run: each in its organization's turn, and again after whatever has ended it before its time. */
+
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import { neededBackfills } from '../exports/resource/import-backfills.ts';
 import type { ImportProgress } from '../lake/import/import.ts';
 import type { Context } from '../ports/context.ts';
@@ -10,7 +12,6 @@ import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { Busy, type Value } from '../ports/table/table.ts';
 import { isWritten } from '../ports/table/until-written.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { WorkerLost } from '../workers/pool.ts';
 import { type ImportItem, type ReadingOptions } from './model.ts';
 import type { ImportResult, ImportTask } from './run.ts';

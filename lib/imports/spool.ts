@@ -1,9 +1,9 @@
 /** The files of imports by request: the parts of what is uploaded, until it is imported, and copies of rejected lines. */
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { MIB } from '../basics/units.ts';
 import { fail } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
-import { MIB } from '../ports/units.ts';
 
 /** The folder of a data directory in which imports of the command line copy what they reject, by project (`importsOf`). */
 export const REJECTED = 'rejected';

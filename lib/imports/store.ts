@@ -3,13 +3,13 @@ import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
 import { userLookup } from '../accounts/users/lookup.ts';
 import type { UserItem } from '../accounts/users/model.ts';
+import { DAY_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { fail, invalid } from '../ports/errors.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
 import { keys, places, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Op, Refused } from '../ports/table/table.ts';
-import { DAY_MS } from '../ports/units.ts';
 import { notOffered } from './imports.ts';
 import {
   type ImportInput,

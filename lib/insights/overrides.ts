@@ -1,8 +1,8 @@
 /** What a dashboard, or whoever asks, says of a query beside it. */
 import * as z from 'zod';
+import { isObject } from '../basics/raw-number.ts';
 import { readJson } from '../http/json.ts';
 import { invalid } from '../ports/errors.ts';
-import { isObject } from '../ports/raw-number.ts';
 import { behind } from './kinds/parts/date-range.ts';
 import type { SentQuery } from './kinds/source.ts';
 

@@ -1,9 +1,9 @@
 /** The answers of insights: what their queries give, from the cache or computed as `refresh` says. */
 import type { ProjectItem } from '../accounts/organizations/model.ts';
+import { SECOND_MS } from '../basics/units.ts';
 import { parseJson } from '../http/json.ts';
 import type { Context } from '../ports/context.ts';
 import { Failure } from '../ports/errors.ts';
-import { SECOND_MS } from '../ports/units.ts';
 import type { Asker, Told } from './answering/answers.ts';
 import { type AskedQuery, MOST_TOLD } from './answering/computations.ts';
 import { WAITED_MS } from './answering/pooled-answerer.ts';

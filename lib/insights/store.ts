@@ -2,8 +2,8 @@
 import type * as z from 'zod';
 import type { Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields } from '../accounts/activity/rules.ts';
+import { definedOf } from '../basics/defined.ts';
 import { tagTexts } from '../http/tags.ts';
-import { definedOf } from '../ports/defined.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import type { Op, Table, Value } from '../ports/table/table.ts';

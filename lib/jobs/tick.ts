@@ -1,10 +1,11 @@
 /** Finds the jobs that are due, and starts the machines that do them. */
+
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { messageOf, Transient } from '../ports/errors.ts';
 import { keys, places, ranges } from '../ports/table/keys.ts';
 import { Refused } from '../ports/table/table.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { lineOf } from '../workers/turns.ts';
 import type { Json, MachineName } from '../workflow/workflow.ts';
 import { aboutOf, type JobItem, type JobKind } from './job.ts';

@@ -3,7 +3,7 @@
  * so a row that is put into a project with running exports must not land in an interval that has been exported, unless
  * it is history that no schedule was ever meant to take.
  */
-import { DAY_MS } from '../ports/units.ts';
+import { DAY_MS } from '../basics/units.ts';
 
 /** `now`: everything arrives when it is committed. `then`: everything keeps its own time. `auto`: only history does. */
 export type Arrived = 'auto' | 'now' | 'then';

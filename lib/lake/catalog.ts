@@ -1,9 +1,10 @@
 /** The files of the lake: what each holds, where it lies, and which hold rows of a time. */
+
+import { DAY_MS, HOUR_MS } from '../basics/units.ts';
 import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Table } from '../ports/table/table.ts';
-import { DAY_MS, HOUR_MS } from '../ports/units.ts';
 import type { Written } from './intact.ts';
 import { MODELS, type Model } from './schema.ts';
 

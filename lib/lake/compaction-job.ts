@@ -1,7 +1,7 @@
+import { MINUTE_MS } from '../basics/units.ts';
 import { jobOps } from '../jobs/job.ts';
 import type { Context } from '../ports/context.ts';
 import { ranges } from '../ports/table/keys.ts';
-import { MINUTE_MS } from '../ports/units.ts';
 
 /** The id of the job that has a project's files joined. */
 export const compactionJob = (projectId: number): string => `lake-${projectId}`;

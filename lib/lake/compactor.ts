@@ -1,5 +1,5 @@
 /** The port to who joins a project's files, which needs a processor and memory of its own. */
-import { MINUTE_MS } from '../ports/units.ts';
+import { MINUTE_MS } from '../basics/units.ts';
 import type { WorkerPool } from '../workers/pool.ts';
 import type { CompactionReport } from './compact.ts';
 

@@ -2,11 +2,11 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import { DAY_MS, MIB } from '../basics/units.ts';
 import { literal, parquet } from '../duckdb/database.ts';
 import { rowsPerGroup } from '../duckdb/parquet.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
-import { DAY_MS, MIB } from '../ports/units.ts';
 import { dayOf, type LakeFile } from './catalog.ts';
 import { shortProperties, withHotColumns } from './hot-columns.ts';
 import { digestOf, type Written } from './intact.ts';

@@ -1,9 +1,9 @@
 /** Whether files of the lake are still what was written: the digest in a file's row is compared before it is read. */
 import { createHash } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
+import { MINUTE_MS } from '../basics/units.ts';
 import { Damaged } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
-import { MINUTE_MS } from '../ports/units.ts';
 
 /** What was written into a file. */
 export interface Written {

@@ -1,5 +1,5 @@
 /** The data intervals of an export: pure arithmetic on UTC instants in milliseconds. */
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../ports/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../basics/units.ts';
 
 export const FREQUENCIES = ['hour', 'day', 'week', 'every 5 minutes', 'every 15 minutes'] as const;
 export type Frequency = (typeof FREQUENCIES)[number];

@@ -3,13 +3,14 @@
  * (`hot-properties.ts`). They are learned from counts, which are but a hint: who writes a file reads the list, who reads a
  * file asks the file.
  */
+
+import { DAY_MS, MINUTE_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { messageOf } from '../ports/errors.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Table } from '../ports/table/table.ts';
 import { isWritten } from '../ports/table/until-written.ts';
-import { DAY_MS, MINUTE_MS } from '../ports/units.ts';
 import { isHot } from './hot-properties.ts';
 
 declare module '../ports/table/keys.ts' {

@@ -6,12 +6,12 @@
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import type { DatabasePool } from '../duckdb/pool.ts';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Key, type Op, Refused, type Table } from '../ports/table/table.ts';
 import { isWritten } from '../ports/table/until-written.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../ports/units.ts';
 import { incomingOf } from './catalog.ts';
 import { finishPending } from './pending.ts';
 

@@ -3,12 +3,13 @@
  * finds the ones or the others (`catalog.ts` lists again where that changed meanwhile). The old files stay for whoever
  * has listed them: a run reads the list that it froze, for up to a day.
  */
+
+import { DAY_MS } from '../basics/units.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, type Op } from '../ports/table/table.ts';
 import { isWritten } from '../ports/table/until-written.ts';
-import { DAY_MS } from '../ports/units.ts';
 import { dayOf, filesBetween, type LakeFile, publishedAt, rowsOf } from './catalog.ts';
 import type { Publishing } from './lease.ts';
 import type { WrittenFile } from './publish.ts';

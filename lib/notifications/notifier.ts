@@ -2,12 +2,12 @@
 import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { MembershipItem } from '../accounts/organizations/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
+import { DAY_MS } from '../basics/units.ts';
 import { LEVELS } from '../http/levels.ts';
 import { jobOps } from '../jobs/job.ts';
 import { fail, invalid } from '../ports/errors.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Key, Op, Range, Table } from '../ports/table/table.ts';
-import { DAY_MS } from '../ports/units.ts';
 import type { NotifierInput } from '../workflow/messages.ts';
 
 /** What is stored of both. Instants are milliseconds since 1970. */

@@ -1,4 +1,4 @@
-import { plain } from './plain.ts';
+import { plain } from '../basics/plain.ts';
 
 export type Level = 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR';
 type LogFields = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { MIB } from './units.ts';
+import { MIB } from '../basics/units.ts';
 
 /** The choices that differ between deployments. Times are in the unit that the name says. */
 export interface Settings {

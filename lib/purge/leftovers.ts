@@ -10,6 +10,7 @@
 import { dirname } from 'node:path/posix';
 import { tokensOf } from '../accounts/organizations/projects/store.ts';
 import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
+import { HOUR_MS } from '../basics/units.ts';
 import type { BatchExportItem } from '../exports/records/model.ts';
 import { destroyBatchExport } from '../exports/resource/store.ts';
 import { stopExport } from '../exports/runs/cancel.ts';
@@ -25,7 +26,6 @@ import type { FileStore } from '../ports/files/files.ts';
 import { idsIn, isSameKind, keys, ranges } from '../ports/table/keys.ts';
 import { pagesOf } from '../ports/table/list-all.ts';
 import { type Item, type Key, type Op, type Range, Refused, type Table } from '../ports/table/table.ts';
-import { HOUR_MS } from '../ports/units.ts';
 
 /** The organization or project that was deleted. */
 export interface DeletedTenant {

@@ -1,8 +1,9 @@
 /** Removes all that a deleted organization or project left, and nothing of another. */
+
+import { HOUR_MS, MINUTE_MS } from '../basics/units.ts';
 import { jobOps } from '../jobs/job.ts';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
-import { HOUR_MS, MINUTE_MS } from '../ports/units.ts';
 import type { PurgeInput, WalkOutput } from '../workflow/messages.ts';
 import { type DeletedTenant, removeLeftovers } from './leftovers.ts';
 

@@ -1,8 +1,8 @@
 /** Filters by properties, as PostHog's lists take them: JSON of a list, of which each must hold. */
 import * as z from 'zod';
+import { numberText } from '../basics/raw-number.ts';
 import { BadJson, parseJson } from '../http/json.ts';
 import { inQuotes, invalid } from '../ports/errors.ts';
-import { numberText } from '../ports/raw-number.ts';
 
 /** The SQL of each operator, over a property's text and one of the filter's values; several values are alternatives. */
 const OPERATORS = {

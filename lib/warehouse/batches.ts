@@ -2,8 +2,9 @@
  * Intervals of a batch, read together: a query for each small interval would open and search the same files again, and
  * that takes longer than its rows do. What was read ahead is held in memory until its interval asks for it.
  */
+
+import { MIB, MINUTE_MS } from '../basics/units.ts';
 import type { Interval } from '../lake/intervals.ts';
-import { MIB, MINUTE_MS } from '../ports/units.ts';
 import { areTogether, type BatchWarehouse } from './duckdb.ts';
 import { packingOf } from './packing.ts';
 import { wholeLines } from './parts.ts';

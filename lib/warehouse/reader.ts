@@ -1,5 +1,5 @@
 /** The port to who reads rows of the lake for somebody who waits for them: a page of events, a person, names. */
-import { SECOND_MS } from '../ports/units.ts';
+import { SECOND_MS } from '../basics/units.ts';
 import type { PlannedFile } from './warehouse.ts';
 
 /** A query over files of the lake. */

@@ -4,8 +4,9 @@
  * Each file is sorted. Where only one has rows of a time, it is read as it lies; where several have, the time is cut
  * into stretches that are small enough to sort in memory.
  */
+
+import { MIB } from '../basics/units.ts';
 import type { RowGroup } from '../duckdb/parquet.ts';
-import { MIB } from '../ports/units.ts';
 
 /** Rows with arrival in [from, to), microseconds. `sorted`: they must be; else the files lie in order, one after another. */
 export interface Stretch {

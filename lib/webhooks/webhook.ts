@@ -1,11 +1,11 @@
 /** Webhooks of people, which are told of things in the form of the Standard Webhooks specification. */
 import { createHmac } from 'node:crypto';
+import { SECOND_MS } from '../basics/units.ts';
 import { traceOf } from '../http/trace.ts';
 import type { Context } from '../ports/context.ts';
 import { invalid, Transient } from '../ports/errors.ts';
 import { checkUrl, post } from '../ports/outbound/outbound.ts';
 import type { Settings } from '../ports/settings.ts';
-import { SECOND_MS } from '../ports/units.ts';
 import type { Belonging } from '../ports/vault/vault.ts';
 
 /** A signing secret: `whsec_` and the base64 of 24 to 64 bytes. */

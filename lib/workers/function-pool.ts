@@ -1,7 +1,8 @@
 /** Tasks that a Lambda function does, where there are no worker processes beside the one that asks. */
+
+import { SECOND_MS } from '../basics/units.ts';
 import { invalid } from '../ports/errors.ts';
 import { FunctionBusy, InputTooLarge, type LambdaFunction } from '../ports/functions/lambda.ts';
-import { SECOND_MS } from '../ports/units.ts';
 import { receivedError, type SentError } from './errors.ts';
 import { type Loss, type Task, WorkerLost, type WorkerPool } from './pool.ts';
 import { LineFull } from './turns.ts';

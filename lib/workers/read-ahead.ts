@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MIB, SECOND_MS } from '../ports/units.ts';
+import { MIB, SECOND_MS } from '../basics/units.ts';
 
 export interface ReadAheadOptions {
   /** Where what the reader has not asked for waits in a file. */

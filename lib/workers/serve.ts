@@ -4,7 +4,7 @@ import { flushCompileCache } from 'node:module';
 import { Socket } from 'node:net';
 import { getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { MIB } from '../ports/units.ts';
+import { MIB } from '../basics/units.ts';
 import { collectBuffers } from './buffers.ts';
 import { sentError } from './errors.ts';
 import { type Frame, framesOf, jsonBody, writeFrame } from './frames.ts';

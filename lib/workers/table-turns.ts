@@ -1,10 +1,11 @@
 /** Turns that all functions of a stage share: each is an item of the table while somebody has it. */
+
+import { pause } from '../basics/pause.ts';
+import { SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
-import { pause } from '../ports/pause.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Key } from '../ports/table/table.ts';
 import { isWritten } from '../ports/table/until-written.ts';
-import { SECOND_MS } from '../ports/units.ts';
 import type { SharedTurn, SharedTurns } from './function-pool.ts';
 import { LineFull, type Turns } from './turns.ts';
 

@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DAY_MS } from '../ports/units.ts';
+import { DAY_MS } from '../basics/units.ts';
 
 /** Work that took its process down so often is not begun again. */
 export const MOST_DEATHS = 3;

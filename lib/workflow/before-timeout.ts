@@ -1,5 +1,5 @@
+import { SECOND_MS } from '../basics/units.ts';
 import { Transient } from '../ports/errors.ts';
-import { SECOND_MS } from '../ports/units.ts';
 import { STEPS, type StepName } from './steps.ts';
 
 /** What a step does when it is told that its time is over soon. */

@@ -1,6 +1,6 @@
 /** Backfills of many intervals: the cost of an interval by itself, and beside one export of the same events. */
 import { join } from 'node:path';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/basics/units.ts';
 import { atLeast, atMost, type Bench, count, type Part, type Row, rate } from './bench.ts';
 import { backfill, folderOf, makeExport } from './exports.ts';
 import { run } from './processes.ts';

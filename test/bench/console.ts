@@ -6,7 +6,7 @@ import { brotliCompressSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { builtConsole } from '../../infra/local/console.ts';
 import { CONSOLE_FOLDER } from '../../lib/api/console/folder.ts';
-import { DAY_MS, HOUR_MS } from '../../lib/ports/units.ts';
+import { DAY_MS, HOUR_MS } from '../../lib/basics/units.ts';
 import { launch } from '../support/browser.ts';
 import { atMost, median, type Part, type Row } from './bench.ts';
 import { type Service, startService } from './service.ts';

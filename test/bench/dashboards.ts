@@ -3,10 +3,10 @@
  * shared page of a dashboard.
  */
 import { join } from 'node:path';
+import { DAY_MS, HOUR_MS } from '../../lib/basics/units.ts';
 import { ranges } from '../../lib/ports/table/keys.ts';
 import { sizeOf } from '../../lib/ports/table/semantics.ts';
 import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
-import { DAY_MS, HOUR_MS } from '../../lib/ports/units.ts';
 import { atMost, median, type Part, type Row } from './bench.ts';
 import { type Service, startService } from './service.ts';
 

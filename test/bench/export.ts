@@ -1,6 +1,6 @@
 /** A lake of generated events, one big interval of it delivered to each destination of files; requests meanwhile. */
 import { join } from 'node:path';
-import { DAY_MS } from '../../lib/ports/units.ts';
+import { DAY_MS } from '../../lib/basics/units.ts';
 import { atLeast, type Bench, count, type Part, type Row, rate } from './bench.ts';
 import { backfill, filesOfDay, folderOf, makeExport } from './exports.ts';
 import { run, startProgram } from './processes.ts';

@@ -1,6 +1,6 @@
 /** The memory that events with large properties take on their way into the lake, and from there to a folder. */
 import { join } from 'node:path';
-import { DAY_MS } from '../../lib/ports/units.ts';
+import { DAY_MS } from '../../lib/basics/units.ts';
 import { type Bench, count, type Part, type Row } from './bench.ts';
 import { backfill, folderOf, makeExport } from './exports.ts';
 import { run, start } from './processes.ts';

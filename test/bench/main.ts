@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, release, tmpdir, totalmem, type } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { MINUTE_MS } from '../../lib/ports/units.ts';
+import { MINUTE_MS } from '../../lib/basics/units.ts';
 import { backfilling } from './backfills.ts';
 import { type Part, type Row, tableOf } from './bench.ts';
 import { bundling } from './bundles.ts';

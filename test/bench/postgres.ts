@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Client, type ClientConfig } from 'pg';
 import { to } from 'pg-copy-streams';
-import { DAY_MS } from '../../lib/ports/units.ts';
+import { DAY_MS } from '../../lib/basics/units.ts';
 import { openPostgres, type PostgresDatabase, startPostgres } from '../support/postgres.ts';
 import { atLeast, type Bench, count, type Part, rate } from './bench.ts';
 import { backfill, makeExport } from './exports.ts';

@@ -1,7 +1,7 @@
 /** An interval of generated events posted to a receiver, beside the same batches posted by themselves. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DAY_MS } from '../../lib/ports/units.ts';
+import { DAY_MS } from '../../lib/basics/units.ts';
 import { atLeast, count, type Part, rate } from './bench.ts';
 import { backfill, filesOfDay, makeExport } from './exports.ts';
 import { run, startProgram } from './processes.ts';

@@ -1,6 +1,6 @@
 /** Requests a second, through the local gateway, with every write on the disk before it is answered. */
 import { join } from 'node:path';
-import { HOUR_MS } from '../../lib/ports/units.ts';
+import { HOUR_MS } from '../../lib/basics/units.ts';
 import { atLeast, type Bench, type Part, type Row, rate } from './bench.ts';
 import { backfill, folderOf, makeExport } from './exports.ts';
 import { run, startProgram } from './processes.ts';

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as fc from 'fast-check';
+import { HOUR_MS } from '../../lib/basics/units.ts';
 import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
 import { sqliteTable } from '../../lib/ports/table/sqlite.ts';
 import {
@@ -12,7 +13,6 @@ import {
   Refused,
   type Table,
 } from '../../lib/ports/table/table.ts';
-import { HOUR_MS } from '../../lib/ports/units.ts';
 import { settableClock } from '../support/context.ts';
 import { type Faults, type Injected, injectFaults } from '../support/dynamodb-faults.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../support/dynamodb-local.ts';

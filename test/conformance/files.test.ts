@@ -14,12 +14,12 @@ import {
 } from '@aws-sdk/client-s3';
 import { mockClient } from 'aws-sdk-client-mock';
 import * as fc from 'fast-check';
+import { DAY_MS, MINUTE_MS } from '../../lib/basics/units.ts';
 import { Transient } from '../../lib/ports/errors.ts';
 import type { FileStore } from '../../lib/ports/files/files.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { s3Files } from '../../lib/ports/files/s3.ts';
 import { compareText } from '../../lib/ports/table/semantics.ts';
-import { DAY_MS, MINUTE_MS } from '../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
 import { failFileCalls } from '../support/file-calls.ts';

@@ -1,10 +1,10 @@
 /** Whoever changes something leaves one entry in the log of the organization, whatever row it is. */
 import type { ActivityItem } from '../../lib/accounts/activity/model.ts';
 import { routes } from '../../lib/api/routes.ts';
+import { DAY_MS } from '../../lib/basics/units.ts';
 import type { Route } from '../../lib/http/route.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import { type Op } from '../../lib/ports/table/table.ts';
-import { DAY_MS } from '../../lib/ports/units.ts';
 import { testContext } from '../support/context.ts';
 import { type CallOptions, testService } from '../support/service.ts';
 import { tableWithContents } from '../support/table-contents.ts';

@@ -2,11 +2,11 @@
 import { builtConsole } from '../../infra/local/console.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { keysOfUser, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
+import { HOUR_MS } from '../../lib/basics/units.ts';
 import type { RunItem } from '../../lib/exports/records/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { LEVELS } from '../../lib/http/levels.ts';
 import { keys, places } from '../../lib/ports/table/keys.ts';
-import { HOUR_MS } from '../../lib/ports/units.ts';
 import type { TestContext } from '../support/context.ts';
 import { importRecords } from '../support/imports.ts';
 import type { Service } from '../support/service.ts';

@@ -7,9 +7,9 @@ import { createKey, type NewKey, revokeKey } from '../../lib/accounts/personal-a
 import { createUser } from '../../lib/accounts/users/store.ts';
 import { scopeFor } from '../../lib/api/methods.ts';
 import { routes } from '../../lib/api/routes.ts';
+import { HOUR_MS } from '../../lib/basics/units.ts';
 import { fromContext } from '../../lib/http/credentials.ts';
 import type { Context } from '../../lib/ports/context.ts';
-import { HOUR_MS } from '../../lib/ports/units.ts';
 import { anyText } from '../support/any-text.ts';
 import { testContext } from '../support/context.ts';
 import { countRoundTrips } from '../support/round-trips.ts';

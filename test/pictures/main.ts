@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { DAY_MS, HOUR_MS } from '../../lib/ports/units.ts';
+import { DAY_MS, HOUR_MS } from '../../lib/basics/units.ts';
 import { launch } from '../support/browser.ts';
 import { type LocalService, run, startLocally } from '../support/local-service.ts';
 import { sampleEvents } from './sample.ts';

@@ -1,5 +1,5 @@
 /** Page views of a small shop of the last days, the same in every run but for the day on which it runs. */
-import { DAY_MS, HOUR_MS } from '../../lib/ports/units.ts';
+import { DAY_MS, HOUR_MS } from '../../lib/basics/units.ts';
 
 /** One more than the pictures show, whose first day is whole. */
 const SAMPLE_DAYS = 31;

@@ -1,6 +1,7 @@
 /** Events and persons in the text format of COPY, as the warehouse gives them in a database's default columns. */
+
+import { HOUR_MS } from '../../lib/basics/units.ts';
 import type { Model } from '../../lib/lake/schema.ts';
-import { HOUR_MS } from '../../lib/ports/units.ts';
 
 const uuid = (n: number): string => `01890000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 

@@ -7,8 +7,8 @@ import { type AddressInfo, connect, createServer as createSocketServer } from 'n
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { MINUTE_MS } from '../../lib/basics/units.ts';
 import { TABLE_DEFINITION } from '../../lib/ports/table/keys.ts';
-import { MINUTE_MS } from '../../lib/ports/units.ts';
 import { describeWith } from './describe-with.ts';
 import { type Running, sharedServer } from './shared-server.ts';
 

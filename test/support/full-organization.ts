@@ -1,10 +1,10 @@
 /** An organization that holds one of everything that the service can store. */
 import type { UserItem } from '../../lib/accounts/users/model.ts';
+import { DAY_MS } from '../../lib/basics/units.ts';
 import { lineOps } from '../../lib/exports/records/logs.ts';
 import { projectFolders } from '../../lib/lake/catalog.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
-import { DAY_MS } from '../../lib/ports/units.ts';
 import { INPUT, putRun } from './exports.ts';
 import type { CallOptions, Service } from './service.ts';
 

@@ -1,5 +1,5 @@
+import { HOUR_MS } from '../../lib/basics/units.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
-import { HOUR_MS } from '../../lib/ports/units.ts';
 import { exportWorld } from '../support/export-world.ts';
 
 const NOW = Date.UTC(2026, 0, 7, 13, 20);

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { HOUR_MS, MINUTE_MS } from '../../lib/basics/units.ts';
 import type { BackfillItem, RunItem } from '../../lib/exports/records/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { destroyBatchExport } from '../../lib/exports/resource/store.ts';
@@ -11,7 +12,6 @@ import { replaceFiles } from '../../lib/lake/replace.ts';
 import { Permanent, Transient } from '../../lib/ports/errors.ts';
 import { keys, ranges } from '../../lib/ports/table/keys.ts';
 import { listAll } from '../../lib/ports/table/list-all.ts';
-import { HOUR_MS, MINUTE_MS } from '../../lib/ports/units.ts';
 import { WorkerLost } from '../../lib/workers/pool.ts';
 import { type ExportWorld, type ExportWorldOptions, exportWorld } from '../support/export-world.ts';
 

@@ -2,8 +2,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import aslValidator from 'asl-validator';
+import { MINUTE_MS, SECOND_MS } from '../../lib/basics/units.ts';
 import { BACKGROUND_MS } from '../../lib/insights/answering/pooled-answerer.ts';
-import { MINUTE_MS, SECOND_MS } from '../../lib/ports/units.ts';
 import { MACHINES } from '../../lib/workflow/definitions/index.ts';
 import type { Skipped } from '../../lib/workflow/messages.ts';
 import { readDefinition, type Task as TaskState } from '../../lib/workflow/states-language.ts';

@@ -1,9 +1,9 @@
 /** Exports of persons from end to end: imported events, schedule and backfill, into a folder. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { HOUR_MS } from '../../lib/basics/units.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { importEvents } from '../../lib/lake/import/import.ts';
-import { HOUR_MS } from '../../lib/ports/units.ts';
 import { type ExportWorld, exportWorld } from '../support/export-world.ts';
 
 jest.setTimeout(60_000);

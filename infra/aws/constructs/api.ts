@@ -17,13 +17,13 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { allowedMethods } from '../../../lib/api/methods.ts';
 import { rowFor, templates } from '../../../lib/api/routes.ts';
+import { SECOND_MS } from '../../../lib/basics/units.ts';
 import { CORS_OF_ALL, SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
 import {
   GATEWAY_RESPONSES,
   type GatewayResponse,
   type GatewayResponseType,
 } from '../../../lib/http/gateway-responses.ts';
-import { SECOND_MS } from '../../../lib/ports/units.ts';
 import type { StageOptions } from '../options.ts';
 import type { Stage } from '../stages.ts';
 

@@ -1,8 +1,9 @@
 /** Makes the entries of the activity log. */
+
+import { DAY_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
-import { DAY_MS } from '../../ports/units.ts';
 import type { ActivityItem, ActivityOps, NewActivity } from './model.ts';
 import { changesText, nameText } from './rules.ts';
 

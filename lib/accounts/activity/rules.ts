@@ -1,7 +1,8 @@
 /** Which fields an entry of the activity log shows of a change, and as much of their values as fits. */
+
+import { beginningOf } from '../../basics/cut.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { parseJson } from '../../http/json.ts';
-import { beginningOf } from '../../ports/cut.ts';
 import type { Value } from '../../ports/table/table.ts';
 import type { ActivityVerb, Change } from './model.ts';
 

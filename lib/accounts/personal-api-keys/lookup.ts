@@ -1,8 +1,8 @@
 /** Personal API keys by their values: all that an authorizer needs of them. */
 import { hash } from 'node:crypto';
+import { HOUR_MS } from '../../basics/units.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
-import { HOUR_MS } from '../../ports/units.ts';
 import type { PersonalApiKeyItem } from './model.ts';
 
 /** `last_used_at` moves when it is older than this: 1 h. */

@@ -1,9 +1,9 @@
 /** Users inside answers. They are remembered for a minute, for they change seldom and stand in many answers. */
 import type * as z from 'zod';
+import { MINUTE_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
-import { MINUTE_MS } from '../../ports/units.ts';
 import { type User, type UserItem, userObject } from './model.ts';
 
 /** Returns the public object of a user by uuid; null when there is none, or the account is gone. */

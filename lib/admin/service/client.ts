@@ -1,6 +1,6 @@
 /** The public API, as the command line speaks it. */
 import * as z from 'zod';
-import { SECOND_MS } from '../../ports/units.ts';
+import { SECOND_MS } from '../../basics/units.ts';
 
 /** Where a service is, and who asks. */
 export interface ServiceAddress {

@@ -3,7 +3,7 @@
 import { Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type * as z from 'zod';
-import { plain } from '../../ports/plain.ts';
+import { plain } from '../../basics/plain.ts';
 import type { LakeEvent } from '../../reading/events/model.ts';
 import { ServiceError } from './client.ts';
 import { type Asked, countOf, LOOK_MS, type ServiceCommand } from './command.ts';

@@ -1,5 +1,5 @@
 /** Rows as a person reads them on a terminal. */
-import { plain } from '../../ports/plain.ts';
+import { plain } from '../../basics/plain.ts';
 
 const cell = (value: unknown): string =>
   plain(typeof value === 'string' ? value : value === null || value === undefined ? '-' : JSON.stringify(value));

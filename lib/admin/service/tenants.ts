@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import type { Organization } from '../../accounts/organizations/model.ts';
 import type { Project } from '../../accounts/organizations/projects/model.ts';
-import { plain } from '../../ports/plain.ts';
+import { plain } from '../../basics/plain.ts';
 import { type Asked, type ServiceCommand, withLimit } from './command.ts';
 import { table } from './table.ts';
 

@@ -1,11 +1,11 @@
 /** What a page makes of answers: of an answer it is always the same, so a later look needs not make it again. */
 import { hash } from 'node:crypto';
+import { recentOf } from '../../basics/recent.ts';
 import { type Chart, isEmptyChart } from '../../charts/chart.ts';
 import { chartOf } from '../../charts/describe/describe.ts';
 import { figure } from '../../charts/figure.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Answers, Told } from '../../insights/answering/answers.ts';
-import { recentOf } from '../../ports/recent.ts';
 
 /** An answer as a page shows it. */
 export interface Drawn {

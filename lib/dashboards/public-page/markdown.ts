@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import MarkdownIt from 'markdown-it';
-import { Recent } from '../../ports/recent.ts';
+import { Recent } from '../../basics/recent.ts';
 
 /** Links in somebody's text neither tell other sites where they stood nor count for search engines. */
 const LINK_RELATION = 'nofollow noopener noreferrer ugc';

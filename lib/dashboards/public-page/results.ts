@@ -1,5 +1,7 @@
 /** The answers of a shared page's insights, as anybody may see them. */
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
+import { recentOf } from '../../basics/recent.ts';
+import { SECOND_MS } from '../../basics/units.ts';
 import { sourceOf } from '../../charts/describe/read.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Told } from '../../insights/answering/answers.ts';
@@ -8,8 +10,6 @@ import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf, type ResultFields, toldFields } from '../../insights/results.ts';
 import type { Context } from '../../ports/context.ts';
-import { recentOf } from '../../ports/recent.ts';
-import { SECOND_MS } from '../../ports/units.ts';
 import { type DataRange, dataRange } from '../data-range.ts';
 import type { Drawn } from './drawn.ts';
 

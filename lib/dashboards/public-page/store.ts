@@ -1,12 +1,12 @@
 import type { OrganizationItem, ProjectItem } from '../../accounts/organizations/model.ts';
 import { findProject } from '../../accounts/organizations/projects/store.ts';
 import { findOrganization } from '../../accounts/organizations/store.ts';
+import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
-import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { DashboardWithInsights } from '../model.ts';
 import { readDashboard } from '../store.ts';
 import { insightsOf } from '../tiles.ts';

@@ -1,11 +1,11 @@
 /** What somebody who has a link is answered: the page, its data, the numbers of a tile, or a picture of it. */
 import type * as z from 'zod';
+import { isObject } from '../../basics/raw-number.ts';
 import { Answer, BytesAnswer, TextAnswer } from '../../http/answer.ts';
 import { FiltersOverride, joinedProperties } from '../../insights/overrides.ts';
 import { PictureFailed, type PictureForm } from '../../pictures/pictures.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
-import { isObject } from '../../ports/raw-number.ts';
 import { dashboardOverrides } from '../answers.ts';
 import { dataRange } from '../data-range.ts';
 import type { TileItem } from '../model.ts';

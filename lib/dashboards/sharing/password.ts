@@ -1,8 +1,8 @@
 /** The password of a shared page: its hash, and the cookie of those who have entered it. */
 import { createHmac, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
+import { HOUR_MS, MIB, SECOND_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
-import { HOUR_MS, MIB, SECOND_MS } from '../../ports/units.ts';
 import { failFull, LineFull, Turns } from '../../workers/turns.ts';
 
 /** What OWASP asks of scrypt: 32 MB of memory for each try. */

@@ -16,11 +16,11 @@ import {
 } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import * as z from 'zod';
+import { SECOND_MS } from '../../basics/units.ts';
 import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import { isBelow } from '../../ports/files/below.ts';
 import { orAbsent } from '../../ports/files/or-absent.ts';
 import { syncPath } from '../../ports/files/sync-path.ts';
-import { SECOND_MS } from '../../ports/units.ts';
 import type { Delivery, Destination, Reach, Receipt } from './destination.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import { intervalFiles } from './files/interval-files.ts';

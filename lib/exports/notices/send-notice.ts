@@ -3,13 +3,14 @@
  * export that was paused because of it. A notice is a job, written in the transaction of the failure; it is sent to the
  * webhook of the export, and announced as an event where there is a bus, at least once and always with the same id.
  */
+
+import { DAY_MS } from '../../basics/units.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { aboutOf, jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { knownFailure, Transient } from '../../ports/errors.ts';
 import { toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { DAY_MS } from '../../ports/units.ts';
 import { postWebhook } from '../../webhooks/webhook.ts';
 import type { NoticeInput } from '../../workflow/messages.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';

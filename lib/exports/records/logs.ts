@@ -2,14 +2,15 @@
  * The log that customers read about their exports. A step writes its lines as one item when it ends or waits, in the
  * transaction of what it says where it can; a run's lines are found by time and id.
  */
+
+import { shortened } from '../../basics/cut.ts';
+import { DAY_MS, MINUTE_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
-import { shortened } from '../../ports/cut.ts';
 import type { Level } from '../../ports/log.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { pagesOf } from '../../ports/table/list-all.ts';
 import type { Item, Op, Range, Table } from '../../ports/table/table.ts';
-import { DAY_MS, MINUTE_MS } from '../../ports/units.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {

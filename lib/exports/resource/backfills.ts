@@ -1,5 +1,6 @@
 /** Backfills as callers begin and estimate them. Their way through the pipeline is told in `../runs/backfill.ts`. */
 import type * as z from 'zod';
+import { MINUTE_MS } from '../../basics/units.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import { filesBetween } from '../../lake/catalog.ts';
@@ -9,7 +10,6 @@ import { fail, invalid, messageOf } from '../../ports/errors.ts';
 import { keys, places } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { MINUTE_MS } from '../../ports/units.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BackfillEstimate, BackfillItem, BatchExportItem, RunItem } from '../records/model.ts';
 import { triedAtOnce } from '../runs/back-off.ts';

@@ -1,8 +1,8 @@
 import type { ProjectBrief } from '../../accounts/organizations/model.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { datetime, integer } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { invalid } from '../../ports/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Destination } from '../destinations/destination.ts';
 import type { BatchExportInput, BatchExportItem, BatchExportPatch, RunStatus } from '../records/model.ts';
 

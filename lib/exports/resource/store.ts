@@ -1,6 +1,7 @@
 import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { systemActivityOps } from '../../accounts/activity/ops.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
+import { MINUTE_MS } from '../../basics/units.ts';
 import { checkVersion, type IfMatch, inVersion } from '../../http/etag.ts';
 import { notAChoice } from '../../http/fields.ts';
 import { type CursorPage, type Paging, readCursorPage } from '../../http/page.ts';
@@ -15,7 +16,6 @@ import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { Busy, type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
 import { MAX_ATTEMPTS, untilWritten } from '../../ports/table/until-written.ts';
-import { MINUTE_MS } from '../../ports/units.ts';
 import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
 import { checkedConfig, checkProved, checkSameType } from '../destinations/config.ts';
 import { type Destination, reachOf } from '../destinations/destination.ts';

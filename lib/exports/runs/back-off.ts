@@ -3,13 +3,14 @@
  * at first, twice as long after each further one, at most an hour. Then a single delivery tries the destination; the
  * others go on when that one has reached it. Who changes the export, or begins a backfill, has it tried at once.
  */
+
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { messageOf, Transient } from '../../ports/errors.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
 import { isWritten, untilWritten } from '../../ports/table/until-written.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import { GRACE_SECONDS, STEPS } from '../../workflow/steps.ts';
 import { lineOps } from '../records/logs.ts';
 import type { BatchExportItem, RunItem, Trouble } from '../records/model.ts';

@@ -1,13 +1,13 @@
 /** One interval on its way to its destination, as `send` and `settle` handle it: prepared, then committed or discarded. */
 import { hash } from 'node:crypto';
+import { pause } from '../../basics/pause.ts';
+import { SECOND_MS } from '../../basics/units.ts';
 import { traceOf } from '../../http/trace.ts';
 import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
-import { pause } from '../../ports/pause.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
-import { SECOND_MS } from '../../ports/units.ts';
 import { deliveredColumns } from '../../warehouse/query-columns.ts';
 import { type Delivery, type Destination, type Prepared, reachOf } from '../destinations/destination.ts';
 import { openConfig } from '../destinations/secrets.ts';

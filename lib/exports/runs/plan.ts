@@ -6,6 +6,8 @@
  * whatever happens to its frequency. Edges are found by `intervalAt` and nowhere else.
  * `docs/architecture.md` tells the states of an interval in it: free, skipped, claimed, active, ran.
  */
+
+import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import {
   type ArrivalRange,
   alignDown,
@@ -20,7 +22,6 @@ import {
 } from '../../lake/intervals.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
-import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { BatchExportItem } from '../records/model.ts';
 
 declare module '../../ports/table/keys.ts' {

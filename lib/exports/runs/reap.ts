@@ -1,7 +1,8 @@
 /** Settles what executions hold that ended without a word: nobody was told, so whoever needs their intervals looks. */
+
+import { MINUTE_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { MINUTE_MS } from '../../ports/units.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import { closeBackfill } from './backfill.ts';
 import type { Active, Claim } from './plan.ts';

@@ -1,7 +1,7 @@
+import { DAY_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { ranges } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
-import { DAY_MS } from '../../ports/units.ts';
 import { isOpen } from './run.ts';
 
 /** The number of runs that one look of the schedule removes: a backfill's 200,000 in 200 looks. */

@@ -1,11 +1,12 @@
 /** The step that sends an interval: its rows are prepared at the destination, its receipt is kept, then it is committed. */
+
+import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { inWords } from '../../ports/disk-failures.ts';
 import { Damaged, messageOf, Permanent, Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Value } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
-import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { SendInput, SendOutput } from '../../workflow/messages.ts';
 import { STEPS } from '../../workflow/steps.ts';
 import { destinationOf } from '../destinations/index.ts';

@@ -1,4 +1,6 @@
 /** Settles what an execution acquired, however it ended: runs, plan, what the export shows, the next job. */
+
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
@@ -6,7 +8,6 @@ import { messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import { STEPS } from '../../workflow/steps.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { noticeOps } from '../notices/notice.ts';

@@ -3,12 +3,13 @@
  * one, and waits while those before it fill the organization; so its exports have their turns in the order in which they
  * asked, and other organizations do not notice. A ticket is given back when the execution is settled.
  */
+
+import { DAY_MS, MINUTE_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Item, Op } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
-import { DAY_MS, MINUTE_MS } from '../../ports/units.ts';
 import { lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
 

@@ -1,10 +1,11 @@
 /** What a trigger wants to be run: what is due by the schedule, a batch of a backfill, or a run that failed. */
+
+import { DAY_MS, HOUR_MS } from '../../basics/units.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Interval } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
-import { DAY_MS, HOUR_MS } from '../../ports/units.ts';
 import type { BeginInput, Trigger } from '../../workflow/messages.ts';
 import type { BackfillItem, BatchExportItem } from '../records/model.ts';
 import { waitsUntil } from './back-off.ts';

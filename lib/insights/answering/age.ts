@@ -1,5 +1,5 @@
 /** How old PostHog lets an answer become. Here it is told, and decides nothing: an answer is given as long as it is true. */
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
 import type { SentQuery } from '../kinds/source.ts';
 
 const AGES: ReadonlyMap<unknown, number> = new Map([

@@ -2,13 +2,13 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRawSync } from 'node:zlib';
+import { isObject } from '../../basics/raw-number.ts';
+import { Recent } from '../../basics/recent.ts';
+import { DAY_MS, SECOND_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
-import { isObject } from '../../ports/raw-number.ts';
-import { Recent } from '../../ports/recent.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { pagesOf } from '../../ports/table/list-all.ts';
 import type { Item, Op } from '../../ports/table/table.ts';
-import { DAY_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Answer } from '../kinds/kind.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { ClockUse } from './freshness.ts';

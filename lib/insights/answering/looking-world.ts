@@ -2,6 +2,8 @@
  * The world of insights, whichever engine it is over: questions are read and checked, the files that they touch are
  * chosen, and what was looked at is told.
  */
+
+import { DAY_MS } from '../../basics/units.ts';
 import type { WholeQuery } from '../../hogql/expression.ts';
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { filled } from '../../hogql/placeholders.ts';
@@ -17,7 +19,6 @@ import type { Written } from '../../lake/intact.ts';
 import type { Model } from '../../lake/schema.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { FileStore } from '../../ports/files/files.ts';
-import { DAY_MS } from '../../ports/units.ts';
 import type { Question, Rows, World } from '../kinds/kind.ts';
 import { parsedQuestions } from './parsed-questions.ts';
 import { INSIGHT_TABLES, readsPersons, readsSessions, readsTies } from './tables.ts';

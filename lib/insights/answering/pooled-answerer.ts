@@ -1,6 +1,7 @@
 /** The answerer of one machine as the service sees it: answers are computed by worker processes. */
+
+import { SECOND_MS } from '../../basics/units.ts';
 import { Damaged, invalid, Permanent } from '../../ports/errors.ts';
-import { SECOND_MS } from '../../ports/units.ts';
 import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
 import { failFull, LineFull } from '../../workers/turns.ts';
 import type { Answered, Answerer } from './answerer.ts';

@@ -1,6 +1,6 @@
 /** Orders of queries that nobody waits for: what a function of a stage is told to answer. */
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
-import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
+import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import type { SharedTurn } from '../../workers/function-pool.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { AskedQuery } from './computations.ts';

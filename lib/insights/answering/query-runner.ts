@@ -1,9 +1,10 @@
 /** Carries out orders of queries that nobody waits for, in a function that is started for them. */
+
+import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { Failure } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
-import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { SharedTurn, SharedTurns } from '../../workers/function-pool.ts';
 import { LineFull } from '../../workers/turns.ts';
 import type { Answerer } from './answerer.ts';

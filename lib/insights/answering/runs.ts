@@ -1,10 +1,11 @@
 /** Runs of queries, wherever they are kept: what is known of one, how it ended, and how it is told. */
+
+import { MINUTE_MS } from '../../basics/units.ts';
 import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import { inWords } from '../../ports/disk-failures.ts';
 import { Failure, invalid, messageOf, Transient } from '../../ports/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { Busy } from '../../ports/table/table.ts';
-import { MINUTE_MS } from '../../ports/units.ts';
 import type { Answer } from '../kinds/kind.ts';
 import type { AnswerCache } from './cache.ts';
 

@@ -1,11 +1,12 @@
 /** The runs of queries, in the table. */
+
+import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, type FailureKind } from '../../ports/errors.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
-import { MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { AskedQuery } from './computations.ts';
 import { ORDER_MS } from './query-orders.ts';
 import { cancelled, failTaken, type QueryRun, RUN_KNOWN_MS } from './runs.ts';

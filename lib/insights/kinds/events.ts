@@ -1,9 +1,9 @@
 /** Single events, or groups of them, in columns that the caller writes. */
 import * as z from 'zod';
+import { SECOND_MS } from '../../basics/units.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { any, call, constant, field, list } from '../../hogql/write.ts';
 import { text } from '../../http/fields.ts';
-import { SECOND_MS } from '../../ports/units.ts';
 import type { Answer, Kind, World } from './kind.ts';
 import { cellsOf } from './parts/cells.ts';
 import { instantOf } from './parts/date-range.ts';

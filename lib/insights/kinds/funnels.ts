@@ -1,10 +1,10 @@
 /** Funnels: how many persons do one event after another, how far they get, and how long it takes. */
 import * as z from 'zod';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { all, any, type Columns, call, constant, field, fieldsOf, over, select } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import type { Answer, Kind, Question, Rows, Selection, World } from './kind.ts';
 import {
   type Breakdown,

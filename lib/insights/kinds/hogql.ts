@@ -1,8 +1,8 @@
 /** HogQLQuery: a query of HogQL that a caller wrote. */
 import * as z from 'zod';
+import { definedOf } from '../../basics/defined.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { all, constant, field, list } from '../../hogql/write.ts';
-import { definedOf } from '../../ports/defined.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, Kind, Question, World } from './kind.ts';
 import { cellsOf } from './parts/cells.ts';

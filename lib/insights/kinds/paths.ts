@@ -1,5 +1,6 @@
 /** Paths: from which page, screen or event persons go to which, step by step. */
 import * as z from 'zod';
+import { MINUTE_MS } from '../../basics/units.ts';
 import { unspecial } from '../../hogql/patterns.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import {
@@ -17,7 +18,6 @@ import {
   when,
 } from '../../hogql/write.ts';
 import { choice, integer, text } from '../../http/fields.ts';
-import { MINUTE_MS } from '../../ports/units.ts';
 import type { Answer, Kind, Question, Selection, World } from './kind.ts';
 import { firstEvent, inRange, type Range, rangeAsked, resolvedDateRange } from './parts/date-range.ts';
 import { lacking, MEMBERS } from './parts/members.ts';

@@ -1,10 +1,10 @@
 /** Who came back: of those who did one thing in an interval, how many did another in each of the intervals after it. */
 import * as z from 'zod';
+import { DAY_MS, HOUR_MS } from '../../basics/units.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { all, any, call, constant, field } from '../../hogql/write.ts';
 import { choice, integer, text } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
-import { DAY_MS, HOUR_MS } from '../../ports/units.ts';
 import type { Answer, Kind, Question, Selection, World } from './kind.ts';
 import {
   type Breakdown,

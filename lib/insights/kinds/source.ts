@@ -1,7 +1,8 @@
 /** A query as it is sent, and what it may be wrapped in. It knows no kind, so that whoever reads it carries none. */
+
+import { isObject } from '../../basics/raw-number.ts';
 import { WRAPPERS } from '../../charts/describe/read.ts';
 import { invalid } from '../../ports/errors.ts';
-import { isObject } from '../../ports/raw-number.ts';
 
 const MAX_WRAPPERS = 4;
 

@@ -1,8 +1,8 @@
 /** What is told of the answer of a query. */
 import type * as z from 'zod';
+import { definedOf } from '../../basics/defined.ts';
+import { MINUTE_MS } from '../../basics/units.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { definedOf } from '../../ports/defined.ts';
-import { MINUTE_MS } from '../../ports/units.ts';
 import { answerAge } from '../answering/age.ts';
 import type { Told } from '../answering/answers.ts';
 import type { AskedQuery } from '../answering/computations.ts';

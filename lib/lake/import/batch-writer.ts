@@ -1,7 +1,7 @@
 /** From rows to batches: one is filled, on disk, while the one before is published. */
 import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MIB, MINUTE_MS } from '../../ports/units.ts';
+import { MIB, MINUTE_MS } from '../../basics/units.ts';
 import { type Arrived, historyEnd } from '../arrival.ts';
 import type { LakeFile, PublishedFile } from '../catalog.ts';
 import { intactCopies, intactFiles } from '../intact.ts';

@@ -8,11 +8,11 @@
  */
 import { hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../ports/units.ts';
 import type { ImportFormat } from '../sources/formats.ts';
 import type { LinePlace } from '../sources/lines.ts';
 

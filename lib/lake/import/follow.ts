@@ -1,11 +1,11 @@
 /** Imports files that grow, again and again, as `tail -F` shows them: what a writer adds, and the next file after a rotation. */
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { SECOND_MS } from '../../basics/units.ts';
 import { inWords } from '../../ports/disk-failures.ts';
 import { Transient } from '../../ports/errors.ts';
 import { orAbsent } from '../../ports/files/or-absent.ts';
 import { Busy } from '../../ports/table/table.ts';
-import { SECOND_MS } from '../../ports/units.ts';
 import { ImportUnderWay, LeaseLost } from '../lease.ts';
 import { type ImportReport, ImportStopped } from './import.ts';
 

@@ -10,11 +10,11 @@
  */
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { HOUR_MS } from '../../basics/units.ts';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { fail } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { HOUR_MS } from '../../ports/units.ts';
 import { allFiles, firstOf, type LakeFile, lastOf } from '../catalog.ts';
 import type { ArrivalRange } from '../intervals.ts';
 import { type Adder, asImport, type Writing } from '../lease.ts';

@@ -6,10 +6,10 @@
  */
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { HOUR_MS, MIB } from '../../basics/units.ts';
 import { literal, parquet } from '../../duckdb/database.ts';
 import type { DatabaseJob } from '../../duckdb/pool.ts';
 import type { FileStore } from '../../ports/files/files.ts';
-import { HOUR_MS, MIB } from '../../ports/units.ts';
 import { arrivalSql } from '../arrival.ts';
 import { writeDayFiles } from '../day-files.ts';
 import { DERIVED, derivePersons } from '../persons/derive.ts';

@@ -9,8 +9,8 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { DAY_MS } from '../../basics/units.ts';
 import { literal, parquet, pathList } from '../../duckdb/database.ts';
-import { DAY_MS } from '../../ports/units.ts';
 import type { LakeFile } from '../catalog.ts';
 
 /** The time that a uuid of version 7 carries, to a minute or so, and 32 bits of what is random in any; null: it is no uuid. */

@@ -4,8 +4,8 @@
  * time. So memory holds one group, and the rest is DuckDB's to spill.
  */
 import type { DuckDBConnection, DuckDBInstance, DuckDBValue } from '@duckdb/node-api';
+import { MIB } from '../../basics/units.ts';
 import { parquet } from '../../duckdb/database.ts';
-import { MIB } from '../../ports/units.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
 import { readPersonChange } from './change.ts';
 import { PersonFold, type PersonRow } from './fold.ts';

@@ -1,6 +1,6 @@
 /** What a record of a source becomes: the content of an event, before it has a project, a uuid of its own, an arrival. */
 import { hash } from 'node:crypto';
-import { DAY_MS, MINUTE_MS } from '../../ports/units.ts';
+import { DAY_MS, MINUTE_MS } from '../../basics/units.ts';
 
 export interface SourceEvent {
   /** The uuid that the event carries, lower case; null: it gets one made of its record. */

@@ -2,7 +2,7 @@
  * JSON whose numbers keep all their digits: one that a double cannot hold stays as it was written. Others become what
  * JavaScript makes of them, so that `1.0` and `1e0` are the `1` that they are.
  */
-import { parseWithRawNumbers, rawNumber } from '../../ports/raw-number.ts';
+import { parseWithRawNumbers, rawNumber } from '../../basics/raw-number.ts';
 
 /**
  * May a number in the text lose digits, or its size, as a double, or its sign, as -0.0 does when it is written again?

@@ -14,7 +14,7 @@
  *
  * Other fields are ignored. Numbers in properties keep all their digits. They have a thousand levels at most.
  */
-import { isObject, numberText } from '../../ports/raw-number.ts';
+import { isObject, numberText } from '../../basics/raw-number.ts';
 import { personChangeOf, personStateChange } from '../persons/change.ts';
 import { canonicalUuid, isoMicroseconds, type SourceEvent, storable, storableText, YEARS } from './event.ts';
 import { parseExact } from './exact-json.ts';

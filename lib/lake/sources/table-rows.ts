@@ -1,6 +1,7 @@
 /** Rows of a table (CSV, Parquet) as events: which column is which field, and what becomes of the other columns. */
+
+import { isObject } from '../../basics/raw-number.ts';
 import { invalid } from '../../ports/errors.ts';
-import { isObject } from '../../ports/raw-number.ts';
 import type { SourceEvent } from './event.ts';
 import { exactNumberOf, parseAsWritten } from './exact-json.ts';
 import { contentOf } from './fields.ts';

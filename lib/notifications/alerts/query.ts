@@ -1,9 +1,10 @@
 /** The query by which an alert looks at its insight. */
+
+import { isObject } from '../../basics/raw-number.ts';
 import { parseJson } from '../../http/json.ts';
 import { type SentQuery, sourceOf } from '../../insights/kinds/source.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import { Failure, invalid } from '../../ports/errors.ts';
-import { isObject } from '../../ports/raw-number.ts';
 
 /** Displays with one number for all of the range. */
 const TOTALS: ReadonlySet<unknown> = new Set([

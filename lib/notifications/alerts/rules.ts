@@ -1,5 +1,5 @@
 /** Which numbers of an insight break the bounds of an alert. */
-import { beginningOf } from '../../ports/cut.ts';
+import { beginningOf } from '../../basics/cut.ts';
 import type { AlertItem, Threshold } from './model.ts';
 
 /** A series as trends answer it, as far as an alert looks at it. */

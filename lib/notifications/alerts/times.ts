@@ -1,8 +1,8 @@
 /** When an alert looks again. */
 import { Temporal } from 'temporal-polyfill';
+import { HOUR_MS } from '../../basics/units.ts';
 import { datetime } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
-import { HOUR_MS } from '../../ports/units.ts';
 import type { AlertItem } from './model.ts';
 
 /** By the clocks of the project, as PostHog does: at night, when the interval before is whole. */

@@ -1,11 +1,11 @@
 /** Pictures of charts for mails, made by the browser of the machine when a message is sent. */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { CHART_STYLE } from '../../charts/style.ts';
 import { html, trusted } from '../../http/markup.ts';
 import { type Page, PictureFailed, type Pictures } from '../../pictures/pictures.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, Transient } from '../../ports/errors.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../ports/units.ts';
 import { lineOf } from '../../workers/turns.ts';
 import type { Message } from './message.ts';
 

@@ -1,8 +1,9 @@
 /** A message as a mail: texts, tables and links; and pictures, where there are some, for mail programs show no SVG. */
+
+import { beginningOf } from '../../basics/cut.ts';
 import { cellText } from '../../charts/cells.ts';
 import type { Cell, NumberTable } from '../../charts/chart.ts';
 import { html, type Markup } from '../../http/markup.ts';
-import { beginningOf } from '../../ports/cut.ts';
 import type { Letter } from '../../ports/mail/mail.ts';
 import { PICTURE_WIDTH } from './chart-pictures.ts';
 import { leftOutText, type Message, type ShownInsight } from './message.ts';

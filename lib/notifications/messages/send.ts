@@ -1,5 +1,6 @@
 /** Sends messages: each is a job, tried for a day, always with the same id, by which its receiver can tell it. */
 import { findMembership } from '../../accounts/organizations/store.ts';
+import { DAY_MS } from '../../basics/units.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { aboutOf, jobOps } from '../../jobs/job.ts';
@@ -9,7 +10,6 @@ import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Key, Op } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { DAY_MS } from '../../ports/units.ts';
 import { postWebhook } from '../../webhooks/webhook.ts';
 import type { MessageInput } from '../../workflow/messages.ts';
 import type { AlertItem } from '../alerts/model.ts';

@@ -1,5 +1,6 @@
 /** Composes what a subscription sends when it is due: the numbers of an insight, or of those of a dashboard. */
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
+import { shortened } from '../../basics/cut.ts';
 import type { Cell } from '../../charts/chart.ts';
 import { figure } from '../../charts/figure.ts';
 import { dashboardOverrides } from '../../dashboards/answers.ts';
@@ -17,7 +18,6 @@ import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf } from '../../insights/results.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
-import { shortened } from '../../ports/cut.ts';
 import { Failure, Transient } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';

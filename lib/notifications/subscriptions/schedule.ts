@@ -1,6 +1,6 @@
 /** When a subscription is due: the days of a rule of recurrence (RFC 5545), at one time by the project's clocks. */
 import { Temporal } from 'temporal-polyfill';
-import { DAY_MS } from '../../ports/units.ts';
+import { DAY_MS } from '../../basics/units.ts';
 import { type Schedule, WEEKDAYS } from './model.ts';
 
 const UNITS = { daily: 'days', weekly: 'weeks', monthly: 'months', yearly: 'years' } as const;

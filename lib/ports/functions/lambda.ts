@@ -1,7 +1,7 @@
 /** A function of Lambda that other functions call. */
 import type { LambdaClient } from '@aws-sdk/client-lambda';
+import { MIB } from '../../basics/units.ts';
 import { orTransient } from '../aws-failures.ts';
-import { MIB } from '../units.ts';
 
 /** What a call came to: the JSON that was returned, or how the function ended without. */
 type Called = { readonly returned: unknown } | { readonly ended: { readonly name: string; readonly message: string } };

@@ -5,10 +5,10 @@
  * again adds nothing.
  */
 import { type FirehoseClient, PutRecordCommand } from '@aws-sdk/client-firehose';
+import { SECOND_MS } from '../../basics/units.ts';
 import { messageOf } from '../errors.ts';
 import type { FileStore } from '../files/files.ts';
 import type { Log } from '../log.ts';
-import { SECOND_MS } from '../units.ts';
 import { frameOf, requestsIn } from './frame.ts';
 import { type CapturedRequest, type Inbox, InboxClosed, type Segment, type SegmentContent } from './inbox.ts';
 

@@ -4,10 +4,10 @@
  */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { MIB } from '../../basics/units.ts';
 import { orAbsent } from '../files/or-absent.ts';
 import { syncPath } from '../files/sync-path.ts';
 import { compareText } from '../table/semantics.ts';
-import { MIB } from '../units.ts';
 import { frameOf, requestsIn } from './frame.ts';
 import { type CapturedRequest, type Inbox, InboxClosed, type Segment } from './inbox.ts';
 

@@ -1,6 +1,6 @@
 import { createTransport } from 'nodemailer';
+import { SECOND_MS } from '../../basics/units.ts';
 import { Permanent, Transient } from '../errors.ts';
-import { SECOND_MS } from '../units.ts';
 import { ID_HEADER, type Mail } from './mail.ts';
 
 interface SmtpOptions {

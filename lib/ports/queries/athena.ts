@@ -7,10 +7,10 @@ import {
   StartQueryExecutionCommand,
   StopQueryExecutionCommand,
 } from '@aws-sdk/client-athena';
+import { pause } from '../../basics/pause.ts';
+import { SECOND_MS } from '../../basics/units.ts';
 import { orTransient } from '../aws-failures.ts';
 import { Transient } from '../errors.ts';
-import { pause } from '../pause.ts';
-import { SECOND_MS } from '../units.ts';
 import { isOfValues } from './values.ts';
 
 /** Values as texts; null is null. */

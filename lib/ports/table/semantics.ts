@@ -2,7 +2,7 @@
  * The rules that every adapter of the table shares, as pure functions over items: which ops are well formed, when a
  * condition holds, what a change makes of an item, how large an item is, and what bounds a range has.
  */
-import { MIB } from '../units.ts';
+import { MIB } from '../../basics/units.ts';
 import type { Condition, Item, Key, Op, Range, Value } from './table.ts';
 import { MAX_TRANSACTION, TooLarge } from './table.ts';
 

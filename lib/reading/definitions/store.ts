@@ -1,12 +1,12 @@
 /** The names that events and their properties had lately, and those of the properties of persons, with counts. */
 import { v5 } from 'uuid';
 import * as z from 'zod';
+import { DAY_MS } from '../../basics/units.ts';
 import { readJson } from '../../http/json.ts';
 import { OffsetPage, type Paging } from '../../http/page.ts';
 import { allFiles } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
 import { invalid } from '../../ports/errors.ts';
-import { DAY_MS } from '../../ports/units.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
 import { wireMicroseconds } from '../microseconds.ts';
 import type { Look } from '../waiting.ts';

@@ -1,4 +1,6 @@
 /** What was counted of captured events: what was refused, and what became of them minute by minute. */
+
+import { DAY_MS, MINUTE_MS } from '../../basics/units.ts';
 import { type CountedRefusal, MINUTE_COUNTS, type RefusedSample } from '../../capture/counts.ts';
 import { EVENT_REFUSALS } from '../../capture/normalize.ts';
 import { wireInstant } from '../../http/instant.ts';
@@ -8,7 +10,6 @@ import type { Context } from '../../ports/context.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { compareText } from '../../ports/table/semantics.ts';
-import { DAY_MS, MINUTE_MS } from '../../ports/units.ts';
 import { minuteObject } from './model.ts';
 
 /** Warnings are told of so many days, today among them. */

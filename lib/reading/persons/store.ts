@@ -1,10 +1,10 @@
 /** Persons as they are now: of each distinct_id its newest row says whose it is. */
 import type * as z from 'zod';
+import { isObject } from '../../basics/raw-number.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { allFiles } from '../../lake/catalog.ts';
 import { parseExact } from '../../lake/sources/exact-json.ts';
 import { invalid } from '../../ports/errors.ts';
-import { isObject } from '../../ports/raw-number.ts';
 import type { Table } from '../../ports/table/table.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
 import { cursorAt, placeOf } from '../place.ts';

@@ -2,7 +2,7 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { DAY_MS } from '../../../lib/ports/units.ts';
+import { DAY_MS } from '../../../lib/basics/units.ts';
 import { input } from '../program.ts';
 
 const { file, lines } = input as { file: string; lines: number };

@@ -3,6 +3,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { HOUR_MS } from '../../../lib/basics/units.ts';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { underLease } from '../../../lib/lake/lease.ts';
 import { publish } from '../../../lib/lake/publish.ts';
@@ -10,7 +11,6 @@ import { EVENT_COLUMNS, ROW_GROUP } from '../../../lib/lake/schema.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { input } from '../program.ts';
 
 interface Input {

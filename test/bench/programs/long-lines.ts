@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { DAY_MS } from '../../../lib/ports/units.ts';
+import { DAY_MS } from '../../../lib/basics/units.ts';
 import { input } from '../program.ts';
 
 const { file, events, bytesEach, start } = input as { file: string; events: number; bytesEach: number; start: number };

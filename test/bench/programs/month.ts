@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { DAY_MS } from '../../../lib/basics/units.ts';
 import { openDatabase } from '../../../lib/duckdb/database.ts';
 import { writeDayFiles } from '../../../lib/lake/day-files.ts';
 import { learnedProperties } from '../../../lib/lake/learned-properties.ts';
@@ -14,7 +15,6 @@ import { publish } from '../../../lib/lake/publish.ts';
 import type { Model } from '../../../lib/lake/schema.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
-import { DAY_MS } from '../../../lib/ports/units.ts';
 import { input } from '../program.ts';
 
 interface Input {

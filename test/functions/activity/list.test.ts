@@ -3,9 +3,9 @@ import { deleteProject } from '../../../lib/accounts/organizations/projects/stor
 import { addMember, createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createKey, revokeKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
+import { DAY_MS } from '../../../lib/basics/units.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';
-import { DAY_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { BUCKET, byProject } from '../../support/exports.ts';
 import { seeded } from '../../support/random.ts';

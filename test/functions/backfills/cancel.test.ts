@@ -1,10 +1,10 @@
+import { HOUR_MS } from '../../../lib/basics/units.ts';
 import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { Transient } from '../../../lib/ports/errors.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
 import { testService } from '../../support/service.ts';
 

@@ -1,10 +1,10 @@
+import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
 import { type BackfillItem, backfillObject } from '../../../lib/exports/records/model.ts';
 import { runsUnderWay, startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { batchField, closeBackfill, prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
 import { wireInstant } from '../../../lib/http/instant.ts';
 import { keys, places } from '../../../lib/ports/table/keys.ts';
-import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { settableClock, testContext } from '../../support/context.ts';
 import { byOrganization, byProject, newExport } from '../../support/exports.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';

@@ -1,8 +1,8 @@
+import { HOUR_MS } from '../../../lib/basics/units.ts';
 import type { Settings } from '../../../lib/ports/settings.ts';
 import { CLOUD_SETTINGS, LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { byProject, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';

@@ -1,6 +1,6 @@
+import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { settableClock, testContext } from '../../support/context.ts';
 import { byOrganization, byProject, newExport } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';

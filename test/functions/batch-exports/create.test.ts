@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
 import { keys, places, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, temporaryFolder, testContext } from '../../support/context.ts';
 import {
   addProject,

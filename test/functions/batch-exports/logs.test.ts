@@ -1,5 +1,5 @@
+import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
 import { type LogLine, writeLines } from '../../../lib/exports/records/logs.ts';
-import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import { byOrganization, byProject, newExport, putRun } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';

@@ -1,9 +1,9 @@
+import { HOUR_MS } from '../../../lib/basics/units.ts';
 import type { BatchExportItem } from '../../../lib/exports/records/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { exportWithPlan } from '../../../lib/exports/runs/store.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { byOrganization, byProject, newExport } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';

@@ -1,7 +1,7 @@
+import { HOUR_MS } from '../../../lib/basics/units.ts';
 import { latestRuns } from '../../../lib/exports/runs/run.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { settableClock, testContext } from '../../support/context.ts';
 import { addProject, byOrganization, byProject, newExport, putRun, removeProject } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';

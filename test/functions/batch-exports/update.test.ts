@@ -1,6 +1,6 @@
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../../lib/basics/units.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import type { Op } from '../../../lib/ports/table/table.ts';
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import { BUCKET, byOrganization, byProject, create, FOLDER, INPUT, newExport } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';

@@ -1,6 +1,6 @@
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { SECOND_MS } from '../../../lib/basics/units.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
-import { SECOND_MS } from '../../../lib/ports/units.ts';
 import { START } from '../../support/context.ts';
 import { type DashboardJson, dashboards, NOT_FOUND, told } from '../../support/dashboards.ts';
 import { importRecords } from '../../support/imports.ts';

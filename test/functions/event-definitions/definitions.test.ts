@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../lib/ports/units.ts';
+import { DAY_MS } from '../../../lib/basics/units.ts';
 import { namesSeen } from '../../../lib/reading/definitions/store.ts';
 import { START, testContext } from '../../support/context.ts';
 import { importRecords } from '../../support/imports.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../../../lib/ports/units.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../../lib/basics/units.ts';
 import type { Reader } from '../../../lib/warehouse/reader.ts';
 import { START, testContext } from '../../support/context.ts';
 import { importRecords } from '../../support/imports.ts';

@@ -1,7 +1,7 @@
 import { createOrganization, findMembership, findOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
+import { DAY_MS } from '../../../lib/basics/units.ts';
 import { LEVELS, type MembershipLevel } from '../../../lib/http/levels.ts';
-import { DAY_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';

@@ -1,8 +1,8 @@
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
 import { keysOfUser } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';

@@ -1,9 +1,9 @@
 import { handler as deletePersons } from '../../../functions/steps/delete-persons.ts';
 import { personDeletions } from '../../../infra/aws/person-deletions.ts';
+import { SECOND_MS } from '../../../lib/basics/units.ts';
 import { askedPersonRemoval } from '../../../lib/lake/import/person-removal.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';
 import { Busy, type Op } from '../../../lib/ports/table/table.ts';
-import { SECOND_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { importRecords } from '../../support/imports.ts';
 import { type Service, testService } from '../../support/service.ts';

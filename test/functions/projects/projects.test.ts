@@ -1,11 +1,11 @@
 import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import { deleteProject, resetToken } from '../../../lib/accounts/organizations/projects/store.ts';
 import { createOrganization, findOrganization } from '../../../lib/accounts/organizations/store.ts';
+import { DAY_MS, SECOND_MS } from '../../../lib/basics/units.ts';
 import { projectTokens } from '../../../lib/capture/tokens.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { Refused } from '../../../lib/ports/table/table.ts';
-import { DAY_MS, SECOND_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';

@@ -1,5 +1,5 @@
+import { SECOND_MS } from '../../../lib/basics/units.ts';
 import { learnedProperties } from '../../../lib/lake/learned-properties.ts';
-import { SECOND_MS } from '../../../lib/ports/units.ts';
 import { START, testContext } from '../../support/context.ts';
 import { importRecords } from '../../support/imports.ts';
 import { type Service, testService } from '../../support/service.ts';

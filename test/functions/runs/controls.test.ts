@@ -1,4 +1,6 @@
 /** What a caller may do to a run, over HTTP: retrieve, retry, cancel. */
+
+import { HOUR_MS } from '../../../lib/basics/units.ts';
 import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { acquire } from '../../../lib/exports/runs/plan.ts';
 import { runId } from '../../../lib/exports/runs/run.ts';
@@ -6,7 +8,6 @@ import { exportWithPlan, planOp } from '../../../lib/exports/runs/store.ts';
 import { Transient } from '../../../lib/ports/errors.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { byOrganization, byProject, newExport, putRun } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { changeBatchExport, unpauseBatchExport } from '../../../lib/exports/resource/store.ts';
@@ -8,7 +9,6 @@ import { restoredItem } from '../../../lib/exports/runs/restored.ts';
 import { fromJsonText, toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
 import { watchWrites } from '../../support/table-override.ts';

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { closeBackfill, prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
@@ -5,7 +6,6 @@ import { executionEnded } from '../../../lib/exports/runs/finish.ts';
 import { Transient } from '../../../lib/ports/errors.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import type { EndedInput } from '../../../lib/workflow/messages.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
 

@@ -1,3 +1,4 @@
+import { HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { folder } from '../../../lib/exports/destinations/folder.ts';
 import type { RunItem } from '../../../lib/exports/records/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
@@ -12,7 +13,6 @@ import { Permanent, Transient } from '../../../lib/ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import type { Deliverable } from '../../../lib/workflow/messages.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
 

@@ -16,8 +16,8 @@ import {
   runFiles,
   testTurns,
 } from '../../../infra/aws/runtime.ts';
+import { SECOND_MS } from '../../../lib/basics/units.ts';
 import type { Context } from '../../../lib/ports/context.ts';
-import { SECOND_MS } from '../../../lib/ports/units.ts';
 import type { Reading } from '../../../lib/warehouse/reader.ts';
 import { LineFull } from '../../../lib/workers/turns.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';

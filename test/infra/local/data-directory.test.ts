@@ -16,13 +16,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { openDataDirectory } from '../../../infra/local/data-directory.ts';
 import { claimDataDirectory, removeUnfinished } from '../../../infra/local/data-stores.ts';
 import { checkDataDirectory, findDataDirectory, upgradeDataDirectory } from '../../../infra/local/data-version.ts';
+import { HOUR_MS } from '../../../lib/basics/units.ts';
 import { planOf } from '../../../lib/exports/runs/plan.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { asOrdinaryUser } from '../../support/ordinary-user.ts';
 

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { importFiles } from '../../../infra/local/import-files.ts';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
+import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
 import type { Imports } from '../../../lib/imports/imports.ts';
 import { runImport } from '../../../lib/imports/run.ts';
 import { ImportRunner } from '../../../lib/imports/runner.ts';
 import { importEvents } from '../../../lib/lake/import/import.ts';
-import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { exportWorld } from '../../support/export-world.ts';
 import { testService } from '../../support/service.ts';
 

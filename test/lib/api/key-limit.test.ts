@@ -1,9 +1,9 @@
 import { keyLimit } from '../../../lib/api/key-limit.ts';
+import { MINUTE_MS } from '../../../lib/basics/units.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { dynamodbTable } from '../../../lib/ports/table/dynamodb.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';
 import { Busy, type Table } from '../../../lib/ports/table/table.ts';
-import { MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../../support/dynamodb-local.ts';
 import { testService } from '../../support/service.ts';

@@ -1,6 +1,6 @@
+import { DAY_MS, SECOND_MS } from '../../../lib/basics/units.ts';
 import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { DAY_MS, SECOND_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 import { testService } from '../../support/service.ts';
 

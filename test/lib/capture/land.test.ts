@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../lib/basics/units.ts';
 import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { land } from '../../../lib/capture/land.ts';
 import { Lander } from '../../../lib/capture/lander.ts';
@@ -10,7 +11,6 @@ import { underLease } from '../../../lib/lake/lease.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import type { CapturedRequest, Inbox } from '../../../lib/ports/inbox/inbox.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../lib/ports/units.ts';
 import { minutesOf, warningsOf } from '../../../lib/reading/ingestion/store.ts';
 import { WorkerLost } from '../../../lib/workers/pool.ts';
 import { inLake } from '../../support/capture.ts';

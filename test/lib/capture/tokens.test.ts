@@ -1,6 +1,6 @@
+import { MINUTE_MS } from '../../../lib/basics/units.ts';
 import { projectTokens } from '../../../lib/capture/tokens.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { MINUTE_MS } from '../../../lib/ports/units.ts';
 import { testContext } from '../../support/context.ts';
 
 /** Tokens that are believed for a minute, of which one names project 1. */

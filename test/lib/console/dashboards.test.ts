@@ -1,6 +1,6 @@
 /** Dashboards in the console: their tiles, dates and filters, who may see and change them, and how they are shared. */
 import type { Locator, Page } from 'playwright-core';
-import { MINUTE_MS } from '../../../lib/ports/units.ts';
+import { MINUTE_MS } from '../../../lib/basics/units.ts';
 import { obstacles } from '../../support/browser.ts';
 import {
   button,

@@ -1,6 +1,6 @@
 /** Exports in the console: made, watched, changed. */
 import type { Locator } from 'playwright-core';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
+import { HOUR_MS } from '../../../lib/basics/units.ts';
 import { obstacles } from '../../support/browser.ts';
 import {
   button,

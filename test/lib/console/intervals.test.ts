@@ -1,7 +1,8 @@
 /** The strip of an export's intervals: which it holds, and what stands at each. */
+
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { stripOf, stripRows } from '../../../lib/console/client/intervals.ts';
 import type { Schemas } from '../../../lib/console/client/schemas.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 
 type Run = Schemas['BatchExportRunDetail'];
 

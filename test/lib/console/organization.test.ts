@@ -1,6 +1,6 @@
 /** The organization in the console: who is in it, with which keys, and its projects. */
 import type { Page } from 'playwright-core';
-import { DAY_MS } from '../../../lib/ports/units.ts';
+import { DAY_MS } from '../../../lib/basics/units.ts';
 import { obstacles } from '../../support/browser.ts';
 import { asBefore, button, describeConsole, expectGone, expectSeen, row, whileWritten } from '../../support/console.ts';
 import { run } from '../../support/local-service.ts';

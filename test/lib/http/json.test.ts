@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
+import { isRawNumber } from '../../../lib/basics/raw-number.ts';
 import { parseJson } from '../../../lib/http/json.ts';
-import { isRawNumber } from '../../../lib/ports/raw-number.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 const refusal = (text: string): string => {

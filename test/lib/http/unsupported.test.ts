@@ -1,6 +1,6 @@
+import { rawNumber } from '../../../lib/basics/raw-number.ts';
 import { refuseUnsupported } from '../../../lib/http/unsupported.ts';
 import { Failure } from '../../../lib/ports/errors.ts';
-import { rawNumber } from '../../../lib/ports/raw-number.ts';
 
 const FIELDS = { password: null, zone: 'UTC', open: true, 'tiles.color.name': null } as const;
 

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { wireInstant } from '../../../lib/http/instant.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import type { Imports } from '../../../lib/imports/imports.ts';
@@ -11,7 +12,6 @@ import { allFiles } from '../../../lib/lake/catalog.ts';
 import { ImportUnderWay } from '../../../lib/lake/lease.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { Busy } from '../../../lib/ports/table/table.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { removeLeftovers } from '../../../lib/purge/leftovers.ts';
 import { receivedError, sentError } from '../../../lib/workers/errors.ts';
 import { temporaryFolder, testContext } from '../../support/context.ts';

@@ -1,10 +1,10 @@
+import { DAY_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { type JobItem, jobOps } from '../../../lib/jobs/job.ts';
 import { TICK_MS, tick } from '../../../lib/jobs/tick.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { Transient } from '../../../lib/ports/errors.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, testContext } from '../../support/context.ts';
 import { never } from '../../support/engine-world.ts';
 import { tableWith } from '../../support/table-override.ts';

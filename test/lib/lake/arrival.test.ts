@@ -1,6 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
+import { DAY_MS } from '../../../lib/basics/units.ts';
 import { type Arrived, arrivalSql, historyEnd } from '../../../lib/lake/arrival.ts';
-import { DAY_MS } from '../../../lib/ports/units.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 12);
 const LIVE = Date.UTC(2026, 0, 20);

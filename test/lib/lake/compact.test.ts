@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { handler } from '../../../functions/steps/compact-lake.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { parquet } from '../../../lib/duckdb/database.ts';
 import { allFiles, filesBetween, type LakeFile } from '../../../lib/lake/catalog.ts';
 import { compact, joinsOf } from '../../../lib/lake/compact.ts';
@@ -8,7 +9,6 @@ import { MODELS, type Model } from '../../../lib/lake/schema.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { onAnyFile } from '../../support/any-file.ts';
 import { START } from '../../support/context.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../support/imports.ts';

@@ -1,5 +1,5 @@
+import { MINUTE_MS } from '../../../lib/basics/units.ts';
 import { pooledCompactor } from '../../../lib/lake/compactor.ts';
-import { MINUTE_MS } from '../../../lib/ports/units.ts';
 
 const JOINED = { joined: 3, next: null, isCut: false };
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { DAY_MS } from '../../../lib/basics/units.ts';
 import { openDatabase, parquet } from '../../../lib/duckdb/database.ts';
 import { writeDayFiles } from '../../../lib/lake/day-files.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
-import { DAY_MS } from '../../../lib/ports/units.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
 const DAY = Date.UTC(2025, 5, 2);

@@ -9,6 +9,7 @@
  * Each of the commit's conditions is taken out in turn, and then the model must find what it is there for.
  */
 import * as fc from 'fast-check';
+import { DAY_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { historyEnd } from '../../../lib/lake/arrival.ts';
 import { filesBetween } from '../../../lib/lake/catalog.ts';
 import { fence, lowerLiveOps } from '../../../lib/lake/fence.ts';
@@ -21,7 +22,6 @@ import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { type Op, Refused, type Table } from '../../../lib/ports/table/table.ts';
-import { DAY_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { seeded } from '../../support/random.ts';

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { DAY_MS } from '../../../lib/basics/units.ts';
 import { identifier, literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { duckdbText } from '../../../lib/hogql/duckdb.ts';
 import type { Moment } from '../../../lib/insights/answering/looking-world.ts';
@@ -9,7 +10,6 @@ import { hotColumn, hotPropertiesOf, withHotColumns } from '../../../lib/lake/ho
 import { forgetEvents, forgottenOf } from '../../../lib/lake/import/forgotten.ts';
 import { afterReads, learnedProperties, propertyReads } from '../../../lib/lake/learned-properties.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
-import { DAY_MS } from '../../../lib/ports/units.ts';
 import { anyText } from '../../support/any-text.ts';
 import { START, temporaryFolder } from '../../support/context.ts';
 import { fileIn, importContext, PROJECT, run } from '../../support/imports.ts';

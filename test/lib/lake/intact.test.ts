@@ -1,11 +1,11 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
+import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
 import { allFiles, type LakeFile, rowsWithin } from '../../../lib/lake/catalog.ts';
 import { digestOf, intactCopies, intactFiles } from '../../../lib/lake/intact.ts';
 import { Damaged } from '../../../lib/ports/errors.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
-import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock, temporaryFolder } from '../../support/context.ts';
 import { fileIn, importContext, PROJECT, run } from '../../support/imports.ts';
 import { propertyRuns } from '../../support/property-runs.ts';

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
 import { filesBetween, isTouched, type LakeFile } from '../../../lib/lake/catalog.ts';
 import { fence, lowerLiveOps } from '../../../lib/lake/fence.ts';
 import { ImportUnderWay, LeaseLost, underLease } from '../../../lib/lake/lease.ts';
@@ -7,7 +8,6 @@ import type { Context } from '../../../lib/ports/context.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { type Item, Refused } from '../../../lib/ports/table/table.ts';
-import { DAY_MS, HOUR_MS } from '../../../lib/ports/units.ts';
 import { START, testContext } from '../../support/context.ts';
 
 const PROJECT = 7;

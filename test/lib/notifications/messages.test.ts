@@ -1,4 +1,6 @@
 /** Mail of alerts and subscriptions: to whom, and what it looks like. */
+
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { letterOf } from '../../../lib/notifications/messages/letter.ts';
 import type { Message } from '../../../lib/notifications/messages/message.ts';
@@ -7,7 +9,6 @@ import { type Page, PictureFailed, type Pictures } from '../../../lib/pictures/p
 import { fail, Permanent, Transient } from '../../../lib/ports/errors.ts';
 import type { Letter } from '../../../lib/ports/mail/mail.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { START, settableClock } from '../../support/context.ts';
 import { notifyingService } from '../../support/notifications.ts';
 

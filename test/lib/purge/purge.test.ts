@@ -7,6 +7,7 @@ import type { OrganizationItem, ProjectItem } from '../../../lib/accounts/organi
 import { deleteProject } from '../../../lib/accounts/organizations/projects/store.ts';
 import { createOrganization, deleteOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createKey, keysOfUser } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { projectTokens } from '../../../lib/capture/tokens.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import type { Context } from '../../../lib/ports/context.ts';
@@ -14,7 +15,6 @@ import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { dynamodbTable } from '../../../lib/ports/table/dynamodb.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { Busy, type Item, type Table } from '../../../lib/ports/table/table.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../lib/ports/units.ts';
 import { purge } from '../../../lib/purge/purge.ts';
 import type { PurgeInput } from '../../../lib/workflow/messages.ts';
 import { type SettableClock, settableClock, testContext } from '../../support/context.ts';

@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { HOUR_MS } from '../../../lib/basics/units.ts';
 import { openDatabase } from '../../../lib/duckdb/database.ts';
 import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
 import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
 import { Permanent, Transient } from '../../../lib/ports/errors.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { athenaWarehouse } from '../../../lib/warehouse/athena.ts';
 import { pooledConverter } from '../../../lib/warehouse/converter.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';

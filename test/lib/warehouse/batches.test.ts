@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { HOUR_MS } from '../../../lib/basics/units.ts';
 import type { Expression } from '../../../lib/hogql/expression.ts';
 import type { Interval } from '../../../lib/lake/intervals.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { batched } from '../../../lib/warehouse/batches.ts';
 import { type BatchWarehouse, duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import type { FrozenPlan, LineForm, RowQuery, Warehouse } from '../../../lib/warehouse/warehouse.ts';

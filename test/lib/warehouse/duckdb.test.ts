@@ -1,10 +1,10 @@
 import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { HOUR_MS } from '../../../lib/basics/units.ts';
 import { literal, openDatabase, parquet, pathList } from '../../../lib/duckdb/database.ts';
 import type { Expression, QueryColumn } from '../../../lib/hogql/expression.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
 import type { Column } from '../../../lib/warehouse/columns.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';

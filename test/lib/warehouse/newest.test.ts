@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import * as fc from 'fast-check';
+import { MINUTE_MS } from '../../../lib/basics/units.ts';
 import { FILE_COLUMNS } from '../../../lib/exports/destinations/files/config.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
-import { MINUTE_MS } from '../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { planOf, writePersons } from '../../support/lake-rows.ts';

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { HOUR_MS } from '../../../lib/basics/units.ts';
 import type { Expression, QueryColumn } from '../../../lib/hogql/expression.ts';
 import { Permanent } from '../../../lib/ports/errors.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
-import { HOUR_MS } from '../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../lib/warehouse/duckdb.ts';
 import { pooledWarehouse } from '../../../lib/warehouse/pooled.ts';
 import { deliveredColumns } from '../../../lib/warehouse/query-columns.ts';

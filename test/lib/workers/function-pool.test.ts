@@ -1,5 +1,5 @@
+import { MIB } from '../../../lib/basics/units.ts';
 import { lambdaFunction } from '../../../lib/ports/functions/lambda.ts';
-import { MIB } from '../../../lib/ports/units.ts';
 import { functionPool } from '../../../lib/workers/function-pool.ts';
 
 test('a task that is larger than what Lambda hands a function is refused by name, and not sent', async () => {

@@ -1,5 +1,5 @@
+import { DAY_MS } from '../../../lib/basics/units.ts';
 import type { Item } from '../../../lib/ports/table/table.ts';
-import { DAY_MS } from '../../../lib/ports/units.ts';
 import { StateError } from '../../../lib/workflow/state-error.ts';
 import type { Definition } from '../../../lib/workflow/states-language.ts';
 import type { Json } from '../../../lib/workflow/workflow.ts';

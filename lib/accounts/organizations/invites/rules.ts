@@ -1,6 +1,6 @@
+import { DAY_MS } from '../../../basics/units.ts';
 import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
 import { fail } from '../../../ports/errors.ts';
-import { DAY_MS } from '../../../ports/units.ts';
 import type { MembershipItem } from '../model.ts';
 import type { Caller } from '../tenant.ts';
 import type { InviteItem } from './model.ts';

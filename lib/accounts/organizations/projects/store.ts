@@ -1,15 +1,15 @@
 import type * as z from 'zod';
+import { definedOf } from '../../../basics/defined.ts';
+import { DAY_MS, SECOND_MS } from '../../../basics/units.ts';
 import { type IfMatch, inVersion } from '../../../http/etag.ts';
 import { base62 } from '../../../http/tokens.ts';
 import { jobOps } from '../../../jobs/job.ts';
 import type { Context } from '../../../ports/context.ts';
-import { definedOf } from '../../../ports/defined.ts';
 import { fail, invalid } from '../../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../../ports/table/json-text.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import { nextNumber } from '../../../ports/table/sequence.ts';
 import { type Op, Refused, type Table } from '../../../ports/table/table.ts';
-import { DAY_MS, SECOND_MS } from '../../../ports/units.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { changesOf, type LoggedFields } from '../../activity/rules.ts';
 import type { OrganizationItem, ProjectBrief, ProjectItem } from '../model.ts';

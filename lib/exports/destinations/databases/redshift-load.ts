@@ -1,8 +1,8 @@
 /** Loads rows into a temporary table of Redshift: by statements with many rows each, or by files in a bucket. */
 import { promisify } from 'node:util';
 import { gzip as gzipped } from 'node:zlib';
+import { MIB } from '../../../basics/units.ts';
 import { Permanent } from '../../../ports/errors.ts';
-import { MIB } from '../../../ports/units.ts';
 import type { Delivery } from '../destination.ts';
 import { type BucketConfig, CLEANING_TIMEOUT_MS, connect, explain, statusOf } from '../files/bucket.ts';
 import { rowsIn, withPlainEscapes } from './copy-text.ts';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import { connect as overTls } from 'node:tls';
 import type { Client, ClientConfig } from 'pg';
+import { MIB, SECOND_MS } from '../../../basics/units.ts';
 import { Permanent, Transient } from '../../../ports/errors.ts';
 import { connectionFailure, isPublicAddress } from '../../../ports/outbound/outbound.ts';
-import { MIB, SECOND_MS } from '../../../ports/units.ts';
 import type { Delivery } from '../destination.ts';
 import { explained, serverOf, stateOf, type TableAddress } from './failure.ts';
 

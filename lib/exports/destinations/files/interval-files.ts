@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import type { Transform } from 'node:stream';
+import { MIB } from '../../../basics/units.ts';
 import type { ParquetCompression } from '../../../duckdb/parquet.ts';
 import { Transient } from '../../../ports/errors.ts';
-import { MIB } from '../../../ports/units.ts';
 import { type Packing, packer } from '../../../warehouse/packing.ts';
 import type { FormedFile } from '../../../warehouse/warehouse.ts';
 import { prefetch } from '../../../workers/prefetch.ts';

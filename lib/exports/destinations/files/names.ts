@@ -1,5 +1,5 @@
 /** Names of the files of an interval, and which of those that lie there do not count. */
-import { HOUR_MS } from '../../../ports/units.ts';
+import { HOUR_MS } from '../../../basics/units.ts';
 import type { Delivery } from '../destination.ts';
 import type { FileConfig } from './config.ts';
 

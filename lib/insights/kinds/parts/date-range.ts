@@ -4,10 +4,10 @@
  */
 import { Temporal } from 'temporal-polyfill';
 import * as z from 'zod';
+import { HOUR_MS, MINUTE_MS } from '../../../basics/units.ts';
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, call, constant, field } from '../../../hogql/write.ts';
 import { invalid } from '../../../ports/errors.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../ports/units.ts';
 import type { Answer, World } from '../kind.ts';
 
 /** By what an insight cuts its time, from the shortest. */

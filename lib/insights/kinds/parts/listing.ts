@@ -1,10 +1,10 @@
 /** Tables of columns that a caller writes: what EventsQuery and ActorsQuery have in common. */
 import * as z from 'zod';
+import { isObject } from '../../../basics/raw-number.ts';
 import { isAggregate } from '../../../hogql/aggregates.ts';
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, call, constant, field } from '../../../hogql/write.ts';
 import { integer, text } from '../../../http/fields.ts';
-import { isObject } from '../../../ports/raw-number.ts';
 import type { Question, World } from '../kind.ts';
 import { cellsOf } from './cells.ts';
 

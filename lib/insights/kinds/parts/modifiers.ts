@@ -1,6 +1,7 @@
 /** `modifiers` of a query, by which PostHog reads the same question in another way. */
+
+import { isObject } from '../../../basics/raw-number.ts';
 import { invalid } from '../../../ports/errors.ts';
-import { isObject } from '../../../ports/raw-number.ts';
 
 interface Modifier {
   readonly name: string;

@@ -1,11 +1,11 @@
 /** Filters by properties, as queries of insights have them: one condition over `events`, written in HogQL's syntax. */
 import * as z from 'zod';
+import { isObject, numberText } from '../../../basics/raw-number.ts';
 import { namesTime } from '../../../hogql/patterns.ts';
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, any, call, comparison, constant, field, list, subquery } from '../../../hogql/write.ts';
 import { notAChoice } from '../../../http/fields.ts';
 import { inQuotes, invalid } from '../../../ports/errors.ts';
-import { isObject, numberText } from '../../../ports/raw-number.ts';
 import { QUERY_FILTERS } from '../../filter-schema.ts';
 import type { World } from '../kind.ts';
 

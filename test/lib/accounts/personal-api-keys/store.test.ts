@@ -11,9 +11,9 @@ import {
 } from '../../../../lib/accounts/personal-api-keys/store.ts';
 import type { UserItem } from '../../../../lib/accounts/users/model.ts';
 import { createUser } from '../../../../lib/accounts/users/store.ts';
+import { HOUR_MS } from '../../../../lib/basics/units.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
-import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { testContext } from '../../../support/context.ts';
 
 async function seeded() {

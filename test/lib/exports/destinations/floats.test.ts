@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { array, assert, asyncProperty, bigInt, constantFrom, double, integer, oneof, tuple } from 'fast-check';
+import { HOUR_MS } from '../../../../lib/basics/units.ts';
 import { literal, openDatabase } from '../../../../lib/duckdb/database.ts';
 import type { Config, Destination } from '../../../../lib/exports/destinations/destination.ts';
 import { folder } from '../../../../lib/exports/destinations/folder.ts';
@@ -16,7 +17,6 @@ import type { SelectQuery } from '../../../../lib/hogql/syntax.ts';
 import { EVENTS_TABLE } from '../../../../lib/lake/events-table.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
-import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../../lib/warehouse/query-columns.ts';
 import { startBucket } from '../../../support/bucket.ts';

@@ -1,6 +1,7 @@
 /** What a customer is told when a PostgreSQL is not as an export needs it, before it is made and when it runs. */
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { assert, property, string } from 'fast-check';
+import { HOUR_MS } from '../../../../lib/basics/units.ts';
 import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';
 import { openSession } from '../../../../lib/exports/destinations/databases/session.ts';
 import { qualified, quoted } from '../../../../lib/exports/destinations/databases/sql-identifier.ts';
@@ -9,7 +10,6 @@ import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
-import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import type { Column } from '../../../../lib/warehouse/columns.ts';
 import { copyRows, eventRows, personRows } from '../../../support/copy-rows.ts';
 import { delivery, OTHER_RUN, planned, RUN } from '../../../support/delivery.ts';

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { HOUR_MS } from '../../../../lib/basics/units.ts';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
 import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
 import { Permanent, Transient } from '../../../../lib/ports/errors.ts';
-import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import type { Column } from '../../../../lib/warehouse/columns.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';

@@ -1,5 +1,6 @@
 /** Redshift, as far as PostgreSQL speaks its language: with a type and two functions more, and COPY done by a proxy. */
 import { join } from 'node:path';
+import { HOUR_MS } from '../../../../lib/basics/units.ts';
 import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
 import { redshift, redshiftVia } from '../../../../lib/exports/destinations/redshift.ts';
@@ -7,7 +8,6 @@ import { splitSecrets } from '../../../../lib/exports/destinations/secrets.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
-import { HOUR_MS } from '../../../../lib/ports/units.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';

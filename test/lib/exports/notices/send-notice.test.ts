@@ -1,5 +1,6 @@
 /** Who is told of failures, what, and how often: through the schedule, the jobs and the machines. */
 import { createHmac } from 'node:crypto';
+import { HOUR_MS, MINUTE_MS } from '../../../../lib/basics/units.ts';
 import { noticeOps } from '../../../../lib/exports/notices/notice.ts';
 import { sendNotice } from '../../../../lib/exports/notices/send-notice.ts';
 import { startBackfill } from '../../../../lib/exports/resource/backfills.ts';
@@ -8,7 +9,6 @@ import { traceOf } from '../../../../lib/http/trace.ts';
 import { Permanent } from '../../../../lib/ports/errors.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { compareText } from '../../../../lib/ports/table/semantics.ts';
-import { HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { exportWorld } from '../../../support/export-world.ts';
 import { type Received, type Receiver, type Reply, startReceiver } from '../../../support/receiver.ts';
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
+import { DAY_MS, HOUR_MS } from '../../../../lib/basics/units.ts';
 import { type LogLine, type LogQuery, lineOps, readLines, writeLines } from '../../../../lib/exports/records/logs.ts';
-import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 import { testContext } from '../../../support/context.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../../lib/basics/units.ts';
 import type { BatchExportItem } from '../../../../lib/exports/records/model.ts';
 import {
   backfillsAsked,
@@ -12,7 +13,6 @@ import {
   runsAsked,
 } from '../../../../lib/exports/resource/rules.ts';
 import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
-import { DAY_MS } from '../../../../lib/ports/units.ts';
 import { refusal, refused } from '../../../support/refusals.ts';
 import { sampleDestination } from '../../../support/sample-destination.ts';
 

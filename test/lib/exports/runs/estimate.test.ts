@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
+import { DAY_MS, HOUR_MS } from '../../../../lib/basics/units.ts';
 import { amountIn, laterArrivals, scanOf } from '../../../../lib/exports/runs/estimate.ts';
 import { BATCH_SIZE } from '../../../../lib/exports/runs/plan.ts';
 import { isTouched, type LakeFile, rowsWithin } from '../../../../lib/lake/catalog.ts';
 import { FREQUENCIES, intervalsBetween, LENGTH } from '../../../../lib/lake/intervals.ts';
 import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
-import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 
 const PRICE = { dollarsPerTerabyte: 5, minimumBytes: 10_000_000 };
 

@@ -5,6 +5,7 @@
  * the schedule was closed. Each protection taken away must break this. PLAN_HISTORIES sets how many are tried.
  */
 import * as fc from 'fast-check';
+import { DAY_MS, MINUTE_MS } from '../../../../lib/basics/units.ts';
 import {
   type Active,
   acquire,
@@ -25,7 +26,6 @@ import {
 } from '../../../../lib/exports/runs/plan.ts';
 import { historyEnd } from '../../../../lib/lake/arrival.ts';
 import { alignDown, type Frequency, type Interval, LENGTH } from '../../../../lib/lake/intervals.ts';
-import { DAY_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 
 const HISTORIES = Number(process.env['PLAN_HISTORIES'] ?? 1_000);
 const START = Date.UTC(2026, 0, 7, 13, 20);

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { HOUR_MS } from '../../../../lib/basics/units.ts';
 import {
   type Active,
   acquire,
@@ -25,7 +26,6 @@ import {
 } from '../../../../lib/exports/runs/plan.ts';
 import { alignDown, FREQUENCIES, type Interval, LENGTH, slice } from '../../../../lib/lake/intervals.ts';
 import { CLOUD_SETTINGS } from '../../../../lib/ports/settings.ts';
-import { HOUR_MS } from '../../../../lib/ports/units.ts';
 
 const at = (text: string): number => Date.parse(`2026-${text}Z`);
 const TIMING = { settleSeconds: 30, isSpread: false };

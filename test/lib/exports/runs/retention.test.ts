@@ -1,9 +1,9 @@
+import { DAY_MS, HOUR_MS } from '../../../../lib/basics/units.ts';
 import type { RunItem } from '../../../../lib/exports/records/model.ts';
 import { removeOldRuns } from '../../../../lib/exports/runs/retention.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
-import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 import { testContext } from '../../../support/context.ts';
 import { putRun } from '../../../support/exports.ts';
 import { hourlyExport } from '../../../support/hourly-export.ts';

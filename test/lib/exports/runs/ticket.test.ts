@@ -1,9 +1,9 @@
+import { DAY_MS, MINUTE_MS } from '../../../../lib/basics/units.ts';
 import type { BatchExportItem } from '../../../../lib/exports/records/model.ts';
 import { keepTicket, queuedSince, ticketBackOps } from '../../../../lib/exports/runs/ticket.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { dynamodbTable } from '../../../../lib/ports/table/dynamodb.ts';
 import type { Table } from '../../../../lib/ports/table/table.ts';
-import { DAY_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { type SettableClock, START, settableClock, testContext } from '../../../support/context.ts';
 import { createTable, describeOnDynamodb, dynamodbClient } from '../../../support/dynamodb-local.ts';
 

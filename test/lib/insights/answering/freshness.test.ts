@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import type { ProjectItem } from '../../../../lib/accounts/organizations/model.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/basics/units.ts';
 import { computed } from '../../../../lib/insights/answering/answerer.ts';
 import { answersOf } from '../../../../lib/insights/answering/answers.ts';
 import { clockUseOf, meansTheSame } from '../../../../lib/insights/answering/freshness.ts';
 import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
 import type { SentQuery } from '../../../../lib/insights/kinds/source.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { START, testContext } from '../../../support/context.ts';
 import { importRecords } from '../../../support/imports.ts';
 import { onEnd } from '../../../support/on-end.ts';

@@ -1,5 +1,6 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/basics/units.ts';
 import { answerOfCopies } from '../../../../lib/insights/answering/copied-world.ts';
 import type { QueryOrder } from '../../../../lib/insights/answering/query-orders.ts';
 import { INSIGHT_TABLES } from '../../../../lib/insights/answering/tables.ts';
@@ -8,7 +9,6 @@ import { Transient } from '../../../../lib/ports/errors.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
 import { QueryFailed } from '../../../../lib/ports/queries/athena.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/ports/units.ts';
 import { START } from '../../../support/context.ts';
 import { importRecords } from '../../../support/imports.ts';
 import { onEnd } from '../../../support/on-end.ts';

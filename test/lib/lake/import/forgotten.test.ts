@@ -1,5 +1,6 @@
 /** A person who is deleted with their events, killed anywhere: they are gone in the end, and nobody else with them. */
 import { join } from 'node:path';
+import { DAY_MS, MINUTE_MS } from '../../../../lib/basics/units.ts';
 import { land } from '../../../../lib/capture/land.ts';
 import { allFiles } from '../../../../lib/lake/catalog.ts';
 import { compact } from '../../../../lib/lake/compact.ts';
@@ -10,7 +11,6 @@ import { MODELS } from '../../../../lib/lake/schema.ts';
 import { folderInbox } from '../../../../lib/ports/inbox/folder.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import type { Op } from '../../../../lib/ports/table/table.ts';
-import { DAY_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { inLake, personOf } from '../../../support/capture.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
 import { tableWith } from '../../../support/table-override.ts';

@@ -3,6 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeF
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
+import { DAY_MS, HOUR_MS } from '../../../../lib/basics/units.ts';
 import { initialPlan, planFields } from '../../../../lib/exports/runs/plan.ts';
 import { filesBetween } from '../../../../lib/lake/catalog.ts';
 import { lowerLiveOps } from '../../../../lib/lake/fence.ts';
@@ -10,7 +11,6 @@ import { ImportUnderWay } from '../../../../lib/lake/lease.ts';
 import type { Model } from '../../../../lib/lake/schema.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
 import { keys, places } from '../../../../lib/ports/table/keys.ts';
-import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { START } from '../../../support/context.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';

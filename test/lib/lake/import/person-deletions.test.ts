@@ -1,6 +1,7 @@
 /** Persons whose deletion was asked for, where a job has it done: killed anywhere, cut, or asked for once more meanwhile. */
 import { handler as deletePersons } from '../../../../functions/steps/delete-persons.ts';
 import { personDeletions } from '../../../../infra/aws/person-deletions.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/basics/units.ts';
 import { aboutOf } from '../../../../lib/jobs/job.ts';
 import { allFiles } from '../../../../lib/lake/catalog.ts';
 import { compact } from '../../../../lib/lake/compact.ts';
@@ -11,7 +12,6 @@ import type { Model } from '../../../../lib/lake/schema.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/ports/units.ts';
 import { inLake, personOf } from '../../../support/capture.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
 

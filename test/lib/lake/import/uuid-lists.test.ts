@@ -2,12 +2,12 @@
 import { readdirSync, rmSync, truncateSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import * as fc from 'fast-check';
+import { DAY_MS, HOUR_MS } from '../../../../lib/basics/units.ts';
 import { land } from '../../../../lib/capture/land.ts';
 import { allFiles } from '../../../../lib/lake/catalog.ts';
 import { compact } from '../../../../lib/lake/compact.ts';
 import { UuidLists } from '../../../../lib/lake/import/uuid-lists.ts';
 import type { CapturedRequest } from '../../../../lib/ports/inbox/inbox.ts';
-import { DAY_MS, HOUR_MS } from '../../../../lib/ports/units.ts';
 import { inLake } from '../../../support/capture.ts';
 import { START } from '../../../support/context.ts';
 import { importContext, PROJECT } from '../../../support/imports.ts';

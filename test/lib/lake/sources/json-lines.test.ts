@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
+import { isObject } from '../../../../lib/basics/raw-number.ts';
 import type { SourceEvent } from '../../../../lib/lake/sources/event.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
-import { isObject } from '../../../../lib/ports/raw-number.ts';
 import { anyText } from '../../../support/any-text.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 

@@ -1,5 +1,6 @@
 /** When an alert fires, what it tells, to whom and how often: over the API, the jobs and the steps. */
 import { createHmac } from 'node:crypto';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/basics/units.ts';
 import { LEVELS } from '../../../../lib/http/levels.ts';
 import type { Answers } from '../../../../lib/insights/answering/answers.ts';
 import { evaluated } from '../../../../lib/notifications/alerts/rules.ts';
@@ -7,7 +8,6 @@ import { nextCheck } from '../../../../lib/notifications/alerts/times.ts';
 import { Transient } from '../../../../lib/ports/errors.ts';
 import { keys, places, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { START, settableClock } from '../../../support/context.ts';
 import { notifyingService, runDue } from '../../../support/notifications.ts';
 import { type Received, type Receiver, startReceiver } from '../../../support/receiver.ts';

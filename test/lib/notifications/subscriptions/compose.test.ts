@@ -1,10 +1,11 @@
 /** What subscriptions send, when, where to and how often: over the API, the jobs and the steps. */
+
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/basics/units.ts';
 import { LEVELS } from '../../../../lib/http/levels.ts';
 import { slackBody } from '../../../../lib/notifications/messages/slack.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { keys, places, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/ports/units.ts';
 import { START, settableClock } from '../../../support/context.ts';
 import { notifyingService, runDue } from '../../../support/notifications.ts';
 import { type Receiver, startReceiver } from '../../../support/receiver.ts';

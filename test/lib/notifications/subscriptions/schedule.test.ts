@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 import * as fc from 'fast-check';
 import type { RRule as Rule } from 'rrule';
 import { Temporal } from 'temporal-polyfill';
+import { DAY_MS } from '../../../../lib/basics/units.ts';
 import { FREQUENCIES, type Schedule, WEEKDAYS } from '../../../../lib/notifications/subscriptions/model.ts';
 import { nextTime, scheduleText } from '../../../../lib/notifications/subscriptions/schedule.ts';
-import { DAY_MS } from '../../../../lib/ports/units.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
 // Its types are those of a module, the package is none.

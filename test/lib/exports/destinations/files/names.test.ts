@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { HOUR_MS } from '../../../../../lib/basics/units.ts';
 import type { FileConfig } from '../../../../../lib/exports/destinations/files/config.ts';
 import {
   fileName,
@@ -8,7 +9,6 @@ import {
   manifestName,
   strayNames,
 } from '../../../../../lib/exports/destinations/files/names.ts';
-import { HOUR_MS } from '../../../../../lib/ports/units.ts';
 import { INTERVAL } from '../../../../support/delivery.ts';
 
 const plain = { prefix: '', file_format: 'JSONLines', compression: null, max_file_size_mb: null };

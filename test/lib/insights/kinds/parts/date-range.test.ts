@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../../lib/basics/units.ts';
 import {
   addIntervals,
   bucketsOf,
@@ -13,7 +14,6 @@ import {
   resolvedDateRange,
   startOfInterval,
 } from '../../../../../lib/insights/kinds/parts/date-range.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../../lib/ports/units.ts';
 import { propertyRuns } from '../../../../support/property-runs.ts';
 
 const calendar = (now: string, more: Partial<Calendar> = {}): Calendar => ({

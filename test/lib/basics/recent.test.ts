@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { Recent } from '../../../lib/ports/recent.ts';
+import { Recent } from '../../../lib/basics/recent.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 const MOST = 10;

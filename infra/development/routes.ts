@@ -1,5 +1,5 @@
 import { routes } from '../../lib/api/routes.ts';
-import { endWithReader } from './terminal.ts';
+import { endWithReader } from '../local/terminal.ts';
 
 endWithReader(process.stdout);
 

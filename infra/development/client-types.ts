@@ -1,6 +1,6 @@
 /**
  * Writes the types of the console's client from docs/openapi.json, so that a document that is wrong is an error of
- * types: `node infra/local/client-types.ts`. What it writes is not kept in the repository.
+ * types: `node infra/development/client-types.ts`. What it writes is not kept in the repository.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
