@@ -9,7 +9,7 @@ import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { filled } from '../../hogql/placeholders.ts';
 import { withPropertyColumns } from '../../hogql/property-columns.ts';
 import { lineAndColumn, refuse, refusedAs, within, withoutPlaces } from '../../hogql/refusal.ts';
-import { type CheckedSelect, checkedSelect } from '../../hogql/select.ts';
+import { type CheckedSelect, checkedSelect } from '../../hogql/select/select.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { hogqlText } from '../../hogql/text.ts';
 import { type Times, timesRead } from '../../hogql/times-read.ts';

@@ -1,7 +1,7 @@
 /** The tables of insights: which fields each has, and what its rows are over the lake's files, in both dialects. */
 import { type Dialect, print } from '../../hogql/print.ts';
 import { columnText } from '../../hogql/print-select.ts';
-import type { Table } from '../../hogql/select.ts';
+import type { Table } from '../../hogql/select/whole.ts';
 
 /** What the dialects write differently of tables. */
 export interface TableDialect {

@@ -7,7 +7,7 @@ import { duckdbSelect } from '../../../lib/hogql/duckdb-select.ts';
 import { elementType, isList, isTuple, partTypes, type Type } from '../../../lib/hogql/expression.ts';
 import { filled } from '../../../lib/hogql/placeholders.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
-import { type CheckedSelect, checkedSelect, type Language } from '../../../lib/hogql/select.ts';
+import { type CheckedSelect, checkedSelect, type Language } from '../../../lib/hogql/select/select.ts';
 import type { SelectQuery, Syntax } from '../../../lib/hogql/syntax.ts';
 import { hogqlText } from '../../../lib/hogql/text.ts';
 import { onlyTellsApart } from '../../../lib/hogql/told-apart.ts';

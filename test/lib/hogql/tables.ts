@@ -1,6 +1,6 @@
 /** Tables that tests of whole SELECTs read. */
 import type { Type } from '../../../lib/hogql/expression.ts';
-import type { Language } from '../../../lib/hogql/select.ts';
+import type { Language } from '../../../lib/hogql/select/select.ts';
 
 const table = (fields: Readonly<Record<string, readonly [column: string, type: Type]>>) =>
   new Map(Object.entries(fields).map(([name, [column, type]]) => [name, { column, type }]));

@@ -5,7 +5,7 @@ import { openDatabase } from '../../../lib/duckdb/database.ts';
 import { duckdbSelect } from '../../../lib/hogql/duckdb-select.ts';
 import type { WholeQuery } from '../../../lib/hogql/expression.ts';
 import { filled } from '../../../lib/hogql/placeholders.ts';
-import { checkedSelect } from '../../../lib/hogql/select.ts';
+import { checkedSelect } from '../../../lib/hogql/select/select.ts';
 import type { Syntax } from '../../../lib/hogql/syntax.ts';
 import { type Times, timesRead } from '../../../lib/hogql/times-read.ts';
 import { call, constant, field } from '../../../lib/hogql/write.ts';

@@ -1,5 +1,5 @@
 /** Which queries only tell persons apart; that they answer the same of numbers, `select.test.ts` proves. */
-import { checkedSelect } from '../../../lib/hogql/select.ts';
+import { checkedSelect } from '../../../lib/hogql/select/select.ts';
 import { onlyTellsApart } from '../../../lib/hogql/told-apart.ts';
 import { parser } from '../../support/parser.ts';
 import { TABLES } from './tables.ts';

@@ -1,0 +1,46 @@
+/** The columns that a SELECT gives. */
+import { expression, isA, type Scope, standingFor } from '../check.ts';
+import { clickhouseType } from '../clickhouse-types.ts';
+import type { Column, Expression } from '../expression.ts';
+import { refuse } from '../refusal.ts';
+import type { Syntax } from '../syntax.ts';
+import { hogqlName } from '../text.ts';
+import type { Making } from './making.ts';
+
+/** The columns of an entry of SELECT: one, or those that `*` stands for. */
+export function columnsOf(syntax: Syntax, making: Making, scope: Scope): Column[] {
+  const path = isA(syntax, 'Field') ? syntax.chain : [];
+  if (path.at(-1) === '*') return starOf(path.slice(0, -1), making, scope);
+  const aliased = isA(syntax, 'Alias') ? syntax : undefined;
+  const value = aliased === undefined ? expression(syntax, scope) : standingFor(aliased.alias, aliased.expr, scope);
+  return [columnNamed(aliased?.alias ?? hogqlName(syntax), value)];
+}
+
+export const columnNamed = (name: string, value: Expression): Column => ({
+  name,
+  type: value.type,
+  clickhouse: clickhouseType(value),
+  expression: value,
+});
+
+function starOf(table: readonly (string | number)[], making: Making, scope: Scope): Column[] {
+  const [name] = table;
+  const relations =
+    name === undefined ? making.relations : making.relations.filter(({ names }) => names.includes(String(name)));
+  if (relations.length === 0 || table.length > 1) refuse(`Unknown table ${table.join('.').slice(0, 100)} before .*`);
+  return relations.flatMap((relation) =>
+    relation.all.map((field) => {
+      const { value } = relation.find([field]) as { readonly value: Expression };
+      making.whole.names.set(value, field);
+      return columnNamed(field, (scope.beyond as NonNullable<Scope['beyond']>).standing(value));
+    }),
+  );
+}
+
+/** The column that a number names by its place, from 0; undefined: it is no number. */
+export function placeOf(syntax: Syntax, columns: number): number | undefined {
+  if (!isA(syntax, 'Constant') || typeof syntax.value !== 'object' || syntax.value === null) return undefined;
+  const number = Number(syntax.value.number);
+  if (!Number.isInteger(number)) return undefined;
+  return number >= 1 && number <= columns ? number - 1 : refuse(`There is no column ${number}`);
+}

@@ -1,0 +1,61 @@
+/** GROUP BY: its keys, and what may stand behind it. */
+import { expression, isA, type Scope, standingFor } from '../check.ts';
+import { clickhouseType, withClickhouseType } from '../clickhouse-types.ts';
+import type { Aggregate, Expression } from '../expression.ts';
+import { refuse } from '../refusal.ts';
+import { columnOf } from '../size.ts';
+import type { SelectQuery, Syntax } from '../syntax.ts';
+import { hasAggregate } from './calls.ts';
+import { placeOf } from './columns.ts';
+import type { Making } from './making.ts';
+import { idOf } from './whole.ts';
+
+/** An entry of GROUP BY: an expression, an alias, or the place of a column. */
+export function keyOf(syntax: Syntax, { select }: SelectQuery, rows: Scope): Expression {
+  const at = placeOf(syntax, select.length);
+  const meant = at === undefined ? syntax : (select[at] as Syntax);
+  if (hasAggregate(meant)) refuse('Aggregate functions are not supported in GROUP BY');
+  return isA(meant, 'Alias') ? standingFor(meant.alias, meant.expr, rows) : expression(meant, rows);
+}
+
+export function addKey(key: Expression, making: Making): void {
+  const id = idOf(key, making.whole);
+  if (making.keys.has(id) || making.group === undefined) return;
+  const column = columnOf(key, making.group, `k${making.keysOf.length}`);
+  making.keys.set(id, withClickhouseType(column, clickhouseType(key)));
+  // What is made of a key is alike, whether it is made before or after the groups.
+  making.whole.idOf.set(column, id);
+  making.keysOf.push(key);
+}
+
+export const keyFor = (built: Expression, making: Making): Expression =>
+  'constant' in built ? built : (making.keys.get(idOf(built, making.whole)) ?? built);
+
+/** Refuses a column of the rows where there are groups. */
+export function checkLoose(expressions: readonly Expression[], { group, window, whole, values }: Making): void {
+  const beside = (values?.groups ?? []).map(({ source }) => source.as);
+  const seen = new Set<Expression>();
+  const walk = (one: Expression): void => {
+    if (seen.has(one)) return;
+    seen.add(one);
+    if ('column' in one && one.relation !== group && one.relation !== window && !beside.includes(one.relation ?? ''))
+      refuse(
+        `${whole.names.get(one) ?? 'A column'} is neither in GROUP BY nor in an aggregate function, as in any(${whole.names.get(one) ?? 'x'})`,
+      );
+    if (!('operator' in one)) return;
+    one.of.forEach(walk);
+    if (one.each !== undefined) walk(one.each);
+  };
+  expressions.forEach(walk);
+}
+
+/** Whether what an aggregate gives goes by the order of its rows. */
+export const isOfOrder = ({ aggregate }: Aggregate): boolean => aggregate === 'list' || aggregate.startsWith('any');
+
+/** The aggregate of rows that are in the order of their places; undefined: in none. */
+export function inOrder(aggregate: Aggregate, place: Expression | undefined): Aggregate {
+  if (place === undefined || !isOfOrder(aggregate)) return aggregate;
+  if (aggregate.aggregate === 'list') return { ...aggregate, by: place };
+  const isLast = aggregate.aggregate === 'any_last';
+  return { ...aggregate, aggregate: isLast ? 'arg_max' : 'arg_min', of: [...aggregate.of, place] };
+}

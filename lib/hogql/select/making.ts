@@ -1,0 +1,39 @@
+/** What is known of one SELECT while it is checked. */
+import type { Aggregate, Expression, Join, Window } from '../expression.ts';
+import type { Syntax, WindowExpr } from '../syntax.ts';
+import type { Named, Whole } from './whole.ts';
+
+/** What a SELECT may take columns from. */
+export interface Relation {
+  readonly as: string;
+  /** What the author may call it. */
+  readonly names: readonly string[];
+  /** The column that a path begins with, and how much of the path is its name; undefined: there is none. */
+  find(path: readonly (string | number)[]): { readonly value: Expression; readonly length: number } | undefined;
+  /** The names that `*` stands for. */
+  readonly all: readonly string[];
+}
+
+/** Where an expression of a SELECT stands: what reads rows, and what reads groups if there are any. */
+export type Stage = 'rows' | 'groups';
+
+/** A SELECT while it is checked: what was found of it so far. */
+export interface Making {
+  readonly whole: Whole;
+  readonly named: Named;
+  readonly relations: Relation[];
+  readonly aliases: ReadonlyMap<string, Syntax>;
+  readonly windowNames: Readonly<Record<string, WindowExpr>>;
+  readonly keys: Map<number, Expression>;
+  readonly keysOf: Expression[];
+  readonly aggregates: Aggregate[];
+  readonly aggregateOf: Map<string, Expression>;
+  readonly windows: Window[];
+  readonly windowOf: Map<string, Expression>;
+  unnest: { readonly list: Expression; readonly as: string } | undefined;
+  /** Queries whose one value is read, by the stage that reads it; undefined: none may be. */
+  readonly values: Readonly<Record<Stage, Join[]>> | undefined;
+  /** The relations of the groups and of the windows. */
+  readonly group: string | undefined;
+  readonly window: string;
+}

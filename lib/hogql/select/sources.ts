@@ -1,0 +1,124 @@
+/** What FROM and JOIN name: tables, queries of WITH, subqueries. */
+import { integerConstant } from '../build.ts';
+import { isA, refuseParts } from '../check.ts';
+import { withClickhouseType } from '../clickhouse-types.ts';
+import type { Column, Expression, Join, Select, Source } from '../expression.ts';
+import { refuse, within } from '../refusal.ts';
+import { columnOf } from '../size.ts';
+import { isQuery, type JoinExpr, type Syntax } from '../syntax.ts';
+import { columnNamed } from './columns.ts';
+import type { Relation } from './making.ts';
+import { countSource, type Named, relationName, type Table, type Whole } from './whole.ts';
+
+const FROM_CLAUSES: Readonly<Record<string, string>> = {
+  table_args: 'Table functions are not supported',
+  sample: 'SAMPLE is not supported',
+  table_final: 'FINAL is not supported',
+  column_aliases: 'Column aliases of a table are not supported',
+};
+
+const KINDS: Readonly<Record<string, Join['kind']>> = {
+  JOIN: 'inner',
+  'INNER JOIN': 'inner',
+  'LEFT JOIN': 'left',
+  'LEFT OUTER JOIN': 'left',
+  'CROSS JOIN': 'cross',
+};
+
+interface Joined {
+  readonly source: Source;
+  readonly relation: Relation;
+  readonly kind: Join['kind'];
+  readonly on: Syntax | undefined;
+}
+
+export function sourcesOf(first: JoinExpr, named: Named, whole: Whole): Joined[] {
+  const all: Joined[] = [];
+  for (let join: JoinExpr | null | undefined = first; join; join = join.next_join) {
+    const joins = ['node', 'table', 'alias', 'next_join', 'join_type', 'constraint'];
+    refuseParts(join, joins, FROM_CLAUSES);
+    const type = join.join_type ?? 'CROSS JOIN';
+    const kind = KINDS[type] ?? refuse(`${type} is not supported; there are INNER, LEFT and CROSS JOIN`);
+    const { constraint } = join;
+    if (constraint?.constraint_type === 'USING') refuse('USING is not supported; use ON');
+    if (kind !== 'cross' && !constraint) refuse(`${type} takes a condition after ON`);
+    if (kind === 'cross' && constraint) refuse('CROSS JOIN takes no condition');
+    countSource(whole);
+    const read = join;
+    const found = within(read.table, () => sourceOf(read, named, whole));
+    const taken = all.flatMap(({ relation }) => relation.names);
+    const twice = found.relation.names.find((name) => taken.includes(name));
+    if (twice !== undefined) refuse(`Two tables have the name ${twice}; give one another by AS`);
+    all.push({ ...found, kind, on: constraint?.expr });
+  }
+  return all;
+}
+
+function sourceOf({ table, alias }: JoinExpr, named: Named, whole: Whole): Pick<Joined, 'source' | 'relation'> {
+  const as = relationName(whole);
+  if (isQuery(table)) {
+    const { query, columns } = whole.check(table, named);
+    return { source: { query, as }, relation: ofColumns(as, alias === null ? [] : [alias], columns) };
+  }
+  if (table.node === 'Placeholder') refuse('A placeholder has no value');
+  if (!isA(table, 'Field') || table.chain.length !== 1) return refuse('FROM takes a table or a subquery');
+  const name = String(table.chain[0]);
+  const names = [alias ?? name];
+  const query = named.get(name);
+  if (query !== undefined) return { source: { named: query.name, as }, relation: ofColumns(as, names, query.columns) };
+  const fields =
+    whole.tables.get(name) ??
+    refuse(`Unknown table ${name.slice(0, 100)}. There are: ${[...whole.tables.keys()].toSorted().join(', ')}.`);
+  return { source: { table: name, as }, relation: ofTable(as, names, name, fields, whole) };
+}
+
+/** Columns of a query, by their names. */
+function ofColumns(as: string, names: readonly string[], columns: readonly Column[]): Relation {
+  const found = new Map(
+    columns.map(({ name, expression: value, clickhouse }, n) => {
+      const column = columnOf(value, as, `c${n}`);
+      return [name, withClickhouseType(column, clickhouse)] as const;
+    }),
+  );
+  return {
+    as,
+    names,
+    all: [...found.keys()],
+    find: ([name]) => {
+      const value = found.get(String(name));
+      return value && { value, length: 1 };
+    },
+  };
+}
+
+function ofTable(as: string, names: readonly string[], table: string, fields: Table, whole: Whole): Relation {
+  const longest = Math.max(0, ...[...fields.keys()].map((name) => name.split('.').length));
+  const found = new Map<string, Expression>();
+  return {
+    as,
+    names,
+    all: [...fields.keys()].filter((name) => !name.includes('.')),
+    find: (path) => {
+      for (let length = Math.min(longest, path.length); length > 0; length -= 1) {
+        const name = path.slice(0, length).join('.');
+        const field = fields.get(name);
+        if (field === undefined) continue;
+        const known =
+          found.get(name) ??
+          withClickhouseType({ relation: as, column: field.column, type: field.type }, field.clickhouse);
+        found.set(name, known);
+        const read = whole.read.get(table) ?? new Set();
+        whole.read.set(table, read.add(field.column));
+        return { value: known, length };
+      }
+      return undefined;
+    },
+  };
+}
+
+/** One row of no use. */
+export function nothingSelected(whole: Whole): Source {
+  const one = integerConstant(1);
+  const query: Select = { joins: [], columns: [columnNamed('1', one)], distinct: false, order: [] };
+  return { query, as: relationName(whole) };
+}
