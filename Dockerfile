@@ -12,10 +12,11 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json ./
 COPY functions ./functions
+COPY infra/build ./infra/build
 COPY infra/local ./infra/local
 COPY lib ./lib
 # The console, which the service builds itself only where it may write beside its program.
-RUN node infra/local/console.ts
+RUN node infra/build/console.ts
 RUN mkdir --mode=700 /data && chown node:node /data
 USER node
 VOLUME /data

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { CONSOLE_FOLDER } from '../../lib/api/console/folder.ts';
 import { REFERENCE_FILES } from '../../lib/api/reference/page.ts';
-import { builtFolder } from '../local/built-folder.ts';
-import { builtConsole } from '../local/console.ts';
+import { builtFolder } from '../build/built-folder.ts';
+import { builtConsole } from '../build/console.ts';
 import { credentials, lean } from './bundle-plugins.ts';
 import { FUNCTIONS, flat, type LambdaSpec } from './functions.ts';
 
@@ -121,8 +121,8 @@ export const OPTIONS = {
 } satisfies BuildOptions;
 
 const FOLDER = join(ROOT, 'build', 'functions');
-/** All that the bundles are made of: of one machine's home they hold nothing but the console that it builds. */
-const MADE_OF = ['functions', 'infra/aws', 'infra/local/console.ts', 'lib'];
+/** All that the bundles are made of. */
+const MADE_OF = ['functions', 'infra/aws', 'infra/build', 'lib'];
 
 /** Returns what `build/functions` holds, which is made anew when what it is made of has changed: half a minute. */
 export async function builtBundles(): Promise<Bundles> {

@@ -6,11 +6,11 @@ import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
 import { pause } from '../../lib/basics/pause.ts';
 import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { logTo, shortLines } from '../../lib/ports/log.ts';
-import { backUp, restore } from './backup.ts';
-import { openDataDirectory } from './data-directory.ts';
-import { findDataDirectory } from './data-version.ts';
+import { backUp, restore } from './data/backup.ts';
+import { openDataDirectory } from './data/data-directory.ts';
+import { findDataDirectory } from './data/data-version.ts';
 import { addressAt, choicesOf } from './environment.ts';
-import { serviceAddress } from './service-address.ts';
+import { serviceAddress } from './gateway/service-address.ts';
 import { endWithReader, interruption } from './terminal.ts';
 
 // What it makes is for its user alone.

@@ -7,10 +7,10 @@ import { projectTokens } from '../../lib/capture/tokens.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
 import { workerPool } from '../../lib/workers/pool.ts';
-import { compiledIn, inboxIn, temporaryIn } from './data-stores.ts';
-import type { LandWorkerOptions } from './land-worker.ts';
-import { requestReader } from './request-reader.ts';
-import { type SdkEndpoint, type SdkLimits, sdkEndpoint } from './sdk-endpoint.ts';
+import { compiledIn, inboxIn, temporaryIn } from './data/data-stores.ts';
+import { requestReader } from './gateway/request-reader.ts';
+import { type SdkEndpoint, type SdkLimits, sdkEndpoint } from './gateway/sdk-endpoint.ts';
+import type { LandWorkerOptions } from './workers/land-worker.ts';
 
 /** One landing after the other; each has DuckDB's memory and that of a pass of requests. */
 const LANDING_TURNS = { atOnce: 1, each: 1 };
@@ -46,7 +46,7 @@ export async function openCapture(
   const counts = new CaptureCounts({ table, clock, log });
   const reader = requestReader(temporaryIn(folder), log);
   const workers = workerPool({
-    program: join(import.meta.dirname, 'land-worker.ts'),
+    program: join(import.meta.dirname, 'workers/land-worker.ts'),
     options: { home: folder } satisfies LandWorkerOptions,
     what: 'Landing captured events',
     turns: LANDING_TURNS,

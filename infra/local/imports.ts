@@ -5,8 +5,8 @@ import { ImportRunner } from '../../lib/imports/runner.ts';
 import type { ImportProgress } from '../../lib/lake/import/import.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { workerPool } from '../../lib/workers/pool.ts';
-import { compiledIn, temporaryIn } from './data-stores.ts';
-import type { ImportWorkerOptions } from './import-worker.ts';
+import { compiledIn, temporaryIn } from './data/data-stores.ts';
+import type { ImportWorkerOptions } from './workers/import-worker.ts';
 
 /** As many as the runner begins. An import of a million events that all change persons has 680 MB. */
 const IMPORT_TURNS = { atOnce: 2, each: 1 };
@@ -22,7 +22,7 @@ export function openImports(
   if (imports === null) throw new Error('a data directory takes imports');
   const { historyDays } = settings;
   const workers = workerPool({
-    program: join(import.meta.dirname, 'import-worker.ts'),
+    program: join(import.meta.dirname, 'workers/import-worker.ts'),
     options: { home: folder, settings: { historyDays } } satisfies ImportWorkerOptions,
     what: 'Importing the file',
     turns: IMPORT_TURNS,

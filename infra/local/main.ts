@@ -1,12 +1,12 @@
 import { inWords } from '../../lib/ports/disk-failures.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import { jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
-import { builtConsole } from './console.ts';
+import { builtConsole } from '../build/console.ts';
 import { type Choices, choicesOf } from './environment.ts';
 import { firstStart, keyFile, type Welcome } from './first-start.ts';
+import { DEFAULT_RATE_LIMIT } from './gateway/token-bucket.ts';
 import { type Service, startService } from './service.ts';
 import { stopInTime } from './stop.ts';
-import { DEFAULT_RATE_LIMIT } from './token-bucket.ts';
 
 // A log that cannot be written, for its disk is full or its reader gone, stops no work; it goes on when there is space.
 process.stdout.on('error', () => {});

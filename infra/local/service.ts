@@ -8,14 +8,14 @@ import { prometheusMetrics } from '../../lib/ports/metrics/prometheus.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
 import { again } from './again.ts';
 import { openCapture } from './capture.ts';
-import { openDataDirectory } from './data-directory.ts';
-import { claimDataDirectory, removeUnfinished } from './data-stores.ts';
-import { startGateway } from './gateway.ts';
+import { openDataDirectory } from './data/data-directory.ts';
+import { claimDataDirectory, removeUnfinished } from './data/data-stores.ts';
+import { startGateway } from './gateway/gateway.ts';
+import { probesOf } from './gateway/probes.ts';
+import { SDK_LIMITS } from './gateway/sdk-endpoint.ts';
+import type { RateLimit } from './gateway/token-bucket.ts';
 import { openImports } from './imports.ts';
-import { probesOf } from './probes.ts';
 import { runtimeOf } from './runtime.ts';
-import { SDK_LIMITS } from './sdk-endpoint.ts';
-import type { RateLimit } from './token-bucket.ts';
 
 /** How often what is due is looked for. */
 const TICK_INTERVAL_MS = 500;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { inboxIn } from '../../infra/local/data-stores.ts';
+import { inboxIn } from '../../infra/local/data/data-stores.ts';
 import { DAY_MS, SECOND_MS } from '../../lib/basics/units.ts';
 import { atLeast, atMost, type Bench, count, median, type Part, type Row, rate } from './bench.ts';
 import { backfill, folderOf, makeExport } from './exports.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
-import { builtConsole } from '../../infra/local/console.ts';
+import { builtConsole } from '../../infra/build/console.ts';
 import { CONSOLE_FOLDER } from '../../lib/api/console/folder.ts';
 import { DAY_MS, HOUR_MS } from '../../lib/basics/units.ts';
 import { launch } from '../support/browser.ts';

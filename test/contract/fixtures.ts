@@ -1,5 +1,5 @@
 /** One valid request for every row. A new row needs a line here: the suite fails until it has one. */
-import { builtConsole } from '../../infra/local/console.ts';
+import { builtConsole } from '../../infra/build/console.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { keysOfUser, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import { HOUR_MS } from '../../lib/basics/units.ts';

@@ -11,7 +11,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PayloadTooLarge } from '../../infra/local/rest-api.ts';
+import { PayloadTooLarge } from '../../infra/local/gateway/rest-api.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
 import { type Assembly, REGION, type Resource } from './assembly.ts';
 import type { Permissions } from './permissions.ts';

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { CreateTableCommand, type CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3 } from '@aws-sdk/client-s3';
 import { SFNClient, StopExecutionCommand } from '@aws-sdk/client-sfn';
-import { type Gateway, serveRestApi } from '../../infra/local/rest-api.ts';
+import { type Gateway, serveRestApi } from '../../infra/local/gateway/rest-api.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { type Certificate, selfSigned } from '../support/certificate.ts';

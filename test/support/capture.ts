@@ -1,7 +1,7 @@
 /** A service that takes events live, over an inbox in a folder, and what lands in its lake. */
 import { join } from 'node:path';
-import { requestReader } from '../../infra/local/request-reader.ts';
-import { SDK_LIMITS, type SdkEndpointOptions, sdkEndpoint } from '../../infra/local/sdk-endpoint.ts';
+import { requestReader } from '../../infra/local/gateway/request-reader.ts';
+import { SDK_LIMITS, type SdkEndpointOptions, sdkEndpoint } from '../../infra/local/gateway/sdk-endpoint.ts';
 import type { CaptureContext } from '../../lib/capture/answers.ts';
 import { CaptureCounts } from '../../lib/capture/counts.ts';
 import { type LandingSegment, land } from '../../lib/capture/land.ts';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { contentHash } from '../../infra/local/content-hash.ts';
+import { contentHash } from '../../infra/build/content-hash.ts';
 import { hogqlParser, type Parser } from '../../lib/hogql/parse.ts';
 
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache/parsed');

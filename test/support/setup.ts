@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { builtConsole } from '../../infra/local/console.ts';
+import { builtConsole } from '../../infra/build/console.ts';
 import { browserServer } from './browser.ts';
 import { dynamodbServer } from './dynamodb-local.ts';
 import { folderOfRun } from './folder-of-run.ts';

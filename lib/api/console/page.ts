@@ -1,4 +1,4 @@
-/** The console's page, and the files that it loads, as `infra/local/console.ts` has built them. */
+/** The console's page, and the files that it loads, as `infra/build/console.ts` has built them. */
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type * as z from 'zod';

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { openDataDirectory } from '../../../infra/local/data/data-directory.ts';
 import { land } from '../../../lib/capture/land.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import { compact } from '../../../lib/lake/compact.ts';

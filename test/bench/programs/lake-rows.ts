@@ -1,5 +1,5 @@
 /** Counts the events of a project in the lake of a data directory, beside the service that has it. */
-import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { openDataDirectory } from '../../../infra/local/data/data-directory.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';

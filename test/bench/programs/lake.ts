@@ -2,7 +2,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { openDataDirectory } from '../../../infra/local/data/data-directory.ts';
 import { HOUR_MS } from '../../../lib/basics/units.ts';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
 import { underLease } from '../../../lib/lake/lease.ts';

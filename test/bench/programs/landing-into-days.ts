@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { openDataDirectory } from '../../../infra/local/data/data-directory.ts';
 import { land } from '../../../lib/capture/land.ts';
 import { openDatabase } from '../../../lib/duckdb/database.ts';
 import { lakeDatabases } from '../../../lib/lake/databases.ts';

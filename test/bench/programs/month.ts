@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { openDataDirectory } from '../../../infra/local/data/data-directory.ts';
 import { DAY_MS } from '../../../lib/basics/units.ts';
 import { openDatabase } from '../../../lib/duckdb/database.ts';
 import { writeDayFiles } from '../../../lib/lake/day-files.ts';

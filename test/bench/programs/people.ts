@@ -1,7 +1,7 @@
 /**
  * Makes users beside the running service: one who owns many organizations, and others who own none. Prints their keys.
  */
-import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { openDataDirectory } from '../../../infra/local/data/data-directory.ts';
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';

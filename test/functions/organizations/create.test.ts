@@ -1,4 +1,4 @@
-import { startGateway } from '../../../infra/local/gateway.ts';
+import { startGateway } from '../../../infra/local/gateway/gateway.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { seeded } from '../../support/random.ts';

@@ -36,7 +36,7 @@ test('it runs from node_modules too, where Node.js takes no TypeScript, and says
   const modules = join(temporaryFolder(), 'node_modules');
   const installed = join(modules, 'workspace');
   mkdirSync(installed, { recursive: true });
-  for (const name of ['functions', 'infra/local', 'lib', 'package.json']) {
+  for (const name of ['functions', 'infra/build', 'infra/local', 'lib', 'package.json']) {
     cpSync(join(ROOT, name), join(installed, name), { recursive: true });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(installed, 'node_modules'));
@@ -92,7 +92,7 @@ test('the image and the unit run it so that signals reach it, and look where the
 });
 
 test('who runs it where it may not write gets the console as the image has it, also after an upgrade', () => {
-  expect(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).toMatch(/^RUN node infra\/local\/console\.ts$/m);
+  expect(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).toMatch(/^RUN node infra\/build\/console\.ts$/m);
   const page = readFileSync(join(ROOT, 'docs/operate-one-machine.md'), 'utf8');
   const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, commands = '']) => commands);
   const made = blocks.filter((commands) => commands.includes('/opt/workspace && cd') || commands.includes('git pull'));

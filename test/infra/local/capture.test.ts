@@ -1,7 +1,7 @@
 /** Events sent to the program itself, which dies again and again: what it acknowledged is in the lake, once. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { openDataDirectory } from '../../../infra/local/data/data-directory.ts';
 import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { type LandingSegment, land } from '../../../lib/capture/land.ts';
 import { Lander } from '../../../lib/capture/lander.ts';

@@ -1,5 +1,5 @@
 /** Imports by request as a person has them: the service in a process of its own, and the worker that it starts. */
-import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { openDataDirectory } from '../../../infra/local/data/data-directory.ts';
 import { openImports } from '../../../infra/local/imports.ts';
 import type { ImportItem } from '../../../lib/imports/model.ts';
 import { keepPart } from '../../../lib/imports/spool.ts';

@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { openDataDirectory } from '../../../infra/local/data-directory.ts';
+import { openDataDirectory } from '../../../infra/local/data/data-directory.ts';
 import { jobOps } from '../../../lib/jobs/job.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
@@ -159,7 +159,7 @@ test('a killed service gives its data directory back, and what the command line 
 /** The sources of the service in a folder of their own, whose console was never built. */
 function copyOfSources(): string {
   const copy = temporaryFolder();
-  for (const name of ['functions', 'infra/local', 'lib', 'package.json']) {
+  for (const name of ['functions', 'infra/build', 'infra/local', 'lib', 'package.json']) {
     cpSync(join(ROOT, name), join(copy, name), { recursive: true });
   }
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { PostHog } from 'posthog-node';
-import { SDK_LIMITS } from '../../../infra/local/sdk-endpoint.ts';
+import { SDK_LIMITS } from '../../../infra/local/gateway/sdk-endpoint.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../lib/basics/units.ts';
 import { answerSdk, type SdkAnswer } from '../../../lib/capture/answers.ts';
 import { CaptureCounts } from '../../../lib/capture/counts.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 import type { Locator, Page, Request } from 'playwright-core';
-import { builtConsole } from '../../../infra/local/console.ts';
+import { builtConsole } from '../../../infra/build/console.ts';
 import { CONSOLE_FOLDER } from '../../../lib/api/console/folder.ts';
 import { obstacles } from '../../support/browser.ts';
 import { button, describeConsole, expectGone, expectSeen, HOSTILE, heldBack, row } from '../../support/console.ts';

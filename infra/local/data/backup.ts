@@ -1,0 +1,331 @@
+/**
+ * A backup of a data directory, made while the service runs, and a data directory made of a backup. It is the state of
+ * one instant: the database as it was, and every file that it names.
+ */
+import { constants } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
+import { SECOND_MS } from '../../../lib/basics/units.ts';
+import { restoredItem } from '../../../lib/exports/runs/restored.ts';
+import { messageOf } from '../../../lib/ports/errors.ts';
+import { isBelow } from '../../../lib/ports/files/below.ts';
+import { orAbsent } from '../../../lib/ports/files/or-absent.ts';
+import { UNFINISHED } from '../../../lib/ports/files/path.ts';
+import { syncPath } from '../../../lib/ports/files/sync-path.ts';
+import { isBusy, sqliteTable } from '../../../lib/ports/table/sqlite.ts';
+import { databaseIn, isOthers, makeFolder, refuseOthersFolder, restoringIn } from './data-folder.ts';
+import { checkDataDirectory, findDataDirectory } from './data-version.ts';
+import { exclusiveLock } from './exclusive-lock.ts';
+
+/** A backup that cannot be made or used; the message says why, and what to do. */
+class BackupRefused extends Error {
+  override readonly name = 'BackupRefused';
+}
+
+interface Size {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** What a backup holds; it is written last, so a folder without it is no whole backup. */
+interface Contents extends Size {
+  /** Of when its state is: ISO 8601, UTC. */
+  readonly made_at: string;
+}
+
+const CONTENTS = 'backup.json';
+
+/** Whoever makes a backup holds it until it is there, for another one would begin anew in the same folder. */
+const LOCK = 'backup.lock';
+
+/** What is not copied: the database is copied by SQLite, the rest is of no use without the process that has it. */
+const LEFT_OUT = /^(workspace\.db|workspace\.db-\w+|service\.lock|service\.lock-\w+|temporary|version\.json\.new)$/;
+
+/** Files below it are never changed once they are there. */
+const LAKE = 'lake/';
+
+/**
+ * Events that are not in the lake yet. They come all the time, so that a look which finds nothing else new is the last:
+ * whatever was acknowledged before it is in the copy, in here or in the lake. What is in both lands to no effect.
+ */
+const INBOX = 'inbox/';
+
+/** The lock on the database is waited for so long. */
+const LOCK_TIMEOUT_MS = 30 * SECOND_MS;
+
+/** How often files are looked through while the database is locked, until nothing has changed. */
+const MAX_LOOKS = 20;
+
+/** Pages of the database that are copied at a time: 100 MB. */
+const PAGES = 25_000;
+
+/**
+ * Copies a data directory into `target`, which must not be there yet. Others may use the directory meanwhile: their
+ * writes wait while the last few files are copied. Throws `BackupRefused` or `UnusableDataDirectory`.
+ */
+export async function backUp(folder: string, target: string): Promise<Contents> {
+  findDataDirectory(folder);
+  // It would be a part of what it copies, and of each later backup.
+  if (isBelow(target, [folder]))
+    throw new BackupRefused(`${target} is in the data directory: choose a folder elsewhere.`);
+  const unfinished = `${target}.unfinished`;
+  const lock = await makeRoom(target, unfinished);
+  if (lock === undefined)
+    throw new BackupRefused(`Another backup to ${target} is being made: wait for it, or choose another folder.`);
+  try {
+    for (const name of await readdir(unfinished)) {
+      if (name !== LOCK) await rm(join(unfinished, name), { recursive: true });
+    }
+    const contents = await copyAll(folder, unfinished);
+    await checkWhole(unfinished, contents, 'Something has changed it: make the backup again.');
+    await writeFile(join(unfinished, CONTENTS), `${JSON.stringify(contents)}\n`, { flush: true });
+    await rename(unfinished, target);
+    await rm(join(target, LOCK));
+    await syncPath(dirname(target));
+    return contents;
+  } finally {
+    lock.release();
+  }
+}
+
+/**
+ * Makes a folder that may take the place of the target, which is then not there. What cannot be is told before anything is
+ * copied. Returns the lock of the folder; undefined: somebody else has it.
+ */
+async function makeRoom(target: string, unfinished: string): Promise<ReturnType<typeof exclusiveLock>> {
+  try {
+    // A disk that is mounted there does not give way.
+    await orAbsent(rmdir(target));
+    await mkdir(unfinished, { recursive: true, mode: 0o700 });
+    return exclusiveLock(join(unfinished, LOCK), 0);
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (path === target && ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(code ?? ''))
+      throw new BackupRefused(`${target} is there already: choose another folder.`, { cause: error });
+    const why = `${target} cannot be made (${messageOf(error)}). Choose another folder, such as ${join(target, '1')}.`;
+    throw new BackupRefused(why, { cause: error });
+  }
+}
+
+/** Returns what was copied. */
+async function copyAll(folder: string, target: string): Promise<Contents> {
+  // Whoever has the database open by itself, as here after a kill, closes it by the table's rules.
+  const table = sqliteTable(databaseIn(folder), { clock: Date.now });
+  try {
+    return await copyWhileInUse(folder, target);
+  } finally {
+    table.close();
+  }
+}
+
+async function copyWhileInUse(folder: string, target: string): Promise<Contents> {
+  const copy = new GrowingCopy(folder, target);
+  // What takes long is done first; what has changed meanwhile is little.
+  await copy.catchUp();
+  await copy.catchUp();
+  const [snapshot, madeAt] = await withoutWrites(databaseIn(folder), async () => {
+    for (let looks = 1; await copy.catchUp(); looks += 1) {
+      if (looks === MAX_LOOKS) throw new BackupRefused(`The files of ${folder} change too fast. Try again.`);
+    }
+    return [openSnapshot(databaseIn(folder)), new Date()] as const;
+  });
+  try {
+    await copyDatabase(snapshot, databaseIn(target), { rate: PAGES });
+  } finally {
+    snapshot.close();
+  }
+  await syncPath(databaseIn(target));
+  const { files, bytes } = copy.size();
+  return {
+    made_at: madeAt.toISOString(),
+    files: files + 1,
+    bytes: bytes + ((await sizeOf(databaseIn(target))) ?? 0),
+  };
+}
+
+/**
+ * Makes a data directory at `folder` of a backup. The folder must not be there yet, or be as empty as a new disk is: it is
+ * filled from within, for a disk that is mounted there gives way to nothing. Throws as `backUp` does.
+ */
+export async function restore(source: string, folder: string): Promise<Contents> {
+  const contents = await contentsOf(source);
+  checkDataDirectory(source);
+  refuseOthersFolder(folder);
+  // It would be a part of what it copies.
+  if (isBelow(folder, [source])) throw new BackupRefused(`${folder} is in the backup: choose a folder elsewhere.`);
+  const names = (await readdir(source)).filter((name) => name !== CONTENTS);
+  const left = await leftIn(folder, names);
+  await checkWhole(source, contents, 'Restore another backup.');
+  const wasThere = await sizeOf(folder);
+  for (const name of left) await rm(join(folder, name), { recursive: true });
+  makeFolder(folder);
+  const restoring = restoringIn(folder);
+  try {
+    await rm(restoring, { recursive: true, force: true });
+    await mkdir(restoring, { mode: 0o700 });
+    for await (const path of pathsBelow(source)) await copyWhole(join(source, path), join(restoring, path));
+    checkDatabase(databaseIn(restoring));
+    await noteRestore(databaseIn(restoring), contents);
+  } catch (error) {
+    await rm(restoring, { recursive: true, force: true });
+    if (wasThere === undefined) await rmdir(folder);
+    throw error;
+  }
+  for (const name of await readdir(restoring)) await rename(join(restoring, name), join(folder, name));
+  await syncPath(folder);
+  await rmdir(restoring);
+  await syncPath(folder);
+  return contents;
+}
+
+/**
+ * Returns what a restore that was killed has left in the folder, of what it moves there. Throws `BackupRefused` when
+ * anything else is there.
+ */
+async function leftIn(folder: string, names: readonly string[]): Promise<string[]> {
+  if (!((await orAbsent(stat(folder)))?.isDirectory() ?? true)) throw isThere(folder);
+  const found = ((await orAbsent(readdir(folder))) ?? []).filter(isOthers);
+  const left = (await sizeOf(restoringIn(folder))) === undefined ? [] : found.filter((name) => names.includes(name));
+  if (left.length < found.length) throw isThere(folder);
+  return left;
+}
+
+const isThere = (folder: string): BackupRefused =>
+  new BackupRefused(`${folder} is there already: move it away, or choose another folder with WORKSPACE_HOME.`);
+
+/** A copy of a folder that is brought up to date again and again. */
+class GrowingCopy {
+  readonly #from: string;
+  readonly #to: string;
+  /** What was copied, by path: what tells a file from another that takes its place, and the size of the copy. */
+  readonly #copied = new Map<string, { readonly mark: string; readonly bytes: number }>();
+
+  constructor(from: string, to: string) {
+    this.#from = from;
+    this.#to = to;
+  }
+
+  /** What the copy should hold. */
+  size(): Size {
+    let bytes = 0;
+    for (const one of this.#copied.values()) bytes += one.bytes;
+    return { files: this.#copied.size, bytes };
+  }
+
+  /** Copies what is new or another file, and removes what is gone. Returns whether anything had changed, but for the inbox. */
+  async catchUp(): Promise<boolean> {
+    let hasChanged = false;
+    const gone = new Set(this.#copied.keys());
+    for await (const path of pathsBelow(this.#from)) {
+      if (LEFT_OUT.test(path.split('/', 1)[0] ?? '')) continue;
+      gone.delete(path);
+      if ((await this.#copy(path)) && !path.startsWith(INBOX)) hasChanged = true;
+    }
+    for (const path of gone) {
+      this.#copied.delete(path);
+      await rm(join(this.#to, path), { force: true });
+      if (!path.startsWith(INBOX)) hasChanged = true;
+    }
+    return hasChanged;
+  }
+
+  async #copy(path: string): Promise<boolean> {
+    const known = this.#copied.get(path);
+    if (known !== undefined && path.startsWith(LAKE)) return false;
+    try {
+      const { ino, size, mtimeNs } = await stat(join(this.#from, path), { bigint: true });
+      const mark = `${ino}-${size}-${mtimeNs}`;
+      if (known?.mark === mark) return false;
+      const copy = join(this.#to, path);
+      await copyWhole(join(this.#from, path), copy);
+      // More than that is copied of one that grows.
+      this.#copied.set(path, { mark, bytes: (await stat(copy)).size });
+    } catch (error) {
+      // It went while it was copied: the next look finds what became of it.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    return true;
+  }
+}
+
+/** Does the work while nobody can write to the database. */
+async function withoutWrites<T>(file: string, work: () => Promise<T>): Promise<T> {
+  const database = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS });
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    return await work();
+  } catch (error) {
+    if (isBusy(error))
+      throw new BackupRefused('The database was written to all the time. Try again.', { cause: error });
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+/** Opens the database as it is now: later writes are not seen. */
+function openSnapshot(file: string): DatabaseSync {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: LOCK_TIMEOUT_MS });
+  database.exec('BEGIN');
+  database.prepare('SELECT count(*) FROM sqlite_schema').get();
+  return database;
+}
+
+function checkDatabase(file: string): void {
+  const database = new DatabaseSync(file);
+  try {
+    const found = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {});
+    if (found[0] !== 'ok') throw new BackupRefused(`The database of the backup is damaged: ${String(found[0])}.`);
+  } finally {
+    database.close();
+  }
+}
+
+/** Tells the service, which may have delivered more since then than it has now. */
+async function noteRestore(file: string, { made_at }: Contents): Promise<void> {
+  const table = sqliteTable(file, { clock: Date.now });
+  try {
+    await table.write([{ put: restoredItem(Date.parse(made_at), Date.now()) }]);
+  } finally {
+    table.close();
+  }
+}
+
+async function contentsOf(source: string): Promise<Contents> {
+  try {
+    return JSON.parse(await readFile(join(source, CONTENTS), 'utf8')) as Contents;
+  } catch (error) {
+    throw new BackupRefused(`${source} is no whole backup (${messageOf(error)}).`, { cause: error });
+  }
+}
+
+/** Lists the files below a folder, by their paths with `/`; not those that are unfinished, nor the contents and the lock of a backup. */
+async function* pathsBelow(folder: string, path = ''): AsyncGenerator<string> {
+  for (const entry of (await orAbsent(readdir(join(folder, path), { withFileTypes: true }))) ?? []) {
+    const below = path === '' ? entry.name : `${path}/${entry.name}`;
+    if (entry.isDirectory() && entry.name !== UNFINISHED) yield* pathsBelow(folder, below);
+    else if (entry.isFile() && below !== CONTENTS && below !== LOCK) yield below;
+  }
+}
+
+/** Throws `BackupRefused` when a folder does not hold as much as it should. */
+async function checkWhole(folder: string, should: Size, whatToDo: string): Promise<void> {
+  let [files, bytes] = [0, 0];
+  for await (const path of pathsBelow(folder)) {
+    files += 1;
+    bytes += (await sizeOf(join(folder, path))) ?? 0;
+  }
+  if (files === should.files && bytes === should.bytes) return;
+  const had = `it has ${files} files of ${bytes} bytes, and had ${should.files} of ${should.bytes}`;
+  throw new BackupRefused(`${folder} is not whole: ${had}. ${whatToDo}`);
+}
+
+const sizeOf = async (file: string): Promise<number | undefined> => (await orAbsent(stat(file)))?.size;
+
+/** Copies a file, with its mode, to the disk. */
+async function copyWhole(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  await copyFile(from, to, constants.COPYFILE_FICLONE);
+  await syncPath(to);
+}

@@ -1,0 +1,109 @@
+/** What a data directory holds, as far as whoever adds to the lake needs it: the table and the lake. And the claim of who serves it. */
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { v7 } from 'uuid';
+import { SECOND_MS } from '../../../lib/basics/units.ts';
+import type { Publishing } from '../../../lib/lake/lease.ts';
+import { messageOf } from '../../../lib/ports/errors.ts';
+import { folderFiles, removeLeftovers } from '../../../lib/ports/files/folder.ts';
+import type { Log } from '../../../lib/ports/log.ts';
+import type { Settings } from '../../../lib/ports/settings.ts';
+import { isDamage, sqliteTable } from '../../../lib/ports/table/sqlite.ts';
+import { databaseIn, makeDataDirectory, UnusableDataDirectory } from './data-folder.ts';
+import { checkDataDirectory, upgradeDataDirectory } from './data-version.ts';
+import { exclusiveLock } from './exclusive-lock.ts';
+
+export const lakeIn = (folder: string): string => join(folder, 'lake');
+export const runFilesIn = (folder: string): string => join(folder, 'runs');
+/** Files that are uploaded to be imported, and copies of what was rejected of them. */
+export const importsIn = (folder: string): string => join(folder, 'imports');
+/** Where captured requests wait until they are in the lake. */
+export const inboxIn = (folder: string): string => join(folder, 'inbox');
+
+/** Removes what processes left unfinished that are not there any more. Only whoever has claimed the directory may. */
+export async function removeUnfinished(folder: string): Promise<void> {
+  rmSync(temporaryIn(folder), { recursive: true, force: true });
+  await Promise.all([lakeIn(folder), runFilesIn(folder), importsIn(folder)].map(removeLeftovers));
+}
+
+/** Where exports spill to and make files, while they run; only the service runs any. */
+export const temporaryIn = (folder: string): string => join(folder, 'temporary');
+
+/** Where the programs of workers are kept compiled, for those that start later. */
+export const compiledIn = (folder: string): string => join(temporaryIn(folder), 'compiled');
+
+/** What landings know of the lake from one to the next, whichever worker does them. */
+export const uuidListsIn = (folder: string): string => join(temporaryIn(folder), 'uuids');
+
+interface Stores extends Publishing {
+  readonly table: ReturnType<typeof sqliteTable>;
+}
+
+/** Opens the table and the lake as `openDataDirectory` does, which opens all else with them. `table.close()` lets go of them. */
+export function openStores(folder: string, settings: Settings, log: Log, isClaimed = false): Stores {
+  makeDataDirectory(folder);
+  checkDataDirectory(folder);
+  const clock = Date.now;
+  return {
+    table: openDatabase(folder, clock, isClaimed),
+    lake: folderFiles(lakeIn(folder)),
+    clock,
+    newId: v7,
+    random: randomBytes,
+    log,
+    settings: { ...settings, dataDirectory: folder },
+  };
+}
+
+function openDatabase(folder: string, clock: () => number, isClaimed: boolean): ReturnType<typeof sqliteTable> {
+  let table: ReturnType<typeof sqliteTable> | undefined;
+  try {
+    table = sqliteTable(databaseIn(folder), { clock });
+    upgradeDataDirectory(folder, isClaimed ? (work) => work() : (work) => whileClaimed(folder, work));
+    return table;
+  } catch (error) {
+    table?.close();
+    if (!isDamage(error)) throw error;
+    const why = `${databaseIn(folder)} cannot be read (${messageOf(error)}). Restore a backup.`;
+    throw new UnusableDataDirectory(why, { cause: error });
+  }
+}
+
+function whileClaimed(folder: string, work: () => void): void {
+  const claim = claimDataDirectory(folder);
+  try {
+    work();
+  } finally {
+    claim.release();
+  }
+}
+
+/** A claim of somebody else is waited for so long: a command of the line may have the directory to upgrade it. */
+const CLAIM_TIMEOUT_MS = SECOND_MS;
+
+/** Another process serves this data directory. */
+class DataDirectoryInUse extends Error {
+  override readonly name = 'DataDirectoryInUse';
+}
+
+/** Makes this process the one that serves the data directory, until `release` or its death. */
+export function claimDataDirectory(folder: string): { release(): void } {
+  makeDataDirectory(folder);
+  const file = join(folder, 'service.lock');
+  const claim = claimed(file);
+  if (claim !== undefined) return claim;
+  throw new DataDirectoryInUse(
+    `Another service is running on ${folder}. Stop it first, or give this one a data directory of its own with WORKSPACE_HOME.`,
+  );
+}
+
+function claimed(file: string): { release(): void } | undefined {
+  try {
+    return exclusiveLock(file, CLAIM_TIMEOUT_MS);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    const why = `${file} cannot be read (${messageOf(error)}). It holds nothing: if no service runs on ${dirname(file)}, remove it.`;
+    throw new UnusableDataDirectory(why, { cause: error });
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Which layout a data directory has, and which database belongs to it: `version.json`, beside the database. What an
+ * older program has left is brought up to date, step by step, each noted when it is done.
+ */
+import { randomUUID } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { keys } from '../../../lib/ports/table/keys.ts';
+import { databaseIn, refuseFolder, UnusableDataDirectory } from './data-folder.ts';
+
+/** Brings a data directory from one version to the next. It may have been killed at any point, and is then run again. */
+type Upgrade = (folder: string) => void;
+
+/**
+ * The n-th brings version n to n + 1; how many there are is the version that this program reads and writes. The
+ * directory of a first start is of version 0, and goes through all of them.
+ */
+const UPGRADES: readonly Upgrade[] = [nameDatabase, findProjectsByToken, renameInPlans];
+
+const versionFileIn = (folder: string): string => join(folder, 'version.json');
+
+interface Version {
+  readonly version: number;
+  /** What the database names itself by. Null: it has no name yet. */
+  readonly database: string | null;
+}
+
+const NEW: Version = { version: 0, database: null };
+
+/**
+ * Throws `UnusableDataDirectory` for what must not be opened, before anything of it is changed: a layout that only a
+ * newer program knows, and a database that is gone or empty though the directory was in use.
+ */
+export function checkDataDirectory(folder: string, upgrades = UPGRADES): void {
+  const { version, database } = versionOf(folder);
+  if (version > upgrades.length) {
+    throw new UnusableDataDirectory(
+      `${folder} was last used by a newer version of this program: it has layout ${version}, and this version knows ` +
+        `layouts up to ${upgrades.length}. Start the newer one again, or restore a backup that this one has made.`,
+    );
+  }
+  const wasUsed = database !== null || existsSync(join(folder, 'welcomed'));
+  if (wasUsed && (statSync(databaseIn(folder), { throwIfNoEntry: false })?.size ?? 0) === 0) throw lost(folder);
+}
+
+/** Throws `UnusableDataDirectory` where there is no data directory yet, for another user's, one that a restore has not made whole, and one that must not be opened. */
+export function findDataDirectory(folder: string): void {
+  refuseFolder(folder);
+  checkDataDirectory(folder);
+  if (existsSync(databaseIn(folder))) return;
+  throw new UnusableDataDirectory(`There is no data directory at ${folder}: say with WORKSPACE_HOME where it is.`);
+}
+
+/**
+ * Brings the directory, whose database is open, up to date. Throws `UnusableDataDirectory` when it is another database
+ * than the directory had. `alone` runs what may not run while anybody else uses the directory; it is given only when
+ * there is something to do.
+ */
+export function upgradeDataDirectory(
+  folder: string,
+  alone: (work: () => void) => void,
+  upgrades: readonly Upgrade[] = UPGRADES,
+): void {
+  if (versionOf(folder).version < upgrades.length) {
+    alone(() => {
+      // Somebody else may have been first.
+      for (let { version } = versionOf(folder); version < upgrades.length; version += 1) {
+        upgrades[version]?.(folder);
+        writeVersion(folder, { version: version + 1, database: nameIn(folder) });
+      }
+    });
+  }
+  if (nameIn(folder) !== versionOf(folder).database) throw lost(folder);
+}
+
+const lost = (folder: string): UnusableDataDirectory =>
+  new UnusableDataDirectory(
+    `${databaseIn(folder)} is not the database that this data directory had: it is gone, empty or another one. Put the ` +
+      'right one back, or restore a backup. To begin anew, choose another folder with WORKSPACE_HOME.',
+  );
+
+function versionOf(folder: string): Version {
+  const file = versionFileIn(folder);
+  if (!existsSync(file)) return NEW;
+  try {
+    const { version, database } = JSON.parse(readFileSync(file, 'utf8')) as Version;
+    if (Number.isInteger(version) && typeof database === 'string') return { version, database };
+  } catch {
+    // Told below.
+  }
+  throw new UnusableDataDirectory(`${file} cannot be read. Restore it from a backup.`);
+}
+
+/** Whole or not at all, also after a power cut. */
+function writeVersion(folder: string, version: Version): void {
+  const file = versionFileIn(folder);
+  writeFileSync(`${file}.new`, `${JSON.stringify(version)}\n`, { flush: true });
+  renameSync(`${file}.new`, file);
+  const handle = openSync(folder, 'r');
+  fsyncSync(handle);
+  closeSync(handle);
+}
+
+function withDatabase<T>(folder: string, work: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(databaseIn(folder), { timeout: 5_000 });
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** Gives the database a name of its own, by which an empty one that takes its place is noticed. */
+function nameDatabase(folder: string): void {
+  withDatabase(folder, (database) => {
+    database.exec('CREATE TABLE IF NOT EXISTS data_directory (database TEXT NOT NULL)');
+    database
+      .prepare('INSERT INTO data_directory SELECT ? WHERE NOT EXISTS (SELECT * FROM data_directory)')
+      .run(randomUUID());
+  });
+}
+
+/** Makes the items by which projects are found by their tokens, for projects from before events came live. */
+function findProjectsByToken(folder: string): void {
+  withDatabase(folder, (database) => {
+    const projects = database.prepare(
+      "SELECT value->>'id' AS id, value->>'api_token' AS token FROM item " +
+        "WHERE sk = ? AND value->>'api_token' IS NOT NULL AND value->>'deleted_at' IS NULL",
+    );
+    const insert = database.prepare('INSERT OR IGNORE INTO item (pk, sk, value) VALUES (?, ?, ?)');
+    for (const { id, token } of projects.all(keys.project(0).sk)) {
+      const item = { ...keys.projectToken(String(token)), project_id: Number(id) };
+      insert.run(item.pk, item.sk, JSON.stringify(item));
+    }
+  });
+}
+
+/** Names in plans of exports, as 0.1.0 had them and as they are. Its plans hold no words but these, ids and frequencies. */
+const PLAN_NAMES = { interval: 'frequency', holder: 'execution', chunk: 'batch' };
+
+/** Gives what plans of exports hold today's names: without them the intervals that an export has run have no edges. */
+function renameInPlans(folder: string): void {
+  withDatabase(folder, (database) => {
+    for (const field of ['ran', 'claimed', 'active']) {
+      for (const [old, name] of Object.entries(PLAN_NAMES)) {
+        database
+          .prepare(
+            'UPDATE item SET value = json_set(value, ?1, replace(value->>?1, ?2, ?3)) ' +
+              'WHERE sk = ?4 AND instr(value->>?1, ?2) > 0',
+          )
+          .run(`$.${field}`, `"${old}":`, `"${name}":`, keys.plan('').sk);
+      }
+    }
+  });
+}
+
+function nameIn(folder: string): string | null {
+  return withDatabase(folder, (database) => {
+    const table = "SELECT 1 FROM sqlite_schema WHERE name = 'data_directory'";
+    if (database.prepare(table).get() === undefined) return null;
+    return (database.prepare('SELECT database FROM data_directory').get()?.['database'] as string | undefined) ?? null;
+  });
+}

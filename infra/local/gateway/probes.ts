@@ -1,0 +1,46 @@
+/** What those who run the service ask of it, beside its API: whether it lives, whether it is ready, and its numbers. */
+import type { APIGatewayProxyResult } from 'aws-lambda';
+import type { Context } from '../../../lib/ports/context.ts';
+import { messageOf } from '../../../lib/ports/errors.ts';
+import type { PrometheusMetrics } from '../../../lib/ports/metrics/prometheus.ts';
+import { ranges } from '../../../lib/ports/table/keys.ts';
+
+interface Watched extends Pick<Context, 'table' | 'clock' | 'log'> {
+  /** Why no requests should be sent now; null: they may be. */
+  readonly pauseReason: () => string | null;
+  /** Null: they are nobody's to read. */
+  readonly numbers: PrometheusMetrics | null;
+}
+
+/** Answers by path, as `serveRestApi` takes them. */
+export type Probes = Readonly<Record<string, () => Promise<APIGatewayProxyResult>>>;
+
+export function probesOf({ table, clock, log, pauseReason, numbers }: Watched): Probes {
+  const ready = async (): Promise<APIGatewayProxyResult> => {
+    const reason = pauseReason();
+    if (reason !== null) return answer(503, { status: reason });
+    try {
+      await table.list(ranges.dueJobs(clock()), { limit: 1 });
+      return answer(200, { status: 'ready' });
+    } catch (error) {
+      log.error('not ready: the table cannot be read', { reason: messageOf(error) });
+      return answer(503, { status: 'the table cannot be read' });
+    }
+  };
+  return {
+    '/_health': async () => answer(200, { status: 'alive' }),
+    '/_ready': ready,
+    ...(numbers === null ? {} : { '/metrics': () => numbersOf(numbers) }),
+  };
+}
+
+const answer = (statusCode: number, body: object): APIGatewayProxyResult => ({
+  statusCode,
+  headers: { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' },
+  body: JSON.stringify(body),
+});
+
+async function numbersOf(numbers: PrometheusMetrics): Promise<APIGatewayProxyResult> {
+  const { body, mediaType } = await numbers.text();
+  return { statusCode: 200, headers: { 'Content-Type': mediaType }, body };
+}

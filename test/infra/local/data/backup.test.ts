@@ -1,0 +1,248 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { backUp, restore } from '../../../../infra/local/data/backup.ts';
+import { openDataDirectory } from '../../../../infra/local/data/data-directory.ts';
+import { claimDataDirectory } from '../../../../infra/local/data/data-stores.ts';
+import { folderInbox } from '../../../../lib/ports/inbox/folder.ts';
+import { logTo } from '../../../../lib/ports/log.ts';
+import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
+import { keys } from '../../../../lib/ports/table/keys.ts';
+import { temporaryFolder } from '../../../support/context.ts';
+import { asOrdinaryUser } from '../../../support/ordinary-user.ts';
+
+const open = (folder: string) =>
+  openDataDirectory(
+    folder,
+    LOCAL_SETTINGS,
+    logTo(() => {}, Date.now),
+  );
+
+/** A data directory with a row and some files, and where to put copies. */
+async function world() {
+  const place = temporaryFolder();
+  const folder = join(place, 'home');
+  const directory = open(folder);
+  await directory.table.write([{ put: { pk: 'a', sk: 'a' } }]);
+  await directory.lake.write('1/events/a.parquet', 'rows');
+  await directory.runFiles.write('run/note', 'kept');
+  await directory.vault.seal('secret', { organization: 'o', batchExport: 'e' });
+  mkdirSync(join(folder, 'runs/.unfinished'), { recursive: true });
+  writeFileSync(join(folder, 'runs/.unfinished/half'), 'half');
+  return { place, folder, directory, backup: join(place, 'backup'), restored: join(place, 'restored') };
+}
+
+/** What lies in a backup. */
+const WHOLE = ['backup.json', 'lake', 'runs', 'vault.key', 'version.json', 'workspace.db'];
+
+test('a backup of a directory that is in use has everything, but what is unfinished', async () => {
+  const { folder, directory, backup, restored } = await world();
+  const contents = await backUp(folder, backup);
+  await directory.table.write([{ put: { pk: 'later', sk: 'later' } }]);
+  expect(readdirSync(backup).toSorted()).toEqual(WHOLE);
+  expect(await restore(backup, restored)).toEqual(contents);
+  expect(existsSync(join(restored, 'runs/.unfinished'))).toBe(false);
+  const copy = open(restored);
+  expect(await copy.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+  expect(await copy.table.get({ pk: 'later', sk: 'later' })).toBeUndefined();
+  expect(String(await copy.lake.read('1/events/a.parquet'))).toBe('rows');
+  expect(String(await copy.runFiles.read('run/note'))).toBe('kept');
+  await copy.close();
+  await directory.close();
+});
+
+test('a backup does not replace anything, nor does a restore', async () => {
+  const { folder, directory, backup } = await world();
+  await directory.close();
+  await backUp(folder, backup);
+  await expect(backUp(folder, backup)).rejects.toThrow(`${backup} is there already: choose another folder.`);
+  await expect(restore(backup, folder)).rejects.toThrow(`${folder} is there already: move it away`);
+  const within = join(backup, 'home');
+  await expect(restore(backup, within)).rejects.toThrow(`${within} is in the backup: choose a folder elsewhere.`);
+  await expect(backUp(join(folder, 'nothing'), `${backup}2`)).rejects.toThrow('There is no data directory at');
+});
+
+test('a restore tells the service of when its state is: of the instant whose commits it has', async () => {
+  const { folder, directory, backup, restored } = await world();
+  await directory.close();
+  const before = Date.now();
+  const making = backUp(folder, backup);
+  // It is copied as it was before.
+  while (!existsSync(`${backup}.unfinished/workspace.db`)) await new Promise(setImmediate);
+  const copied = Date.now();
+  const stateOf = Date.parse((await making).made_at);
+  expect([before <= stateOf, stateOf <= copied]).toEqual([true, true]);
+  const restoring = Date.now();
+  await restore(backup, restored);
+  const copy = open(restored);
+  const note = await copy.table.get(keys.restored());
+  expect(note).toMatchObject({ state_of: stateOf });
+  expect(note?.restored_at).toBeGreaterThanOrEqual(restoring);
+  await copy.close();
+});
+
+test('of two backups into one folder at once the second is refused, and the first is whole', async () => {
+  const { folder, directory, backup, restored } = await world();
+  for (let n = 0; n < 50; n += 1) await directory.lake.write(`1/events/${n}.parquet`, 'rows');
+  await directory.close();
+  const first = backUp(folder, backup);
+  while (!existsSync(`${backup}.unfinished/lake`)) await new Promise(setImmediate);
+  await expect(backUp(folder, backup)).rejects.toThrow(
+    `Another backup to ${backup} is being made: wait for it, or choose another folder.`,
+  );
+  const contents = await first;
+  expect(contents).toMatchObject({ files: 55 });
+  expect(readdirSync(backup).toSorted()).toEqual(WHOLE);
+  expect(await restore(backup, restored)).toEqual(contents);
+});
+
+test('a backup that loses a file while it is made is refused, and the next one takes its place', async () => {
+  const { folder, directory, backup } = await world();
+  await directory.close();
+  const making = backUp(folder, backup);
+  // It is copied last.
+  while (!existsSync(`${backup}.unfinished/workspace.db`)) await new Promise(setImmediate);
+  rmSync(`${backup}.unfinished/lake/1/events/a.parquet`);
+  await expect(making).rejects.toThrow(
+    /unfinished is not whole: it has 4 files .* had 5 .* Something has changed it: make the backup again\.$/,
+  );
+  expect(existsSync(backup)).toBe(false);
+  await expect(backUp(folder, backup)).resolves.toMatchObject({ files: 5 });
+  expect(existsSync(`${backup}.unfinished`)).toBe(false);
+});
+
+test('a backup is not made in the data directory that it copies, and leaves nothing there', async () => {
+  const { folder, directory } = await world();
+  await directory.close();
+  const before = readdirSync(folder);
+  for (const target of [join(folder, 'backups', 'one'), join(folder, '..copy')]) {
+    await expect(backUp(folder, target)).rejects.toThrow(
+      `${target} is in the data directory: choose a folder elsewhere.`,
+    );
+  }
+  expect(readdirSync(folder)).toEqual(before);
+  await expect(backUp(folder, `${folder}..copy`)).resolves.toMatchObject({ files: 5 });
+});
+
+test('a restore goes into an empty disk too, where nothing can be made beside it', async () => {
+  const { place, folder, directory, backup, restored } = await world();
+  await directory.close();
+  await backUp(folder, backup);
+  mkdirSync(join(restored, 'lost+found'), { recursive: true });
+  await asOrdinaryUser(place, async () => {
+    chmodSync(place, 0o500);
+    expect(await restore(backup, restored)).toMatchObject({ files: 5 });
+    const copy = open(restored);
+    expect(await copy.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+    expect(String(await copy.lake.read('1/events/a.parquet'))).toBe('rows');
+    await copy.close();
+    chmodSync(place, 0o700);
+  });
+  expect(readdirSync(restored).filter((name) => name.startsWith('.') || name.endsWith('.json'))).toEqual([
+    'version.json',
+  ]);
+});
+
+test('a restore that was killed leaves what is no data directory, until it is restored again', async () => {
+  const { folder, directory, backup, restored } = await world();
+  await directory.close();
+  await backUp(folder, backup);
+  // As a kill leaves it while what was copied takes its place.
+  mkdirSync(join(restored, '.restoring', 'runs'), { recursive: true });
+  writeFileSync(join(restored, '.restoring', 'workspace.db'), 'half');
+  mkdirSync(join(restored, 'lake'));
+  writeFileSync(join(restored, 'lake', 'half'), '');
+  const why = `A restore into ${restored} did not end: restore the backup again.`;
+  expect(() => open(restored)).toThrow(why);
+  expect(() => claimDataDirectory(restored)).toThrow(why);
+  await expect(backUp(restored, `${backup}2`)).rejects.toThrow(why);
+  await restore(backup, restored);
+  expect(readdirSync(join(restored, 'lake'))).toEqual(['1']);
+  await open(restored).close();
+});
+
+test('a restore that was killed does not take with it what somebody has put beside it', async () => {
+  const { folder, directory, backup, restored } = await world();
+  await directory.close();
+  await backUp(folder, backup);
+  mkdirSync(join(restored, '.restoring'), { recursive: true });
+  writeFileSync(join(restored, 'notes.txt'), '');
+  await expect(restore(backup, restored)).rejects.toThrow(`${restored} is there already: move it away`);
+});
+
+test('a backup onto a disk itself is refused before anything is copied, for nothing can take its place', async () => {
+  const { place, folder, directory, backup } = await world();
+  await directory.close();
+  mkdirSync(backup);
+  await asOrdinaryUser(place, async () => {
+    chmodSync(place, 0o500);
+    await expect(backUp(folder, backup)).rejects.toThrow(
+      `${backup} cannot be made (EACCES: permission denied, rmdir '${backup}'). Choose another folder, such as ${backup}/1.`,
+    );
+    chmodSync(place, 0o700);
+  });
+  expect(readdirSync(place).toSorted()).toEqual(['backup', 'home']);
+});
+
+test('a backup that is not whole is refused, and makes nothing', async () => {
+  const { folder, directory, backup, restored } = await world();
+  await directory.close();
+  await backUp(folder, backup);
+  rmSync(join(backup, 'lake/1/events/a.parquet'));
+  await expect(restore(backup, restored)).rejects.toThrow(/is not whole: it has 4 files .* had 5 /);
+  rmSync(join(backup, 'backup.json'));
+  await expect(restore(backup, restored)).rejects.toThrow(`${backup} is no whole backup (`);
+  expect(existsSync(restored)).toBe(false);
+});
+
+test('a backup of a newer version, and one whose database is damaged, are refused', async () => {
+  const { place, folder, directory, backup, restored } = await world();
+  await directory.close();
+  await backUp(folder, backup);
+  const version = readFileSync(join(backup, 'version.json'), 'utf8');
+  writeFileSync(join(backup, 'version.json'), version.replace('"version":3', '"version":9'));
+  await expect(restore(backup, restored)).rejects.toThrow('was last used by a newer version of this program');
+  writeFileSync(join(backup, 'version.json'), version);
+  const database = readFileSync(join(backup, 'workspace.db'));
+  writeFileSync(join(backup, 'workspace.db'), database.fill(7, 4096, 8192));
+  await expect(restore(backup, restored)).rejects.toThrow(/^The database of the backup is damaged: /);
+  expect(readdirSync(place)).not.toContain('restored');
+  mkdirSync(restored);
+  await expect(restore(backup, restored)).rejects.toThrow(/^The database of the backup is damaged: /);
+  expect(readdirSync(restored)).toEqual([]);
+});
+
+test('a backup of a directory whose service was killed leaves it as it was', async () => {
+  const { place, folder, directory, backup } = await world();
+  // As a kill leaves it: the database, its log and the mark.
+  const killed = join(place, 'killed');
+  mkdirSync(killed);
+  for (const name of ['workspace.db', 'workspace.db-wal', 'workspace.db-open', 'version.json']) {
+    writeFileSync(join(killed, name), readFileSync(join(folder, name)));
+  }
+  await directory.close();
+  await backUp(killed, backup);
+  const opened = open(killed);
+  expect(await opened.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+  await opened.close();
+});
+
+test('a backup is made while events come in, and has those that came before it', async () => {
+  const { folder, directory, backup } = await world();
+  await directory.close();
+  const inbox = await folderInbox(join(folder, 'inbox'));
+  const about = { projectId: 1, receivedAt: 1, path: '/e', query: {}, address: null, body: Buffer.from('{}') };
+  await inbox.append({ ...about, id: 'first' });
+  const over = new AbortController();
+  const sender = (async () => {
+    for (let n = 0; !over.signal.aborted; n += 1) await inbox.append({ ...about, id: `later ${n}` });
+  })();
+  await backUp(folder, backup);
+  over.abort();
+  await sender;
+  await inbox.close();
+  const copied = await folderInbox(join(backup, 'inbox'));
+  const [segment] = await copied.segments();
+  const { requests, damaged } = await copied.read(segment?.name ?? '');
+  expect([requests[0]?.id, damaged]).toEqual(['first', 0]);
+  await copied.close();
+});

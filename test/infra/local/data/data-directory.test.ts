@@ -1,0 +1,367 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { basename, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openDataDirectory } from '../../../../infra/local/data/data-directory.ts';
+import { claimDataDirectory, removeUnfinished } from '../../../../infra/local/data/data-stores.ts';
+import {
+  checkDataDirectory,
+  findDataDirectory,
+  upgradeDataDirectory,
+} from '../../../../infra/local/data/data-version.ts';
+import { HOUR_MS } from '../../../../lib/basics/units.ts';
+import { planOf } from '../../../../lib/exports/runs/plan.ts';
+import { folderInbox } from '../../../../lib/ports/inbox/folder.ts';
+import { logTo } from '../../../../lib/ports/log.ts';
+import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
+import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
+import { keys } from '../../../../lib/ports/table/keys.ts';
+import { temporaryFolder } from '../../../support/context.ts';
+import { asOrdinaryUser } from '../../../support/ordinary-user.ts';
+
+const silent = logTo(() => {}, Date.now);
+const open = (folder: string) => openDataDirectory(folder, LOCAL_SETTINGS, silent);
+const versionIn = (folder: string) => JSON.parse(readFileSync(join(folder, 'version.json'), 'utf8')) as object;
+const at = (folder: string, name: string): string => join(folder, name);
+
+/** A data directory with an item in it, closed. */
+async function used(): Promise<string> {
+  const folder = temporaryFolder();
+  const directory = open(folder);
+  await directory.table.write([{ put: { pk: 'a', sk: 'a' } }]);
+  await directory.close();
+  return folder;
+}
+
+describe('a database that is not the one that was there', () => {
+  test.each<[string, (file: string) => void]>([
+    ['removed', (file) => rmSync(file)],
+    ['emptied', (file) => truncateSync(file)],
+  ])('is noticed when it was %s, and nothing is made in its place', async (_how, lose) => {
+    const folder = await used();
+    lose(at(folder, 'workspace.db'));
+    const before = readdirSync(folder);
+    expect(() => open(folder)).toThrow(/workspace\.db is not the database .* restore a backup/);
+    expect(readdirSync(folder)).toEqual(before);
+  });
+
+  test('is noticed when it is another one, or none', async () => {
+    const [folder, other] = [await used(), await used()];
+    writeFileSync(at(folder, 'workspace.db'), readFileSync(at(other, 'workspace.db')));
+    expect(() => open(folder)).toThrow(/is not the database/);
+    writeFileSync(at(folder, 'workspace.db'), 'x'.repeat(5000));
+    expect(() => open(folder)).toThrow(/workspace\.db cannot be read \(.*not a database\)\. Restore a backup\./);
+  });
+
+  test('is noticed where an earlier program has welcomed somebody, and named no database', () => {
+    const folder = temporaryFolder();
+    writeFileSync(at(folder, 'welcomed'), '');
+    expect(() => open(folder)).toThrow(/is not the database/);
+  });
+
+  test('is noticed when its last commits were taken away, until somebody says that they may be lost', async () => {
+    const folder = temporaryFolder();
+    const killed = open(folder);
+    await killed.table.write([{ put: { pk: 'a', sk: 'a' } }]);
+    // As a kill leaves it: the database, its log and the mark.
+    const left = temporaryFolder();
+    for (const name of ['workspace.db', 'workspace.db-wal', 'workspace.db-open', 'version.json']) {
+      writeFileSync(at(left, name), readFileSync(at(folder, name)));
+    }
+    await killed.close();
+    expect(existsSync(at(folder, 'workspace.db-open'))).toBe(false);
+    const log = readFileSync(at(left, 'workspace.db-wal'));
+    rmSync(at(left, 'workspace.db-wal'));
+    expect(() => open(left)).toThrow(/The last commits of .*workspace\.db are lost: .*remove .*workspace\.db-open\.$/);
+    writeFileSync(at(left, 'workspace.db-wal'), log);
+    const directory = open(left);
+    expect(await directory.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+    await directory.close();
+    await open(left).close();
+  });
+});
+
+describe('the version', () => {
+  test('is written by the first start', async () => {
+    const folder = await used();
+    expect(versionIn(folder)).toEqual({ version: 3, database: expect.any(String) });
+  });
+
+  test('of a newer program is refused in a sentence, and nothing is changed', async () => {
+    const folder = await used();
+    const newer = JSON.stringify({ ...versionIn(folder), version: 7 });
+    writeFileSync(at(folder, 'version.json'), newer);
+    expect(() => open(folder)).toThrow(
+      /was last used by a newer version of this program: it has layout 7, .* up to 3\./,
+    );
+    expect(readFileSync(at(folder, 'version.json'), 'utf8')).toBe(newer);
+  });
+
+  test('of an older one is brought up to date, and goes on where it was killed', async () => {
+    const folder = await used();
+    const done: string[] = [];
+    let kills = 1;
+    const steps = [
+      () => done.push('never again'),
+      () => done.push('nor this'),
+      () => done.push('nor that'),
+      () => done.push('second'),
+      () => {
+        if (kills-- > 0) throw new Error('killed');
+        done.push('third');
+      },
+    ];
+    const now = (work: () => void): void => work();
+    checkDataDirectory(folder, steps);
+    expect(() => upgradeDataDirectory(folder, now, steps)).toThrow('killed');
+    expect(versionIn(folder)).toMatchObject({ version: 4 });
+    upgradeDataDirectory(folder, now, steps);
+    expect(done).toEqual(['second', 'third']);
+    expect(versionIn(folder)).toMatchObject({ version: 5 });
+    expect(() => open(folder)).toThrow('newer version');
+  });
+
+  test('of an older one that a service is using waits for that service to end', async () => {
+    const folder = await used();
+    rmSync(at(folder, 'version.json'));
+    const claim = claimDataDirectory(folder);
+    expect(() => open(folder)).toThrow(/^Another service is running on /);
+    claim.release();
+    await open(folder).close();
+    expect(versionIn(folder)).toMatchObject({ version: 3 });
+  });
+
+  test('of one from before events came live lets its projects be found by their tokens, but for deleted ones', async () => {
+    const folder = await used();
+    const old = open(folder);
+    const project = (id: number, deleted_at: number | null) => ({
+      put: { ...keys.project(id), id, api_token: `phc_${id}`, deleted_at },
+    });
+    await old.table.write([project(1, null), project(2, 5), project(3, null)]);
+    await old.table.write([{ put: { ...keys.projectToken('phc_3'), project_id: 3 } }]);
+    await old.close();
+    writeFileSync(at(folder, 'version.json'), JSON.stringify({ ...versionIn(folder), version: 1 }));
+    const directory = open(folder);
+    const tokens = [1, 2, 3].map((id) => keys.projectToken(`phc_${id}`));
+    const found = await directory.table.many(tokens);
+    expect(found.map((item) => item?.project_id)).toEqual([1, undefined, 3]);
+    await directory.close();
+  });
+});
+
+test('plans of 0.1.0, which had other names, keep what they have run, what is claimed and who runs', async () => {
+  const folder = await used();
+  const old = open(folder);
+  const hour = { from: 0, to: HOUR_MS };
+  const plan = keys.plan('e');
+  await old.table.write([
+    {
+      put: {
+        ...plan,
+        version: 3,
+        next: HOUR_MS,
+        skipped: toJsonText([]),
+        ran: toJsonText([{ ...hour, interval: 'hour' }]) as never,
+        claimed: toJsonText([{ ...hour, backfill: 'b', grids: [{ ...hour, interval: 'every 5 minutes' }] }]) as never,
+        active: toJsonText([{ ...hour, holder: 'x', by: 'b', chunk: 0, since: 0, version: 3 }]) as never,
+      },
+    },
+  ]);
+  await old.close();
+  writeFileSync(at(folder, 'version.json'), JSON.stringify({ ...versionIn(folder), version: 2 }));
+  const directory = open(folder);
+  const item = await directory.table.get(plan);
+  await directory.close();
+  expect(item && planOf(item)).toEqual({
+    version: 3,
+    next: HOUR_MS,
+    skipped: [],
+    ran: [{ ...hour, frequency: 'hour' }],
+    claimed: [{ ...hour, backfill: 'b', grids: [{ ...hour, frequency: 'every 5 minutes' }] }],
+    active: [{ ...hour, execution: 'x', by: 'b', batch: 0, since: 0, version: 3 }],
+  });
+});
+
+describe('a data directory that cannot be one', () => {
+  test.each([
+    ['opened', open],
+    ['claimed', claimDataDirectory],
+  ])('is refused in a sentence when it is %s', (_how, begin) => {
+    const file = at(temporaryFolder(), 'file');
+    writeFileSync(file, '');
+    for (const folder of [file, at(file, 'below')]) {
+      expect(() => begin(folder)).toThrow(
+        `${folder} cannot be a folder: a file is in the way. Choose another one with WORKSPACE_HOME.`,
+      );
+    }
+  });
+
+  test.each([
+    ['opened', open],
+    ['claimed', claimDataDirectory],
+  ])('is refused in a sentence when it leads nowhere and is %s', (_how, begin) => {
+    const folder = at(temporaryFolder(), 'link');
+    symlinkSync(at(temporaryFolder(), 'unmounted/disk'), folder);
+    expect(() => begin(folder)).toThrow(
+      `${folder} cannot be made: its disk is read-only, or a link leads nowhere. Choose another one with WORKSPACE_HOME.`,
+    );
+  });
+
+  test.each([
+    ['opened', open],
+    ['claimed', claimDataDirectory],
+  ])('since it is full of other things is neither closed to others nor written to when it is %s', (_how, begin) => {
+    const folder = temporaryFolder();
+    chmodSync(folder, 0o755);
+    writeFileSync(at(folder, 'passwd'), '');
+    expect(() => begin(folder)).toThrow(
+      `${folder} holds other things, such as passwd. Choose a folder of its own for the service with WORKSPACE_HOME.`,
+    );
+    expect(readdirSync(folder)).toEqual(['passwd']);
+    expect((statSync(folder).mode & 0o777).toString(8)).toBe('755');
+  });
+
+  test.each([
+    ['opened', open],
+    ['claimed', claimDataDirectory],
+  ])('since its user may not read and write it is refused in a sentence when it is %s', async (_how, begin) => {
+    const place = temporaryFolder();
+    await asOrdinaryUser(place, () => {
+      chmodSync(place, 0o500);
+      const below = at(place, 'below');
+      const why = 'may not be made, or read and written, by the user of this process';
+      expect(() => begin(below)).toThrow(`${below} ${why}. Choose another one with WORKSPACE_HOME.`);
+      chmodSync(place, 0o000);
+      expect(() => begin(place)).toThrow(`${place} ${why}. Choose another one with WORKSPACE_HOME.`);
+      chmodSync(place, 0o700);
+    });
+  });
+
+  test('but for what every new disk holds', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(at(folder, 'lost+found'));
+    await open(folder).close();
+    expect(readdirSync(folder)).toContain('workspace.db');
+  });
+});
+
+describe('a data directory of another user', () => {
+  /** Whoever has the files; whom the process runs as is what the tests say. */
+  const owner = process.getuid?.() ?? 0;
+  const asAnother = (): void => void jest.spyOn(process, 'geteuid').mockReturnValue(owner + 1);
+
+  afterEach(() => jest.restoreAllMocks());
+
+  test.each([
+    ['opened', open],
+    ['claimed', claimDataDirectory],
+    ['looked for', findDataDirectory],
+  ])(
+    'is refused before anything of it is touched when it is %s, and the sentence names the user',
+    async (_how, begin) => {
+      const folder = await used();
+      const before = readdirSync(folder);
+      asAnother();
+      expect(() => begin(folder)).toThrow(`${folder} belongs to user ${owner}, and this is user ${owner + 1}: `);
+      expect(() => begin(folder)).toThrow(`sudo -u $(id -nu ${owner}) WORKSPACE_HOME=${folder}`);
+      expect(readdirSync(folder)).toEqual(before);
+    },
+  );
+
+  test('is refused when it is empty, too: a service of its user could not open what is made there', () => {
+    const folder = temporaryFolder();
+    asAnother();
+    expect(() => open(folder)).toThrow(`${folder} belongs to user ${owner}`);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('that left its mark when it was killed is opened by the user who has the rest', async () => {
+    const folder = await used();
+    writeFileSync(at(folder, 'workspace.db-open'), '');
+    writeFileSync(at(folder, 'workspace.db-wal'), '');
+    chmodSync(at(folder, 'workspace.db-open'), 0o400);
+    await asOrdinaryUser(folder, async () => {
+      const directory = open(folder);
+      expect(await directory.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+      await directory.close();
+    });
+    expect(existsSync(at(folder, 'workspace.db-open'))).toBe(false);
+  });
+});
+
+test('a lock that is damaged is not taken for another service', () => {
+  const folder = temporaryFolder();
+  writeFileSync(at(folder, 'service.lock'), 'x'.repeat(5000));
+  expect(() => claimDataDirectory(folder)).toThrow(
+    /service\.lock cannot be read .*if no service runs on .*, remove it\.$/,
+  );
+  rmSync(at(folder, 'service.lock'));
+  const claim = claimDataDirectory(folder);
+  expect(() => claimDataDirectory(folder)).toThrow(/^Another service is running on /);
+  claim.release();
+});
+
+test('what killed processes left unfinished is removed at the start', async () => {
+  const folder = temporaryFolder();
+  const left = [
+    'temporary/half.parquet',
+    ...['lake', 'runs'].map((name) => `${name}/.unfinished/4194305@${hostname()}.a`),
+  ];
+  for (const path of left) {
+    mkdirSync(join(folder, path, '..'), { recursive: true });
+    writeFileSync(join(folder, path), '');
+  }
+  await removeUnfinished(folder);
+  expect(left.filter((path) => existsSync(join(folder, path)))).toEqual([]);
+});
+
+test('what is damaged in the inbox is named, also when it was set aside', async () => {
+  const folder = await used();
+  const inbox = await folderInbox(join(folder, 'inbox'));
+  const about = { id: 'a', projectId: 1, receivedAt: 1, path: '/e', query: {}, address: null, body: Buffer.from('{}') };
+  await inbox.append(about);
+  await inbox.segments();
+  await inbox.append(about);
+  await inbox.close();
+  const directory = open(folder);
+  expect(await directory.inboxProblems()).toEqual([]);
+  const [first = '', second = ''] = (await inbox.segments()).map(({ name }) => at(folder, `inbox/${name}`));
+  for (const file of [first, second]) {
+    const bytes = readFileSync(file);
+    bytes[20] = (bytes[20] as number) ^ 1;
+    writeFileSync(file, bytes);
+  }
+  await inbox.setAside(basename(second));
+  const problem = expect.stringMatching(/^\d+ bytes of events that were acknowledged are damaged$/);
+  expect(await directory.inboxProblems()).toEqual([
+    { path: `inbox/${basename(first)}`, problem },
+    { path: `inbox/damaged/${basename(second)}`, problem },
+  ]);
+  await directory.close();
+});
+
+test('a process that is killed while it closes the database leaves nothing that looks like a loss', async () => {
+  const folder = temporaryFolder();
+  const directory = open(folder);
+  await directory.table.write([{ put: { pk: 'a', sk: 'a' } }]);
+  const killed = jest.spyOn(DatabaseSync.prototype, 'close').mockImplementationOnce(function (this: DatabaseSync) {
+    killed.mockRestore();
+    this.close();
+    throw new Error('killed');
+  });
+  await expect(directory.close()).rejects.toThrow('killed');
+  const next = open(folder);
+  expect(await next.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
+  await next.close();
+});
