@@ -1,7 +1,7 @@
+import { systemTimer, type Timer } from '../../lib/basics/timer.ts';
 import { MINUTE_MS } from '../../lib/basics/units.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
-import { systemTimer, type Timer } from '../../lib/workflow/timer.ts';
 
 /** The longest pause after a failure. */
 const LONGEST_PAUSE_MS = MINUTE_MS;

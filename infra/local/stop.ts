@@ -1,7 +1,7 @@
+import { systemTimer, type Timer } from '../../lib/basics/timer.ts';
 import { SECOND_MS } from '../../lib/basics/units.ts';
 import { messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
-import { systemTimer, type Timer } from '../../lib/workflow/timer.ts';
 import type { Service } from './service.ts';
 
 /** Whoever stops a service gives it some time before they kill it: Docker 10 s, Kubernetes 30 s, systemd 90 s. */

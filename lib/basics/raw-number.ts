@@ -34,7 +34,3 @@ export function numberText(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return isRawNumber(value) ? value.rawJSON : undefined;
 }
-
-/** Returns whether a JSON value is an object: neither null, a list nor a `RawNumber`. */
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value);

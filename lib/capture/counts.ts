@@ -3,9 +3,10 @@
  * the process and told to the table now and then, so they hold about: what a process had not told when it died is lost.
  */
 
+import { dayOf } from '../basics/days.ts';
 import { wasLately } from '../basics/lately.ts';
+import { getOrMake } from '../basics/maps.ts';
 import { DAY_MS, SECOND_MS } from '../basics/units.ts';
-import { dayOf } from '../lake/catalog.ts';
 import { type PersonRefusal, type RefusedChanges, refusalsIn } from '../lake/persons/refusals.ts';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
@@ -181,7 +182,7 @@ export class CaptureCounts {
         if (error instanceof Refused) continue;
         const since = this.#countOf(projectId, day);
         addTo(since, { add, set });
-        for (const [hour, count] of hours) addTo(known(since.hours, hour, emptyCount), count);
+        for (const [hour, count] of hours) addTo(getOrMake(since.hours, hour, emptyCount), count);
         throw error;
       }
       await this.#learn(projectId);
@@ -218,7 +219,12 @@ export class CaptureCounts {
   }
 
   #countOf(projectId: number, day = this.#day()): Untold {
-    return known(this.#untold, `${projectId} ${day}`, () => ({ projectId, day, ...emptyCount(), hours: new Map() }));
+    return getOrMake(this.#untold, `${projectId} ${day}`, () => ({
+      projectId,
+      day,
+      ...emptyCount(),
+      hours: new Map(),
+    }));
   }
 
   #refuseFor(projectId: number, reason: string, { events, sample }: Refusals): void {
@@ -234,7 +240,7 @@ export class CaptureCounts {
   #addToMinute(projectId: number, counts: Readonly<Partial<Record<MinuteCount, number>>>, delayMs?: number): void {
     const now = new Date(this.#context.clock()).toISOString();
     const minute = now.slice(14, 16);
-    const { add, set } = known(this.#countOf(projectId).hours, now.slice(0, 13), emptyCount);
+    const { add, set } = getOrMake(this.#countOf(projectId).hours, now.slice(0, 13), emptyCount);
     for (const [name, events] of Object.entries(counts))
       if (events > 0) add[`${name}_${minute}`] = (add[`${name}_${minute}`] ?? 0) + events;
     if (delayMs === undefined) return;
@@ -248,10 +254,4 @@ const emptyCount = (): Count => ({ add: {}, set: {} });
 function addTo(since: Count, before: Count): void {
   for (const [field, value] of Object.entries(before.add)) since.add[field] = (since.add[field] ?? 0) + value;
   Object.assign(since.set, { ...before.set, ...since.set });
-}
-
-function known<T>(map: Map<string, T>, name: string, make: () => T): T {
-  const found = map.get(name) ?? make();
-  map.set(name, found);
-  return found;
 }

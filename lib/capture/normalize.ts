@@ -3,7 +3,7 @@
  * decided there. Numbers are written as JavaScript writes them (`1.0` is 1), as PostHog's own pipeline does.
  */
 
-import { isObject } from '../basics/raw-number.ts';
+import { isObject } from '../basics/json.ts';
 import { DELETE, personChangeOf } from '../lake/persons/change.ts';
 import { canonicalUuid, contentUuid, type SourceEvent, storable, storableText } from '../lake/sources/event.ts';
 import { instantOf, timesOf } from './timestamp.ts';

@@ -2,7 +2,7 @@
  * What a request of an SDK says: whose its events are, when it was sent, and the events as they came. It is refused as
  * a whole only when there is nothing to be kept: bad events among good ones are refused one by one, in `normalize.ts`.
  */
-import { isObject } from '../basics/raw-number.ts';
+import { isObject } from '../basics/json.ts';
 import { DECODE_LIMITS, type DecodeLimits, decode, Undecodable } from './decode.ts';
 import { instantOf } from './timestamp.ts';
 import { bearerOf, eventOfV1, isV1, type PayloadHeaders, sdkOf } from './v1.ts';

@@ -3,7 +3,7 @@
  * a property that the service reads has a member of its own. Here it becomes what all other requests are.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { isObject } from '../basics/raw-number.ts';
+import { isObject } from '../basics/json.ts';
 
 /** Headers that say what a payload is, and are kept with it. */
 const HEADERS = ['authorization', 'content-encoding', 'posthog-request-timestamp', 'posthog-sdk-info'] as const;

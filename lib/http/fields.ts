@@ -4,7 +4,8 @@
  * `.nullable()`; what is absent stays absent. Lists are `z.array`, nested objects are `z.object`.
  */
 import * as z from 'zod';
-import { isObject, isRawNumber, numberText } from '../basics/raw-number.ts';
+import { isObject } from '../basics/json.ts';
+import { isRawNumber, numberText } from '../basics/raw-number.ts';
 import { timeZoneOf } from '../basics/time-zones.ts';
 import { MINUTE_MS } from '../basics/units.ts';
 import { Failure, inQuotes } from '../ports/errors.ts';

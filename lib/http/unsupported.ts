@@ -3,7 +3,8 @@
  * the caller would believe that it does.
  */
 
-import { isObject, numberText } from '../basics/raw-number.ts';
+import { isObject } from '../basics/json.ts';
+import { numberText } from '../basics/raw-number.ts';
 import { invalid } from '../ports/errors.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** What a dashboard, or whoever asks, says of a query beside it. */
 import * as z from 'zod';
-import { isObject } from '../basics/raw-number.ts';
+import { isObject } from '../basics/json.ts';
 import { readJson } from '../http/json.ts';
 import { invalid } from '../ports/errors.ts';
 import { behind } from './kinds/parts/date-range.ts';

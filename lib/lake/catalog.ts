@@ -1,5 +1,6 @@
 /** The files of the lake: what each holds, where it lies, and which hold rows of a time. */
 
+import { dayOf } from '../basics/days.ts';
 import { DAY_MS, HOUR_MS } from '../basics/units.ts';
 import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
@@ -61,9 +62,6 @@ export const projectFolders = (projectId: number): string[] => [
   personStates(projectId),
   incomingOf(projectId),
 ];
-
-/** The day of an instant (milliseconds), as paths and keys have it: `2015-05-17`. */
-export const dayOf = (instant: number): string => new Date(instant).toISOString().slice(0, 10);
 
 /** The files of a model that hold rows with arrival in [from, to), milliseconds, in the order of arrival days. */
 export async function filesBetween(

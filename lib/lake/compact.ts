@@ -3,13 +3,14 @@
  * for its rows. What is joined has the same rows, in the order of a file.
  */
 import { join } from 'node:path';
+import { dayOf } from '../basics/days.ts';
 import { DAY_MS, HOUR_MS, MIB, MINUTE_MS } from '../basics/units.ts';
 import { parquet } from '../duckdb/database.ts';
 import { messageOf } from '../ports/errors.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Table } from '../ports/table/table.ts';
-import { allFiles, dayOf, type LakeFile, publishedAt } from './catalog.ts';
+import { allFiles, type LakeFile, publishedAt } from './catalog.ts';
 import { writeDayFiles } from './day-files.ts';
 import { intactCopies, intactFiles } from './intact.ts';
 import { learnedProperties } from './learned-properties.ts';

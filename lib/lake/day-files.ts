@@ -2,12 +2,13 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import { dayOf } from '../basics/days.ts';
 import { DAY_MS, MIB } from '../basics/units.ts';
 import { literal, parquet } from '../duckdb/database.ts';
 import { rowsPerGroup } from '../duckdb/parquet.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
-import { dayOf, type LakeFile } from './catalog.ts';
+import { type LakeFile } from './catalog.ts';
 import { shortProperties, withHotColumns } from './hot-columns.ts';
 import { digestOf, type Written } from './intact.ts';
 import type { WrittenFile } from './publish.ts';

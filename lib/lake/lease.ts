@@ -5,7 +5,8 @@
  */
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '../basics/pause.ts';
+import { isRunning } from '../basics/process.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import type { DatabasePool } from '../duckdb/pool.ts';
 import type { Context } from '../ports/context.ts';
@@ -55,15 +56,7 @@ function processNamespace(): string {
 }
 
 /** Whether the process that holds a lease is known to have ended. One that cannot be seen from here may live. */
-function isDead({ pid, processes }: LeaseItem): boolean {
-  if (processes !== PROCESSES) return false;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
-  }
-}
+const isDead = ({ pid, processes }: LeaseItem): boolean => processes === PROCESSES && !isRunning(pid);
 
 /** What whoever adds to the lake needs: a running service, or a command beside one. */
 export type Publishing = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'>;

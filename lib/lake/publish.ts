@@ -11,9 +11,10 @@
  * that arrives as live can appear before that instant, whatever clocks do and whoever dies.
  */
 import { hash } from 'node:crypto';
+import { dayOf } from '../basics/days.ts';
 import { keys } from '../ports/table/keys.ts';
 import { Refused } from '../ports/table/table.ts';
-import { dayOf, type LakeFile, type PublishedFile, rowsOf } from './catalog.ts';
+import { type LakeFile, type PublishedFile, rowsOf } from './catalog.ts';
 import { askForCompaction } from './compaction-job.ts';
 import { liveOf } from './fence.ts';
 import { LEASE_LOST, type Lease, leaseHeld, leaseLost, type Publishing } from './lease.ts';

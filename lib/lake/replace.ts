@@ -4,13 +4,14 @@
  * has listed them: a run reads the list that it froze, for up to a day.
  */
 
+import { dayOf } from '../basics/days.ts';
 import { DAY_MS } from '../basics/units.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, type Op } from '../ports/table/table.ts';
 import { isWritten } from '../ports/table/until-written.ts';
-import { dayOf, filesBetween, type LakeFile, publishedAt, rowsOf } from './catalog.ts';
+import { filesBetween, type LakeFile, publishedAt, rowsOf } from './catalog.ts';
 import type { Publishing } from './lease.ts';
 import type { WrittenFile } from './publish.ts';
 import type { Model } from './schema.ts';

@@ -2,9 +2,10 @@
  * The warehouse on AWS. Athena selects and filters: one UNLOAD for a batch, into a folder of the run's files for each interval,
  * as the lake's own columns. A converter forms the final bytes of an interval; only the function that sends carries one.
  */
+
+import { dayOf } from '../basics/days.ts';
 import { trinoColumn, trinoLiterals, trinoText } from '../hogql/trino.ts';
 import { inFilesAt, inFilesNamed } from '../lake/athena-files.ts';
-import { dayOf } from '../lake/catalog.ts';
 import type { Interval } from '../lake/intervals.ts';
 import { EVENT_COLUMNS, LAKE_MODELS } from '../lake/schema.ts';
 import { Permanent, Transient } from '../ports/errors.ts';

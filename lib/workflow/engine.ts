@@ -18,6 +18,7 @@
  * execution is known by name for 7 days more.
  */
 import { hash } from 'node:crypto';
+import { alarm, systemTimer, type Timer } from '../basics/timer.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
@@ -34,7 +35,6 @@ import { StateError } from './state-error.ts';
 import { type Definition, type Flow, readDefinition, type Task } from './states-language.ts';
 import type { StepRunner } from './step.ts';
 import { GRACE_SECONDS } from './steps.ts';
-import { alarm, systemTimer, type Timer } from './timer.ts';
 import type { ExecutionStatus, Json, Workflow } from './workflow.ts';
 
 declare module '../ports/table/keys.ts' {

@@ -18,7 +18,7 @@ const imported = (source: Source, isForbidden: (one: Import) => boolean): string
 
 /** What rows, models and rules are made of beside each other: words, shapes and arithmetic. */
 const VOCABULARY =
-  /^lib\/(http\/(route|fields|instant|json|scopes|levels|tags)|insights\/filter-schema|lake\/(intervals|schema|sources\/formats)|basics\/(cut|units|raw-number|time-zones)|ports\/table\/json-text)\.ts$/;
+  /^lib\/(http\/(route|fields|instant|json|scopes|levels|tags)|insights\/filter-schema|lake\/(intervals|schema|sources\/formats)|basics\/(cut|json|units|raw-number|time-zones)|ports\/table\/json-text)\.ts$/;
 
 const isModel = (path: string): boolean => path.endsWith('/model.ts');
 

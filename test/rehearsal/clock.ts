@@ -1,5 +1,5 @@
 /** The rehearsal's clock: the system's, and ahead of it by what was skipped. What waits for a skipped instant is woken. */
-import { systemTimer, type Timer } from '../../lib/workflow/timer.ts';
+import { systemTimer, type Timer } from '../../lib/basics/timer.ts';
 
 export interface RehearsalClock {
   /** Now, in milliseconds since 1970. */

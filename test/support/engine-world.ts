@@ -2,6 +2,8 @@
  * The embedded engine in a world that a test holds in its hand: time that moves only when told, tasks that are the
  * test's own functions, a table that survives the process, and processes that can be killed at any write.
  */
+
+import type { Timer } from '../../lib/basics/timer.ts';
 import { logTo } from '../../lib/ports/log.ts';
 import { ranges } from '../../lib/ports/table/keys.ts';
 import { listAll } from '../../lib/ports/table/list-all.ts';
@@ -10,7 +12,6 @@ import type { Item, Op, Table } from '../../lib/ports/table/table.ts';
 import { type Engine, type EngineOptions, startEngine } from '../../lib/workflow/engine.ts';
 import type { EndedInput } from '../../lib/workflow/messages.ts';
 import type { Definition } from '../../lib/workflow/states-language.ts';
-import type { Timer } from '../../lib/workflow/timer.ts';
 import type { Json } from '../../lib/workflow/workflow.ts';
 import type { LogLine } from './context.ts';
 import { settableClock } from './context.ts';

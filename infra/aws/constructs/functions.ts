@@ -3,6 +3,7 @@ import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { getOrMake } from '../../../lib/basics/maps.ts';
 import { INBOX_FOLDERS } from '../../../lib/ports/inbox/firehose.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import type { FileUse, StepNeed, StepUses } from '../../../lib/workflow/steps.ts';
@@ -78,12 +79,12 @@ export class Functions extends Construct {
     for (const spec of FUNCTIONS) {
       const kind = kindOf(spec);
       const log = kind === 'Endpoints' || kind === 'Authorizer' ? 'Endpoints' : 'Steps';
-      const logGroup = known(logGroups, log, () => {
+      const logGroup = getOrMake(logGroups, log, () => {
         const made = { retention: stage.logRetention, removalPolicy: RemovalPolicy.DESTROY };
         return new LogGroup(this, `${log}Log`, made);
       });
       const name = roleName(kind, spec);
-      const role = known(roles, name, () => this.role(name, spec, logGroup, props));
+      const role = getOrMake(roles, name, () => this.role(name, spec, logGroup, props));
       const reserved = reservedOf(spec, props.concurrency);
       const lambda = new LambdaFunction(this, flat(spec.name), {
         description: `${spec.name} (${stage.name})`,
@@ -213,12 +214,6 @@ const answers = (workGroup: string) => ({
 
 const WILDCARDS =
   'Log streams, indexes of the table, objects of a bucket, executions of a machine, configuration sets and X-Ray have no names beforehand.';
-
-function known<T>(map: Map<string, T>, key: string, make: () => T): T {
-  const found = map.get(key) ?? make();
-  map.set(key, found);
-  return found;
-}
 
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 

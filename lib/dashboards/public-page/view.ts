@@ -1,6 +1,6 @@
 /** What somebody who has a link is answered: the page, its data, the numbers of a tile, or a picture of it. */
 import type * as z from 'zod';
-import { isObject } from '../../basics/raw-number.ts';
+import { isObject } from '../../basics/json.ts';
 import { Answer, BytesAnswer, TextAnswer } from '../../http/answer.ts';
 import { FiltersOverride, joinedProperties } from '../../insights/overrides.ts';
 import { PictureFailed, type PictureForm } from '../../pictures/pictures.ts';

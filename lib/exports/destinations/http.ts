@@ -2,12 +2,12 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import * as z from 'zod';
 import { beginningOf } from '../../basics/cut.ts';
+import { prefetch } from '../../basics/prefetch.ts';
 import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { traceOf } from '../../http/trace.ts';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl, type Outbound, type PostResponse, post } from '../../ports/outbound/outbound.ts';
 import type { Column } from '../../warehouse/columns.ts';
-import { prefetch } from '../../workers/prefetch.ts';
 import type { Delivery, Destination } from './destination.ts';
 import { checkFilled } from './refusal.ts';
 

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRawSync } from 'node:zlib';
-import { isObject } from '../../basics/raw-number.ts';
+import { isObject } from '../../basics/json.ts';
 import { Recent } from '../../basics/recent.ts';
 import { DAY_MS, SECOND_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';

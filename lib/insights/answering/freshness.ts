@@ -1,6 +1,6 @@
 /** How long an answer is true: until a file comes that touches what was looked at, or its relative dates mean another time. */
 import { hash } from 'node:crypto';
-import { isObject } from '../../basics/raw-number.ts';
+import { isObject } from '../../basics/json.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { Looked, WorldFile, WorldFiles } from './looking-world.ts';

@@ -1,6 +1,6 @@
 /** A query as it is sent, and what it may be wrapped in. It knows no kind, so that whoever reads it carries none. */
 
-import { isObject } from '../../basics/raw-number.ts';
+import { isObject } from '../../basics/json.ts';
 import { WRAPPERS } from '../../charts/describe/read.ts';
 import { invalid } from '../../ports/errors.ts';
 

@@ -1,5 +1,5 @@
 /** The port to who deletes persons of the lake for a request. */
-import { setTimeout } from 'node:timers/promises';
+import { pause } from '../../basics/pause.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail } from '../../ports/errors.ts';
 import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
@@ -41,7 +41,7 @@ export const pooledPersonRemoval = (pool: Pick<WorkerPool, 'run'>, pauseMs = PAU
         if ((error as Error).name !== 'ImportUnderWay') throw error;
         if (attempt === ATTEMPTS)
           fail('conflict', 'Events are being imported into the project. Try again when that has ended.');
-        await setTimeout(pauseMs);
+        await pause(pauseMs);
       }
     }
   },

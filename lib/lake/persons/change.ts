@@ -1,5 +1,7 @@
 /** What an event changes of a person, as PostHog's ingestion takes it. */
-import { isObject, numberText } from '../../basics/raw-number.ts';
+
+import { isObject } from '../../basics/json.ts';
+import { numberText } from '../../basics/raw-number.ts';
 import { storable, storableText } from '../sources/event.ts';
 import { parseExact } from '../sources/exact-json.ts';
 

@@ -3,7 +3,7 @@
  * that a merge or a person_id joins. Pure; the rows that it gives are whole states, in the lake's form.
  */
 import { v5 } from 'uuid';
-import { isObject } from '../../basics/raw-number.ts';
+import { isObject } from '../../basics/json.ts';
 import { LENGTH } from '../intervals.ts';
 import { storable } from '../sources/event.ts';
 import { parseExact } from '../sources/exact-json.ts';

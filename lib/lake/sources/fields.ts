@@ -14,7 +14,9 @@
  *
  * Other fields are ignored. Numbers in properties keep all their digits. They have a thousand levels at most.
  */
-import { isObject, numberText } from '../../basics/raw-number.ts';
+
+import { isObject } from '../../basics/json.ts';
+import { numberText } from '../../basics/raw-number.ts';
 import { personChangeOf, personStateChange } from '../persons/change.ts';
 import { canonicalUuid, isoMicroseconds, type SourceEvent, storable, storableText, YEARS } from './event.ts';
 import { parseExact } from './exact-json.ts';

@@ -1,6 +1,6 @@
 /** Rows of a Parquet file as events, in constant memory. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { isObject } from '../../basics/raw-number.ts';
+import { isObject } from '../../basics/json.ts';
 import { type DatabaseLimits, identifier, openDatabase, parquet } from '../../duckdb/database.ts';
 import { messageOf } from '../../ports/errors.ts';
 import { parseAsWritten } from './exact-json.ts';

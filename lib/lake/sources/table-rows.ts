@@ -1,6 +1,6 @@
 /** Rows of a table (CSV, Parquet) as events: which column is which field, and what becomes of the other columns. */
 
-import { isObject } from '../../basics/raw-number.ts';
+import { isObject } from '../../basics/json.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { SourceEvent } from './event.ts';
 import { exactNumberOf, parseAsWritten } from './exact-json.ts';

@@ -1,6 +1,6 @@
 /** The query by which an alert looks at its insight. */
 
-import { isObject } from '../../basics/raw-number.ts';
+import { isObject } from '../../basics/json.ts';
 import { parseJson } from '../../http/json.ts';
 import { type SentQuery, sourceOf } from '../../insights/kinds/source.ts';
 import type { InsightItem } from '../../insights/model.ts';

@@ -2,11 +2,13 @@
  * Files in a folder. A file is written beside its place, brought to the disk, and moved there by one rename, so a
  * reader sees the whole file or none, also after a power cut.
  */
+
 import { randomUUID } from 'node:crypto';
 import { constants, createReadStream, type Dirent } from 'node:fs';
 import { access, copyFile, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { isRunning } from '../../basics/process.ts';
 import { DAY_MS, SECOND_MS } from '../../basics/units.ts';
 import { compareText } from '../table/semantics.ts';
 import type { FileStore, ListedFile } from './files.ts';
@@ -148,15 +150,6 @@ function isLeftOver(name: string, writtenAt: number): boolean {
   if (machine !== hostname()) return false;
   // A process that was restarted in its container has the number of the one before.
   return Number(pid) === process.pid ? writtenAt < STARTED_AT - FILE_CLOCK_MS : !isRunning(Number(pid));
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
-  }
 }
 
 const isAbsence = (error: unknown): boolean =>

@@ -42,7 +42,7 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
 
   /** Returns undefined when there is no such file. */
   const find = async (path: string): Promise<ListedFile | undefined> => {
-    const found = await sent(client.send(new HeadObjectCommand({ Bucket, Key: path }))).catch(orAbsent);
+    const found = await sent(client.send(new HeadObjectCommand({ Bucket, Key: path }))).catch(absentObject);
     return found && { path, size: found.ContentLength ?? 0, writtenAt: found.LastModified?.getTime() ?? 0 };
   };
 
@@ -78,13 +78,13 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
     save,
     read: async (path) => {
       const command = new GetObjectCommand({ Bucket, Key: keyOf(path) });
-      const found = await sent(client.send(command)).catch(orAbsent);
+      const found = await sent(client.send(command)).catch(absentObject);
       return found && Buffer.from((await (found.Body && sent(found.Body.transformToByteArray()))) ?? []);
     },
     move: async (from, to) => {
       const [source, Key] = [keyOf(from), keyOf(to)];
       const CopySource = [Bucket, ...partsOf(from)].map(encodeURIComponent).join('/');
-      const copied = await sent(client.send(new CopyObjectCommand({ Bucket, Key, CopySource }))).catch(orAbsent);
+      const copied = await sent(client.send(new CopyObjectCommand({ Bucket, Key, CopySource }))).catch(absentObject);
       if (copied !== undefined) await sent(client.send(new DeleteObjectCommand({ Bucket, Key: source })));
       else if ((await find(Key)) === undefined) throw new Error(`there is no file ${from} to move to ${to}`);
     },
@@ -127,7 +127,7 @@ function notRemoved({ Key, Code, Message }: S3Error): Error {
 const keyOf = (path: string): string => partsOf(path).join('/');
 
 /** Returns undefined for the answer that there is no such object, and throws any other error. */
-function orAbsent(error: unknown): undefined {
+function absentObject(error: unknown): undefined {
   if (!(error instanceof S3ServiceException) || error.$metadata.httpStatusCode !== 404) throw error;
   if (error.name === 'NoSuchBucket') throw error;
 }

@@ -1,10 +1,10 @@
 /** What was counted of captured events: what was refused, and what became of them minute by minute. */
 
+import { dayOf, hourOf } from '../../basics/days.ts';
 import { DAY_MS, MINUTE_MS } from '../../basics/units.ts';
 import { type CountedRefusal, MINUTE_COUNTS, type RefusedSample } from '../../capture/counts.ts';
 import { EVENT_REFUSALS } from '../../capture/normalize.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { dayOf } from '../../lake/catalog.ts';
 import { PERSON_REFUSALS } from '../../lake/persons/refusals.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
@@ -67,5 +67,3 @@ export async function minutesOf({ table, clock }: Pick<Context, 'table' | 'clock
     return minuteObject(start, counts, delay === undefined ? null : Number(delay));
   });
 }
-
-const hourOf = (instant: number): string => new Date(instant).toISOString().slice(0, 13);

@@ -1,6 +1,6 @@
 /** Persons as they are now: of each distinct_id its newest row says whose it is. */
 import type * as z from 'zod';
-import { isObject } from '../../basics/raw-number.ts';
+import { isObject } from '../../basics/json.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { allFiles } from '../../lake/catalog.ts';
 import { parseExact } from '../../lake/sources/exact-json.ts';

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import type { Transform } from 'node:stream';
+import { prefetch } from '../../../basics/prefetch.ts';
 import { MIB } from '../../../basics/units.ts';
 import type { ParquetCompression } from '../../../duckdb/parquet.ts';
 import { Transient } from '../../../ports/errors.ts';
 import { type Packing, packer } from '../../../warehouse/packing.ts';
 import type { FormedFile } from '../../../warehouse/warehouse.ts';
-import { prefetch } from '../../../workers/prefetch.ts';
 import type { Delivery } from '../destination.ts';
 import { FILE_COLUMNS, type FileConfig } from './config.ts';
 

@@ -1,6 +1,6 @@
 /** Tables of columns that a caller writes: what EventsQuery and ActorsQuery have in common. */
 import * as z from 'zod';
-import { isObject } from '../../../basics/raw-number.ts';
+import { isObject } from '../../../basics/json.ts';
 import { isAggregate } from '../../../hogql/aggregates.ts';
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, call, constant, field } from '../../../hogql/write.ts';

@@ -1,6 +1,6 @@
 /** `modifiers` of a query, by which PostHog reads the same question in another way. */
 
-import { isObject } from '../../../basics/raw-number.ts';
+import { isObject } from '../../../basics/json.ts';
 import { invalid } from '../../../ports/errors.ts';
 
 interface Modifier {

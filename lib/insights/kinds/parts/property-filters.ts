@@ -1,6 +1,7 @@
 /** Filters by properties, as queries of insights have them: one condition over `events`, written in HogQL's syntax. */
 import * as z from 'zod';
-import { isObject, numberText } from '../../../basics/raw-number.ts';
+import { isObject } from '../../../basics/json.ts';
+import { numberText } from '../../../basics/raw-number.ts';
 import { namesTime } from '../../../hogql/patterns.ts';
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, any, call, comparison, constant, field, list, subquery } from '../../../hogql/write.ts';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { isObject } from '../../../../lib/basics/raw-number.ts';
+import { isObject } from '../../../../lib/basics/json.ts';
 import type { SourceEvent } from '../../../../lib/lake/sources/event.ts';
 import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
 import { anyText } from '../../../support/any-text.ts';
