@@ -148,7 +148,7 @@ export async function revokeKey(context: AdminContext, _options: object, words: 
     (await findKey(context.table, name)) ??
     (await allKeys(context)).find(({ id }) => id === name) ??
     fail('not_found', 'There is no such key.');
-  await personalApiKeys.revokeKey(context, item);
+  await personalApiKeys.revokeKey(context, item, { ifMatch: undefined });
   return {
     object: personalApiKeyObject(item),
     text: `Revoked ${item.mask} (${plain(item.label)}). A running service may remember it for 60 s.`,

@@ -211,7 +211,7 @@ export async function changeOrganization(
   read: OrganizationItem,
   changes: OrganizationChanges,
   activityOps: ActivityOps,
-  ifMatch?: IfMatch,
+  ifMatch: IfMatch,
 ): Promise<OrganizationItem> {
   const { id } = read;
   const set = { ...(changes as Readonly<Record<string, Value>>), updated_at: clock() };
@@ -234,7 +234,7 @@ export async function deleteOrganization(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { id, name, created_by }: OrganizationItem,
   activityOps: ActivityOps,
-  ifMatch?: IfMatch,
+  ifMatch: IfMatch,
 ): Promise<void> {
   const now = clock();
   await table.write([

@@ -266,7 +266,7 @@ export async function changeKey(
   { maker, item }: UserKeys,
   changes: KeyChanges,
   activity: KeyActivity,
-  ifMatch?: IfMatch,
+  ifMatch: IfMatch,
 ): Promise<PersonalApiKeyItem> {
   const { label, ...grants } = changes;
   refusePast(changes.expires_at, clock());
@@ -310,7 +310,7 @@ export async function rollKey(
   { table, random, clock }: Pick<Context, 'table' | 'random' | 'clock'>,
   { user, maker, item }: UserKeys,
   activity: KeyActivity,
-  ifMatch?: IfMatch,
+  ifMatch: IfMatch,
 ): Promise<{ item: PersonalApiKeyItem; value: string }> {
   refuseStronger(maker, item);
   checkVersion(item, ifMatch);
@@ -385,7 +385,7 @@ interface RevokeOptions {
   readonly user?: UserItem;
   /** The key that asks, which must grant as much. Absent: the command line or the service itself asks. */
   readonly maker?: PersonalApiKeyItem;
-  readonly ifMatch?: IfMatch;
+  readonly ifMatch: IfMatch;
   /** Default: the system. */
   readonly activity?: KeyActivity;
 }
@@ -397,7 +397,7 @@ interface RevokeOptions {
 export async function revokeKey(
   context: KeyContext,
   item: PersonalApiKeyItem,
-  { user, maker, ifMatch, activity }: RevokeOptions = {},
+  { user, maker, ifMatch, activity }: RevokeOptions,
 ): Promise<void> {
   const { table } = context;
   const { id, user_uuid } = item;

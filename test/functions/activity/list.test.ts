@@ -290,7 +290,7 @@ test('of a project that was deleted the log stays', async () => {
   const { context, service, entries } = await world();
   const { organization, project } = service;
   await service.call('POST', dashboardsOf(service), { body: { name: 'Weekly' } });
-  await deleteProject(context, { organization, project }, systemActivityOps(context, organization.id));
+  await deleteProject(context, { organization, project }, systemActivityOps(context, organization.id), undefined);
   expect((await entries()).slice(0, 2)).toMatchObject([
     { scope: 'Project', activity: 'deleted', team_id: project.id, detail: { name: project.name } },
     { scope: 'Dashboard', activity: 'created', team_id: project.id },
@@ -338,7 +338,7 @@ test('changes of one dashboard at the same time are told one by one', async () =
 test('an operator who revokes a key is told of too', async () => {
   const { context, service, entries } = await world();
   const { item } = await createKey(context, { user: service.owner, label: 'CI', scopes: [] });
-  await revokeKey(context, item);
+  await revokeKey(context, item, { ifMatch: undefined });
   expect(await entries('?scope=PersonalAPIKey')).toMatchObject([
     { activity: 'deleted', is_system: true, item_id: item.id },
     { activity: 'created', is_system: true, item_id: item.id },

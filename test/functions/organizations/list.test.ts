@@ -60,7 +60,7 @@ test('pages follow one another by limit and offset', async () => {
 
 test('deleted organizations are neither listed nor counted', async () => {
   const { context, service, key, birch } = await world();
-  await deleteOrganization(context, birch, systemActivityOps(context, birch.id));
+  await deleteOrganization(context, birch, systemActivityOps(context, birch.id), undefined);
   const reply = await service.call('GET', '/api/organizations/', { key });
   expect(namesIn(reply)).toEqual(['Acme', 'Cedar']);
   expect(reply.body).toMatchObject({ count: 2 });

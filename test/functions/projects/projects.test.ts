@@ -186,8 +186,8 @@ test('a project is not deleted beside a token that it got meanwhile', async () =
   const { context, service } = await world();
   const { organization, project } = service;
   const activityOps = systemActivityOps(context, organization.id);
-  const reset = await resetToken(context, { organization, project }, false, activityOps);
-  await expect(deleteProject(context, { organization, project }, activityOps)).rejects.toThrow(Refused);
+  const reset = await resetToken(context, { organization, project }, false, activityOps, undefined);
+  await expect(deleteProject(context, { organization, project }, activityOps, undefined)).rejects.toThrow(Refused);
   expect((await service.call('DELETE', '/api/projects/1/')).status).toBe(204);
   const tokens = projectTokens(context, { believedMs: 0 });
   for (const { api_token } of [project, reset]) expect(await tokens.projectOf(api_token)).toBeNull();

@@ -58,7 +58,7 @@ describe('one walk', () => {
     await context.workflow.start('export-run', 'execution', {});
     const { item } = await read();
     await startBackfill(context, item, { start_at: AT_13 - 24 * HOUR_MS, end_at: AT_13 });
-    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id), undefined);
 
     expect(await purge(context, { kind: 'organization', id: organization.id })).toEqual({ do: 'rest' });
     expect((await read()).item.deleted_at).not.toBeNull();
@@ -82,7 +82,7 @@ describe('one walk', () => {
 
   test('ends when its time is over, and another one goes on', async () => {
     const { context, organization, labels } = await deleted();
-    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id), undefined);
     const clock = context.clock();
     let looks = 0;
     const slow = { ...context, clock: () => clock + (looks++ > 6 ? 10 * 60_000 : 0) };
@@ -95,7 +95,7 @@ describe('one walk', () => {
   test('comes to its end though SDKs go on sending to the projects of a deleted organization', async () => {
     const { context, arrive, organization, project } = await deleted();
     const tokens = projectTokens(context, { believedMs: 0 });
-    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id), undefined);
     let walks = 0;
     let answer: { do: string };
     do {
@@ -113,7 +113,7 @@ describe('one walk', () => {
     const rejected = context.imports?.rejected;
     await rejected?.write(`team_id=${project.id}/a.log-1`, 'ada@example.com');
     await rejected?.write(`team_id=${project.id}9/a.log-1`, 'bob@example.com');
-    await deleteProject(context, { organization, project }, systemActivityOps(context, organization.id));
+    await deleteProject(context, { organization, project }, systemActivityOps(context, organization.id), undefined);
     await purge(context, { kind: 'project', id: String(project.id) });
     const left: string[] = [];
     for await (const { path } of rejected?.list('') ?? []) left.push(path);
@@ -129,7 +129,7 @@ describe('one walk', () => {
     await context.table.write([
       { change: { pk: run?.pk ?? '', sk: run?.sk ?? '' }, set: { phase: 'committing', status: 'Running' } },
     ]);
-    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id), undefined);
     const walk = () => purge(context, { kind: 'organization', id: organization.id });
     for (let rests = 0; rests < 4; rests++) {
       expect(await walk()).toEqual({ do: 'rest' });
@@ -289,7 +289,7 @@ describe('to the end', () => {
   test('leaves everything as it was before the organization came', async () => {
     const { context, clock, organization, state } = await restored(sqlite);
     expect(Object.keys(world.filled.items).length).toBeGreaterThan(Object.keys(world.before.items).length + 60);
-    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id), undefined);
     const input = { kind: 'organization', id: organization.id } as const;
     const walk = async () => (await purge(context, input)).do;
     expect(await walkToTheEnd(input, clock, walk)).toEqual(['rest', 'rest', 'rest', 'nothing']);
@@ -299,7 +299,7 @@ describe('to the end', () => {
   /** Deletes the organization and purges it in processes that live for so many acts. */
   async function purgedInLives(open: (clock: SettableClock) => Promise<Tables>, least: number) {
     const { context, clock, organization, state } = await restored(open);
-    await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
+    await deleteOrganization(context, organization, systemActivityOps(context, organization.id), undefined);
     const input = { kind: 'organization', id: organization.id } as const;
     const answers = await walkToTheEnd(input, clock, shortLife(context, input, state, least));
     expect(await state()).toEqual(world.before);
@@ -318,7 +318,7 @@ describe('to the end', () => {
 
   test('of a project leaves its organization, and everything of that', async () => {
     const { context, clock, organization, project, state } = await restored(sqlite);
-    await deleteProject(context, { organization, project }, systemActivityOps(context, organization.id));
+    await deleteProject(context, { organization, project }, systemActivityOps(context, organization.id), undefined);
     const input = { kind: 'project', id: String(project.id) } as const;
     await walkToTheEnd(input, clock, shortLife(context, input, state, 4));
     const after = await state();
@@ -355,7 +355,7 @@ describe('to the end', () => {
         return { ...tables, executions: tables.table, table: unreliable(tables.table, { ...vices, clock }) };
       };
       const { tables, context, clock, organization, state } = await restored(open);
-      await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
+      await deleteOrganization(context, organization, systemActivityOps(context, organization.id), undefined);
       isTrusted = false;
       const input = { kind: 'organization', id: organization.id } as const;
       await walkToTheEnd(input, clock, async () => {

@@ -49,7 +49,7 @@ export async function changeLevel(
   { target, user }: MemberWithUser,
   activityOps: ActivityOps,
   level: MembershipLevel = target.level,
-  ifMatch?: IfMatch,
+  ifMatch: IfMatch,
 ): Promise<MembershipItem> {
   refuseChange(actor, target, level);
   checkVersion(target, ifMatch);
@@ -80,7 +80,7 @@ export async function removeMember(
   { organization, membership: actor }: Tenant,
   { target, user, ends }: MemberRemoval,
   activityOps: ActivityOps,
-  ifMatch?: IfMatch,
+  ifMatch: IfMatch,
 ): Promise<void> {
   refuseRemoval(actor, target);
   checkVersion(target, ifMatch);

@@ -163,7 +163,7 @@ export async function changeProject(
   { organization, project }: ProjectPlace,
   changes: ProjectFields,
   activityOps: ActivityOps,
-  ifMatch?: IfMatch,
+  ifMatch: IfMatch,
 ): Promise<ProjectItem> {
   const key = keys.project(project.id);
   const about = aboutProject({ ...project, ...changes });
@@ -200,7 +200,7 @@ export async function resetToken(
   { organization, project }: ProjectPlace,
   keepOld: boolean,
   activityOps: ActivityOps,
-  ifMatch?: IfMatch,
+  ifMatch: IfMatch,
 ): Promise<ProjectItem> {
   const { id, api_token: old } = project;
   const previous = keepOld ? [...(await stillWorking(table, project)), old] : [];
@@ -232,7 +232,7 @@ export async function deleteProject(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { organization, project }: ProjectPlace,
   activityOps: ActivityOps,
-  ifMatch?: IfMatch,
+  ifMatch: IfMatch,
 ): Promise<void> {
   const now = clock();
   const { is } = isThere(ifMatch);

@@ -43,7 +43,7 @@ test('a user makes a hundred organizations and no more, however many are asked f
   const refusal = { kind: 'validation', body: { detail: 'A user can make at most 100 organizations.', attr: null } };
   await expect(create('D')).rejects.toMatchObject(refusal);
   expect(await organizationsOf(context.table, owner.uuid)).toHaveLength(101);
-  await deleteOrganization(context, organization, systemActivityOps(context, organization.id));
+  await deleteOrganization(context, organization, systemActivityOps(context, organization.id), undefined);
   await create('E');
   await expect(create('F')).rejects.toMatchObject(refusal);
 });

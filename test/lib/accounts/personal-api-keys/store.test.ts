@@ -53,7 +53,7 @@ test('keys of a user are listed newest first, and a revoked one is gone', async 
   context.clock.advance(1);
   const second = await createKey(context, { user, label: 'second', scopes: ['*'] });
   expect(await keysOfUser(context.table, user.uuid)).toEqual([second.item, first.item]);
-  await revokeKey(context, second.item);
+  await revokeKey(context, second.item, { ifMatch: undefined });
   expect(await keysOfUser(context.table, user.uuid)).toEqual([first.item]);
   expect(await findKey(context.table, second.value)).toBeUndefined();
 });
@@ -76,7 +76,7 @@ test('the use of a key is noted once an hour, and a revoked key does not come ba
 
   const item = await findKey(context.table, value);
   if (item === undefined) throw new Error('no key');
-  await revokeKey(context, item);
+  await revokeKey(context, item, { ifMatch: undefined });
   await expect(noteUse(context.table, item, start + 1e9)).rejects.toThrow('condition');
   expect(await findKey(context.table, value)).toBeUndefined();
 });
@@ -125,15 +125,15 @@ test('a change of limits is told to as many organizations as one write can hold'
   const { item } = await createKey(context, { user, label: 'CI', scopes: ['*'] });
   const activity = { activityOps: systemActivityOps(context), memberships };
   const limits = { scoped_organizations: made.slice(-10) };
-  const changed = await changeKey(context, { user, maker: item, item }, limits, activity);
+  const changed = await changeKey(context, { user, maker: item, item }, limits, activity, undefined);
   expect(JSON.parse(changed.scoped_organizations)).toEqual(limits.scoped_organizations);
 });
 
 test('a key that is rolled while it is revoked is revoked all the same', async () => {
   const { context, user } = await seeded();
   const { item } = await createKey(context, { user, label: 'CI', scopes: ['*'] });
-  const { value } = await rollKey(context, { user: await stored(context, user), maker: item, item }, NOBODY);
-  await revokeKey(context, item, { user: await stored(context, user) });
+  const { value } = await rollKey(context, { user: await stored(context, user), maker: item, item }, NOBODY, undefined);
+  await revokeKey(context, item, { user: await stored(context, user), ifMatch: undefined });
   expect(await findKey(context.table, value)).toBeUndefined();
   expect(await keysOfUser(context.table, user.uuid)).toEqual([]);
 });
@@ -141,7 +141,10 @@ test('a key that is rolled while it is revoked is revoked all the same', async (
 test('a key that is revoked twice at once is told of once', async () => {
   const { context, user, organization } = await seeded();
   const { item } = await createKey(context, { user, label: 'CI', scopes: ['*'] });
-  const ends = await Promise.allSettled([revokeKey(context, item), revokeKey(context, item)]);
+  const ends = await Promise.allSettled([
+    revokeKey(context, item, { ifMatch: undefined }),
+    revokeKey(context, item, { ifMatch: undefined }),
+  ]);
   expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   const { items } = await context.table.list(ranges.activityOf(organization.id), { limit: 100 });
   expect(items.filter(({ activity }) => activity === 'deleted')).toHaveLength(1);
@@ -149,7 +152,7 @@ test('a key that is revoked twice at once is told of once', async () => {
 
 test('no key is limited to an organization that was deleted, though its members are still known', async () => {
   const { context, user, organization, project } = await seeded();
-  await deleteOrganization(context, organization, () => []);
+  await deleteOrganization(context, organization, () => [], undefined);
   const limited = (limits: object) => createKey(context, { user, label: 'CI', scopes: ['*'], ...limits });
   await expect(limited({ scoped_organizations: [organization.id] })).rejects.toThrow('a member of all organizations');
   await expect(limited({ scoped_teams: [project.id] })).rejects.toThrow('a member of all teams');
