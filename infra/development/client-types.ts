@@ -11,10 +11,8 @@ interface Schema {
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
-  readonly allOf?: readonly Schema[];
   readonly type?: string | readonly string[];
   readonly items?: Schema | boolean;
-  readonly prefixItems?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | Schema;
@@ -65,13 +63,11 @@ function typeOf(schema: Schema | boolean): string {
   if ('const' in schema) return quoted(schema.const);
   if (schema.anyOf !== undefined && schema.properties === undefined) return united(schema.anyOf, '|');
   if (schema.oneOf !== undefined) return united(schema.oneOf, '|');
-  if (schema.allOf !== undefined) return united(schema.allOf, '&');
   if (Array.isArray(type))
     return united(
       type.map((one: string): Schema => ({ ...schema, type: one })),
       '|',
     );
-  if (schema.prefixItems !== undefined) return `[${schema.prefixItems.map(typeOf).join(', ')}]`;
   if (type === 'array') return `${typeOf(schema.items ?? {})}[]`;
   if (type === 'object' || schema.properties !== undefined) return objectOf(schema);
   return NAMED[String(type)] ?? 'unknown';

@@ -22,7 +22,6 @@ export interface Resource {
   readonly ref: string;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a template has whatever shape its types of resources have.
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Properties = Readonly<Record<string, any>>;
 

@@ -303,7 +303,6 @@ function accessesOf(service: string, action: string, received: Received): Access
   return [{ action: `states:${action}`, resource: asked.stateMachineArn ?? asked.executionArn }];
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: each action of DynamoDB has a shape of its own.
 // oxlint-disable-next-line typescript/no-explicit-any
 function dynamodbAccesses(action: string, asked: any): Access[] {
   const table = (name: string): string => `arn:${PARTITION}:dynamodb:${REGION}:${ACCOUNT}:table/${name}`;

@@ -38,7 +38,6 @@ interface Run {
 interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the API answers.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly body: any;
 }

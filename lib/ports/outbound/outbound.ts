@@ -80,19 +80,19 @@ export function checkUrl(
   if (refusal !== undefined) invalid(attr, refusal);
 }
 
-/** Refuses with 400 about `attr` what is not the name or the address of a server, and a host that is not public. */
-export function checkHost(text: string, { privateAddresses }: Allowance, attr = 'destination'): void {
+/** Refuses with 400 about `destination` what is not the name or the address of a server, and a host that is not public. */
+export function checkHost(text: string, { privateAddresses }: Allowance): void {
   const isAddress = isIP(text.replace(/^\[|\]$/g, '')) === 6;
   const url =
     isAddress || !/[/?#@:\\\s]/.test(text) ? URL.parse(`http://${isIP(text) === 6 ? `[${text}]` : text}`) : null;
   if (url === null || url.hostname === '') {
     invalid(
-      attr,
+      'destination',
       `'${shortened(text, 100)}' is not a valid host: it must be a name such as db.example.com, or an address.`,
     );
   }
   const refusal = privateAddresses ? undefined : refusalOf(url.hostname);
-  if (refusal !== undefined) invalid(attr, refusal);
+  if (refusal !== undefined) invalid('destination', refusal);
 }
 
 /** Tells the addresses of a name, as Node's `lookup` does when it is asked for all. */

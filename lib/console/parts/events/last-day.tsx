@@ -29,7 +29,6 @@ export function LastDay({ project }: LastDayProps) {
         {hours.map((count, hour) => {
           // An hour with one event among thousands is seen, too.
           const height = count === 0 ? 1 : Math.max(2, (count / most) * HEIGHT);
-          // biome-ignore lint/suspicious/noArrayIndexKey: an hour is its place
           return <rect key={hour} x={hour * (WIDTH + GAP)} y={HEIGHT - height} width={WIDTH} height={height} />;
         })}
       </svg>
