@@ -4,6 +4,7 @@
  */
 
 import { isObject } from '../basics/json.ts';
+import { SECOND_MS } from '../basics/units.ts';
 import { DELETE, personChangeOf } from '../lake/persons/change.ts';
 import { canonicalUuid, contentUuid, type SourceEvent, storable, storableText } from '../lake/sources/event.ts';
 import { instantOf, timesOf } from './timestamp.ts';
@@ -229,17 +230,28 @@ export function uuidToTell(sent: unknown): string | null {
 }
 
 /**
- * Made of the event as it was sent, but for what tells when that was, so that another attempt gives the same. What says
- * no time that is known could be another event each time, and losing one is worse than having one twice: then the time at
- * which its payload was sent is part of it, or, as many may come in one millisecond, the request in which it came.
+ * Made of the event as it was sent, but for what tells when that was, so that another attempt gives the same. What does
+ * not say which event it is could be another one each time, and losing one is worse than having one twice: then the time
+ * at which its payload was sent is part of it, or, as many may come in one instant, the request in which it came.
  */
 function uuidOf(sent: unknown, { token, request, now, sentAt }: Arrival): string {
   const content = { ...(sent as Record<string, unknown>) };
-  const saysTime = typeof content['offset'] === 'number' || instantOf(content['timestamp']) !== undefined;
+  const apart = saysWhich(content) ? '' : tellsApart(sentAt) ? sentAt : `${now} ${request}`;
   delete content['offset'];
   delete content['sent_at'];
-  return contentUuid(`${token} ${saysTime ? '' : (sentAt ?? `${now} ${request}`)} ${JSON.stringify(content)}`);
+  return contentUuid(`${token} ${apart} ${JSON.stringify(content)}`);
 }
+
+/** Whether an event without a uuid is told apart from others by what is in it: by an id of its SDK, or by its time. */
+function saysWhich({ offset, timestamp, messageId, properties }: Record<string, unknown>): boolean {
+  if (typeof offset === 'number' || tellsApart(instantOf(timestamp) ?? null)) return true;
+  return isId(messageId) || (isObject(properties) && isId(properties['$insert_id']));
+}
+
+const isId = (value: unknown): boolean => typeof value === 'string' && value !== '';
+
+/** Whether an instant, microseconds since 1970, is finer than a second: in one second equal events happen. */
+const tellsApart = (micros: number | null): micros is number => micros !== null && micros % (SECOND_MS * 1000) !== 0;
 
 /** A character may be two units of a text. */
 const LONGEST = new RegExp(`^.{${LONGEST_NAME}}`, 'su');

@@ -175,11 +175,17 @@ test('what landed and could not be forgotten adds nothing when it lands again, h
 
 test('an event without a uuid is one event when the same bytes come again', async () => {
   const { lander, send } = await world();
-  const events = [{ timestamp: '2026-01-01T00:00:00Z' }, { timestamp: '2026-01-01T00:00:00Z' }];
+  const events = [{ timestamp: '2026-01-01T00:00:00.250Z' }, { timestamp: '2026-01-01T00:00:00.250Z' }];
   await send(events);
   expect(await lander.pass()).toBe(2);
   await send(events);
   expect(await lander.pass()).toBe(0);
+});
+
+test('forty page views of a second, as older posthog-php sends each of them alone, are forty', async () => {
+  const { lander, send } = await world();
+  for (let view = 0; view < 40; view += 1) await send([{ timestamp: '2026-01-01T00:00:00+00:00' }]);
+  expect(await lander.pass()).toBe(40);
 });
 
 test('equal events of two requests that came in the same millisecond are two, when none says a time', async () => {

@@ -112,7 +112,8 @@ describe('the distinct_id', () => {
 });
 
 describe('the uuid', () => {
-  const { uuid: _, ...bare } = MINIMAL;
+  const { uuid: _, ...whole } = MINIMAL;
+  const bare = { ...whole, timestamp: '2026-11-22T11:00:00.250Z' };
   const uuidOf = (event: unknown, arrival: Partial<Arrival> = {}): string => captured(event, arrival).uuid;
 
   test.each([
@@ -159,15 +160,42 @@ describe('the uuid', () => {
     expect(uuidOf(event, { now: NOW + 1, sentAt: 5 })).toBe(uuidOf(event, { sentAt: 5 }));
   });
 
+  test.each([
+    ['2026-11-22T11:00:00+00:00'],
+    ['2026-11-22T11:00:00.000Z'],
+    ['2026/11/22 11:00:00'],
+    [1795345200],
+    ['1795345200000'],
+  ])('of an event whose time is a whole second, %j, is that of its request: a second has many equal ones', (timestamp) => {
+    const event = { ...whole, timestamp };
+    expect(uuidOf(event)).toBe(uuidOf(event));
+    expect(uuidOf(event, { request: 'another' })).not.toBe(uuidOf(event));
+    const batch = { sentAt: NOW * 1000 + 1 };
+    expect(uuidOf(event, { ...batch, request: 'another' })).toBe(uuidOf(event, batch));
+    // When a batch was sent says no more where it is a whole second, too.
+    const sentAt = NOW * 1000;
+    expect(uuidOf(event, { sentAt, request: 'another' })).not.toBe(uuidOf(event, { sentAt }));
+  });
+
+  test.each([
+    [{ messageId: 'm' }, { messageId: 'n' }],
+    [{ properties: { $insert_id: 'm' } }, { properties: { $insert_id: 'n' } }],
+  ])('of an event that says which it is in another way, %j, is made of that', (one, other) => {
+    expect(uuidOf({ ...whole, ...one }, { request: 'another' })).toBe(uuidOf({ ...whole, ...one }));
+    expect(uuidOf({ ...whole, ...other })).not.toBe(uuidOf({ ...whole, ...one }));
+  });
+
   test.each(['now', 0, '', {}])('of an event whose timestamp is %j is so too: that is no time', (timestamp) => {
     const event = { event: 'e', distinct_id: 'ada', timestamp };
     expect(uuidOf(event, { now: NOW + 1 })).not.toBe(uuidOf(event));
   });
 
   test('of equal events of one request differs, in the same way each time', () => {
-    const uuids = (): string[] => normalizeEvents([bare, bare, bare], ARRIVAL).captured.map(({ uuid }) => uuid);
-    expect(new Set(uuids()).size).toBe(3);
-    expect(uuids()).toEqual(uuids());
+    for (const event of [bare, whole]) {
+      const uuids = (): string[] => normalizeEvents([event, event, event], ARRIVAL).captured.map(({ uuid }) => uuid);
+      expect(new Set(uuids()).size).toBe(3);
+      expect(uuids()).toEqual(uuids());
+    }
     expect(normalizeEvents([MINIMAL, MINIMAL], ARRIVAL).captured.map(({ uuid }) => uuid)).toEqual([UUID, UUID]);
   });
 });
