@@ -164,18 +164,21 @@ describe('the uuid', () => {
     ['2026-11-22T11:00:00+00:00'],
     ['2026-11-22T11:00:00.000Z'],
     ['2026/11/22 11:00:00'],
-    [1795345200],
+    [1_795_345_200],
     ['1795345200000'],
-  ])('of an event whose time is a whole second, %j, is that of its request: a second has many equal ones', (timestamp) => {
-    const event = { ...whole, timestamp };
-    expect(uuidOf(event)).toBe(uuidOf(event));
-    expect(uuidOf(event, { request: 'another' })).not.toBe(uuidOf(event));
-    const batch = { sentAt: NOW * 1000 + 1 };
-    expect(uuidOf(event, { ...batch, request: 'another' })).toBe(uuidOf(event, batch));
-    // When a batch was sent says no more where it is a whole second, too.
-    const sentAt = NOW * 1000;
-    expect(uuidOf(event, { sentAt, request: 'another' })).not.toBe(uuidOf(event, { sentAt }));
-  });
+  ])(
+    'of an event whose time is a whole second, %j, is that of its request: a second has many equal ones',
+    (timestamp) => {
+      const event = { ...whole, timestamp };
+      expect(uuidOf(event)).toBe(uuidOf(event));
+      expect(uuidOf(event, { request: 'another' })).not.toBe(uuidOf(event));
+      const batch = { sentAt: NOW * 1000 + 1 };
+      expect(uuidOf(event, { ...batch, request: 'another' })).toBe(uuidOf(event, batch));
+      // When a batch was sent says no more where it is a whole second, too.
+      const sentAt = NOW * 1000;
+      expect(uuidOf(event, { sentAt, request: 'another' })).not.toBe(uuidOf(event, { sentAt }));
+    },
+  );
 
   test.each([
     [{ messageId: 'm' }, { messageId: 'n' }],
