@@ -10,7 +10,7 @@ export const LakeEvent = z
     distinct_id: z.string(),
     properties,
     event: z.string(),
-    timestamp: z.iso.datetime().describe('When it happened, to the microsecond.'),
+    timestamp: z.iso.datetime().describe('When it happened, to the microsecond, always in six digits.'),
     person: z
       .object({ is_identified: z.boolean(), distinct_ids: z.array(z.string()), properties })
       .nullable()

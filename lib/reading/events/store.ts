@@ -5,7 +5,7 @@ import { parseExact } from '../../lake/sources/exact-json.ts';
 import { compareText } from '../../ports/table/semantics.ts';
 import type { Table } from '../../ports/table/table.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
-import { wireMicroseconds } from '../microseconds.ts';
+import { sortableMicroseconds } from '../microseconds.ts';
 import type { StateRow } from '../persons/model.ts';
 import { newestStates } from '../persons/store.ts';
 import { cursorAt, placeOf } from '../place.ts';
@@ -146,7 +146,7 @@ export async function eventObjects(
     distinct_id: row.distinct_id,
     properties: parseExact(row.properties ?? '{}'),
     event: row.event,
-    timestamp: wireMicroseconds(row.at),
+    timestamp: sortableMicroseconds(row.at),
     person: personOf(byDistinctId.get(row.distinct_id)),
     elements_chain: row.elements_chain ?? '',
   }));

@@ -77,7 +77,7 @@ test('an event has what was sent, and what is known of its person now', async ()
     distinct_id: 'bob',
     properties: { n: 7, plan: 'free', 'odd/"~key': 7 },
     event: 'left',
-    timestamp: timeOf(7).replace('.000', ''),
+    timestamp: timeOf(7).replace('.000', '.000000'),
     person: { is_identified: true, distinct_ids: ['bob'], properties: { email: 'ada@example.com' } },
     elements_chain: '',
   });
