@@ -21,6 +21,7 @@ export const handler = endpoint(listEvents, async ({ tenant, query, paging }, co
     before,
     properties,
     cursor: paging.cursor,
+    offset: paging.offset,
   };
   const { rows, next } = await newestEvents(context.table, look, project.id, asked, paging.limit);
   const items = await eventObjects(context.table, look, project.id, rows);

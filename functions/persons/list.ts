@@ -14,6 +14,7 @@ export const handler = endpoint(listPersons, async ({ tenant, query, paging }, c
     distinctId: query.distinct_id === '' ? undefined : query.distinct_id,
     properties: [...propertyFilters(query.properties, 'person'), ...propertyFilters(ofEmail, 'person')],
     cursor: paging.cursor,
+    offset: paging.offset,
   };
   const look = lookFor(context, organization.id);
   const { rows, next } = await newestPersons(context.table, look, project.id, asked, paging.limit);

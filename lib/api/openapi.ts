@@ -221,19 +221,30 @@ function queryParameters(row: Route, schemas: Map<string, JsonObject>): JsonObje
 
 const optional = (schema: JsonObject): Property => ({ schema, required: false });
 
+const offsetUpTo = (maximum: number): [string, Property] => [
+  'offset',
+  optional({ type: 'integer', minimum: 0, maximum, default: 0, description: 'Results that are passed over.' }),
+];
+
 function pagingParameters(rule: PagingRule): [string, Property][] {
-  const { kind, limit, max } = { ...PAGING, ...rule };
+  const { kind, limit, max, maxOffset } = { ...PAGING, ...rule };
   const limitOf = {
     type: 'integer',
     minimum: 1,
     default: limit,
-    description: `Results per page; more than ${max} is taken as ${max}.`,
+    ...(maxOffset === undefined
+      ? { description: `Results per page; more than ${max} is taken as ${max}.` }
+      : {
+          maximum: max,
+          description: `Results per page. Over ${PAGING.max}, or with an \`offset\`, a page that is too large is refused.`,
+        }),
   };
   return [
     ['limit', optional(limitOf)],
     kind === 'offset'
       ? ['offset', optional({ type: 'integer', minimum: 0, default: 0, description: 'Index of the first result.' })]
       : ['cursor', optional({ type: 'string', description: 'As `next` and `previous` carry it.' })],
+    ...(kind === 'cursor' && maxOffset !== undefined ? [offsetUpTo(maxOffset)] : []),
   ];
 }
 

@@ -3,6 +3,7 @@
  * carries where the table stood, so that following it reads each item once. Cursor pages have no count.
  */
 import type { APIGatewayProxyEvent } from 'aws-lambda';
+import { invalid } from '../ports/errors.ts';
 import { positionOf, toCursor } from '../ports/table/cursor.ts';
 import type { WholeLists } from '../ports/table/filtered.ts';
 import {
@@ -35,7 +36,10 @@ const MAX_BYTES = 5_000_000;
 /** Of these, its two links have at most 10 kB each. */
 const MAX_LINK_BYTES = 20_000;
 
-/** Returns where a request stands in a list. Bad values of limit and offset fall back; they are never an error. */
+/**
+ * Returns where a request stands in a list. Bad values of limit and offset fall back. Throws a 400 only where a list has a
+ * `maxOffset`, for what is more than it promises.
+ */
 export function pagingOf(
   event: APIGatewayProxyEvent,
   rule: PagingRule | undefined,
@@ -43,15 +47,28 @@ export function pagingOf(
 ): Paging {
   const query = event.multiValueQueryStringParameters ?? {};
   const last = (name: string): string | undefined => query[name]?.at(-1);
-  const { limit, max } = { ...PAGING, ...rule };
-  const offset = numberOf(last('offset')) ?? 0;
+  const { limit, max, maxOffset } = { ...PAGING, ...rule };
+  const asked = numberOf(last('limit')) || limit;
+  const offset = rule?.kind === 'cursor' && maxOffset === undefined ? 0 : (numberOf(last('offset')) ?? 0);
+  if (maxOffset !== undefined) refuseMore({ limit: asked, offset }, { limit: max, offset: maxOffset });
   return {
-    limit: Math.min(numberOf(last('limit')) || limit, max),
+    limit: Math.min(asked, max),
     offset,
     cursor: rule?.kind === 'cursor' ? last('cursor') : cursorAt(offset, last('cursor')),
     url: addressOf(event, publicUrl),
     query,
   };
+}
+
+type Extent = Pick<Paging, 'limit' | 'offset'>;
+
+function refuseMore(asked: Extent, most: Extent): void {
+  if (asked.limit > most.limit) invalid('limit', `A page has at most ${most.limit} results.`);
+  if (asked.offset > most.offset)
+    invalid(
+      'offset',
+      `At most ${most.offset} results can be skipped. Follow \`next\`, or ask for less at a time, as by time.`,
+    );
 }
 
 /** Returns a whole number as PostHog reads it: `+2` and ` 2 ` are 2. Undefined when it is none. */
@@ -154,15 +171,18 @@ export class OffsetPage<R> {
    */
   fitting(text: string): OffsetPage<R> {
     if (Buffer.byteLength(text) <= MAX_BYTES) return this;
-    const results: R[] = [];
-    let bytes = MAX_LINK_BYTES;
-    for (const result of this.results) {
-      bytes += Buffer.byteLength(JSON.stringify(result)) + 1;
-      if (bytes > MAX_BYTES && results.length > 0) break;
-      results.push(result);
-    }
+    const results = firstThatFit(this.results);
     return new OffsetPage(this.#paging, results, { count: this.count }, results.length < this.results.length);
   }
+}
+
+/** Returns the first results that fit into an answer, at least one. */
+function firstThatFit<R>(results: readonly R[]): R[] {
+  let bytes = MAX_LINK_BYTES;
+  const over = results.findIndex(
+    (result, n) => (bytes += Buffer.byteLength(JSON.stringify(result)) + 1) > MAX_BYTES && n > 0,
+  );
+  return over === -1 ? [...results] : results.slice(0, over);
 }
 
 /** The items of a cursor page, and the cursors of its links. */
@@ -216,12 +236,25 @@ function fault(): never {
   throw new BadCursor();
 }
 
-/** Returns the body of a cursor list. */
+/** Returns the body of a cursor list. Throws a 400 where it would be short, and who asked for it by offset would end there. */
 export function cursorPage<T, R>(
   paging: Paging,
   { items, next, previous }: { items: readonly T[]; next: string | undefined; previous: string | undefined },
   render: (item: T) => R,
 ): { next: string | null; previous: string | null; results: R[] } {
-  const to = (cursor: string | undefined) => (cursor === undefined ? null : linkTo(paging, { cursor }));
-  return { next: to(next), previous: to(previous), results: items.map(render) };
+  const to = (cursor: string | undefined) =>
+    cursor === undefined ? null : linkTo(paging, { cursor, ...(paging.offset === 0 ? {} : { offset: null }) });
+  const results = items.map(render);
+  if (mustBeWhole(paging)) refuseShort(paging, results, next !== undefined);
+  return { next: to(next), previous: to(previous), results };
+}
+
+/** Whoever follows a cursor looks for the next one. Others may count; larger pages than usual are given to them only. */
+const mustBeWhole = ({ limit, offset, cursor }: Paging): boolean =>
+  cursor === undefined && (offset > 0 || limit > PAGING.max);
+
+function refuseShort({ limit }: Paging, results: readonly unknown[], hasMore: boolean): void {
+  const fit = firstThatFit(results).length;
+  if (fit < results.length || (hasMore && fit < limit))
+    invalid('limit', `A page of ${limit} would be too large: ${fit} fit. Ask for fewer at a time.`);
 }

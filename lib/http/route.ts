@@ -28,6 +28,11 @@ export interface PagingRule {
   readonly limit?: number;
   /** A larger limit is taken as this. */
   readonly max?: number;
+  /**
+   * A cursor list that may also be asked by `offset`, up to so many. Who does so takes a page with fewer results than they
+   * asked for as the last, so nothing is cut: what is larger than these numbers, or than an answer may be, is refused.
+   */
+  readonly maxOffset?: number;
 }
 
 /** The limits of a list that names none: the first is PostHog's, the second ours. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { datetime, integer, text, uuid } from '../../http/fields.ts';
 import { cursorPageOf, route } from '../../http/route.ts';
+import { BY_CURSOR_OR_OFFSET } from '../place.ts';
 import { LakeEvent } from './model.ts';
 
 const tag = 'Events';
@@ -24,9 +25,9 @@ export const listEvents = route({
     before: datetime().optional().describe('Events that happened before it.'),
     properties: text({ blank: true }).optional().describe('Filters, as JSON.'),
   }),
-  unsupported: { select: null, where: null, orderBy: '["-timestamp"]', offset: null, format: 'json' },
+  unsupported: { select: null, where: null, orderBy: '["-timestamp"]', format: 'json' },
   response: cursorPageOf(LakeEvent),
-  paging: { kind: 'cursor' },
+  paging: BY_CURSOR_OR_OFFSET,
 });
 
 export const retrieveEvent = route({

@@ -25,6 +25,8 @@ interface EventsAsked {
   readonly before?: number | undefined;
   readonly properties?: ReturnType<typeof propertyFilters>;
   readonly cursor?: string | undefined;
+  /** So many of them are passed over; these are looked for in all files. */
+  readonly offset?: number;
 }
 
 /** Newest first; what is equal by all of these is one event. */
@@ -52,6 +54,11 @@ export async function newestEvents(
       ({ min_timestamp, max_timestamp }) => min_timestamp <= latest && max_timestamp >= (asked.after ?? -Infinity),
     )
     .toSorted((a, b) => b.max_timestamp - a.max_timestamp);
+  if (asked.offset !== undefined && asked.offset > 0) {
+    const cursor = await lastPassedOver(look, files, asked, place, asked.offset);
+    if (cursor === undefined) return { rows: [], next: undefined };
+    return newestEvents(table, look, projectId, { ...asked, cursor, offset: 0 }, limit);
+  }
   const query = queryOf(asked, place, limit + 1);
   let found: EventRow[] = [];
   /** Where the rows of some files were cut: of these files what comes behind is not known. */
@@ -77,6 +84,21 @@ export async function newestEvents(
   return { rows, next: hasMore && last !== undefined ? cursorAt(placeIn(last)) : undefined };
 }
 
+/** Returns the cursor of the last of so many events that are passed over; undefined: there are no more than these. */
+async function lastPassedOver(
+  look: Look,
+  files: readonly LakeFile[],
+  asked: EventsAsked,
+  place: readonly string[] | undefined,
+  offset: number,
+): Promise<string | undefined> {
+  if (files.length === 0) return undefined;
+  const { parameters, sql } = queryOf(asked, place, 1, { columns: PLACE_COLUMNS, offset: offset - 1 });
+  const { rows } = await look({ files, parameters, sql });
+  const [last] = rows as unknown as EventRow[];
+  return last === undefined ? undefined : cursorAt(placeIn(last));
+}
+
 const placeIn = ({ at, uuid, event, distinct_id }: EventRow): string[] => [at, uuid, event, distinct_id];
 
 function newerFirst(a: EventRow, b: EventRow): number {
@@ -100,7 +122,15 @@ function fitting(rows: readonly EventRow[]): EventRow[] {
   return over === -1 ? [...rows] : rows.slice(0, over);
 }
 
-function queryOf(asked: EventsAsked, place: readonly string[] | undefined, limit: number) {
+const PLACE_COLUMNS = 'timestamp_us::VARCHAR AS at, uuid, event, distinct_id';
+const ALL_COLUMNS = `${PLACE_COLUMNS}, properties, elements_chain`;
+
+function queryOf(
+  asked: EventsAsked,
+  place: readonly string[] | undefined,
+  limit: number,
+  { columns, offset } = { columns: ALL_COLUMNS, offset: 0 },
+) {
   const { uuid, event, distinctId, person, after, before, properties = [] } = asked;
   const parameters: Record<string, string> = {};
   const given = (name: string, value: string): string => {
@@ -120,9 +150,9 @@ function queryOf(asked: EventsAsked, place: readonly string[] | undefined, limit
   ];
   return {
     parameters,
-    sql: `SELECT uuid, event, distinct_id, properties, timestamp_us::VARCHAR AS at, elements_chain FROM ${LAKE_ROWS}
+    sql: `SELECT ${columns} FROM ${LAKE_ROWS}
       WHERE ${['true', ...conditions].join(' AND ')}
-      ORDER BY ${ORDER.map((column) => `${column} DESC`).join(', ')} LIMIT ${limit}`,
+      ORDER BY ${ORDER.map((column) => `${column} DESC`).join(', ')} LIMIT ${limit} OFFSET ${offset}`,
   };
 }
 

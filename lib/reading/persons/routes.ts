@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { boolean, integer, text, uuid } from '../../http/fields.ts';
 import { cursorPageOf, route } from '../../http/route.ts';
+import { BY_CURSOR_OR_OFFSET } from '../place.ts';
 import { Person } from './model.ts';
 
 const tag = 'Persons';
@@ -21,9 +22,9 @@ export const listPersons = route({
     email: text({ blank: true }).optional().describe('The persons whose property `email` it is.'),
     properties: text({ blank: true }).optional().describe('Filters, as JSON.'),
   }),
-  unsupported: { cohort: null, offset: null, format: 'json' },
+  unsupported: { cohort: null, format: 'json' },
   response: cursorPageOf(Person),
-  paging: { kind: 'cursor' },
+  paging: BY_CURSOR_OR_OFFSET,
 });
 
 export const retrievePerson = route({

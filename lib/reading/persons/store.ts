@@ -19,6 +19,8 @@ interface PersonsAsked {
   readonly distinctId?: string | undefined;
   readonly properties?: ReturnType<typeof propertyFilters>;
   readonly cursor?: string | undefined;
+  /** So many of them are passed over. */
+  readonly offset?: number;
 }
 
 /** A person's distinct_ids that are shown. */
@@ -109,7 +111,7 @@ export async function newestPersons(
         SELECT person_id, min(created_us) AS created_us, max(inserted_us) AS version, min(distinct_id) AS shown,
           (list(distinct_id ORDER BY distinct_id))[:${MAX_DISTINCT_IDS}] AS distinct_ids
         FROM states GROUP BY person_id HAVING ${['true', ...persons].join(' AND ')}
-        ORDER BY created_us DESC, person_id DESC LIMIT ${limit + 1}
+        ORDER BY created_us DESC, person_id DESC LIMIT ${limit + 1} OFFSET ${asked.offset ?? 0}
       )
       SELECT person_id, persons.distinct_ids, properties, coalesce(is_identified, false) AS is_identified, persons.created_us::VARCHAR AS created,
         version::VARCHAR AS version

@@ -97,6 +97,23 @@ test('pages follow one another without a gap, whatever their size', async () => 
   }
 });
 
+test('who pages by offset reads each event once', async () => {
+  const found: number[] = [];
+  for (let page = [0], offset = 0; page.length > 0; offset += page.length) {
+    page = numbersOf(await list({ limit: '4', offset: String(offset) }));
+    found.push(...page);
+  }
+  expect(found).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+  const skipped = await list({ limit: '2', offset: '3', event: 'paid' });
+  expect(numbersOf(skipped)).toEqual([2, 0]);
+  // Its link goes on behind it, without skipping again.
+  const first = await list({ limit: '3', offset: '2' });
+  expect(numbersOf(first)).toEqual([8, 7, 6]);
+  const next = Object.fromEntries(new URL(String(first.next), service.address).searchParams);
+  expect(next).not.toHaveProperty('offset');
+  expect(numbersOf(await list(next))).toEqual([5, 4, 3]);
+});
+
 test('events of one instant are on one page each', async () => {
   const alike = [0, 1, 2].map((n) => event(20, { distinct_id: `d${n}`, event: 'alike' }));
   const { id } = service.project;
@@ -172,6 +189,62 @@ test('a page of the newest reads the newest files only', async () => {
   expect((await list({ limit: '2' })).results).toHaveLength(2);
   // The newest file of events, and all of persons.
   expect(read).toEqual([1, 1]);
+});
+
+describe('a page of over a thousand events', () => {
+  test('is whole, so that who stops at a page that is not has all', async () => {
+    const sizes: number[] = [];
+    for (let last = 10_000, offset = 0; last === 10_000; offset += last) {
+      last = (await list({ event: 'many', limit: '10000', offset: String(offset), after: timeOf(0) })).results.length;
+      sizes.push(last);
+    }
+    expect(sizes).toEqual([10_000, 10_000, 10_000, 10_000, 10_000, 0]);
+  });
+
+  test.each([
+    [{ limit: '10001' }, 'limit', 'A page has at most 10000 results.'],
+    [
+      { offset: '100001' },
+      'offset',
+      'At most 100000 results can be skipped. Follow `next`, or ask for less at a time, as by time.',
+    ],
+  ])('and no larger one is promised: %j', async (query, attr, detail) => {
+    const target = `/api/projects/${service.project.id}/events/?${new URLSearchParams(query).toString()}`;
+    const { status, body } = await service.call('GET', target);
+    expect({ status, body }).toEqual({
+      status: 400,
+      body: { type: 'validation_error', code: 'invalid_input', detail, attr },
+    });
+  });
+
+  test('is refused when it is too large: who pages by offset would take what fits for the last', async () => {
+    const { id } = service.project;
+    const large = Array.from({ length: 60 }, (_, n) => ({
+      event: 'large',
+      distinct_id: 'd',
+      timestamp: new Date(START - DAY_MS + n).toISOString(),
+      properties: { text: 'x'.repeat(100_000) },
+    }));
+    context.clock.advance(SECOND_MS);
+    await importRecords(context, id, large);
+    for (const query of [{ limit: '1001' }, { limit: '50', offset: '1' }]) {
+      const target = `/api/projects/${id}/events/?${new URLSearchParams({ event: 'large', ...query }).toString()}`;
+      const { status, body } = await service.call('GET', target);
+      expect({ status, body }).toMatchObject({
+        status: 400,
+        body: {
+          attr: 'limit',
+          detail: `A page of ${query.limit} would be too large: 39 fit. Ask for fewer at a time.`,
+        },
+      });
+    }
+    // Who follows `next` takes what fits.
+    const { results, next } = await list({ event: 'large', limit: '50' });
+    expect(results).toHaveLength(39);
+    const link = Object.fromEntries(new URL(String(next), service.address).searchParams);
+    expect((await list(link)).results).toHaveLength(21);
+    expect((await list({ event: 'large', limit: '20', offset: '39' })).results).toHaveLength(20);
+  });
 });
 
 test('a place without the reader says that it is not offered', async () => {

@@ -76,6 +76,14 @@ test('pages of persons follow one another without a gap', async () => {
   expect(found).toEqual(['cleo', 'Bob', 'ada@example.com']);
 });
 
+test('who pages persons by offset reads each once', async () => {
+  const found: string[] = [];
+  for (let offset = 0; offset < 4; offset += 2)
+    found.push(...namesOf(await list({ limit: '2', ...(offset === 0 ? {} : { offset: String(offset) }) })));
+  expect(found).toEqual(['cleo', 'Bob', 'ada@example.com']);
+  expect(namesOf(await list({ offset: '3' }))).toEqual([]);
+});
+
 test.each([
   [{ search: 'EXAMPLE.com' }, ['ada@example.com']],
   [{ search: 'bo' }, ['Bob']],
