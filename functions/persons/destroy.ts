@@ -16,7 +16,7 @@ export const handler = endpoint(destroyPerson, async ({ tenant, params: { id }, 
   const withEvents = query.delete_events === true;
   const telling = activityOps({ scope: 'Person', id, name: null, activity: 'deleted' });
   const became = await context.personRemoval.remove(
-    { projectId: project.id, distinctId, person, withEvents, telling },
+    { projectId: project.id, persons: [{ distinctId, person, withEvents, telling }] },
     organization.id,
   );
   return became === 'asked' ? new Answer(undefined, { isAccepted: true }) : undefined;

@@ -81,8 +81,8 @@ export interface Route<
   readonly response?: Response;
   /** Media types of what it answers as text (`TextAnswer`): pages for people, and what they need. */
   readonly content?: readonly [string, ...string[]];
-  /** 405: a method that the path has in name only; it answers so without a body. */
-  readonly status: 200 | 201 | 204 | 405;
+  /** 202: what was asked for is done, or under way. 405: a method that the path has in name only; it answers so without a body. */
+  readonly status: 200 | 201 | 202 | 204 | 405;
   /** Whether the answer may also be `EmptyAnswer`, a 204. */
   readonly orEmpty?: boolean;
   /** Whether the answer may also be a 202 of the same shape: what was asked for is under way. */

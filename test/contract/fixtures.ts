@@ -276,6 +276,11 @@ async function ofOwnPerson(world: World): Promise<Example> {
   return { params: { ...params, id: String(person?.id) } };
 }
 
+async function ofOwnPersons(world: World): Promise<Example> {
+  const { params } = await ofOwnPerson(world);
+  return { params, body: { ids: [params['id']] } };
+}
+
 async function ofPerson(world: World): Promise<Example> {
   const params = await ofLake(world);
   const { body } = await world.service.call('GET', `/api/projects/${params.project_id}/persons/?distinct_id=ada`);
@@ -415,6 +420,7 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'persons/list': inPlace,
   'persons/retrieve': ofPerson,
   'persons/destroy': ofOwnPerson,
+  'persons/bulk-destroy': ofOwnPersons,
 
   'event-definitions/list': inPlace,
   'property-definitions/list': inPlace,

@@ -14,7 +14,7 @@ import { answersOf } from '../../lib/insights/answering/answers.ts';
 import { worldDatabase } from '../../lib/insights/answering/world.ts';
 import { compact } from '../../lib/lake/compact.ts';
 import { lakeDatabases } from '../../lib/lake/databases.ts';
-import { deletePerson } from '../../lib/lake/import/delete-person.ts';
+import { deleteNow } from '../../lib/lake/import/delete-person.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { type LogSink, logTo } from '../../lib/ports/log.ts';
@@ -172,7 +172,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     lakeWorker: null,
     queryRunner: null,
     compactor: { compact: (project) => compact(made, project) },
-    personRemoval: { remove: (person) => deletePerson(made, person).then(() => 'deleted') },
+    personRemoval: { remove: (deletion) => deleteNow(made, deletion).then(() => 'deleted') },
     personDeletions: null,
     answers: answersOf({ table, clock, newId, log }, { answer: (asked) => computed(worlds, asked) }),
     pictures: null,

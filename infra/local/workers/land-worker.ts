@@ -1,4 +1,4 @@
-/** The program of the worker that lands captured events, joins files, or deletes a person: it opens the data directory beside the service. */
+/** The program of the worker that lands captured events, joins files, or deletes persons: it opens the data directory beside the service. */
 
 import { MINUTE_MS } from '../../../lib/basics/units.ts';
 import { type LandingSegment, land } from '../../../lib/capture/land.ts';
@@ -10,7 +10,18 @@ import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { serveTasks } from '../../../lib/workers/serve.ts';
+import { MINUTE_MS } from '../../lib/basics/units.ts';
+import { type LandingSegment, land } from '../../lib/capture/land.ts';
+import { compact } from '../../lib/lake/compact.ts';
+import { lakeDatabases } from '../../lib/lake/databases.ts';
+import { type Deletion, deleteNow } from '../../lib/lake/import/delete-person.ts';
+import { UuidLists } from '../../lib/lake/import/uuid-lists.ts';
+import { folderInbox } from '../../lib/ports/inbox/folder.ts';
+import { logTo } from '../../lib/ports/log.ts';
+import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
+import { serveTasks } from '../../lib/workers/serve.ts';
 import { inboxIn, openStores, uuidListsIn } from '../data/data-stores.ts';
+import { inboxIn, openStores, uuidListsIn } from './data-stores.ts';
 
 /** A walk through a project's files begins nothing more then. */
 const WALK_MS = 10 * MINUTE_MS;
@@ -27,7 +38,7 @@ void serveTasks<LandWorkerOptions>(async ({ folder, options: { home } }) => {
   const context = { ...stores, databases, inbox: await folderInbox(inboxIn(home)) };
   return {
     compact: (project: number) => compact(context, project, { until: Date.now() + WALK_MS }),
-    'delete-person': (person: DeletedPerson) => deletePerson(context, person),
+    'delete-persons': (deletion: Deletion) => deleteNow(context, deletion),
     land: (segments: readonly LandingSegment[]) => land(context, segments, { lists: new UuidLists(uuidListsIn(home)) }),
   };
 });

@@ -1,16 +1,23 @@
 /** Deletes persons, as the `$delete_person` of an import does, without an event of it. */
-import type { Op } from '../../ports/table/table.ts';
+import { MAX_TRANSACTION, type Op } from '../../ports/table/table.ts';
 import { adderUnder, type Lease, underLease, type Writing } from '../lease.ts';
 import type { FoundPerson, PersonChange } from '../persons/change.ts';
 import { adding } from './adding.ts';
-import { type Forgotten, type ForgottenPerson, forgetEvents, forgetProperties, markForgotten } from './forgotten.ts';
+import {
+  type Forgotten,
+  type ForgottenPerson,
+  forgetEvents,
+  forgetProperties,
+  forgottenOf,
+  markForgotten,
+} from './forgotten.ts';
 import { foundDistinctIds } from './found-persons.ts';
 
 /** Which person: as they were found, with one of their distinct_ids. */
 export interface DeletedPerson {
-  readonly projectId: number;
   readonly distinctId: string;
-  readonly person: FoundPerson;
+  /** Null: nobody was known by it, and only events with it can go. */
+  readonly person: FoundPerson | null;
   /** Are their events to go too, of all distinct_ids? */
   readonly withEvents?: boolean;
   /** What tells of it, written just before the person goes: once more if that was in vain and is asked for again. */
@@ -18,10 +25,14 @@ export interface DeletedPerson {
 }
 
 /** Persons of a project that go together: their files are read once. */
-interface DeletedPersons {
+export interface Deletion {
   readonly projectId: number;
-  /** What happened later than `at`, milliseconds since 1970, is not forgotten. */
-  readonly persons: readonly (Omit<DeletedPerson, 'projectId'> & { readonly at: number })[];
+  readonly persons: readonly DeletedPerson[];
+}
+
+/** What happened later than `at`, milliseconds since 1970, is not forgotten. */
+interface AskedPerson extends DeletedPerson {
+  readonly at: number;
 }
 
 interface DeletionOptions {
@@ -34,13 +45,14 @@ interface DeletionOptions {
 }
 
 /**
- * Deletes the person with all their distinct_ids; exports deliver that as they deliver any change. A later event with
+ * Deletes persons with all their distinct_ids; exports deliver that as they deliver any change. A later event with
  * such a distinct_id makes a person again, without properties. Who has taken the person over since they were found stays, and
  * so does who was made anew. With their events, what happened until now is gone from the lake, and is not taken again.
- * Nothing is done when there is none. Throws `ImportUnderWay` while somebody else adds to the project.
+ * Nothing is done of those who are none. Throws `ImportUnderWay` while somebody else adds to the project.
  */
-export async function deletePerson(context: Writing, { projectId, ...person }: DeletedPerson): Promise<void> {
-  await deletePersons(context, { projectId, persons: [{ ...person, at: context.clock() }] });
+export async function deleteNow(context: Writing, { projectId, persons }: Deletion): Promise<void> {
+  const at = context.clock();
+  await deletePersons(context, { projectId, persons: persons.map((person) => ({ ...person, at })) });
 }
 
 /**
@@ -50,11 +62,12 @@ export async function deletePerson(context: Writing, { projectId, ...person }: D
  */
 export async function deletePersons(
   context: Writing,
-  { projectId, persons }: DeletedPersons,
+  { projectId, persons }: { readonly projectId: number; readonly persons: readonly AskedPerson[] },
   { waits = false, ...walk }: DeletionOptions = {},
 ): Promise<string | null> {
-  const theirs = await forgottenOfPersons(context, projectId, persons);
-  const forgotten = together(theirs);
+  const known = persons.filter(isKnown);
+  const theirs = await forgottenOfPersons(context, projectId, known);
+  const forgotten = together([...theirs.flatMap((one) => one.forgotten), ...forgottenOfNobody(persons)]);
   if (forgotten.length > 0) {
     const purpose = waits ? 'batch' : 'import';
     await underLease(context, projectId, (lease) => markForgotten(context, lease, forgotten), { purpose });
@@ -63,10 +76,12 @@ export async function deletePersons(
   }
   const telling = persons.flatMap((person) => person.telling ?? []);
   const remove = async (lease: Lease): Promise<void> => {
-    if (telling.length > 0) await context.table.write(telling);
-    if (forgotten.length > 0) await forgetProperties(context, lease, theirs);
+    for (let n = 0; n < telling.length; n += MAX_TRANSACTION)
+      await context.table.write(telling.slice(n, n + MAX_TRANSACTION));
+    if (theirs.length > 0) await forgetProperties(context, lease, theirs);
+    if (known.length === 0) return;
     await adding(context, adderUnder(lease), { before: async () => [], arrived: 'now' }, async (batches) => {
-      for (const { distinctId, person } of persons)
+      for (const { distinctId, person } of known)
         batches.add({
           uuid: context.newId(),
           own: false,
@@ -89,11 +104,21 @@ export async function deletePersons(
   return null;
 }
 
+type KnownPerson = AskedPerson & { readonly person: FoundPerson };
+
+const isKnown = (asked: AskedPerson): asked is KnownPerson => asked.person !== null;
+
+/** Returns what is forgotten where nobody was known by a distinct_id. */
+const forgottenOfNobody = (persons: readonly AskedPerson[]): Forgotten[] =>
+  persons
+    .filter((asked) => !isKnown(asked) && asked.withEvents === true)
+    .map(({ distinctId, at }) => forgottenOf(distinctId, at));
+
 /** Returns what is forgotten of those whose events go too. */
 async function forgottenOfPersons(
   context: Writing,
   projectId: number,
-  persons: DeletedPersons['persons'],
+  persons: readonly KnownPerson[],
 ): Promise<ForgottenPerson[]> {
   const asked = persons.filter(({ withEvents }) => withEvents === true);
   if (asked.length === 0) return [];
@@ -106,9 +131,8 @@ async function forgottenOfPersons(
 }
 
 /** Returns what is forgotten of them. One may be asked for twice, and of two times the later counts. */
-function together(persons: readonly ForgottenPerson[]): Forgotten[] {
+function together(forgotten: readonly Forgotten[]): Forgotten[] {
   const at = new Map<string, number>();
-  for (const { forgotten } of persons)
-    for (const one of forgotten) at.set(one.sha256, Math.max(one.at, at.get(one.sha256) ?? one.at));
+  for (const one of forgotten) at.set(one.sha256, Math.max(one.at, at.get(one.sha256) ?? one.at));
   return [...at].map(([sha256, instant]) => ({ sha256, at: instant }));
 }

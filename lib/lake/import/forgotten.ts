@@ -41,11 +41,11 @@ export interface ForgottenPerson {
   readonly forgotten: readonly Forgotten[];
 }
 
+/** Returns by what a distinct_id that is forgotten is known again. */
+export const forgottenId = (distinctId: string): string => hash('sha256', distinctId);
+
 /** Returns what is kept of a distinct_id that is forgotten. */
-export const forgottenOf = (distinctId: string, at: number): Forgotten => ({
-  sha256: hash('sha256', distinctId),
-  at,
-});
+export const forgottenOf = (distinctId: string, at: number): Forgotten => ({ sha256: forgottenId(distinctId), at });
 
 /** So many that are forgotten are read at once, and so many hashes are asked for one by one at most. */
 const FEW = 1_000;

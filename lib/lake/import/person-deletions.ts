@@ -7,11 +7,11 @@ import type { Context } from '../../ports/context.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
-import type { Item } from '../../ports/table/table.ts';
+import { type Item, MAX_TRANSACTION, type Op } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
 import type { Writing } from '../lease.ts';
 import type { FoundPerson } from '../persons/change.ts';
-import { type DeletedPerson, deletePersons } from './delete-person.ts';
+import { type DeletedPerson, type Deletion, deletePersons } from './delete-person.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -22,7 +22,8 @@ declare module '../../ports/table/keys.ts' {
 interface PersonDeletionItem extends Item {
   /** One of the person's. */
   readonly distinctId: string;
-  readonly person: JsonText<FoundPerson>;
+  /** Null: nobody was known by it. */
+  readonly person: JsonText<FoundPerson | null>;
   /** When it was asked for, milliseconds since 1970. */
   readonly at: number;
   /** Their events go too. */
@@ -40,13 +41,28 @@ export interface PersonDeletions {
 /** The id of the job that has the persons of a project deleted who were asked to be. */
 export const personDeletionJob = (projectId: number): string => `persons-${projectId}`;
 
-/** Records a deletion with what tells of it, and has it done. It is done for certain once this has resolved. */
+/**
+ * Records a deletion with what tells of it, and has it done. It is done for certain once this has resolved; of many persons,
+ * some may be if it fails.
+ */
 export async function askForDeletion(
   { table, clock, newId }: Pick<Context, 'table' | 'clock' | 'newId'>,
-  { projectId, distinctId, person, withEvents = false, telling = [] }: DeletedPerson,
+  { projectId, persons }: Deletion,
 ): Promise<void> {
   const at = clock();
-  const id = newId();
+  for (const ops of transactionsOf(persons.map((person) => recording(projectId, newId(), at, person)))) {
+    const about = { project: projectId, asked: newId() };
+    await askForJob(table, { kind: 'deletion', id: personDeletionJob(projectId), due: at, about }, ops);
+  }
+}
+
+/** The ops that record the deletion of a person and tell of it. */
+function recording(
+  projectId: number,
+  id: string,
+  at: number,
+  { distinctId, person, withEvents = false, telling = [] }: DeletedPerson,
+): readonly Op[] {
   const put = {
     ...keys.personDeletion(projectId, id),
     distinctId,
@@ -55,8 +71,18 @@ export async function askForDeletion(
     withEvents,
     place: null,
   };
-  const about = { project: projectId, asked: id };
-  await askForJob(table, { kind: 'deletion', id: personDeletionJob(projectId), due: at, about }, [{ put }, ...telling]);
+  return [{ put }, ...telling];
+}
+
+/** Returns ops together, those of a person always, as many as a transaction may have beside a job. */
+function transactionsOf(recordings: readonly (readonly Op[])[]): readonly (readonly Op[])[] {
+  const transactions: Op[][] = [];
+  for (const ops of recordings) {
+    const last = transactions.at(-1);
+    if (last !== undefined && last.length + ops.length < MAX_TRANSACTION) last.push(...ops);
+    else transactions.push([...ops]);
+  }
+  return transactions;
 }
 
 /** So many persons are deleted together at most. */

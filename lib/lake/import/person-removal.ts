@@ -4,7 +4,7 @@ import type { Context } from '../../ports/context.ts';
 import { fail } from '../../ports/errors.ts';
 import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
 import { failFull, LineFull } from '../../workers/turns.ts';
-import type { DeletedPerson } from './delete-person.ts';
+import type { Deletion } from './delete-person.ts';
 import { askForDeletion } from './person-deletions.ts';
 
 export interface PersonRemoval {
@@ -12,13 +12,13 @@ export interface PersonRemoval {
    * Tells of it, and resolves when it is in the lake (`deleted`), or when it will be for certain (`asked`). The first
    * fails with 409 while an import runs, with 429 and 503 when there is too much to do.
    */
-  remove(person: DeletedPerson, organization: string): Promise<'deleted' | 'asked'>;
+  remove(deletion: Deletion, organization: string): Promise<'deleted' | 'asked'>;
 }
 
 /** Has persons deleted by a job: no request could wait for it. */
 export const askedPersonRemoval = (context: Pick<Context, 'table' | 'clock' | 'newId'>): PersonRemoval => ({
-  remove: async (person) => {
-    await askForDeletion(context, person);
+  remove: async (deletion) => {
+    await askForDeletion(context, deletion);
     return 'asked';
   },
 });
@@ -27,12 +27,12 @@ export const askedPersonRemoval = (context: Pick<Context, 'table' | 'clock' | 'n
 const ATTEMPTS = 20;
 const PAUSE_MS = 250;
 
-/** Deletes by a pool whose workers have the task `delete-person`. */
+/** Deletes by a pool whose workers have the task `delete-persons`. */
 export const pooledPersonRemoval = (pool: Pick<WorkerPool, 'run'>, pauseMs = PAUSE_MS): PersonRemoval => ({
-  remove: async (person, owner) => {
+  remove: async (deletion, owner) => {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await pool.run({ name: 'delete-person', input: person, owner });
+        await pool.run({ name: 'delete-persons', input: deletion, owner });
         return 'deleted';
       } catch (error) {
         if (error instanceof LineFull) failFull('Too many persons wait to be deleted.');

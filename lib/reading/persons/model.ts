@@ -13,6 +13,27 @@ export const Person = z
   })
   .meta({ id: 'Person' });
 
+/** What became of persons who were to be deleted together, in PostHog's words. */
+export const PersonsDeleted = z.object({
+  persons_found: z.int(),
+  persons_deleted: z.int().describe('Who are gone.'),
+  persons_queued_for_deletion: z.int().describe('Who will be, on AWS.'),
+  events_queued_for_deletion: z.boolean().describe('Events are gone, or will be.'),
+  recordings_queued_for_deletion: z.boolean().describe('There are none: it was asked for.'),
+  deletion_errors: z.array(z.unknown()).describe('Empty: what fails is an error of the whole request.'),
+});
+
+/** Somebody who is to be deleted, as the reader finds them. */
+export interface FoundRow {
+  readonly person_id: string;
+  /** One of theirs. */
+  readonly distinct_id: string;
+  /** The newest one, microseconds since 1970, as text. */
+  readonly version: string;
+  /** Of the distinct_ids that were asked for, theirs. */
+  readonly asked: readonly string[];
+}
+
 /** The newest state of a distinct_id whose person is there, as the reader gives it. */
 export interface StateRow {
   readonly distinct_id: string;

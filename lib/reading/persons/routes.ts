@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { boolean, integer, text, uuid } from '../../http/fields.ts';
+import { boolean, integer, oneOf, text, uuid } from '../../http/fields.ts';
 import { cursorPageOf, route } from '../../http/route.ts';
 import { BY_CURSOR_OR_OFFSET } from '../place.ts';
-import { Person } from './model.ts';
+import { Person, PersonsDeleted } from './model.ts';
 
 const tag = 'Persons';
 const read = { method: 'GET', scope: 'person:read', tag, needs: ['reader'] } as const;
@@ -57,4 +57,34 @@ export const destroyPerson = route({
   unsupported: { keep_person: null },
   status: 204,
   orAccepted: true,
+});
+
+export const destroyPersons = route({
+  handler: 'persons/bulk-destroy',
+  method: 'POST',
+  paths: ['/api/projects/{project_id}/persons/bulk_delete'],
+  scope: 'person:write',
+  tag,
+  needs: ['reader', 'personRemoval'],
+  params: z.object({ project_id: integer() }),
+  summary: 'Delete persons',
+  description:
+    'As one is deleted, up to 1,000 at once: by `ids`, `distinct_ids` or both. Where nobody is known by a distinct_id, ' +
+    '`delete_events` has the events with it deleted all the same. On one machine they are gone; on AWS they will be, ' +
+    'minutes later.',
+  body: z
+    .object({
+      ids: z.array(uuid()).optional().describe('Of persons.'),
+      distinct_ids: z
+        .array(text({ trim: false }))
+        .optional()
+        .describe('Their persons go, with all that they have.'),
+      delete_events: boolean().optional().describe('Their events go too, and are not taken again.'),
+      delete_recordings: boolean().optional().describe('Changes nothing: recordings are not kept.'),
+    })
+    .meta(oneOf('ids', 'distinct_ids')),
+  example: { distinct_ids: ['ada'], delete_events: true },
+  unsupported: { keep_person: null },
+  response: PersonsDeleted,
+  status: 202,
 });

@@ -10,7 +10,7 @@ import { LAKE_ROWS } from '../../warehouse/reader.ts';
 import { cursorAt, placeOf } from '../place.ts';
 import { propertyConditions, type propertyFilters } from '../property-filter.ts';
 import type { Look } from '../waiting.ts';
-import type { Person, PersonRow, StateRow } from './model.ts';
+import type { FoundRow, Person, PersonRow, StateRow } from './model.ts';
 
 /** Which persons are asked for. Absent: any. */
 interface PersonsAsked {
@@ -122,6 +122,33 @@ export async function newestPersons(
   const last = rows.at(-1);
   const hasMore = read.isCut || rows.length < read.rows.length;
   return { rows, next: hasMore && last !== undefined ? cursorAt([last.created, last.person_id]) : undefined };
+}
+
+/** Returns who is known by any of these ids or distinct_ids. */
+export async function personsBy(
+  table: Table,
+  look: Look,
+  projectId: number,
+  { ids, distinctIds }: { readonly ids: readonly string[]; readonly distinctIds: readonly string[] },
+): Promise<FoundRow[]> {
+  const files = await allFiles(table, projectId, 'persons');
+  if (files.length === 0) return [];
+  const asked = (name: string) => `(SELECT unnest(from_json($${name}, '["VARCHAR"]')))`;
+  const { rows, isCut } = await look({
+    files,
+    parameters: { ids: JSON.stringify(ids), distinct_ids: JSON.stringify(distinctIds) },
+    sql: `WITH states AS (
+        SELECT distinct_id, max(inserted_us) AS inserted_us, arg_max(person_id, inserted_us) AS person_id,
+          distinct_id IN ${asked('distinct_ids')} AS is_asked
+        FROM ${LAKE_ROWS} GROUP BY distinct_id HAVING NOT arg_max(is_deleted, inserted_us)
+      )
+      SELECT person_id, min(distinct_id) AS distinct_id, max(inserted_us)::VARCHAR AS version,
+        coalesce(list(distinct_id) FILTER (is_asked), []) AS asked
+      FROM states GROUP BY person_id HAVING bool_or(is_asked) OR person_id IN ${asked('ids')}`,
+  });
+  // Whoever is not told of would stay without a word.
+  if (isCut) invalid('distinct_ids', 'These are too long to be looked for together. Name fewer at a time.');
+  return rows as unknown as FoundRow[];
 }
 
 /** The condition that a state of a person must hold for them to be asked for; undefined: any does. */

@@ -224,3 +224,138 @@ describe('a person who is deleted', () => {
     expect(body).toMatchObject({ results: [] });
   });
 });
+
+describe('persons who are deleted together', () => {
+  const bulk = async (body: object) => {
+    const { status, body: answer } = await service.call(
+      'POST',
+      `/api/projects/${service.project.id}/persons/bulk_delete/`,
+      { body },
+    );
+    return { status, answer };
+  };
+  const namesOfEvents = async (): Promise<string[]> => {
+    const { body } = await service.call('GET', `/api/projects/${service.project.id}/events/?limit=1000`);
+    return ((body?.['results'] ?? []) as { distinct_id: string }[]).map(({ distinct_id }) => distinct_id);
+  };
+  const seen = (distinct_id: string) => ({
+    event: 'seen',
+    distinct_id,
+    timestamp: '2025-11-08T00:00:00Z',
+    properties: {},
+  });
+  const summary = {
+    persons_found: 0,
+    persons_deleted: 0,
+    persons_queued_for_deletion: 0,
+    events_queued_for_deletion: false,
+    recordings_queued_for_deletion: false,
+    deletion_errors: [],
+  };
+  const told = async (id: string) => {
+    const path = `/api/organizations/${service.organization.id}/activity/?scope=Person&item_id=${id}`;
+    const { body } = await service.call('GET', path);
+    return (body?.['results'] as { activity: string }[]).map(({ activity }) => activity);
+  };
+
+  test('are found by their ids and by any of their distinct_ids, each once, and nobody else goes', async () => {
+    await importRecords(context, service.project.id, [
+      identified('hal', 7, { plan: 'x' }, 'anonymous-hal'),
+      identified('ivy', 7, { plan: 'x' }),
+      identified('jon', 7, { plan: 'x' }),
+    ]);
+    const idOf = async (distinct_id: string) => String((await list({ distinct_id })).results[0]?.id);
+    const [hal, ivy] = [await idOf('hal'), await idOf('ivy')];
+    context.clock.advance(SECOND_MS);
+    const gone = '01940000-0000-7000-8000-00000000dead';
+    expect(await bulk({ ids: [ivy, gone, ivy], distinct_ids: ['anonymous-hal', 'hal', 'nobody'] })).toEqual({
+      status: 202,
+      answer: { ...summary, persons_found: 2, persons_deleted: 2 },
+    });
+    for (const distinct_id of ['hal', 'anonymous-hal', 'ivy'])
+      expect((await list({ distinct_id })).results).toEqual([]);
+    expect((await list({ distinct_id: 'jon' })).results).toHaveLength(1);
+    expect(await namesOfEvents()).toEqual(expect.arrayContaining(['hal', 'ivy', 'jon']));
+    expect([await told(hal), await told(ivy)]).toEqual([['deleted'], ['deleted']]);
+  });
+
+  test.each([
+    ['at once', context.personRemoval],
+    ['by a job', askedPersonRemoval(context)],
+  ])('go with events that nobody was known by, %s, and these are not taken again', async (how, personRemoval) => {
+    const { id } = service.project;
+    const [stranger, known] = [`stranger ${how}`, `known ${how}`];
+    const records = [seen(stranger), seen(`other ${stranger}`), identified(known, 7, { plan: 'x' })];
+    await importRecords(context, id, records);
+    expect((await list({ distinct_id: stranger })).results).toEqual([]);
+    context.clock.advance(SECOND_MS);
+    const { personRemoval: own } = context;
+    Object.assign(context, { personRemoval });
+    const isAsked = how === 'by a job';
+    const asked = { distinct_ids: [stranger, known], delete_events: true, delete_recordings: true };
+    expect(await bulk(asked)).toEqual({
+      status: 202,
+      answer: {
+        ...summary,
+        persons_found: 1,
+        persons_deleted: isAsked ? 0 : 1,
+        persons_queued_for_deletion: isAsked ? 1 : 0,
+        events_queued_for_deletion: true,
+        recordings_queued_for_deletion: true,
+      },
+    });
+    Object.assign(context, { personRemoval: own });
+    await deletePersons({ ...context, personDeletions: personDeletions(context) })({ project: id, execution: 'e' });
+    const left = async () => (await namesOfEvents()).filter((name) => name.endsWith(` ${how}`));
+    expect(await left()).toEqual([`other ${stranger}`]);
+    await importRecords(context, id, records);
+    expect(await left()).toEqual([`other ${stranger}`]);
+    expect((await list({ distinct_id: known })).results).toEqual([]);
+    // What somebody does later is taken.
+    context.clock.advance(SECOND_MS);
+    await importRecords(context, id, [{ ...seen(stranger), timestamp: new Date(context.clock()).toISOString() }]);
+    expect(await left()).toHaveLength(2);
+  });
+
+  test('may be a thousand, whose events are read once', async () => {
+    const { id } = service.project;
+    const names = Array.from({ length: 1_000 }, (_, n) => `herd-${n}`);
+    await importRecords(
+      context,
+      id,
+      names.map((name, n) => (n % 2 === 0 ? identified(name, 7, { n }) : seen(name))),
+    );
+    context.clock.advance(SECOND_MS);
+    const { status, answer } = await bulk({ distinct_ids: names, delete_events: true });
+    expect({ status, answer }).toMatchObject({ status: 202, answer: { persons_found: 500, persons_deleted: 500 } });
+    expect((await namesOfEvents()).filter((name) => name.startsWith('herd'))).toEqual([]);
+  });
+
+  test('are asked for by the job as many at once', async () => {
+    const { id } = service.project;
+    const names = Array.from({ length: 300 }, (_, n) => `flock-${n}`);
+    const { personRemoval: own } = context;
+    Object.assign(context, { personRemoval: askedPersonRemoval(context) });
+    expect((await bulk({ distinct_ids: names, delete_events: true })).status).toBe(202);
+    Object.assign(context, { personRemoval: own });
+    const { items } = await context.table.list(ranges.personDeletions(id), { limit: 1_000 });
+    expect(new Set(items.map(({ distinctId }) => distinctId))).toEqual(new Set(names));
+    const step = deletePersons({ ...context, personDeletions: personDeletions(context) });
+    expect(await step({ project: id, execution: 'e' })).toEqual({ do: 'more' });
+    expect(await step({ project: id, execution: 'e' })).toEqual({ do: 'nothing' });
+  });
+
+  test.each([
+    [{}, null, 'Name who: `ids`, `distinct_ids` or both.'],
+    [{ ids: [], distinct_ids: [] }, null, 'Name who: `ids`, `distinct_ids` or both.'],
+    [
+      { ids: ['01940000-0000-7000-8000-00000000dead'], distinct_ids: Array.from({ length: 1_000 }, (_, n) => `d${n}`) },
+      null,
+      'At most 1000 `ids` and `distinct_ids` together at a time.',
+    ],
+    [{ ids: ['7'] }, 'ids__0', 'Must be a valid UUID.'],
+    [{ distinct_ids: ['a'], keep_person: true }, 'keep_person', "'keep_person' is not supported here. Leave it out."],
+  ])('are refused by name when they cannot be told: %#', async (body, attr, detail) => {
+    expect(await bulk(body)).toMatchObject({ status: 400, answer: { type: 'validation_error', attr, detail } });
+  });
+});

@@ -4,7 +4,7 @@ import { DAY_MS, MINUTE_MS } from '../../../../lib/basics/units.ts';
 import { land } from '../../../../lib/capture/land.ts';
 import { allFiles } from '../../../../lib/lake/catalog.ts';
 import { compact } from '../../../../lib/lake/compact.ts';
-import { deletePerson } from '../../../../lib/lake/import/delete-person.ts';
+import { deleteNow } from '../../../../lib/lake/import/delete-person.ts';
 import { forgottenOf } from '../../../../lib/lake/import/forgotten.ts';
 import { RETIRED_MS, removeRetired } from '../../../../lib/lake/replace.ts';
 import { MODELS } from '../../../../lib/lake/schema.ts';
@@ -20,7 +20,7 @@ type Context = Awaited<ReturnType<typeof importContext>>;
 const THEIRS = ['ada', 'anonymous-ada'];
 const adaIn = async (context: Context) => {
   const person = await personOf(context, PROJECT, 'ada');
-  return { projectId: PROJECT, distinctId: 'ada', person, withEvents: true };
+  return { projectId: PROJECT, persons: [{ distinctId: 'ada', person, withEvents: true }] };
 };
 /** After so long the lease of whoever died is over. */
 const LEASE_OVER_MS = 2 * MINUTE_MS;
@@ -93,7 +93,7 @@ test.each(Array.from({ length: SHARES }, (_, share) => share + 1))(
     for (let isOver = false; !isOver; change += SHARES) {
       const { context, file, land } = await world();
       const { dying, hasDied } = killableContext(context, change);
-      await deletePerson(dying as Context, await adaIn(context)).catch(() => {});
+      await deleteNow(dying as Context, await adaIn(context)).catch(() => {});
       isOver = !hasDied();
       // Whoever asks again finds the person by their id, as long as something of them is left.
       const isDeleted = "arg_max(is_deleted, person_version) FILTER (distinct_id = 'ada')";
@@ -104,7 +104,7 @@ test.each(Array.from({ length: SHARES }, (_, share) => share + 1))(
       // What has come meanwhile lands, and files are joined.
       await land();
       await compact(context, PROJECT);
-      await deletePerson(context, await adaIn(context));
+      await deleteNow(context, await adaIn(context));
       // Nor does what happened before come back: from an inbox that was landed, or from the file.
       await land();
       expect(await run(context, file)).toMatchObject({ added: 0 });
@@ -129,7 +129,7 @@ test.each(Array.from({ length: SHARES }, (_, share) => share + 1))(
 
 test('a state of the person that another place knew before does not come back, and a later one does', async () => {
   const { context } = await world();
-  await deletePerson(context, await adaIn(context));
+  await deleteNow(context, await adaIn(context));
   const state = (person_version: number, instant: number): string =>
     JSON.stringify({
       distinct_id: 'ada',
@@ -164,7 +164,7 @@ test('what is joined meanwhile is looked at again', async () => {
       expect(await compact(context, PROJECT)).toMatchObject({ joined: 4 });
     },
   };
-  await deletePerson({ ...context, lake }, await adaIn(context));
+  await deleteNow({ ...context, lake }, await adaIn(context));
   expect(await inLake(context, PROJECT, 'distinct_id')).toEqual(['bob', 'bob']);
   expect((await lakeOf(context)).theirs).toEqual(['theirs {}']);
 });

@@ -36,7 +36,7 @@ async function world(days = 2): Promise<World> {
 
 const ask = async (context: Context, distinctId = 'ada', withEvents = true) => {
   const person = await personOf(context, PROJECT, distinctId);
-  return askedPersonRemoval(context).remove({ projectId: PROJECT, distinctId, person, withEvents }, 'o');
+  return askedPersonRemoval(context).remove({ projectId: PROJECT, persons: [{ distinctId, person, withEvents }] }, 'o');
 };
 /** Imports an event of ada that comes now. */
 const comes = async (context: World, about: object) => {

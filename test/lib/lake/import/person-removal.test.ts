@@ -3,7 +3,7 @@ import { ImportUnderWay } from '../../../../lib/lake/lease.ts';
 import { WorkerLost } from '../../../../lib/workers/pool.ts';
 import { LineFull } from '../../../../lib/workers/turns.ts';
 
-const PERSON = { projectId: 7, distinctId: 'ada', person: { id: 'p', version: 1 } };
+const PERSON = { projectId: 7, persons: [{ distinctId: 'ada', person: { id: 'p', version: 1 } }] };
 
 /** A removal whose first tasks fail so, and how many tasks there were. */
 function removal(error: Error, failures = Infinity) {
