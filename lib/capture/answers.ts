@@ -192,12 +192,22 @@ const CONFIG_SCRIPT: Answer = (_context, _request, token) => ({
     `${JSON.stringify({ config: CONFIGURATION, siteApps: [] })}})();`,
 });
 
+/** What servers ask that would evaluate flags themselves. */
+const DEFINITIONS: Answer = () => json({ flags: [], group_type_mapping: {}, cohorts: {} });
+
+const EARLY_ACCESS: Answer = () => json({ earlyAccessFeatures: [] });
+
+const SURVEYS: Answer = () => json({ surveys: [] });
+
 /** The paths of SDKs, each with and without a slash at its end. */
 const ANSWERS: readonly (readonly [path: RegExp, answer: Answer])[] = [
   [/^\/(?:i\/v0\/e|i\/v0\/ai\/batch|e|batch|capture|track|engage)\/?$/, EVENTS],
   [V1, EVENTS_V1],
   [/^\/s\/?$/, RECORDINGS],
   [/^\/flags\/?$/, FLAGS],
+  [/^\/(?:flags\/definitions|api\/feature_flag\/local_evaluation)\/?$/, DEFINITIONS],
+  [/^\/api\/early_access_features\/?$/, EARLY_ACCESS],
+  [/^\/api\/surveys\/?$/, SURVEYS],
   [/^\/decide\/?$/, DECIDE],
   [/^\/array\/([!-.0-~]{1,64})\/config\/?$/, CONFIG],
   [/^\/array\/([!-.0-~]{1,64})\/config\.js\/?$/, CONFIG_SCRIPT],
@@ -207,6 +217,8 @@ const ANSWERS: readonly (readonly [path: RegExp, answer: Answer])[] = [
 export const SDK_TEMPLATES: readonly string[] = [
   ...['i/v0/e', 'i/v0/ai/batch', 'i/v1/analytics/events', 'i/v1/ai/events'].map((path) => `/${path}`),
   ...['e', 'batch', 'capture', 'track', 'engage', 's', 'flags', 'decide'].map((path) => `/${path}`),
+  ...['flags/definitions', 'api/feature_flag/local_evaluation'].map((path) => `/${path}`),
+  ...['api/early_access_features', 'api/surveys'].map((path) => `/${path}`),
   '/array/{token}/config',
   '/array/{token}/config.js',
 ];

@@ -344,6 +344,23 @@ test('every answer is one that a browser shows to the page that asked', async ()
   expect(found.at(-1)?.headers.get('access-control-allow-headers')).toBe('content-type,x-other');
 });
 
+test.each([
+  ['/flags/definitions', { flags: [], group_type_mapping: {}, cohorts: {} }],
+  ['/api/feature_flag/local_evaluation', { flags: [], group_type_mapping: {}, cohorts: {} }],
+  ['/api/early_access_features', { earlyAccessFeatures: [] }],
+  ['/api/surveys', { surveys: [] }],
+])(
+  'SDKs that ask %s are told that there is nothing, with or without a slash, a key and a query',
+  async (path, body) => {
+    for (const target of [path, `${path}/`, `${path}?send_cohorts&token=${token}`]) {
+      const answer = await ask(target, { method: 'GET', headers: { Authorization: 'Bearer phx_x' } });
+      expect([answer.status, await answer.json()]).toEqual([200, body]);
+      expect(answer.headers.get('access-control-allow-origin')).toBe(ORIGIN);
+    }
+    expect((await ask(`${path}/1`, { method: 'GET' })).headers.get('access-control-allow-origin')).toBeNull();
+  },
+);
+
 test('nothing of it holds for the API', async () => {
   const answer = await ask('/api/organizations/', { method: 'GET' });
   expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([401, null]);
