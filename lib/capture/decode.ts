@@ -2,6 +2,7 @@
  * The JSON value that a request of an SDK holds, however it is wrapped. What a layer is, its first bytes say: names of
  * encodings in headers, forms and queries are wrong, or missing, too often to decide anything, but where bytes tell nothing.
  */
+import { isUtf8 } from 'node:buffer';
 import {
   brotliDecompressSync,
   gunzipSync,
@@ -120,17 +121,24 @@ const WRAPPINGS: readonly Wrapping[] = [
   { looksSo: (head) => /^[\w+/-][\w+/= \r\n-]*$/.test(head), unwrap: base64 },
 ];
 
-/** Removes what only its name tells: data of brotli looks like anything, and so does that of deflate without a head. */
+/**
+ * Removes what only its name tells: data of brotli looks like anything, and so does that of deflate without a head. What a
+ * proxy has unpacked on its way is JSON already: packed data may begin with a bracket, too, but is no text.
+ */
 function withoutEncoding(bytes: Buffer, encoding: string, limits: DecodeLimits): Buffer {
-  if (encoding === 'br') return unbrotli(bytes, limits);
-  if (encoding === 'deflate' && !isZlib(bytes.toString('latin1', 0, 2))) return inflateRaw(bytes, limits);
   if (!ENCODINGS.includes(encoding))
     throw new Undecodable(
       'unsupported_encoding',
       `The Content-Encoding of the request is none of these: ${ENCODINGS.join(', ')}.`,
     );
+  if (isJsonText(bytes)) return bytes;
+  if (encoding === 'br') return unbrotli(bytes, limits);
+  if (encoding === 'deflate' && !isZlib(bytes.toString('latin1', 0, 2))) return inflateRaw(bytes, limits);
   return bytes;
 }
+
+const isJsonText = (bytes: Buffer): boolean =>
+  /^\s*[{[]/.test(bytes.toString('latin1', 0, HEAD_BYTES)) && isUtf8(bytes);
 
 /** Reads that one field alone: `URLSearchParams` takes minutes for a megabyte of names that have no value. */
 function formData(bytes: Buffer): Buffer {

@@ -276,6 +276,9 @@ describe('capture v1', () => {
     ['zstd', zstdCompressSync],
     // A header that a proxy has left, or taken away.
     ['gzip', plain],
+    ['deflate', plain],
+    ['br', plain],
+    ['zstd', plain],
     [undefined, gzipSync],
     [undefined, zstdCompressSync],
   ])('is packed as Content-Encoding says: %s', (encoding, pack) => {
@@ -283,12 +286,19 @@ describe('capture v1', () => {
     expect(read(pack(of([SENT])), { path, headers: about })).toEqual(read(of([SENT]), { path, headers }));
   });
 
+  test('is unpacked from brotli whose first byte is a bracket', () => {
+    const body = brotliCompressSync(of([{ ...SENT, properties: { text: 'x'.repeat(100_000) } }]));
+    expect(body.toString('latin1', 0, 1)).toBe('[');
+    const about = { path, headers: { ...headers, 'content-encoding': 'br' } };
+    expect(read(body, about)).toMatchObject({ events: [{ event: 'e' }] });
+  });
+
   test.each<[string, PayloadHeaders, string | Buffer, number, string]>([
     ['no token', { 'content-encoding': 'gzip' }, gzipSync(of([SENT])), 401, 'missing_token'],
     ['a token of another scheme', { authorization: `Basic ${TOKEN}` }, of([SENT]), 401, 'missing_token'],
     ['a personal API key', { authorization: 'Bearer phx_1' }, of([SENT]), 401, 'invalid_token'],
     ['an encoding that is not known', { ...headers, 'content-encoding': 'lz4' }, '', 415, 'unsupported_encoding'],
-    ['damaged brotli', { ...headers, 'content-encoding': 'br' }, of([SENT]), 400, 'undecodable'],
+    ['damaged brotli', { ...headers, 'content-encoding': 'br' }, 'no brotli', 400, 'undecodable'],
     ['damaged zstd', headers, zstdCompressSync(of([SENT])).subarray(0, 40), 400, 'undecodable'],
     ['no batch', headers, JSON.stringify(SENT), 400, 'undecodable'],
     ['an empty batch', headers, of([]), 400, 'empty'],
