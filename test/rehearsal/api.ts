@@ -1,8 +1,12 @@
 /** The API as its definition in the template says, in the terms of the server that treats requests as API Gateway does. */
 import type { APIGatewayAuthorizerResult, APIGatewayProxyResult } from 'aws-lambda';
+import { AUTHORIZER_TTL_MS } from '../../infra/local/authorizer-cache.ts';
 import { AUTHORIZER_TTL_MS } from '../../infra/local/gateway/authorizer-cache.ts';
 import { pathMatcher } from '../../infra/local/gateway/path-matcher.ts';
 import type { Method, RestApi } from '../../infra/local/gateway/rest-api.ts';
+import { pathMatcher } from '../../infra/local/path-matcher.ts';
+import type { Method, RestApi } from '../../infra/local/rest-api.ts';
+import { MIB } from '../../lib/basics/units.ts';
 import type { GatewayResponse, GatewayResponseType } from '../../lib/http/gateway-responses.ts';
 import { ACCOUNT, type Assembly, PARTITION, REGION } from './assembly.ts';
 import type { Lambda } from './lambda.ts';
@@ -20,6 +24,7 @@ interface Definition {
     >;
   };
   readonly 'x-amazon-apigateway-binary-media-types'?: readonly string[];
+  readonly 'x-amazon-apigateway-minimum-compression-size'?: number;
   readonly 'x-amazon-apigateway-gateway-responses': Readonly<Record<string, ResponseDefinition>>;
 }
 interface MethodDefinition {
@@ -49,6 +54,9 @@ export function apiOf({ assembly, permissions, lambda }: ApiOptions): { api: Res
   const { StageName: stage } = assembly.theOne('AWS::ApiGateway::Stage').properties;
   const definition = resource.properties['Body'] as Definition;
   const binary = definition['x-amazon-apigateway-binary-media-types'];
+  // API Gateway unpacks requests that are as large; the rehearsal's server hands over all as they are sent.
+  if (definition['x-amazon-apigateway-minimum-compression-size'] !== 10 * MIB)
+    throw new Error('the rehearsal has no gateway that unpacks requests');
   const arn = `arn:${PARTITION}:execute-api:${REGION}:${ACCOUNT}:${resource.ref}`;
 
   const called = (uri: string): string => {

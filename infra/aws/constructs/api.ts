@@ -17,7 +17,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { allowedMethods } from '../../../lib/api/methods.ts';
 import { rowFor, templates } from '../../../lib/api/routes.ts';
-import { SECOND_MS } from '../../../lib/basics/units.ts';
+import { MIB, SECOND_MS } from '../../../lib/basics/units.ts';
 import { CORS_OF_ALL, SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
 import {
   GATEWAY_RESPONSES,
@@ -31,6 +31,12 @@ import type { Stage } from '../stages.ts';
 const AUTHORIZER_TTL_SECONDS = 60;
 /** The longest that API Gateway waits for a function. */
 const INTEGRATION_TIMEOUT_MS = 29 * SECOND_MS;
+/**
+ * Bodies of requests and answers of so many bytes the gateway unpacks, and packs: the most that can be said, and as much as
+ * it takes. Unsaid, it unpacks each request, by the codings that it knows, and refuses others:
+ * https://docs.aws.amazon.com/apigateway/latest/api/API_RestApi.html
+ */
+const UNPACKED_FROM_BYTES = 10 * MIB;
 /** Name of the security scheme in the definition. */
 const KEY = 'key';
 
@@ -72,6 +78,7 @@ export class Api extends Construct {
         : {}),
       // What SDKs send is packed, whatever its content type says; as text it would not arrive whole.
       'x-amazon-apigateway-binary-media-types': ['*/*'],
+      'x-amazon-apigateway-minimum-compression-size': UNPACKED_FROM_BYTES,
       paths: Object.fromEntries([
         ...templates.map((path) => [path, methodsOf(path, call)] as const),
         ...SDK_TEMPLATES.map((path) => [path, captureOf(path, call)] as const),

@@ -126,6 +126,7 @@ describe('the API of a stage', () => {
       readonly paths: Record<string, Record<string, Method>>;
       readonly components: unknown;
       readonly 'x-amazon-apigateway-binary-media-types': readonly string[];
+      readonly 'x-amazon-apigateway-minimum-compression-size': number;
       readonly 'x-amazon-apigateway-gateway-responses': Record<string, unknown>;
     };
   const target = (method: Method | undefined) =>
@@ -149,6 +150,8 @@ describe('the API of a stage', () => {
 
   test('has one function for all that SDKs ask, which nobody needs a key for, and hands it their bytes as they are', () => {
     expect(body()['x-amazon-apigateway-binary-media-types']).toEqual(['*/*']);
+    // What is smaller the gateway neither unpacks nor packs, and nothing that it takes is larger.
+    expect(body()['x-amazon-apigateway-minimum-compression-size']).toBe(10 * 1024 * 1024);
     for (const path of SDK_TEMPLATES) {
       expect(isSdkPath(path.replace('{token}', 'phc_1'))).toBe(true);
       const method = body().paths[path]?.['x-amazon-apigateway-any-method'];
