@@ -240,6 +240,26 @@ test('a landing lists the inbox once for each pass, however much waits', async (
   expect([waiting.size, lists]).toEqual([0, 5]);
 });
 
+test('a landing tells with each pass how much waits, however long it takes', async () => {
+  const { context, inbox } = await stage();
+  const waiting = new Set(['a', 'b', 'c']);
+  const told: unknown[] = [];
+  await landing(
+    {
+      ...context,
+      metrics: { record: ({ InboxBytes }) => void (InboxBytes !== undefined && told.push(InboxBytes)) },
+      inbox: {
+        ...inbox,
+        segments: async () => [...waiting].map((name) => ({ name, bytes: 4 * 2 ** 20, writtenAt: context.clock() })),
+        read: async () => ({ requests: [], damaged: 0, unfinished: 0 }),
+        remove: async (segments) => segments.forEach((name) => waiting.delete(name)),
+      },
+    },
+    join(context.folder, 'uuids'),
+  ).walk();
+  expect(told).toEqual([3, 3, 2, 1].map((segments) => segments * 4 * 2 ** 20));
+});
+
 test('a landing that fails as a whole has told how old the oldest is that waits', async () => {
   const { context, inbox, clock } = await stage();
   const measures: object[] = [];
