@@ -40,7 +40,7 @@ const QUARTER = Duration.minutes(15);
 /** The rules, by the heading in docs/operations.md. */
 const rules = (
   stage: Stage,
-  { own, api, machines, functions, sender, queries, table, everyFunction, unsettled, streamDelay }: Measured,
+  { own, api, machines, functions, sender, queries, throttled, everyFunction, unsettled, streamDelay }: Measured,
 ): Record<string, Rule> => ({
   'Jobs are waiting': {
     says: 'The oldest due job has waited for five minutes, or the tick does not run.',
@@ -128,11 +128,8 @@ const rules = (
     threshold: 3_600,
   },
   'The table refuses': {
-    says: 'DynamoDB throttled reads or writes of the table.',
-    metric: sumOf(
-      { reads: table('ReadThrottleEvents', FIVE_MINUTES), writes: table('WriteThrottleEvents', FIVE_MINUTES) },
-      FIVE_MINUTES,
-    ),
+    says: 'DynamoDB throttled reads or writes of the table, or of one of its indexes.',
+    metric: sumOf(throttled(FIVE_MINUTES), FIVE_MINUTES),
     threshold: 10,
   },
   'Functions are held back': {

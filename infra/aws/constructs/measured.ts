@@ -5,6 +5,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { DIMENSION, NAMESPACE } from '../../../lib/ports/metrics/emf.ts';
 import type { MetricName } from '../../../lib/ports/metrics/metrics.ts';
+import { TABLE_DEFINITION } from '../../../lib/ports/table/keys.ts';
 import type { Stage } from '../stages.ts';
 
 type Statistic = 'Sum' | 'Average' | 'Minimum' | 'Maximum' | 'p50' | 'p99';
@@ -18,10 +19,9 @@ export interface Measured {
     statistic: Statistic,
     period?: Duration,
   ) => IMetric;
-  readonly table: (
-    name: 'ReadThrottleEvents' | 'WriteThrottleEvents' | 'ConsumedReadCapacityUnits' | 'ConsumedWriteCapacityUnits',
-    period?: Duration,
-  ) => IMetric;
+  readonly table: (name: 'ConsumedReadCapacityUnits' | 'ConsumedWriteCapacityUnits', period?: Duration) => IMetric;
+  /** What DynamoDB throttled, of the table and of each of its indexes, by names of their own. */
+  readonly throttled: (period?: Duration) => Readonly<Record<string, IMetric>>;
   /** Of all functions of the account together. */
   readonly everyFunction: (name: 'Throttles' | 'ConcurrentExecutions' | 'Errors', period?: Duration) => IMetric;
   readonly machines: readonly IStateMachine[];
@@ -54,6 +54,11 @@ export function measured({ stage, apiName, tableName, streamName, ...rest }: Wat
   const own = metric(NAMESPACE, { [DIMENSION]: stage.name });
   const api = metric('AWS/ApiGateway', { ApiName: apiName, Stage: stage.name });
   const table = metric('AWS/DynamoDB', { TableName: tableName });
+  // By its name alone DynamoDB tells nothing of a table's indexes:
+  // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
+  const indexes = Object.keys(TABLE_DEFINITION.indexes).map(
+    (index) => [index, metric('AWS/DynamoDB', { TableName: tableName, GlobalSecondaryIndexName: index })] as const,
+  );
   const account = metric('AWS/Lambda', {});
   const stream = metric('AWS/Firehose', { DeliveryStreamName: streamName });
   return {
@@ -62,6 +67,13 @@ export function measured({ stage, apiName, tableName, streamName, ...rest }: Wat
     own: (name, statistic, period = FIVE_MINUTES) => own(name, statistic, period),
     api: (name, statistic, period = FIVE_MINUTES) => api(name, statistic, period),
     table: (name, period = FIVE_MINUTES) => table(name, 'Sum', period),
+    throttled: (period = FIVE_MINUTES) =>
+      Object.fromEntries(
+        [['table', table] as const, ...indexes].flatMap(([part, of]) => [
+          [`${part}Reads`, of('ReadThrottleEvents', 'Sum', period)],
+          [`${part}Writes`, of('WriteThrottleEvents', 'Sum', period)],
+        ]),
+      ),
     everyFunction: (name, period = FIVE_MINUTES) =>
       account(name, name === 'ConcurrentExecutions' ? 'Maximum' : 'Sum', period),
   };

@@ -16,7 +16,7 @@ const graph = (title: string, left: IMetric[], right: IMetric[] = []) =>
 export class Overview extends Construct {
   constructor(scope: Construct, id: string, { stage, measured, alarms }: OverviewProps) {
     super(scope, id);
-    const { own, api, table, everyFunction, machines, sender } = measured;
+    const { own, api, table, throttled, everyFunction, machines, sender } = measured;
     new Dashboard(this, 'Dashboard', {
       dashboardName: `workspaces-${stage.name}`,
       widgets: [
@@ -68,7 +68,7 @@ export class Overview extends Construct {
         ],
         [
           graph('Table: capacity', [table('ConsumedReadCapacityUnits'), table('ConsumedWriteCapacityUnits')]),
-          graph('Table: throttled', [table('ReadThrottleEvents'), table('WriteThrottleEvents')]),
+          graph('Table: throttled', Object.values(throttled())),
           graph('Functions of the account', [everyFunction('ConcurrentExecutions')], [everyFunction('Throttles')]),
         ],
       ],

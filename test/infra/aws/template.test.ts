@@ -13,6 +13,7 @@ import { routes, rowFor, templates } from '../../../lib/api/routes.ts';
 import { isSdkPath, SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
 import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
 import { METRICS } from '../../../lib/ports/metrics/metrics.ts';
+import { TABLE_DEFINITION } from '../../../lib/ports/table/keys.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { ROOT } from '../../support/source.ts';
@@ -976,6 +977,31 @@ describe('watching a stage', () => {
     expect(throttled('Queries are held back')).toEqual(queries);
     // Of what the account throttles.
     expect(throttled('Functions are held back')).toEqual(['steps/send-interval', ...queries]);
+  });
+
+  // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
+  test('an alarm tells of what is throttled of each index, which the table alone does not count', () => {
+    const { properties } = alarms(dev.service).find(({ heading }) => heading === 'The table refuses') ?? {};
+    const read = (properties?.['Metrics'] ?? []) as { MetricStat?: { Metric: AlarmMetric } }[];
+    interface AlarmMetric {
+      readonly MetricName: string;
+      readonly Dimensions: readonly { readonly Name: string; readonly Value: unknown }[];
+    }
+    const seen = read.flatMap(({ MetricStat }) => {
+      if (MetricStat === undefined) return [];
+      const { MetricName, Dimensions } = MetricStat.Metric;
+      const index = Dimensions.find(({ Name }) => Name === 'GlobalSecondaryIndexName')?.Value ?? 'table';
+      expect(Dimensions.map(({ Name }) => Name)).toContain('TableName');
+      return [`${MetricName} of ${String(index)}`];
+    });
+    expect(new Set(seen)).toEqual(
+      new Set(
+        ['table', ...Object.keys(TABLE_DEFINITION.indexes)].flatMap((part) => [
+          `ReadThrottleEvents of ${part}`,
+          `WriteThrottleEvents of ${part}`,
+        ]),
+      ),
+    );
   });
 
   test('docs/deploy.md counts the alarms, and the numbers that they read, for which one pays', () => {
