@@ -47,7 +47,8 @@ export const GATEWAY_RESPONSES = {
   THROTTLED: gatewayResponse('throttled', { headers: RETRY_AFTER }),
   QUOTA_EXCEEDED: gatewayResponse('throttled', { headers: RETRY_AFTER }),
   INTEGRATION_TIMEOUT: gatewayResponse('timeout'),
-  INTEGRATION_FAILURE: gatewayResponse('server_error'),
+  // A function that Lambda does not begin, as all that may run at once do. One that fails has another answer.
+  INTEGRATION_FAILURE: gatewayResponse('unavailable', { headers: { 'Retry-After': '5' } }),
   AUTHORIZER_FAILURE: gatewayResponse('server_error'),
   AUTHORIZER_CONFIGURATION_ERROR: gatewayResponse('server_error'),
   API_CONFIGURATION_ERROR: gatewayResponse('server_error'),

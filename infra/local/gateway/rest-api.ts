@@ -360,7 +360,7 @@ class RestApiServer implements Gateway {
       if (error instanceof PayloadTooLarge) return this.#gatewayAnswer('REQUEST_TOO_LARGE');
       const { requestId } = event.requestContext;
       this.#options.log.error('a function failed', { function: name, request_id: requestId, error });
-      return this.#gatewayAnswer('INTEGRATION_FAILURE');
+      return this.#gatewayAnswer('API_CONFIGURATION_ERROR');
     }
   }
 }

@@ -212,6 +212,17 @@ describe('the API of a stage', () => {
     expect(responses['DEFAULT_4XX']).not.toHaveProperty('statusCode');
   });
 
+  test('tells whoever meets a function that cannot be begun to come again', () => {
+    expect(body()['x-amazon-apigateway-gateway-responses']).toMatchObject({
+      INTEGRATION_FAILURE: {
+        statusCode: '503',
+        responseParameters: { 'gatewayresponse.header.Retry-After': "'5'" },
+        responseTemplates: { 'application/json': expect.stringContaining('"code":"service_unavailable"') },
+      },
+      API_CONFIGURATION_ERROR: { statusCode: '500' },
+    });
+  });
+
   test('lets pages read what SDKs meet of that, and nothing else', () => {
     const responses = body()['x-amazon-apigateway-gateway-responses'] as Record<string, { responseParameters: object }>;
     const isReadable = ({ responseParameters }: { responseParameters: object }) =>

@@ -1,11 +1,16 @@
 import { pathMatcher } from '../../../../infra/local/gateway/path-matcher.ts';
 import { type RestApi, serveRestApi } from '../../../../infra/local/gateway/rest-api.ts';
 import { GATEWAY_RESPONSES } from '../../../../lib/http/gateway-responses.ts';
+import { pathMatcher } from '../../../infra/local/path-matcher.ts';
+import { type Method, type RestApi, serveRestApi } from '../../../infra/local/rest-api.ts';
+import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
 import { testContext } from '../../../support/context.ts';
 import { onEnd } from '../../../support/on-end.ts';
+import { testContext } from '../../support/context.ts';
+import { onEnd } from '../../support/on-end.ts';
 
 /** A server of one path, whose answers of its own are their types. */
-async function served() {
+async function served(call: Method['call'] = async () => ({ statusCode: 200, body: '"there"' })) {
   const { clock, log } = testContext();
   const own = Object.keys(GATEWAY_RESPONSES).map((type) => [
     type,
@@ -20,7 +25,7 @@ async function served() {
     methodOf: () => ({
       isPublic: true,
       function: 'there',
-      call: () => Promise.resolve({ statusCode: 200, body: '"there"' }),
+      call,
     }),
     authorizer: () => Promise.reject(new Error('nobody asks')),
     responses: Object.fromEntries(own) as RestApi['responses'],
@@ -39,4 +44,9 @@ test('a path that is not there is answered as API Gateway does: by whether a key
     expect(await ask(path)).toBe('MISSING_AUTHENTICATION_TOKEN');
     expect(await ask(path, key)).toBe('INVALID_SIGNATURE');
   }
+});
+
+test('a function that fails is a mistake of ours, and no reason to come again as one that could not be begun', async () => {
+  const ask = await served(() => Promise.reject(new Error('broken')));
+  expect(await ask('/dev/there')).toBe('API_CONFIGURATION_ERROR');
 });
