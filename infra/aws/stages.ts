@@ -21,13 +21,24 @@ export interface Concurrency {
   readonly tests: number;
 }
 
+/** Requests a second in the long run, and at once. */
+export interface Throttle {
+  readonly rate: number;
+  readonly burst: number;
+}
+
 /** What differs between the stages, and nothing else. */
 export interface Stage {
   readonly name: (typeof STAGE_NAMES)[number];
   /** The table cannot be deleted until somebody lifts this. */
   readonly isProtected: boolean;
-  /** Requests a second in the long run, and at once, of all callers together. */
-  readonly throttling: { readonly rate: number; readonly burst: number };
+  /** What the gateway lets through, of all callers together. It counts each method of each path by itself. */
+  readonly throttling: {
+    /** Of POST to each path at which SDKs of today send events. */
+    readonly busy: Throttle;
+    /** Of each other method. */
+    readonly other: Throttle;
+  };
   /** How long the service's own logs are kept. */
   readonly logRetention: RetentionDays;
   readonly logLevel: Level;
@@ -49,7 +60,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'dev',
     isProtected: false,
-    throttling: { rate: 50, burst: 100 },
+    throttling: { busy: { rate: 50, burst: 100 }, other: { rate: 50, burst: 100 } },
     logRetention: RetentionDays.TWO_WEEKS,
     logLevel: 'DEBUG',
     monthlyBudget: 20,
@@ -64,7 +75,7 @@ const STAGES: readonly Stage[] = [
   {
     name: 'staging',
     isProtected: false,
-    throttling: { rate: 200, burst: 400 },
+    throttling: { busy: { rate: 200, burst: 150 }, other: { rate: 200, burst: 150 } },
     logRetention: RetentionDays.ONE_MONTH,
     logLevel: 'INFO',
     monthlyBudget: 50,
@@ -76,8 +87,8 @@ const STAGES: readonly Stage[] = [
   {
     name: 'prod',
     isProtected: true,
-    // Half of what a Region gives an account, so that other APIs of the account have the rest.
-    throttling: { rate: 5_000, burst: 2_500 },
+    // A Region gives an account 10,000, and 5,000 at once: a flood of events leaves a quarter of that to the API.
+    throttling: { busy: { rate: 1_500, burst: 700 }, other: { rate: 500, burst: 250 } },
     logRetention: RetentionDays.THREE_MONTHS,
     logLevel: 'INFO',
     monthlyBudget: 500,

@@ -199,10 +199,11 @@ const EARLY_ACCESS: Answer = () => json({ earlyAccessFeatures: [] });
 
 const SURVEYS: Answer = () => json({ surveys: [] });
 
-/** The paths of SDKs, each with and without a slash at its end. */
-const ANSWERS: readonly (readonly [path: RegExp, answer: Answer])[] = [
-  [/^\/(?:i\/v0\/e|i\/v0\/ai\/batch|e|batch|capture|track|engage)\/?$/, EVENTS],
-  [V1, EVENTS_V1],
+/** The paths of SDKs, each with and without a slash at its end; where those of today send their events, it is busy. */
+const ANSWERS: readonly (readonly [path: RegExp, answer: Answer, isBusy?: true])[] = [
+  [/^\/(?:i\/v0\/e|e|batch)\/?$/, EVENTS, true],
+  [/^\/(?:i\/v0\/ai\/batch|capture|track|engage)\/?$/, EVENTS],
+  [V1, EVENTS_V1, true],
   [/^\/s\/?$/, RECORDINGS],
   [/^\/flags\/?$/, FLAGS],
   [/^\/(?:flags\/definitions|api\/feature_flag\/local_evaluation)\/?$/, DEFINITIONS],
@@ -222,6 +223,11 @@ export const SDK_TEMPLATES: readonly string[] = [
   '/array/{token}/config',
   '/array/{token}/config.js',
 ];
+
+/** Those of them to which most of all comes, by POST: a gateway that counts the requests of each lets more through there. */
+export const BUSY_SDK_TEMPLATES: readonly string[] = SDK_TEMPLATES.filter((template) =>
+  ANSWERS.some(([pattern, , isBusy = false]) => isBusy && pattern.test(template)),
+);
 
 /** Returns whether an SDK asks there, and not a caller of the API. */
 export const isSdkPath = (path: string): boolean => ANSWERS.some(([pattern]) => pattern.test(path));

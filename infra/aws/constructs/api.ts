@@ -18,14 +18,14 @@ import { Construct } from 'constructs';
 import { allowedMethods } from '../../../lib/api/methods.ts';
 import { rowFor, templates } from '../../../lib/api/routes.ts';
 import { MIB, SECOND_MS } from '../../../lib/basics/units.ts';
-import { CORS_OF_ALL, SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
+import { BUSY_SDK_TEMPLATES, CORS_OF_ALL, SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
 import {
   GATEWAY_RESPONSES,
   type GatewayResponse,
   type GatewayResponseType,
 } from '../../../lib/http/gateway-responses.ts';
 import type { StageOptions } from '../options.ts';
-import type { Stage } from '../stages.ts';
+import type { Stage, Throttle } from '../stages.ts';
 
 /** How long the gateway keeps an authorizer's answer, in seconds. A revoked key works for that long. */
 const AUTHORIZER_TTL_SECONDS = 60;
@@ -120,15 +120,17 @@ export class Api extends Construct {
       cloudWatchRoleRemovalPolicy: RemovalPolicy.RETAIN,
       deployOptions: {
         stageName: stage.name,
-        throttlingRateLimit: stage.throttling.rate,
-        throttlingBurstLimit: stage.throttling.burst,
+        ...limits(stage.throttling.other),
+        // What is said for all methods is said again: one that has settings of its own need not have it.
+        methodOptions: Object.fromEntries(
+          BUSY_SDK_TEMPLATES.map((path) => [`${path}/POST`, { ...limits(stage.throttling.busy), ...LOGGED }]),
+        ),
         tracingEnabled: true,
         // Those of the whole stage, which alarms and dashboard read, are always there and cost nothing. These would be five
         // more for each method that is called, at 0.30 a month each; the access log tells methods apart.
         // https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-metrics-and-dimensions.html
         metricsEnabled: false,
-        loggingLevel: MethodLoggingLevel.ERROR,
-        dataTraceEnabled: false,
+        ...LOGGED,
         accessLogDestination: new LogGroupLogDestination(accessLog),
         accessLogFormat: AccessLogFormat.custom(JSON.stringify(ACCESS_LOG)),
       },
@@ -173,6 +175,11 @@ export class Api extends Construct {
     Validations.of(api).acknowledge(...findings);
   }
 }
+
+/** What the gateway writes to its log of errors; never bodies. */
+const LOGGED = { loggingLevel: MethodLoggingLevel.ERROR, dataTraceEnabled: false };
+
+const limits = ({ rate, burst }: Throttle) => ({ throttlingRateLimit: rate, throttlingBurstLimit: burst });
 
 /** One line for each request, without path, query and headers: they may hold what is secret. */
 const ACCESS_LOG = {

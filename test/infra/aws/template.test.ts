@@ -7,10 +7,10 @@ import recommended from 'aws-cdk-lib/recommended-feature-flags.json' with { type
 import { ENVIRONMENT, FUNCTIONS, type LambdaSpec } from '../../../infra/aws/functions.ts';
 import { optionsOf } from '../../../infra/aws/options.ts';
 import { addStacks } from '../../../infra/aws/stacks.ts';
-import { stageNamed } from '../../../infra/aws/stages.ts';
+import { STAGE_NAMES, stageNamed } from '../../../infra/aws/stages.ts';
 import { allowedMethods } from '../../../lib/api/methods.ts';
 import { routes, rowFor, templates } from '../../../lib/api/routes.ts';
-import { isSdkPath, SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
+import { BUSY_SDK_TEMPLATES, isSdkPath, SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
 import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
 import { METRICS } from '../../../lib/ports/metrics/metrics.ts';
 import { TABLE_DEFINITION } from '../../../lib/ports/table/keys.ts';
@@ -274,6 +274,32 @@ describe('the API of a stage', () => {
     expect(stage?.DependsOn).toContain(log);
   });
 
+  // https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-request-throttling.html
+  test('lets less through of all busy paths of SDKs, in all stages together, than an account has by default', () => {
+    const settings = (resources: Resources) =>
+      ofType(resources, 'AWS::ApiGateway::Stage').flatMap(([, { Properties }]) => Properties['MethodSettings']) as {
+        readonly ResourcePath: string;
+        readonly ThrottlingRateLimit: number;
+        readonly ThrottlingBurstLimit: number;
+      }[];
+    expect(settings(prod.service).map(({ ResourcePath }) => ResourcePath)).toEqual([
+      '/*',
+      '/~1i~1v0~1e',
+      '/~1i~1v1~1analytics~1events',
+      '/~1i~1v1~1ai~1events',
+      '/~1e',
+      '/~1batch',
+    ]);
+    const [ofEach, ...busy] = settings(prod.service);
+    expect(new Set(busy.map(({ ThrottlingRateLimit }) => ThrottlingRateLimit))).toEqual(new Set([1_500]));
+    const sumOf = (limit: 'rate' | 'burst') =>
+      STAGE_NAMES.reduce((sum, name) => sum + stageNamed(name).throttling.busy[limit] * BUSY_SDK_TEMPLATES.length, 0);
+    expect(sumOf('rate')).toBeLessThan(10_000);
+    expect(sumOf('burst')).toBeLessThan(5_000);
+    // What is left to all else in an account of this stage alone is enough for some other methods at their limit.
+    expect(10_000 - busy.length * 1_500).toBeGreaterThanOrEqual(5 * (ofEach?.ThrottlingRateLimit ?? 0));
+  });
+
   test('is throttled, traced and logged, without what may be secret', () => {
     const stage = ofType(dev.service, 'AWS::ApiGateway::Stage')[0]?.[1].Properties ?? {};
     expect(stage).toMatchObject({ StageName: 'dev', TracingEnabled: true });
@@ -287,6 +313,12 @@ describe('the API of a stage', () => {
         // Numbers of each method would be paid for, and nothing reads them.
         MetricsEnabled: false,
       },
+      ...BUSY_SDK_TEMPLATES.map((path) => ({
+        HttpMethod: 'POST',
+        ResourcePath: `/${path.replaceAll('/', '~1')}`,
+        LoggingLevel: 'ERROR',
+        DataTraceEnabled: false,
+      })),
     ]);
     const { DestinationArn, Format } = stage['AccessLogSetting'] as { DestinationArn: unknown; Format: string };
     expect(flat(DestinationArn)).toMatch(/:log-group:<ApiAccessLog\w+>$/);
