@@ -4,13 +4,13 @@ import { sharedPlacesWarning } from '../../lib/exports/resource/shared-places.ts
 import { newConfig } from '../../lib/exports/resource/store.ts';
 import { runStep } from '../../lib/exports/resource/test-steps.ts';
 
-export const handler = endpoint(runNewTestStep, async ({ body: { step, ...input }, tenant }, context) => {
+export const handler = endpoint(runNewTestStep, async ({ body: { step, ...input }, tenant, caller }, context) => {
   const { team, fields, ...tested } = await newConfig(context, tenant, input);
   const writer = { ...fields, ...tested, id: undefined, organization_id: tenant.organization.id, team_id: team.id };
   return runStep(
     context,
     { ...tested, planned: fields, shared: () => sharedPlacesWarning(context, writer) },
-    tenant.organization.id,
+    { organization: tenant.organization.id, user: caller.userId },
     step,
   );
 });

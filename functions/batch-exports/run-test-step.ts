@@ -7,13 +7,13 @@ import { runStep } from '../../lib/exports/resource/test-steps.ts';
 export const handler = endpoint(runTestStep, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
-  async run({ read, body: { step, ...patch } }, context) {
+  async run({ read, caller, body: { step, ...patch } }, context) {
     const { fields, ...tested } = await changedConfig(context, read, patch);
     const writer = { ...read, ...fields, ...tested };
     return runStep(
       context,
       { ...tested, planned: writer, shared: () => sharedPlacesWarning(context, writer) },
-      read.organization_id,
+      { organization: read.organization_id, user: caller.userId },
       step,
     );
   },

@@ -140,7 +140,7 @@ export const pictures = () => null;
 
 /**
  * What an organization has done at once beside the queries of its stage's `queryTurns`: pages of rows; queries by Athena;
- * tests of destinations.
+ * tests of destinations, which a user has as many of, too.
  */
 const TURNS = { read: 4, athena: 2, test: 4 };
 

@@ -62,7 +62,7 @@ export interface Context {
   readonly outbound: Outbound;
   /** Who carries mail; null where none is sent. */
   readonly mail: Mail | null;
-  /** The turns of organizations whose destinations are tested; they run work, or reject with `LineFull` at once. */
+  /** The turns of organizations, and of users, whose destinations are tested; they run work, or reject with `LineFull` at once. */
   readonly testTurns: Pick<Turns, 'run'>;
   /** The compiler of exports' queries and filters. */
   readonly compiler: Compiler;

@@ -180,7 +180,7 @@ export function testContext<Overrides extends Partial<Context & { clock: Settabl
     events: null,
     outbound: openOutbound(LOCAL_SETTINGS),
     mail: null,
-    testTurns: new Turns({ atOnce: 40, each: 4, waiting: { each: 0, all: 0 } }),
+    testTurns: new Turns({ atOnce: 80, each: 4, waiting: { each: 0, all: 0 } }),
     compiler,
     newId,
     random: countedBytes(),

@@ -36,8 +36,11 @@ const QUERY_MEMORY_MB = { each: 200, all: 350 };
 /** Those that wait are requests: an organization that sends what takes long waits for itself. */
 const QUERY_TURNS = { atOnce: 2, each: 1, waiting: { each: 4, all: 32 } };
 
-/** A server that says nothing holds a connection, and one that says too much memory, until a step is late. */
-const TEST_TURNS = { atOnce: 40, each: 4, waiting: { each: 0, all: 0 } };
+/**
+ * A server that says nothing holds a connection, and one that says too much memory, until a step is late. Each step has two,
+ * of its organization and of its user.
+ */
+const TEST_TURNS = { atOnce: 80, each: 4, waiting: { each: 0, all: 0 } };
 
 /** Those that wait are deliveries, of which the engine runs so many at a time. */
 const ROW_TURNS = { atOnce: 4, each: 2 };

@@ -50,11 +50,17 @@ interface Tested {
   readonly shared?: SharedWarning;
 }
 
-/** Runs one step, from 0. Fails with 400 when there is no such step, and with 429 when too many of the organization run. */
+/** Who has a step run, each by their id: an organization may have many members, and a user make many organizations. */
+interface Tester {
+  readonly organization: string;
+  readonly user: string;
+}
+
+/** Runs one step, from 0. Fails with 400 when there is no such step, and with 429 when too many of organization or user run. */
 export async function runStep(
   context: Pick<Context, 'testTurns' | 'outbound' | 'log' | 'compiler'>,
   tested: Tested,
-  organization: string,
+  { organization, user }: Tester,
   number = 0,
   timeoutMs = STEP_TIMEOUT_MS,
 ): Promise<TestStep> {
@@ -64,7 +70,8 @@ export async function runStep(
   const { name, description } = step;
   try {
     const run = () => resultOf(context, step, tested, organization, timeoutMs);
-    return { name, description, result: await context.testTurns.run(organization, run) };
+    const result = await context.testTurns.run(organization, () => context.testTurns.run(user, run));
+    return { name, description, result };
   } catch (error) {
     if (error instanceof LineFull) failFull('Many destinations are being tested.');
     throw error;

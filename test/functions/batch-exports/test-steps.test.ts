@@ -27,6 +27,9 @@ async function world(settings = LOCAL_SETTINGS) {
   return { context, service, path, to };
 }
 
+/** Who has a step run. */
+const ADA = { organization: 'acme', user: 'ada' };
+
 describe('the steps of a type', () => {
   test('are listed in their order, on both addresses, without a result', async () => {
     const { service } = await world();
@@ -328,7 +331,7 @@ describe('a step', () => {
     steps: [{ name: 'Step', description: 'A step.', run, ...(skipped === undefined ? {} : { skipped }) }],
   });
   const resultOf = async (destination: Destination) =>
-    (await runStep(testContext(), { planned: PLAIN, destination, config: {}, reach: LOCAL_SETTINGS }, 'acme', 0, 20))
+    (await runStep(testContext(), { planned: PLAIN, destination, config: {}, reach: LOCAL_SETTINGS }, ADA, 0, 20))
       .result;
 
   test('that has no answer in time has failed, and is told to stop', async () => {
@@ -341,7 +344,7 @@ describe('a step', () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  test('takes a turn of its organization, whoever of that has it run', async () => {
+  test('takes a turn of its organization, whoever of that has it run, and one of them', async () => {
     const owners: string[] = [];
     const testTurns: Pick<Turns, 'run'> = {
       run: (owner, work) => {
@@ -351,27 +354,43 @@ describe('a step', () => {
     };
     const context = testContext({ testTurns });
     const service = await testService(context);
-    const key = await service.newKey(await service.newUser(LEVELS.admin));
+    const other = await service.newUser(LEVELS.admin);
+    const key = await service.newKey(other);
     const body = { ...INPUT, destination: { type: 'Folder', config: { path: context.folder } } };
     const id = await newExport(service, body);
     await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body });
     await service.call('POST', `${byProject(service)}/${id}/run_test_step/`, { key, body: {} });
-    expect(owners).toEqual([service.organization.id, service.organization.id]);
+    const { id: organization } = service.organization;
+    expect(owners).toEqual([organization, service.owner.uuid, organization, other.uuid]);
+  });
+
+  test('is refused to a user who has four that have not ended, in however many organizations; others have theirs', async () => {
+    const { promise: answer, resolve } = Promise.withResolvers<undefined>();
+    const destination = stepThat(() => answer);
+    const context = testContext();
+    const runOf = (organization: string, user: string) =>
+      runStep(context, { planned: PLAIN, destination, config: {}, reach: LOCAL_SETTINGS }, { organization, user });
+    const four = ['one', 'two', 'three', 'four'].map((organization) => runOf(organization, 'ada'));
+    await expect(runOf('five', 'ada')).rejects.toMatchObject({ kind: 'throttled' });
+    const all = [...four, ...['bob', 'eve', 'kim', 'joe'].map((user) => runOf('five', user))];
+    resolve(undefined);
+    expect(await Promise.all(all)).toMatchObject(Array(8).fill({ result: { status: 'Passed' } }));
+    expect(await runOf('five', 'ada')).toMatchObject({ result: { status: 'Passed' } });
   });
 
   test('is refused to an organization that has four that have not ended: 429; others have theirs', async () => {
     const { promise: answer, resolve } = Promise.withResolvers<undefined>();
     const destination = stepThat(() => answer);
     const context = testContext();
-    const runOf = (organization: string) =>
-      runStep(context, { planned: PLAIN, destination, config: {}, reach: LOCAL_SETTINGS }, organization);
-    const four = ['many', 'many', 'many', 'many'].map(runOf);
-    await expect(runOf('many')).rejects.toMatchObject({ kind: 'throttled' });
-    const all = [...four, runOf('few')];
+    const runOf = (organization: string, user: string) =>
+      runStep(context, { planned: PLAIN, destination, config: {}, reach: LOCAL_SETTINGS }, { organization, user });
+    const four = ['ada', 'bob', 'eve', 'kim'].map((user) => runOf('many', user));
+    await expect(runOf('many', 'joe')).rejects.toMatchObject({ kind: 'throttled' });
+    const all = [...four, runOf('few', 'joe')];
     resolve(undefined);
     const passed = { result: { status: 'Passed' } };
     expect(await Promise.all(all)).toMatchObject([passed, passed, passed, passed, passed]);
-    expect(await runOf('many')).toMatchObject(passed);
+    expect(await runOf('many', 'joe')).toMatchObject(passed);
   });
 
   test('that breaks in an unknown way says no more than the name of the error', async () => {

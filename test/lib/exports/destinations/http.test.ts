@@ -411,7 +411,11 @@ describe('the connection check', () => {
   const check = async () => {
     const context = testContext();
     const config = { url: receiver.url, token: TOKEN };
-    const { result } = await runStep(context, { planned: PLAIN, destination: http, config, reach: ANYWHERE }, 'acme');
+    const { result } = await runStep(
+      context,
+      { planned: PLAIN, destination: http, config, reach: ANYWHERE },
+      { organization: 'acme', user: 'ada' },
+    );
     return result;
   };
 
