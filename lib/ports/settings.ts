@@ -12,6 +12,8 @@ export interface Settings {
   readonly backfillConcurrency: number;
   /** Intervals of one batch that are delivered at the same time. */
   readonly deliveryConcurrency: number;
+  /** A user makes at most so many organizations: in each, work has turns of its own beside those of others. */
+  readonly organizationsPerUser: number;
   /** Intervals of one organization that are delivered at the same time, about. Null: any number. */
   readonly organizationIntervals: number | null;
   /** The log of an export is kept for this long. */
@@ -73,6 +75,7 @@ export const LOCAL_SETTINGS: Settings = {
   historyDays: 7,
   backfillConcurrency: 2,
   deliveryConcurrency: 4,
+  organizationsPerUser: 100,
   organizationIntervals: null,
   logDays: 30,
   runDays: 400,
@@ -103,6 +106,8 @@ export const CLOUD_SETTINGS: Settings = {
   // Of 10 GiB of disk a row takes some 370 bytes, unloaded and spilled: 29 million rows, which are stored in 3 GB.
   maxIntervalBytes: 3e9,
   organizationIntervals: 40,
+  // All of them together have less than what prod sets apart: of queries that somebody waits for 40 of 50, of senders 200 of 400.
+  organizationsPerUser: 5,
   // PostHog's. https://posthog.com/docs/api#rate-limiting
   requestsPerKey: 480,
   // Athena: $5 per TB, and at least 10 MB a query (aws.amazon.com/athena/pricing, us-east-1).

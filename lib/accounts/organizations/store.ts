@@ -27,9 +27,6 @@ import { slugOf } from './rules.ts';
 /** Slugs are tried so often; a name has 26^4 tails, so the second try nearly always holds. */
 const MAX_SLUG_ATTEMPTS = 10;
 
-/** A user makes at most so many: in each, work has turns of its own beside those of others. */
-const MAX_MADE = 100;
-
 type NewOrganization = z.output<typeof OrganizationInput> & { readonly owner: UserItem };
 
 /** The changes that a caller may make to an organization. */
@@ -41,12 +38,13 @@ type OrganizationChanges = z.output<typeof OrganizationPatch>;
  * as one may make.
  */
 export async function createOrganization(
-  context: Pick<Context, 'table' | 'newId' | 'random' | 'clock'>,
+  context: Pick<Context, 'table' | 'newId' | 'random' | 'clock' | 'settings'>,
   { owner, ...fields }: NewOrganization,
   idempotencyOps: (organizationId: string) => readonly Op[] = () => [],
   activityOps?: ActivityOps,
 ): Promise<{ organization: OrganizationItem; project: ProjectItem }> {
-  const { table, newId, random, clock } = context;
+  const { table, newId, random, clock, settings } = context;
+  const most = settings.organizationsPerUser;
   const {
     name,
     logo_media_id = null,
@@ -86,7 +84,7 @@ export async function createOrganization(
       {
         change: keys.user(owner.uuid),
         add: { organizations: 1 },
-        if: { is: { uuid: owner.uuid }, notAbove: { organizations: MAX_MADE - 1 } },
+        if: { is: { uuid: owner.uuid }, notAbove: { organizations: most - 1 } },
         else: 'too_many',
       },
       ...logOps({ organization: id, scope: 'Organization', id, activity: 'created', name }),
@@ -96,7 +94,7 @@ export async function createOrganization(
       return { organization, project };
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (error.reason === 'too_many') invalid(null, `A user can make at most ${MAX_MADE} organizations.`);
+      if (error.reason === 'too_many') invalid(null, `A user can make at most ${most} organizations.`);
       if (error.reason !== 'slug_taken' || left === 1) throw error;
     }
   }

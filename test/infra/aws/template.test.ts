@@ -497,6 +497,13 @@ describe('the functions of a stage', () => {
     expect(turns(synthesized('staging', { staging: { concurrency: least } }))).toEqual({ waited: 1, background: 1 });
   });
 
+  test('nobody keeps all others from queries that somebody waits for, or from deliveries, by organizations of their own', () => {
+    const { settings, concurrency } = stageNamed('prod');
+    const { organizationsPerUser: many, organizationIntervals, queryTurns } = settings;
+    expect(many * (queryTurns?.waited ?? 0)).toBeLessThan(concurrency?.queries ?? 0);
+    expect(many * (organizationIntervals ?? 0)).toBeLessThan(concurrency?.senders ?? 0);
+  });
+
   test('have no more memory in dev than a new account may give one, and elsewhere all that they are declared with', () => {
     const memories = (resources: Resources) =>
       ofType(resources, 'AWS::Lambda::Function').map(([, { Properties }]) => Properties['MemorySize']);

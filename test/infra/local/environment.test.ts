@@ -54,6 +54,7 @@ test('every setting is set by a variable, but for those that are nobody’s to s
     'cancelSeconds',
     'dataDirectory',
     'organizationIntervals',
+    'organizationsPerUser',
     'queryBytes',
     'queryTurns',
     'requestsPerKey',

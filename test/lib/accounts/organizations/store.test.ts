@@ -9,6 +9,7 @@ import {
 } from '../../../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../../../lib/accounts/users/store.ts';
 import { LEVELS } from '../../../../lib/http/levels.ts';
+import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { ranges } from '../../../../lib/ports/table/keys.ts';
 import { testContext } from '../../../support/context.ts';
 
@@ -46,6 +47,18 @@ test('a user makes a hundred organizations and no more, however many are asked f
   await deleteOrganization(context, organization, systemActivityOps(context, organization.id), undefined);
   await create('E');
   await expect(create('F')).rejects.toMatchObject(refusal);
+});
+
+test('a user makes as many as the deployment lets them: on AWS what is set apart for all is not for one', async () => {
+  const settings = { ...LOCAL_SETTINGS, organizationsPerUser: 2 };
+  const context = testContext({ settings });
+  const owner = await createUser(context, { email: 'owner@example.com' });
+  const create = (name: string) => createOrganization(context, { name, owner });
+  await create('A');
+  await create('B');
+  await expect(create('C')).rejects.toMatchObject({
+    body: { detail: 'A user can make at most 2 organizations.', attr: null },
+  });
 });
 
 test('a name is checked here too, for callers that are not HTTP', async () => {
