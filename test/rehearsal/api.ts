@@ -1,11 +1,8 @@
 /** The API as its definition in the template says, in the terms of the server that treats requests as API Gateway does. */
 import type { APIGatewayAuthorizerResult, APIGatewayProxyResult } from 'aws-lambda';
-import { AUTHORIZER_TTL_MS } from '../../infra/local/authorizer-cache.ts';
 import { AUTHORIZER_TTL_MS } from '../../infra/local/gateway/authorizer-cache.ts';
 import { pathMatcher } from '../../infra/local/gateway/path-matcher.ts';
 import type { Method, RestApi } from '../../infra/local/gateway/rest-api.ts';
-import { pathMatcher } from '../../infra/local/path-matcher.ts';
-import type { Method, RestApi } from '../../infra/local/rest-api.ts';
 import { MIB } from '../../lib/basics/units.ts';
 import type { GatewayResponse, GatewayResponseType } from '../../lib/http/gateway-responses.ts';
 import { ACCOUNT, type Assembly, PARTITION, REGION } from './assembly.ts';

@@ -4,24 +4,13 @@ import { MINUTE_MS } from '../../../lib/basics/units.ts';
 import { type LandingSegment, land } from '../../../lib/capture/land.ts';
 import { compact } from '../../../lib/lake/compact.ts';
 import { lakeDatabases } from '../../../lib/lake/databases.ts';
-import { type DeletedPerson, deletePerson } from '../../../lib/lake/import/delete-person.ts';
+import { type Deletion, deleteNow } from '../../../lib/lake/import/delete-person.ts';
 import { UuidLists } from '../../../lib/lake/import/uuid-lists.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 import { serveTasks } from '../../../lib/workers/serve.ts';
-import { MINUTE_MS } from '../../lib/basics/units.ts';
-import { type LandingSegment, land } from '../../lib/capture/land.ts';
-import { compact } from '../../lib/lake/compact.ts';
-import { lakeDatabases } from '../../lib/lake/databases.ts';
-import { type Deletion, deleteNow } from '../../lib/lake/import/delete-person.ts';
-import { UuidLists } from '../../lib/lake/import/uuid-lists.ts';
-import { folderInbox } from '../../lib/ports/inbox/folder.ts';
-import { logTo } from '../../lib/ports/log.ts';
-import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
-import { serveTasks } from '../../lib/workers/serve.ts';
 import { inboxIn, openStores, uuidListsIn } from '../data/data-stores.ts';
-import { inboxIn, openStores, uuidListsIn } from './data-stores.ts';
 
 /** A walk through a project's files begins nothing more then. */
 const WALK_MS = 10 * MINUTE_MS;

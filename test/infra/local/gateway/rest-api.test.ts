@@ -1,13 +1,8 @@
 import { pathMatcher } from '../../../../infra/local/gateway/path-matcher.ts';
-import { type RestApi, serveRestApi } from '../../../../infra/local/gateway/rest-api.ts';
+import { type Method, type RestApi, serveRestApi } from '../../../../infra/local/gateway/rest-api.ts';
 import { GATEWAY_RESPONSES } from '../../../../lib/http/gateway-responses.ts';
-import { pathMatcher } from '../../../infra/local/path-matcher.ts';
-import { type Method, type RestApi, serveRestApi } from '../../../infra/local/rest-api.ts';
-import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
 import { testContext } from '../../../support/context.ts';
 import { onEnd } from '../../../support/on-end.ts';
-import { testContext } from '../../support/context.ts';
-import { onEnd } from '../../support/on-end.ts';
 
 /** A server of one path, whose answers of its own are their types. */
 async function served(call: Method['call'] = async () => ({ statusCode: 200, body: '"there"' })) {
