@@ -124,6 +124,9 @@ export async function newestPersons(
   return { rows, next: hasMore && last !== undefined ? cursorAt([last.created, last.person_id]) : undefined };
 }
 
+/** SQL of the texts in a parameter that is JSON of a list. */
+const namesIn = (parameter: string): string => `(SELECT unnest(from_json($${parameter}, '["VARCHAR"]')))`;
+
 /** Returns who is known by any of these ids or distinct_ids. */
 export async function personsBy(
   table: Table,
@@ -133,18 +136,17 @@ export async function personsBy(
 ): Promise<FoundRow[]> {
   const files = await allFiles(table, projectId, 'persons');
   if (files.length === 0) return [];
-  const asked = (name: string) => `(SELECT unnest(from_json($${name}, '["VARCHAR"]')))`;
   const { rows, isCut } = await look({
     files,
     parameters: { ids: JSON.stringify(ids), distinct_ids: JSON.stringify(distinctIds) },
     sql: `WITH states AS (
         SELECT distinct_id, max(inserted_us) AS inserted_us, arg_max(person_id, inserted_us) AS person_id,
-          distinct_id IN ${asked('distinct_ids')} AS is_asked
+          distinct_id IN ${namesIn('distinct_ids')} AS is_asked
         FROM ${LAKE_ROWS} GROUP BY distinct_id HAVING NOT arg_max(is_deleted, inserted_us)
       )
       SELECT person_id, min(distinct_id) AS distinct_id, max(inserted_us)::VARCHAR AS version,
         coalesce(list(distinct_id) FILTER (is_asked), []) AS asked
-      FROM states GROUP BY person_id HAVING bool_or(is_asked) OR person_id IN ${asked('ids')}`,
+      FROM states GROUP BY person_id HAVING bool_or(is_asked) OR person_id IN ${namesIn('ids')}`,
   });
   // Whoever is not told of would stay without a word.
   if (isCut) invalid('distinct_ids', 'These are too long to be looked for together. Name fewer at a time.');

@@ -255,7 +255,8 @@ describe('persons who are deleted together', () => {
   const told = async (id: string) => {
     const path = `/api/organizations/${service.organization.id}/activity/?scope=Person&item_id=${id}`;
     const { body } = await service.call('GET', path);
-    return (body?.['results'] as { activity: string }[]).map(({ activity }) => activity);
+    const { results = [] } = (body ?? {}) as { results?: readonly { readonly activity: string }[] };
+    return results.map(({ activity }) => activity);
   };
 
   test('are found by their ids and by any of their distinct_ids, each once, and nobody else goes', async () => {
