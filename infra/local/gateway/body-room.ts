@@ -1,6 +1,6 @@
 import { MIB } from '../../../lib/basics/units.ts';
 
-/** Bytes of bodies that are held in memory at a time. */
+/** Bytes of bodies, of requests or of answers, that are held in memory at a time. */
 export interface BodyLimits {
   /** Of one sender. */
   readonly each: number;
@@ -12,7 +12,7 @@ export interface BodyLimits {
 
 const LITTLE_BYTES = MIB;
 
-/** The body of one request. */
+/** The body of one request, or of one answer. */
 export interface HeldBody {
   /** Returns whether there is room for so many bytes more, and takes it then. */
   readonly take: (bytes: number) => boolean;
@@ -20,7 +20,7 @@ export interface HeldBody {
   readonly giveBack: () => void;
 }
 
-/** The memory for bodies of requests; it is asked with the name of whoever sends one. */
+/** The memory for bodies; it is asked with the name of whoever sends one, or takes one. */
 export type BodyRoom = (owner: string) => HeldBody;
 
 export function bodyRoom({ each, all, spare }: BodyLimits): BodyRoom {

@@ -19,6 +19,7 @@ import type { Log } from '../../../lib/ports/log.ts';
 import { addressAt } from '../environment.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
 import { type BodyLimits, type BodyRoom, bodyRoom, type HeldBody } from './body-room.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { LONGEST_ARN, type PathMatcher } from './path-matcher.ts';
 import type { Probes } from './probes.ts';
 import { type ApiStage, authorizerEvent, proxyEvent } from './proxy-event.ts';
@@ -43,6 +44,10 @@ export interface GatewayLimits {
   readonly bodies: BodyLimits;
   /** Bodies of requests that need none, by address: a password at most. */
   readonly publicBodies: BodyLimits;
+  /** Answers to requests with a key that are not taken yet, by its user. */
+  readonly answers: BodyLimits;
+  /** Answers to requests that need none, by address: pages, and the files that they load. */
+  readonly publicAnswers: BodyLimits;
   /** A connection on which no byte moves for so long is closed: an answer that nobody takes would stay in memory. */
   readonly idleMs: number;
 }
@@ -55,6 +60,8 @@ const LIMITS: GatewayLimits = {
   arnBytes: LONGEST_ARN,
   bodies: { each: 60 * MIB, all: 120 * MIB, spare: 40 * MIB },
   publicBodies: { each: 2 * MIB, all: 20 * MIB, spare: 0 },
+  answers: { each: 60 * MIB, all: 120 * MIB, spare: 40 * MIB },
+  publicAnswers: { each: 20 * MIB, all: 60 * MIB, spare: 20 * MIB },
   idleMs: 2 * MINUTE_MS,
 };
 
@@ -163,6 +170,8 @@ class RestApiServer implements Gateway {
   readonly #authorized: ReturnType<typeof authorizerCache>;
   readonly #room: BodyRoom;
   readonly #publicRoom: BodyRoom;
+  readonly #answerRoom: BodyRoom;
+  readonly #publicAnswerRoom: BodyRoom;
   readonly #server: Server;
   #isClosing = false;
 
@@ -175,12 +184,17 @@ class RestApiServer implements Gateway {
     this.#authorized = authorizerCache(api.authorizer, options.clock);
     this.#room = bodyRoom(this.#limits.bodies);
     this.#publicRoom = bodyRoom(this.#limits.publicBodies);
+    this.#answerRoom = bodyRoom(this.#limits.answers);
+    this.#publicAnswerRoom = bodyRoom(this.#limits.publicAnswers);
     const watch = proxyWatch(options.proxies ?? 0, options.log);
-    const listener = (request: IncomingMessage, response: ServerResponse): void => {
-      watch(request);
-      request.url = originForm(request.url);
-      void this.#serve(request, response);
-    };
+    const listener = oneAtATime(
+      (request, response) => {
+        watch(request);
+        request.url = originForm(request.url);
+        void this.#serve(request, response);
+      },
+      () => options.log.info('closed a connection that sent too many requests ahead'),
+    );
     this.#server = createServer({
       maxHeaderSize: this.#limits.headerBytes,
       requireHostHeader: false,
@@ -305,9 +319,13 @@ class RestApiServer implements Gateway {
     }
 
     const caller = event.requestContext.authorizer?.['principalId'];
-    const held = called.isPublic ? this.#publicRoom(networkOf(sourceIp)) : this.#room(caller);
+    const [owner, room, answerRoom] = called.isPublic
+      ? [networkOf(sourceIp), this.#publicRoom, this.#publicAnswerRoom]
+      : [caller, this.#room, this.#answerRoom];
+    const held = room(owner);
     try {
-      return await this.#answerOf(called, request, event, held, callerLeft);
+      const responded = await this.#answerOf(called, request, event, held, callerLeft);
+      return isHeldUntilTaken(asked.response, responded.result, answerRoom(owner)) ? responded : NO_ROOM_FOR_ANSWER;
     } finally {
       held.giveBack();
     }
@@ -365,6 +383,13 @@ class RestApiServer implements Gateway {
   }
 }
 
+/** Returns whether there is room for an answer, which it takes then until the system has taken the last byte. */
+function isHeldUntilTaken(response: ServerResponse, { body }: APIGatewayProxyResult, held: HeldBody): boolean {
+  if (response.closed) return true;
+  response.once('close', held.giveBack);
+  return held.take(body.length);
+}
+
 /** Returns the target of a request as a path with its query: a proxy may send it with the host before. */
 function originForm(target = '/'): string {
   const path = target.replace(/^https?:\/\/[^/?#]*/i, '');
@@ -404,6 +429,7 @@ const failure = (kind: FailureKind, detail?: string, headers?: Record<string, st
 });
 
 const NO_ROOM = failure('unavailable', 'Too many large requests are coming in.', { 'Retry-After': '5' });
+const NO_ROOM_FOR_ANSWER = failure('unavailable', 'Too many large answers wait to be taken.', { 'Retry-After': '5' });
 
 /**
  * Sends an answer. It ends when the system has taken the last byte: Node holds a connection for idle whose answer has
