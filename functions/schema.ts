@@ -1,11 +1,12 @@
-import { document } from '../lib/api/computed/document.ts';
+import { documentText } from '../lib/api/computed/document.ts';
 import { endpoint } from '../lib/api/endpoint.ts';
 import { retrieveSchema } from '../lib/api/reference/routes.ts';
+import { TextAnswer } from '../lib/http/answer.ts';
 
 /** The prefix that a stage adds to every path. */
 const prefixIn = (url: string): string => new URL(url).pathname.replace(/\/api\/schema\/?$/, '');
 
-export const handler = endpoint(retrieveSchema, ({ paging }) => ({
-  ...document,
-  servers: [{ url: prefixIn(paging.url) || '/' }],
-}));
+export const handler = endpoint(
+  retrieveSchema,
+  ({ paging }) => new TextAnswer(documentText(prefixIn(paging.url)), 'application/json'),
+);

@@ -35,7 +35,7 @@ export class EmptyAnswer extends Answer<never> {
   }
 }
 
-/** An answer that is no JSON: a page, or a file that it needs. The text is sent as it is. */
+/** An answer that is text already: a page, a file that it needs, or the reference. It is sent as it is. */
 export class TextAnswer extends Answer<never> {
   readonly text: string;
   /** `text/html; charset=utf-8`. */

@@ -1,4 +1,5 @@
 import { testContext } from '../support/context.ts';
+import { onEnd } from '../support/on-end.ts';
 import { testService } from '../support/service.ts';
 
 test('the description of the API is open to everybody, as JSON', async () => {
@@ -12,6 +13,17 @@ test('the description of the API is open to everybody, as JSON', async () => {
     });
     expect(body?.['paths']).toHaveProperty(['/api/schema/', 'get', 'operationId'], 'schema');
   }
+});
+
+test('it is written once, however often it is asked for', async () => {
+  const service = await testService(testContext());
+  const first = await service.call('GET', '/api/schema/', { key: null });
+  const stringify = jest.spyOn(JSON, 'stringify');
+  onEnd(() => stringify.mockRestore());
+  const second = await service.call('GET', '/api/schema/', { key: null });
+  expect(second.text).toBe(first.text);
+  const written = stringify.mock.results.filter(({ value }) => String(value).length > 100_000);
+  expect(written).toHaveLength(0);
 });
 
 test('there is no other format', async () => {

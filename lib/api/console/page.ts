@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type * as z from 'zod';
+import { Recent } from '../../basics/recent.ts';
 import { TextAnswer } from '../../http/answer.ts';
 import { htmlPage } from '../../http/html-page.ts';
 import { html } from '../../http/markup.ts';
@@ -74,10 +75,17 @@ export function consoleLink(url: string, { project, page, id }: z.output<typeof 
   });
 }
 
+/** More than a build has. */
+const MAX_CHARACTERS = 4_000_000;
+
+/** The texts of the files that were asked for last: anybody may ask, for many at a time. */
+const texts = new Recent<string>(MAX_CHARACTERS, ({ length }) => length);
+
 /** Returns a file of the build. Its name holds a hash of its content, so it may be kept for ever. */
 export async function consoleFile(name: string): Promise<TextAnswer> {
-  const text = await built(name);
+  const text = texts.get(name) ?? (await built(name));
   if (text === undefined) return fail('not_found');
+  texts.set(name, text);
   return new TextAnswer(text, MEDIA_TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'text/plain; charset=utf-8', {
     'Cache-Control': 'public, max-age=31536000, immutable',
     'X-Content-Type-Options': 'nosniff',

@@ -66,10 +66,14 @@ export function referencePage(url: string): TextAnswer {
   });
 }
 
+/** The texts of the files that were asked for, each read once: the larger one has 1.5 MB, and anybody may ask. */
+const texts = new Map<ReferenceFile, Promise<string>>();
+
 /** Returns a file of the page. Its address names the package's version, so it may be kept for ever. */
 export async function referenceFile(name: ReferenceFile): Promise<TextAnswer> {
-  const text = await readFile(resources.resolve(`${PACKAGE}/${name}`), 'utf8');
-  return new TextAnswer(text, REFERENCE_FILES[name], {
+  const text = texts.get(name) ?? readFile(resources.resolve(`${PACKAGE}/${name}`), 'utf8');
+  texts.set(name, text);
+  return new TextAnswer(await text, REFERENCE_FILES[name], {
     'Cache-Control': 'public, max-age=31536000, immutable',
     'X-Content-Type-Options': 'nosniff',
   });
