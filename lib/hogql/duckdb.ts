@@ -207,7 +207,11 @@ export const DUCKDB: Dialect = {
     list_sum: ([x]) => `TRY_CAST(${sumOf(String(x))} AS BIGINT)`,
     list_sum_float: ([x]) => sumOf(String(x)),
     range: ([from, to]) =>
-      `CASE WHEN TRY(${to} - ${from}) BETWEEN 0 AND ${MAX_RANGE} THEN range(${from}, ${to}) ELSE [] END`,
+      bound(
+        `{a: ${from}, b: ${to}}`,
+        (v) =>
+          `CASE WHEN TRY(${v}.b - ${v}.a) BETWEEN 1 AND ${MAX_RANGE} THEN range(${v}.a, ${v}.b) WHEN ${v}.b <= ${v}.a THEN [] END`,
+      ),
 
     property: ([x], { path }) => `regexp_replace(nullif(${jsonText(String(x), path)}, 'null'), '^"|"$', '', 'g')`,
     property_value: ([x], { path }) => `TRY(${atPath('json_extract_string', String(x), path)})`,

@@ -46,7 +46,7 @@ import {
   quotedPattern,
 } from './patterns.ts';
 import { refuse } from './refusal.ts';
-import { copied } from './size.ts';
+import { copied, MAX_RANGE } from './size.ts';
 
 /** Makes the tree of a call; `name` is its function as the author wrote it, `lower()`, for the texts of refusals. */
 type Build = (of: readonly Expression[], name: string) => Expression;
@@ -689,8 +689,12 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   }),
   arrayReverse: exactly(1, (of, name) => operation('reverse', [aList(given(of, 0), name)])),
   range: between(1, 2, (of, name) => {
-    const ends = allAs(of, 'integer', name);
-    return operation('range', ends.length === 1 ? [integerConstant(0), given(ends, 0)] : ends);
+    const ends = [...(of.length === 1 ? [integerConstant(0)] : []), ...allAs(of, 'integer', name)];
+    const [from = Number.NaN, to = Number.NaN] = ends.map((end) =>
+      'constant' in end && end.constant !== null ? Number(end.constant) : Number.NaN,
+    );
+    if (to - from > MAX_RANGE) refuse(`${name} makes at most ${MAX_RANGE} numbers`);
+    return operation('range', ends);
   }),
 
   // Tuples

@@ -28,7 +28,7 @@ const MAX_CUT = 1000;
 /** What is read of the row in a lambda is read again for each element, of which it is not known how many there are. */
 const UNKNOWN_ELEMENTS = 100;
 
-/** A list of integers that follow one another has at most so many. */
+/** A list of integers that follow one another has at most so many, as many as Trino makes. One of more is null. */
 export const MAX_RANGE = 10_000;
 
 /** Numbers, times and booleans as text. */

@@ -184,7 +184,11 @@ export const TRINO: Dialect = {
     list_sum_float: ([x]) => `reduce(${x}, DOUBLE '0', (total, one) -> total + coalesce(one, 0), total -> total)`,
     // Trino's ranges include their end.
     range: ([from, to]) =>
-      `CASE WHEN TRY(${to} - ${from}) BETWEEN 1 AND ${MAX_RANGE} THEN sequence(${from}, ${to} - 1) ELSE CAST(ARRAY[] AS array(bigint)) END`,
+      bound(
+        `CAST(ROW(${from}, ${to}) AS row(f1 bigint, f2 bigint))`,
+        (v) =>
+          `CASE WHEN TRY(${v}.f2 - ${v}.f1) BETWEEN 1 AND ${MAX_RANGE} THEN sequence(${v}.f1, ${v}.f2 - 1) WHEN ${v}.f2 <= ${v}.f1 THEN CAST(ARRAY[] AS array(bigint)) END`,
+      ),
 
     property: ([x], { path }) => `regexp_replace(nullif(${jsonText(String(x), path)}, 'null'), '^"|"$')`,
     property_value: ([x], { path }) =>

@@ -7,6 +7,7 @@ import type { Selected } from '../../../lib/hogql/expression.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
 import type { SelectQuery, Syntax } from '../../../lib/hogql/syntax.ts';
 import { checkTokens } from '../../../lib/hogql/tokens.ts';
+import { trinoText } from '../../../lib/hogql/trino.ts';
 import { EVENTS_TABLE } from '../../../lib/lake/events-table.ts';
 import { EVENT_COLUMNS } from '../../../lib/lake/schema.ts';
 import { onEnd } from '../../support/on-end.ts';
@@ -97,6 +98,14 @@ describe('compiling', () => {
       chain((before) => call('concat', before, before)),
     ])
       expect(visitsOf(query)).toBeLessThan(20 * nodesOf(query));
+  });
+
+  test('ranges of ranges are written once, however deep they are', async () => {
+    const nested = (depth: number): Syntax =>
+      depth === 0 ? call('length', field('event')) : call('length', call('range', nested(depth - 1), constant(50)));
+    const [{ expression }] = checked(queryOf([alias('deep', nested(10))])).select as [Selected];
+    for (const text of [duckdbText(expression, NOW), trinoText(expression, 'interval_end')])
+      expect(text.length).toBeLessThan(10 * 1000);
   });
 
   const names = ['a0', 'a1', 'a2', 'a3', 'a4', 'x', 'event', 'properties'];

@@ -100,6 +100,8 @@ const CONDITIONS: readonly (readonly [condition: string, text: string])[] = [
   ['event::FixedString', 'Casts to fixedstring are not supported'],
   ['timestamp = 1', 'compares a time and an integer; convert them to one type'],
   ['99999999999999999999 = 1', 'Number out of range'],
+  ['length(range(10001)) = 1', 'range() makes at most 10000 numbers'],
+  ['length(range(-10000, 1)) = 1', 'range() makes at most 10000 numbers'],
   ["properties.a[2.5] = ''", 'Places in arrays are counted from 1'],
 ];
 
