@@ -267,9 +267,9 @@ function endOf(sent: DateRange | null | undefined, interval: Interval, calendar:
 }
 
 /**
- * Returns the period that a range is compared with: `compare_to` before it, or the same span just before. Of days and
- * more, and of more than a day of hours, whole days lie between the two, so that times of the day are compared with the
- * same; and the eight days of `-7d` with those a week before.
+ * Returns the period that a range is compared with: `compare_to` before it, or the same span just before. But of minutes,
+ * and of ends that are told exactly, whole days lie between the two, so that times of the day are compared with the same:
+ * today by hour with these hours of yesterday; and the eight days of `-7d` with those a week before.
  */
 export function previousOf(
   range: Range,
@@ -287,7 +287,7 @@ export function previousOf(
   const back = read(compareTo ?? '');
   if (back !== undefined && 'unit' in back) return spanFrom(from.subtract(durationOf(back.unit, back.count)));
 
-  const isExact = interval === 'minute' || sent?.explicitDate === true || (interval === 'hour' && span.days < 1);
+  const isExact = interval === 'minute' || sent?.explicitDate === true;
   if (isExact || span.sign < 0) return { from: range.from - (range.to + 1 - range.from), to: range.from - 1 };
   // One more than the whole days of the span, so that the period before ends where this one begins, or earlier.
   const days = span.days + 1;

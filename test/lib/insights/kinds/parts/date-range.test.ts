@@ -171,14 +171,27 @@ describe('The period before', () => {
     expect(before({ date_from: 'dStart' })).toEqual(['2026-03-23T00:00:00.000Z', '2026-03-23T23:59:59.999Z']);
   });
 
-  it('of hours is the same hours of days before, or the hours just before', () => {
+  it('of hours is the same hours of days before, of less than a day those of yesterday; of minutes what is just before', () => {
     expect(before({ date_from: '-2d' }, { interval: 'hour' })).toEqual([
       '2026-03-19T00:00:00.000Z',
       '2026-03-21T10:59:59.999Z',
     ]);
+    for (const date_from of ['dStart', '-0d', '2026-03-24'])
+      expect(before({ date_from }, { interval: 'hour' })).toEqual([
+        '2026-03-23T00:00:00.000Z',
+        '2026-03-23T10:59:59.999Z',
+      ]);
+    expect(before({ date_from: '-12h' }, { interval: 'hour' })).toEqual([
+      '2026-03-22T22:00:00.000Z',
+      '2026-03-23T10:59:59.999Z',
+    ]);
     expect(before({ date_from: '-2h' }, { interval: 'hour' })).toEqual([
-      '2026-03-24T05:00:00.000Z',
-      '2026-03-24T07:59:59.999Z',
+      '2026-03-23T08:00:00.000Z',
+      '2026-03-23T10:59:59.999Z',
+    ]);
+    expect(before({ date_from: '-2h', explicitDate: true }, { interval: 'hour' })).toEqual([
+      '2026-03-24T06:20:29.999Z',
+      '2026-03-24T08:20:29.999Z',
     ]);
     expect(before({ date_from: '-2M' }, { interval: 'minute' })).toEqual([
       '2026-03-24T10:15:00.000Z',
@@ -215,6 +228,16 @@ describe('The period before', () => {
   it('keeps the days whole where the clocks change between the two', () => {
     const at = calendar('2026-03-30T10:00:00Z', { timezone: 'Europe/Berlin' });
     expect(before({ date_from: '-1d' }, { at })).toEqual(['2026-03-26T23:00:00.000Z', '2026-03-28T22:59:59.999Z']);
+  });
+
+  it('keeps the hours of the clocks where they change between the two', () => {
+    const today = (now: string) =>
+      before({ date_from: 'dStart' }, { interval: 'hour', at: calendar(now, { timezone: 'Europe/Berlin' }) });
+    // On the 29th of March, at 2 o'clock, it is 3; on the 25th of October, at 3, it is 2 again.
+    expect(today('2026-03-29T10:20:00Z')).toEqual(['2026-03-27T23:00:00.000Z', '2026-03-28T11:59:59.999Z']);
+    expect(today('2026-03-30T10:20:00Z')).toEqual(['2026-03-28T23:00:00.000Z', '2026-03-29T10:59:59.999Z']);
+    expect(today('2026-03-30T00:20:00Z')).toEqual(['2026-03-28T23:00:00.000Z', '2026-03-29T01:59:59.999Z']);
+    expect(today('2026-10-26T11:20:00Z')).toEqual(['2026-10-24T22:00:00.000Z', '2026-10-25T11:59:59.999Z']);
   });
 });
 
