@@ -91,7 +91,8 @@ const SESSION_FIELDS: Readonly<Record<string, SessionField>> = {
   $session_duration: {
     column: 'session_seconds',
     type: 'integer',
-    aggregate: ({ slash }) => `(max(timestamp_us) - min(timestamp_us)) ${slash} 1000000`,
+    // The seconds that the clock passes, as `dateDiff('second', …)` counts them.
+    aggregate: ({ slash }) => `max(timestamp_us) ${slash} 1000000 - min(timestamp_us) ${slash} 1000000`,
   },
   $entry_current_url: { column: 'session_entry_url', type: 'text', aggregate: first('url') },
   $end_current_url: { column: 'session_end_url', type: 'text', aggregate: last('url') },

@@ -102,6 +102,28 @@ test('sessions are what their events say', async () => {
   ).toEqual([[540]]);
 });
 
+test('a session lasts as many seconds as its clock passes, as dateDiff counts them', async () => {
+  const of = (session: string, timestamp: string) => ({
+    event: 'x',
+    distinct_id: 'a',
+    timestamp,
+    properties: { $session_id: session },
+  });
+  const world = await insightWorld({
+    events: [
+      of('s1', '2026-01-01T00:00:00.900Z'),
+      of('s1', '2026-01-01T00:00:10.100Z'),
+      of('s2', '2026-01-01T00:00:00.100Z'),
+      of('s2', '2026-01-01T00:00:00.900Z'),
+    ],
+  });
+  const hogql = `SELECT $session_duration, dateDiff('second', $start_timestamp, $end_timestamp) FROM sessions ORDER BY session_id`;
+  expect((await world.rows({ hogql })).rows).toEqual([
+    [10, 10],
+    [0, 0],
+  ]);
+});
+
 test('files are chosen by the range, and what was looked at is told', async () => {
   const world = await insightWorld({ events: EVENTS, persons: MERGED });
   expect((await world.rows({ hogql: 'SELECT count() FROM events', from: Date.UTC(2027, 0, 1) })).rows).toEqual([[0]]);
