@@ -148,8 +148,6 @@ function selectText(query: SelectQuery, walk: Walk): string {
   const named = (one: Syntax): string =>
     one.node === 'Alias' ? `${walk((one as Alias).expr)} AS ${identifier((one as Alias).alias)}` : walk(one);
   const clause = (name: string, one: Syntax | null | undefined): string => (one ? ` ${name} ${walk(one)}` : '');
-  const clauses = (name: string, all: readonly Syntax[] | null | undefined): string =>
-    all?.length ? ` ${name} ${listText(all, walk)}` : '';
   const ctes = query.ctes?.map(({ name, cte_type, expr }) =>
     cte_type === 'subquery' ? `${identifier(name)} AS ${walk(expr)}` : `${walk(expr)} AS ${identifier(name)}`,
   );
@@ -163,7 +161,7 @@ function selectText(query: SelectQuery, walk: Walk): string {
     `SELECT ${query.distinct ? 'DISTINCT ' : ''}${query.select.map(named).join(', ')}`,
     query.select_from ? ` FROM ${fromText(query.select_from, walk)}` : '',
     clause('WHERE', query.where),
-    clauses('GROUP BY', query.group_by),
+    query.group_by?.length ? ` GROUP BY ${query.group_by.map(named).join(', ')}` : '',
     clause('HAVING', query.having),
     windows.length > 0 ? ` WINDOW ${windows.join(', ')}` : '',
     query.order_by?.length ? ` ORDER BY ${ordersText(query.order_by, walk)}` : '',

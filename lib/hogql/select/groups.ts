@@ -10,12 +10,18 @@ import { placeOf } from './columns.ts';
 import type { Making } from './making.ts';
 import { idOf } from './whole.ts';
 
-/** An entry of GROUP BY: an expression, an alias, or the place of a column. */
-export function keyOf(syntax: Syntax, { select }: SelectQuery, rows: Scope): Expression {
+/** An entry of GROUP BY: an expression, which may have an alias of its own, an alias, or the place of a column. */
+export function keyOf(syntax: Syntax, { select }: SelectQuery, { whole }: Making, rows: Scope): Expression {
   const at = placeOf(syntax, select.length);
   const meant = at === undefined ? syntax : (select[at] as Syntax);
   if (hasAggregate(meant)) refuse('Aggregate functions are not supported in GROUP BY');
-  return isA(meant, 'Alias') ? standingFor(meant.alias, meant.expr, rows) : expression(meant, rows);
+  if (!isA(meant, 'Alias')) return expression(meant, rows);
+  const key = standingFor(meant.alias, meant.expr, rows);
+  // The same alias may stand in SELECT, or at another key.
+  const known = rows.aliases.get(meant.alias) ?? meant.expr;
+  const isAlike =
+    known === meant.expr || (!hasAggregate(known) && idOf(expression(known, rows), whole) === idOf(key, whole));
+  return isAlike ? key : refuse(`Alias ${meant.alias} stands for two expressions`);
 }
 
 export function addKey(key: Expression, making: Making): void {

@@ -163,7 +163,9 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
     const checked = conditionOf(on, 'ON', scopeOf(before, 'rows'));
     return { kind, source, ...(checked && { on: checked }) };
   });
-  const keys = (syntax.group_by ?? []).flatMap((one) => tupleOf(one) ?? [one]).map((one) => keyOf(one, syntax, rows));
+  const keys = (syntax.group_by ?? [])
+    .flatMap((one) => tupleOf(one) ?? [one])
+    .map((one) => keyOf(one, syntax, making, rows));
   for (const key of keys) addKey(key, making);
   const where = conditionOf(syntax.where, 'WHERE', rows);
   const columns = syntax.select.flatMap((one) => columnsOf(one, making, groups));
@@ -225,14 +227,16 @@ function makingOf(
   const columnsNamed = (syntax.ctes ?? []).flatMap(({ name, cte_type, expr }) =>
     cte_type === 'column' ? [[name, expr] as const] : [],
   );
-  const columnsAliased = select.flatMap((one) => (isA(one, 'Alias') ? [[one.alias, one.expr] as const] : []));
+  const aliased = [...(group_by ?? []), ...select].flatMap((one) =>
+    isA(one, 'Alias') ? [[one.alias, one.expr] as const] : [],
+  );
   const isGrouped =
     Boolean(group_by?.length) || Boolean(having) || [select, order_by, columnsNamed].some((one) => hasAggregate(one));
   return {
     whole,
     named,
     relations,
-    aliases: new Map([...columnsNamed, ...columnsAliased]),
+    aliases: new Map([...columnsNamed, ...aliased]),
     windowNames: window_exprs ?? {},
     keys: new Map(),
     keysOf: [],

@@ -98,6 +98,16 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       ],
     ],
     ['SELECT event AS e, count() AS c FROM events GROUP BY e HAVING c > 2', [['view', 4]]],
+    ['SELECT count() FROM events GROUP BY toDate(timestamp) AS t ORDER BY t DESC', [[1], [2], [3]]],
+    [
+      "SELECT concat(t, '!') AS u, count() FROM events WHERE t != 'none' GROUP BY lower(event) AS t HAVING t > 'c' ORDER BY t, u",
+      [['view!', 4]],
+    ],
+    [
+      'SELECT lower(event) AS t, count() FROM events GROUP BY lower(event) AS t, t AS again, person_id IS NULL AS p ORDER BY again, p LIMIT 1',
+      [['buy', 2]],
+    ],
+    ['SELECT event, count() FROM events GROUP BY upper(event) AS event ORDER BY event LIMIT 1', [['BUY', 2]]],
     [
       'SELECT event, count() FROM events GROUP BY 1 ORDER BY 2 DESC',
       [
