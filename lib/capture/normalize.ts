@@ -1,9 +1,11 @@
 /**
  * One event as an SDK sent it becomes what the lake takes in, as it takes it of an import; what it means for persons is
- * decided there. Numbers are written as JavaScript writes them (`1.0` is 1), as PostHog's own pipeline does.
+ * decided there. Numbers are written as JavaScript writes them (`1.0` is 1), as PostHog's own pipeline does; but a whole
+ * number keeps its digits, which there become others beyond 2^53.
  */
 
 import { isObject } from '../basics/json.ts';
+import { isRawNumber, numberText } from '../basics/raw-number.ts';
 import { SECOND_MS } from '../basics/units.ts';
 import { DELETE, personChangeOf } from '../lake/persons/change.ts';
 import { canonicalUuid, contentUuid, type SourceEvent, storable, storableText } from '../lake/sources/event.ts';
@@ -194,7 +196,7 @@ function addMembers(properties: Record<string, unknown>, { $set, $set_once, $uns
   };
   put('$set', $set);
   put('$set_once', $set_once);
-  if (typeof $unset === 'object' && $unset !== null && !Object.hasOwn(properties, '$unset'))
+  if ((isObject($unset) || Array.isArray($unset)) && !Object.hasOwn(properties, '$unset'))
     properties['$unset'] = $unset;
   if (isObject(groups) && !Object.hasOwn(properties, '$groups')) properties['$groups'] = groups;
 }
@@ -244,7 +246,7 @@ function uuidOf(sent: unknown, { token, request, now, sentAt }: Arrival): string
 
 /** Whether an event without a uuid is told apart from others by what is in it: by an id of its SDK, or by its time. */
 function saysWhich({ offset, timestamp, messageId, properties }: Record<string, unknown>): boolean {
-  if (typeof offset === 'number' || tellsApart(instantOf(timestamp) ?? null)) return true;
+  if (numberText(offset) !== undefined || tellsApart(instantOf(timestamp) ?? null)) return true;
   return isId(messageId) || (isObject(properties) && isId(properties['$insert_id']));
 }
 
@@ -267,6 +269,7 @@ const BYTES = { unit: 6, number: 24, around: 4 };
 function mostBytes(value: unknown, levels: number): number {
   if (typeof value === 'string') return BYTES.unit * value.length + BYTES.around;
   if (typeof value !== 'object' || value === null) return BYTES.number + BYTES.around;
+  if (isRawNumber(value)) return value.rawJSON.length + BYTES.around;
   if (levels === 0) return Number.POSITIVE_INFINITY;
   let bytes = BYTES.around;
   if (Array.isArray(value)) for (const inner of value) bytes += mostBytes(inner, levels - 1);

@@ -1,5 +1,6 @@
 /** When an event happened, by the clock of the service, from what its sender says and when that came. */
 
+import { numberText } from '../basics/raw-number.ts';
 import { HOUR_MS } from '../basics/units.ts';
 import { isoMicroseconds, microsecondsOf, YEARS } from '../lake/sources/event.ts';
 
@@ -31,12 +32,8 @@ export function timesOf({ timestamp, offset, ignoreSentAt, sentAt, now }: Said):
 } {
   const sent = instantOf(timestamp);
   const skew = ignoreSentAt === true || sentAt === null ? 0 : sentAt - now * 1000;
-  const found =
-    typeof offset === 'number' && Number.isFinite(offset)
-      ? Math.round((now - offset) * 1000)
-      : sent === undefined
-        ? now * 1000
-        : sent - skew;
+  const old = Number(numberText(offset));
+  const found = Number.isFinite(old) ? Math.round((now - old) * 1000) : sent === undefined ? now * 1000 : sent - skew;
   return { happened: held(found, now), sent: sent ?? null };
 }
 
@@ -60,7 +57,8 @@ const UNITS: ReadonlyMap<number, number> = new Map([
  * `2026/11/22 13:07` and `11/22/2026`, RFC 2822, or a number, as text too. Without a zone it is UTC.
  */
 export function instantOf(value: unknown): number | undefined {
-  if (typeof value === 'number') return numeric(String(value));
+  const number = numberText(value);
+  if (number !== undefined) return numeric(number);
   if (typeof value !== 'string' || value.length > 64) return undefined;
   const text = value.trim();
   return isoMicroseconds(text, ANY_YEAR) ?? numeric(text) ?? written(text);

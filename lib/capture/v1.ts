@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject } from '../basics/json.ts';
+import { numberText } from '../basics/raw-number.ts';
 
 /** Headers that say what a payload is, and are kept with it. */
 const HEADERS = ['authorization', 'content-encoding', 'posthog-request-timestamp', 'posthog-sdk-info'] as const;
@@ -40,7 +41,8 @@ export function sdkOf({ 'posthog-sdk-info': info = '' }: PayloadHeaders): Readon
 
 /** What an SDK says is true or false, as it writes it; what is neither, as it is: PostHog drops such an event. */
 function booleanOf(value: unknown): unknown {
-  if (typeof value === 'number') return value !== 0;
+  const number = numberText(value);
+  if (number !== undefined) return Number(number) !== 0;
   const text = typeof value === 'string' ? value.trim().toLowerCase() : '';
   return ['true', '1'].includes(text) ? true : ['false', '0'].includes(text) ? false : value;
 }

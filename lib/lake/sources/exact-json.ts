@@ -24,7 +24,8 @@ function decimalOf(text: string): string | undefined {
   return kept === '' ? `${sign}0` : `${sign}${kept}e${Number(power) - fraction.length + digits.length - kept.length}`;
 }
 
-const isLossy = (value: number, source: string): boolean =>
+/** Does the number that JavaScript reads of a text lose some of its digits, or its size? */
+export const isLossy = (value: number, source: string): boolean =>
   isRespelled(value, source) && decimalOf(String(value)) !== decimalOf(source);
 
 /** The value of a JSON text. Throws as `JSON.parse` does: `SyntaxError`, and `RangeError` when it is nested too deeply. */

@@ -32,6 +32,16 @@ const refusalsAtArrival = (events: readonly unknown[], arrival: Arrival): Refuse
     return refusal === null ? [] : [{ ...refusal, index }];
   });
 const refused = (event: unknown): RefusedEvent | undefined => normalizeEvents([event], ARRIVAL).refused[0];
+/** What is captured of an event of which these members are sent, as JSON text. */
+const capturedJson = (members: string): CapturedEvent | undefined => {
+  const payload = readPayload({
+    path: '/e/',
+    query: {},
+    body: Buffer.from(`{"event":"e","distinct_id":"ada","token":"${TOKEN}",${members}}`),
+  });
+  if ('status' in payload) throw new Error(payload.detail);
+  return normalizeEvents(payload.events, ARRIVAL).captured[0];
+};
 const propertiesOf = (event: object, arrival: Partial<Arrival> = {}): unknown =>
   JSON.parse(captured({ ...MINIMAL, ...event }, arrival).properties);
 
@@ -86,6 +96,16 @@ describe('an event is refused by name', () => {
     expect(refused(event)?.reason).toBe(reason);
   });
 
+  test('for what it is nested in, and others keep all digits of their whole numbers', () => {
+    const deep = `{"event":"deep","distinct_id":"ada","properties":{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
+    const body = `{"api_key":"${TOKEN}","batch":[${deep},{"event":"e","distinct_id":"ada","properties":{"id":12345678901234567890}}]}`;
+    const payload = readPayload({ path: '/batch/', query: {}, body: Buffer.from(body) });
+    if ('status' in payload) throw new Error(payload.detail);
+    const { captured: events, refused: bad } = normalizeEvents(payload.events, ARRIVAL);
+    expect(bad.map(({ reason }) => reason)).toEqual(['nested_too_deeply']);
+    expect(events.map(({ properties }) => properties)).toEqual(['{"id":12345678901234567890}']);
+  });
+
   test('and the others are taken', () => {
     const answer = normalizeEvents([MINIMAL, { distinct_id: 'bob' }, { ...MINIMAL, event: 'f' }], ARRIVAL);
     expect(answer.captured.map(({ event }) => event)).toEqual(['e', 'f']);
@@ -122,6 +142,17 @@ describe('the uuid', () => {
     [` ${UUID}`, UUID],
   ])('%s is %s', (uuid, stored) => {
     expect(uuidOf({ ...MINIMAL, uuid })).toBe(stored);
+  });
+
+  test('is none that is a number, of any size', () => {
+    expect(() => captured({ ...MINIMAL, uuid: 5 })).toThrow('invalid_uuid');
+    expect(capturedJson('"uuid":12345678901234567890')).toBeUndefined();
+  });
+
+  test('is made of all digits of whole numbers', () => {
+    const uuidOf = (id: string) => capturedJson(`"timestamp":"2026-11-22T11:00:00Z","properties":{"id":${id}}`)?.uuid;
+    expect(uuidOf('12345678901234567890')).toBe(uuidOf('12345678901234567890'));
+    expect(uuidOf('12345678901234567890')).not.toBe(uuidOf('12345678901234567891'));
   });
 
   test('is made of the content where there is none, so that another attempt is the same event', () => {
@@ -273,6 +304,15 @@ describe('time', () => {
     expect(happened({ timestamp })).toBe(expected);
   });
 
+  test('is read of numbers that JavaScript has not', () => {
+    expect(capturedJson('"timestamp":1795345200123456789')).toMatchObject({ timestamp: 1795345200123457 });
+    expect(capturedJson('"timestamp":12345678901234567890')).toMatchObject({
+      timestamp: NOW * 1000,
+      sentTimestamp: null,
+    });
+    expect(capturedJson('"offset":12345678901234567890')).toMatchObject({ timestamp: 0 });
+  });
+
   test('as sent is kept beside it, and does not move with the attempts', () => {
     const attempts = [0, 7000].map((wait) =>
       captured(
@@ -321,6 +361,18 @@ describe('properties', () => {
       `{"event":"e","distinct_id":"a","properties":{"a":1.0,"b":-0.0,"c":1e21,"d":1e400,"__proto__":{"x":1}}}`,
     );
     expect(captured(event).properties).toBe('{"a":1,"b":0,"c":1e+21,"d":null,"__proto__":{"x":1}}');
+  });
+
+  test('have whole numbers with all their digits, wherever these stand', () => {
+    const captured = capturedJson(
+      `"properties":{"id":12345678901234567890,"list":[9007199254740993],"$set":{"account":-9223372036854775807}},"$unset":12345678901234567890`,
+    );
+    expect(captured?.properties).toBe(
+      '{"id":12345678901234567890,"list":[9007199254740993],"$set":{"account":-9223372036854775807}}',
+    );
+    expect(captured?.personChange).toContain('"account":-9223372036854775807');
+    const elements = '"properties":{"$elements":[{"tag_name":"a","attr__data-id":12345678901234567890}]}';
+    expect(capturedJson(elements)?.elementsChain).toContain('attr__data-id="12345678901234567890"');
   });
 
   test('are text that any database takes', () => {

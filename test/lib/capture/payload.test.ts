@@ -92,6 +92,11 @@ describe('a request that is sent in another way has the same events', () => {
     );
   });
 
+  test.each(Object.entries(encodings))('with all digits of whole numbers: %s', (_name, encode) => {
+    const text = `{"event":"e","token":"${TOKEN}","distinct_id":"ada","properties":{"order_id":12345678901234567890}}`;
+    expect(JSON.stringify(read(encode(text)).events)).toBe(`[${text}]`);
+  });
+
   test('a form with as many other fields as there is room', () => {
     const text = JSON.stringify(event());
     // A parser whose time goes by the square of their number takes hours.
@@ -127,8 +132,44 @@ describe('JSON as Python writes it', () => {
     });
   });
 
-  test('integers of any size are numbers', () => {
-    expect(properties('{"a": 123456789012345678901234567890, "b": 1.0}')).toEqual({ a: 1.2345678901234568e29, b: 1 });
+  test('integers of any size are numbers with all their digits', () => {
+    const written = (json: string): string => JSON.stringify(properties(json));
+    const kept =
+      '{"a":123456789012345678901234567890,"b":[-9007199254740993,{"c":[[9223372036854775807]]}],"__proto__":18446744073709551615,"d":9007199254740992,"e":"say \\"f\\": 12345678901234567890, ,12345678901234567890"}';
+    expect(written(kept)).toBe(kept);
+    expect(written('{"a": NaN, "b": 12345678901234567890, "c": "\\\\", "d":[1.0 ,\n12345678901234567891]}')).toBe(
+      '{"a":null,"b":12345678901234567890,"c":"\\\\","d":[1,12345678901234567891]}',
+    );
+    expect(
+      properties('{"a": 1.0, "b": 1e400, "c": 0.5434027777777778, "d": 12345678901234567890.25, "e": 1e22}'),
+    ).toEqual({
+      a: 1,
+      b: Infinity,
+      c: 0.5434027777777778,
+      d: 12345678901234567000,
+      e: 1e22,
+    });
+    for (const wrong of ['{"a": 01234567890123456789}', '{"a": 12345678901234567890-1}', '{"a": -}'])
+      expect(refusal(`{"event":"e","token":"${TOKEN}","properties":${wrong}}`)).toEqual([400, 'undecodable']);
+  });
+
+  test('an integer keeps its digits wherever it stands, and however long it is', () => {
+    const numbers = fc.tuple(
+      fc.integer({ min: 1, max: 9 }),
+      fc.string({ unit: fc.constantFrom(...'0123456789'), maxLength: 40 }),
+    );
+    const written = numbers.map(([first, more]) => `${first}${more}`);
+    fc.assert(
+      fc.property(written, fc.boolean(), fc.string({ maxLength: 40 }), (digits, isNegative, text) => {
+        const number = `${isNegative ? '-' : ''}${digits}`;
+        const given = properties(`{"t":${JSON.stringify(text)},"n":${number},"l":[0.${digits},${number}]}`);
+        // What a double writes alike is as JavaScript writes it.
+        const found = /"n":([^,]*),/.exec(JSON.stringify(given))?.[1] ?? '';
+        expect(found.includes('e') ? String(BigInt(Number(found))) : found).toBe(number);
+        expect(given).toMatchObject({ t: text });
+      }),
+      { numRuns: propertyRuns(300) },
+    );
   });
 
   test('a number that names somebody keeps its digits', () => {
@@ -211,6 +252,13 @@ describe('capture v1', () => {
   const plain = (text: string): Buffer => Buffer.from(text);
   const SENT = { event: 'e', distinct_id: 'ada', uuid: 'u', timestamp: 't' };
   const eventOf = (sent: unknown): unknown => read(of([sent]), { path, headers }).events[0];
+
+  test('keeps all digits of whole numbers, and takes them for true where an SDK says yes or no', () => {
+    const sent = `{"batch":[{"event":"e","distinct_id":"ada","properties":{"id":12345678901234567890},"options":{"cookieless_mode":12345678901234567890}}]}`;
+    expect(JSON.stringify(read(gzipSync(sent), { path, headers }).events)).toBe(
+      '[{"event":"e","distinct_id":"ada","properties":{"id":12345678901234567890,"$cookieless_mode":true,"$lib":"posthog-go","$lib_version":"2.0.0"}}]',
+    );
+  });
 
   test('says in headers whose events they are, which SDK sends them, and when', () => {
     expect(read(of([SENT]), { path, headers })).toMatchObject({
