@@ -30,6 +30,8 @@ export interface JobItem extends Item {
   readonly id: string;
   readonly due: number;
   readonly attempts: number;
+  /** The latest attempt when an execution began what is sent; absent: none has. */
+  readonly begun?: number;
   /** What the job needs beyond its id, if anything. */
   readonly about: JsonText<About[JobKind]> | null;
 }

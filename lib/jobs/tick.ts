@@ -146,14 +146,14 @@ const EXECUTIONS: Readonly<Record<JobKind, (job: JobItem, name: string) => Execu
   notice: (job, name) => ({
     machine: 'notice',
     name,
-    input: { export: aboutOf('notice', job).export, notice: job.id },
+    input: { export: aboutOf('notice', job).export, notice: job.id, attempt: job.attempts },
   }),
   alert: (job, name) => ({ machine: 'alert', name, input: { ...aboutOf('alert', job) } }),
   subscription: (job, name) => ({ machine: 'subscription', name, input: { ...aboutOf('subscription', job) } }),
   message: (job, name) => ({
     machine: 'message',
     name,
-    input: { organization: aboutOf('message', job).organization, message: job.id },
+    input: { organization: aboutOf('message', job).organization, message: job.id, attempt: job.attempts },
   }),
 };
 

@@ -183,6 +183,8 @@ export interface LandingOutput {
 export interface NoticeInput {
   readonly export: string;
   readonly notice: string;
+  /** How often the job had been taken when this execution was started. */
+  readonly attempt: number;
 }
 
 /** Input of an `alert` or a `subscription` execution. */
@@ -196,6 +198,8 @@ export interface NotifierInput {
 export interface MessageInput {
   readonly organization: string;
   readonly message: string;
+  /** How often the job had been taken when this execution was started. */
+  readonly attempt: number;
 }
 
 /** Input of `execution-ended`: an execution that ended by itself in another way than SUCCEEDED, or was stopped. */

@@ -6,6 +6,7 @@
 
 import { DAY_MS } from '../../basics/units.ts';
 import { wireInstant } from '../../http/instant.ts';
+import { beginJob } from '../../jobs/begin.ts';
 import { aboutOf, jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { knownFailure, Transient } from '../../ports/errors.ts';
@@ -22,12 +23,17 @@ const MAX_AGE_MS = DAY_MS;
 
 /**
  * Sends a notice, unless it has been sent. A webhook that does not take it is tried again, with the backoff of jobs,
- * for a day; the export's log tells of each try.
+ * for a day; the export's log tells of each try. While one execution sends it another does not.
  */
-export async function sendNotice(context: Context, { notice: id }: NoticeInput, signal: AbortSignal): Promise<void> {
+export async function sendNotice(
+  context: Context,
+  { notice: id, attempt }: NoticeInput,
+  signal: AbortSignal,
+): Promise<void> {
   const { table, clock, events } = context;
-  const job = await table.get(keys.job('notice', id));
-  if (job === undefined) return;
+  const begun = await beginJob(context, { kind: 'notice', id, attempt }, 'send-notice');
+  if (begun === undefined) return;
+  const { job } = begun;
   const notice = aboutOf('notice', job) as Notice & { readonly announced?: true };
   const item = await table.get(keys.batchExport(notice.export));
   const isWanted = item !== undefined && item.deleted_at === null;
@@ -51,6 +57,7 @@ export async function sendNotice(context: Context, { notice: id }: NoticeInput, 
   const isOver = !(failure instanceof Transient) || clock() >= until;
   const line = lineOf(notice, failure, isOver, clock());
   await table.write([...(isOver ? done : []), ...lineOps(context, item.id, id, 'notice', [line])]);
+  if (!isOver) await begun.comeBack();
 }
 
 /** Returns the body of a webhook, and what an event holds. `text` is for people: chat services show it as it is. */

@@ -3,6 +3,7 @@ import { findMembership } from '../../accounts/organizations/store.ts';
 import { DAY_MS } from '../../basics/units.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
 import { wireInstant } from '../../http/instant.ts';
+import { beginJob } from '../../jobs/begin.ts';
 import { aboutOf, jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { knownFailure, Permanent, Transient } from '../../ports/errors.ts';
@@ -25,13 +26,17 @@ const MAX_AGE_MS = DAY_MS;
 
 /**
  * Sends a message, unless it has been sent, or whose it is is gone, paused, or made by somebody who has left. What is not
- * taken is tried again, with the backoff of jobs, for a day.
+ * taken is tried again, with the backoff of jobs, for a day. While one execution sends it another does not.
  */
-export async function sendMessage(context: Context, { message: id }: MessageInput, signal: AbortSignal): Promise<void> {
+export async function sendMessage(
+  context: Context,
+  { message: id, attempt }: MessageInput,
+  signal: AbortSignal,
+): Promise<void> {
   const { table, clock } = context;
-  const job = await table.get(keys.job('message', id));
-  if (job === undefined) return;
-  const message = aboutOf('message', job) as Message;
+  const begun = await beginJob(context, { kind: 'message', id, attempt }, 'send-message');
+  if (begun === undefined) return;
+  const message = aboutOf('message', begun.job) as Message;
   const done = jobOps('message', id, null);
   const item = await table.get(keyOf(message));
   if (item === undefined || !item.enabled || item['deleted'] === true || !(await isWanted(context, item, message))) {
@@ -53,6 +58,7 @@ export async function sendMessage(context: Context, { message: id }: MessageInpu
     const ops: Op[] = [{ change: keyOf(message), set, if: { is: isSame } }, ...(isOver ? done : [])];
     return table.write(ops);
   });
+  if (!isOver) await begun.comeBack();
 }
 
 /** Returns the key of whose message it is. */

@@ -29,7 +29,7 @@ export const MACHINES: Readonly<Record<MachineName, Definition>> = {
     comment: 'Tells of a failure, once.',
     timeout: HOUR_OF_TRIES,
     step: 'send-notice',
-    input: ['export', 'notice'],
+    input: ['export', 'notice', 'attempt'],
   }),
   compaction: walks({
     comment: 'Joins small files of the lake until there are none.',
@@ -67,6 +67,6 @@ export const MACHINES: Readonly<Record<MachineName, Definition>> = {
     comment: 'Sends one message. What is not taken is left to the job, which starts another execution.',
     timeout: HOUR_OF_TRIES,
     step: 'send-message',
-    input: ['organization', 'message'],
+    input: ['organization', 'message', 'attempt'],
   }),
 };

@@ -30,7 +30,7 @@ test('starts what is due, each kind as its machine, and nothing that is not', as
     { machine: 'backfill', name: 'b1', input: { export: 'e1', backfill: 'b1' } },
     { machine: 'export-run', name: `r1-${minute}`, input: { export: 'e1', trigger: { retry: 'r1' } } },
     { machine: 'purge', name: `o1-${minute}`, input: { kind: 'organization', id: 'o1' } },
-    { machine: 'notice', name: `n1-${minute}`, input: { export: 'e1', notice: 'n1' } },
+    { machine: 'notice', name: `n1-${minute}`, input: { export: 'e1', notice: 'n1', attempt: 1 } },
     { machine: 'export-run', name: `e1-${minute}`, input: { export: 'e1', trigger: 'schedule' } },
   ]);
   expect(await tick(context)).toEqual({ started: 0, oldest: null });

@@ -1,7 +1,10 @@
 /** Mail of alerts and subscriptions: to whom, and what it looks like. */
 
+import { handler as composeSubscription } from '../../../functions/steps/compose-subscription.ts';
+import { handler as sendMessage } from '../../../functions/steps/send-message.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
+import { tick } from '../../../lib/jobs/tick.ts';
 import { letterOf } from '../../../lib/notifications/messages/letter.ts';
 import type { Message } from '../../../lib/notifications/messages/message.ts';
 import { slackBody } from '../../../lib/notifications/messages/slack.ts';
@@ -14,12 +17,14 @@ import { notifyingService } from '../../support/notifications.ts';
 
 const SEVEN = '2026-01-01T07:00:00Z';
 
-/** A service at noon that sends mail, which is kept; `pictures` is its browser. */
+/** A service at noon that sends mail, which is kept; `pictures` is its browser, and `meanwhile` happens while a mail is sent. */
 async function mailing(pictures: Pictures | null = null) {
   const letters: Letter[] = [];
   const refusals: Error[] = [];
+  const meanwhile: (() => Promise<void>)[] = [];
   const mail = {
     send: async (letter: Letter) => {
+      await meanwhile.shift()?.();
       const refusal = refusals.shift();
       if (refusal !== undefined) throw refusal;
       letters.push(letter);
@@ -32,7 +37,7 @@ async function mailing(pictures: Pictures | null = null) {
     mailFrom: 'analytics@example.com',
   };
   const world = await notifyingService({ clock: settableClock(START + 12 * HOUR_MS), mail, settings, pictures });
-  return { ...world, clock: world.context.clock, letters, refusals };
+  return { ...world, clock: world.context.clock, letters, refusals, meanwhile };
 }
 
 test('an alert is mailed to its users who are members still, and see the insight', async () => {
@@ -107,6 +112,75 @@ test('a subscription is mailed to each address by itself; names in it are harmle
     last_delivered_at: '2026-01-02T12:01:00Z',
     latest_error: null,
   });
+});
+
+/** A service whose mail of a subscription is due. */
+async function withDueMail() {
+  const world = await mailing();
+  const { call, insight, clock, context, run } = world;
+  const mail = { target_type: 'email', target_value: 'ada@example.com' };
+  const { id } = await call('POST', '/subscriptions/', { insight, ...mail, frequency: 'daily', start_date: SEVEN });
+  clock.advance(DAY_MS);
+  await tick(context);
+  const composed = context.workflow.started.splice(0);
+  await Promise.all(composed.map(({ input }) => composeSubscription(context)(input)));
+  /** Starts what is due in each of some minutes; nothing of it runs yet. */
+  const startEach = async (minutes: number) => {
+    for (let minute = 0; minute < minutes; minute++) {
+      await tick(context);
+      clock.advance(MINUTE_MS);
+    }
+    return context.workflow.started.splice(0).map(
+      ({ input }) =>
+        () =>
+          sendMessage(context)(input),
+    );
+  };
+  const read = () => call('GET', `/subscriptions/${String(id)}/`);
+  return { ...world, startEach, read, run };
+}
+
+test('a mail that takes minutes to be taken is sent once, though its job comes back meanwhile', async () => {
+  const { letters, meanwhile, clock, run, read } = await withDueMail();
+  meanwhile.push(async () => {
+    clock.advance(MINUTE_MS);
+    await run();
+  });
+  await run();
+  expect(letters).toHaveLength(1);
+  expect(await read()).toMatchObject({ last_delivered_at: '2026-01-02T12:01:00Z' });
+  clock.advance(HOUR_MS);
+  await run();
+  expect(letters).toHaveLength(1);
+});
+
+test('of executions that waited in line for one mail the first sends it, and the others leave it', async () => {
+  const { letters, startEach, refusals, meanwhile, clock, run, read } = await withDueMail();
+  const [first, ...others] = await startEach(4);
+  expect(others).toHaveLength(2);
+  meanwhile.push(async () => void (await Promise.all(others.map((send) => send()))));
+  refusals.push(new Transient('The mail server answered 451.'));
+  await first?.();
+  for (const send of others) await send();
+  expect(letters).toEqual([]);
+  expect(await read()).toMatchObject({ latest_error: expect.stringContaining('It will be tried again.') as unknown });
+  clock.advance(4 * MINUTE_MS);
+  await run();
+  expect(letters).toHaveLength(1);
+});
+
+test('a mail whose sender died comes back once that one could not be at it any more', async () => {
+  const { letters, startEach, meanwhile, clock, run } = await withDueMail();
+  const [first] = await startEach(1);
+  meanwhile.push(() => Promise.reject(new TypeError('the process ended')));
+  await expect(first?.()).rejects.toThrow('the process ended');
+  await first?.();
+  clock.advance(MINUTE_MS);
+  await run();
+  expect(letters).toEqual([]);
+  clock.advance(MINUTE_MS);
+  await run();
+  expect(letters).toHaveLength(1);
 });
 
 test('numbers are told as a shared page tells them', async () => {

@@ -1,14 +1,16 @@
 /** Who is told of failures, what, and how often: through the schedule, the jobs and the machines. */
 import { createHmac } from 'node:crypto';
-import { HOUR_MS, MINUTE_MS } from '../../../../lib/basics/units.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/basics/units.ts';
 import { noticeOps } from '../../../../lib/exports/notices/notice.ts';
 import { sendNotice } from '../../../../lib/exports/notices/send-notice.ts';
 import { startBackfill } from '../../../../lib/exports/resource/backfills.ts';
 import { destroyBatchExport } from '../../../../lib/exports/resource/store.ts';
 import { traceOf } from '../../../../lib/http/trace.ts';
+import type { Context } from '../../../../lib/ports/context.ts';
 import { Permanent } from '../../../../lib/ports/errors.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { compareText } from '../../../../lib/ports/table/semantics.ts';
+import type { Vault } from '../../../../lib/ports/vault/vault.ts';
 import { exportWorld } from '../../../support/export-world.ts';
 import { type Received, type Receiver, type Reply, startReceiver } from '../../../support/receiver.ts';
 
@@ -160,7 +162,11 @@ test('where there is a bus it is announced once, whatever becomes of the webhook
   const events = { publish: async (type: string, detail: object) => void published.push([type, detail]) };
   const notice = { export: id, type: 'paused', subject: id, range: null, reason: 'because', at: NOW } as const;
   await world.table.write(noticeOps('n', notice));
-  const send = () => sendNotice({ ...context, events }, { export: id, notice: 'n' }, new AbortController().signal);
+  let attempt = 0;
+  const send = () => {
+    attempt += 1;
+    return sendNotice({ ...context, events }, { export: id, notice: 'n', attempt }, new AbortController().signal);
+  };
   await send();
   await send();
   expect(published).toMatchObject([['batch_export.paused', { id: 'n', batch_export: id, reason: 'because' }]]);
@@ -173,6 +179,31 @@ test('where there is a bus it is announced once, whatever becomes of the webhook
   await close();
 });
 
+test('a notice that is being sent is sent by nobody else meanwhile, and comes back when it was refused', async () => {
+  const { world, context, id, close } = await failing();
+  const notice = { export: id, type: 'paused', subject: id, range: null, reason: 'because', at: NOW } as const;
+  await world.table.write(noticeOps('n', notice));
+  const job = keys.job('notice', 'n');
+  const send = (ports: Context, attempt: number) =>
+    sendNotice(ports, { export: id, notice: 'n', attempt }, new AbortController().signal);
+  const open: Vault['open'] = async (...sealed) => {
+    expect(await world.table.get(job)).toMatchObject({ due: context.clock() + 90 * SECOND_MS });
+    await send(context, 1);
+    return context.vault.open(...sealed);
+  };
+  receiver.answer = () => ({ status: 500 });
+  await send({ ...context, vault: { ...context.vault, open } }, 1);
+  expect(receiver.received).toHaveLength(1);
+  expect(await world.table.get(job)).toMatchObject({ due: NOW });
+  receiver.answer = () => ({ status: 204 });
+  await send(context, 1);
+  expect(receiver.received).toHaveLength(1);
+  await send(context, 2);
+  expect(receiver.received).toHaveLength(2);
+  expect(await world.table.get(job)).toBeUndefined();
+  await close();
+});
+
 test('what breaks while it is sent is tried again for a day, not without end', async () => {
   const { world, context, id, messages, close } = await failing();
   const send = async (at: number) => {
@@ -180,7 +211,7 @@ test('what breaks while it is sent is tried again for a day, not without end', a
     await world.table.write(noticeOps('n', notice));
     const open = () => Promise.reject(new TypeError('something else'));
     const broken = { ...context, vault: { ...context.vault, open } };
-    await sendNotice(broken, { export: id, notice: 'n' }, new AbortController().signal);
+    await sendNotice(broken, { export: id, notice: 'n', attempt: 1 }, new AbortController().signal);
   };
   await expect(send(context.clock() - 23 * HOUR_MS)).rejects.toThrow('something else');
   await send(context.clock() - 24 * HOUR_MS);
