@@ -5,8 +5,7 @@ import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { definedOf } from '../basics/defined.ts';
 import { checkVersion, type IfMatch, inVersion } from '../http/etag.ts';
 import { tagTexts } from '../http/tags.ts';
-import type { InsightItem } from '../insights/model.ts';
-import { deletedInsight, deletionOp, readInsights, restoredInsight } from '../insights/store.ts';
+import { readInsights } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
 import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
@@ -15,7 +14,7 @@ import { type Op, Refused, type Table, type Value } from '../ports/table/table.t
 import { untilWritten } from '../ports/table/until-written.ts';
 import { indexPlace, newItems, numbersFor, tileItem } from './create.ts';
 import { filtersText, objectText } from './fields.ts';
-import { dashboardsOf, tilesOfInsight } from './insights/tiles.ts';
+import { deletionOps, returnOps, writeInsights } from './insights/deletion.ts';
 import {
   type DashboardChanges,
   type DashboardDetailItem,
@@ -39,8 +38,9 @@ interface Changer {
 
 /**
  * Changes the fields that were sent, and only those: concurrent changes of other fields and other tiles last. Over 90
- * tiles are written in more than one transaction. Returns the dashboard as it was read, with these changes; its version
- * is never above the stored one. Throws a 404, a 403 or a 412 as `checkChange`.
+ * tiles are written in more than one transaction, and so are as many insights that go or come back with it, before the
+ * dashboard itself: whoever repeats a change that was cut off finishes it. Returns the dashboard as it was read, with these
+ * changes; its version is never above the stored one. Throws a 404, a 403 or a 412 as `checkChange`.
  */
 export async function changeDashboard(
   context: ChangeContext,
@@ -89,7 +89,9 @@ async function writeChange(
     ...inVersion(ifMatch),
   };
   const key = keys.dashboard(summary.project_id, summary.id);
-  const [first = [], ...rest] = groupsOf([...tiles.ops, ...insights]);
+  const together = groupsOf([...tiles.ops, ...insights]);
+  if (together.length > 1) await writeInsights(table, summary, insights, ifMatch);
+  const [first = [], ...rest] = together.length > 1 ? groupsOf(tiles.ops) : together;
   const ops: Op[] = [
     { change: key, set: summarySet, add: addTo(first), if: { is: unchanged, ...roomFor(first) } },
     ...(Object.keys(detailSet).length === 0
@@ -217,24 +219,7 @@ async function insightOps(
   const isDeletion = deleted === true && delete_insights === true;
   if (!isDeletion && deleted !== false) return [];
   const insights = [...(await readInsights(table, summary.project_id, insightsOf(tiles))).values()];
-  const changed = isDeletion
-    ? (await insightsOnlyOn(table, summary, insights)).map(
-        (item) => [item, deletedInsight(item, now, summary.id)] as const,
-      )
-    : insights
-        .filter(({ deleted_with }) => deleted_with === summary.id)
-        .map((item) => [item, restoredInsight(item)] as const);
-  return changed.map(([before, after]) => weighed(deletionOp(before, after), after));
-}
-
-/** Returns the insights, of these, that are not deleted and that no other dashboard shows. */
-async function insightsOnlyOn(table: Table, { project_id, id }: DashboardItem, insights: readonly InsightItem[]) {
-  const live = insights.filter(({ deleted_at }) => deleted_at === null);
-  const others = await Promise.all(
-    live.map(async ({ id: insight }) => dashboardsOf(await tilesOfInsight(table, project_id, insight))),
-  );
-  const summaries = await readSummaries(table, project_id, others.flat());
-  return live.filter((_, at) => others[at]?.every((other) => other === id || !summaries.has(other)));
+  return isDeletion ? deletionOps(table, summary, insights, now) : returnOps(summary, insights);
 }
 
 /** Moves a tile, as it is then, to a dashboard. Throws a 404 when either is gone, a 403 when they may not edit both. */

@@ -2,7 +2,8 @@ import { EVERYONE, ruleField } from '../../../lib/dashboards/access-controls/mod
 import { collaboratorField } from '../../../lib/dashboards/collaborators/model.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
-import { bad, dashboards, denied, NOT_FOUND, told } from '../../support/dashboards.ts';
+import type { Op } from '../../../lib/ports/table/table.ts';
+import { bad, type DashboardJson, dashboards, denied, NOT_FOUND, told } from '../../support/dashboards.ts';
 
 test('fields that are sent change, the others stay; what is read-only is passed over', async () => {
   const { dashboard, changed, found } = await dashboards();
@@ -121,6 +122,61 @@ describe('a deleted dashboard', () => {
     expect(await count()).toBe(500);
     expect((await dashboard()).id).toBe(id + 1);
   });
+
+  /** A dashboard with 200 insights, more than two transactions, and how many insights are listed. */
+  async function withManyInsights() {
+    const world = await dashboards();
+    const template = { template_name: 'x', dashboard_description: '', dashboard_filters: {} };
+    const tiles = Array.from({ length: 200 }, () => ({ type: 'INSIGHT', query: { a: 1 } }));
+    const made = await world.call('POST', '/dashboards/create_from_template_json/', {
+      template: { ...template, tiles },
+    });
+    const count = async () => (await world.call('GET', '/insights/?limit=1')).body?.['count'];
+    return { ...world, made: made.body as DashboardJson, count };
+  }
+
+  /** How many insights a write deletes or brings back. */
+  const insightsIn = (ops: readonly Op[]) =>
+    ops.filter((op) => 'change' in op && op.set !== undefined && 'deleted_with' in op.set).length;
+
+  test.each([1, 2, 3])('goes with all of its insights when another deletes one before the %i. write', async (nth) => {
+    const { table, call, changed, made, count } = await withManyInsights();
+    const write = table.write.bind(table);
+    let writes = 0;
+    table.write = async (ops, options) => {
+      if (insightsIn(ops) > 1) writes += 1;
+      if (insightsIn(ops) > 1 && writes === nth) {
+        const { id = 0 } = made.tiles.at(-1)?.insight ?? {};
+        expect((await call('PATCH', `/insights/${id}/`, { deleted: true })).status).toBe(200);
+      }
+      return write(ops, options);
+    };
+    await changed(made.id, { deleted: true, delete_insights: true });
+    expect(await count()).toBe(0);
+    expect((await call('GET', `/dashboards/${made.id}/`)).status).toBe(404);
+  });
+
+  test.each([1, 2, 3, 4])(
+    'that is cut off at the %i. write is deleted, and brought back, by who repeats it',
+    async (nth) => {
+      const { table, call, changed, made, count } = await withManyInsights();
+      const write = table.write.bind(table);
+      const cutOff = async (body: object) => {
+        let writes = 0;
+        table.write = (ops, options) => {
+          if (ops.length > 1) writes += 1;
+          return writes >= nth ? Promise.reject(new Error('the process dies here')) : write(ops, options);
+        };
+        expect((await call('PATCH', `/dashboards/${made.id}/`, body)).status).toBe(500);
+        table.write = write;
+        return changed(made.id, body);
+      };
+      await cutOff({ deleted: true, delete_insights: true });
+      expect(await count()).toBe(0);
+      expect((await cutOff({ deleted: false })).tiles.filter(({ insight }) => insight !== null)).toHaveLength(200);
+      expect(await count()).toBe(200);
+    },
+  );
 });
 
 describe('tiles', () => {
