@@ -16,6 +16,7 @@ import {
   dashboardDetailObject,
   type StoredDashboard,
 } from './model.ts';
+import { bringBack } from './insights/deletion.ts';
 import { checkCanSee, rightsOf } from './rules.ts';
 import { readDashboard } from './store.ts';
 import { insightsOf } from './tiles.ts';
@@ -64,7 +65,7 @@ export function dashboardOverrides({ detail }: Pick<StoredDashboard, 'detail'>, 
   };
 }
 
-/** Returns the answer to a create that is repeated: the dashboard as it is now. */
+/** Returns the answer to a create that is repeated: the dashboard as it is now, with insights of which it was cut off. */
 export async function replayAnswer(
   context: Pick<Context, 'table' | 'clock' | 'answers' | 'callerLeft'>,
   { project, id }: { project: number; id: number },
@@ -73,5 +74,6 @@ export async function replayAnswer(
 ): Promise<Answer<z.input<typeof DashboardDetail>>> {
   const stored = (await readDashboard(context.table, project, id)) ?? fail('not_found');
   checkCanSee(stored.summary, tenant.membership);
+  if (stored.summary.deleted_at === null) await bringBack(context.table, stored.summary, insightsOf(stored.tiles));
   return dashboardAnswer(context, { stored }, tenant, caller);
 }

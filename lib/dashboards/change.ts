@@ -195,7 +195,9 @@ async function tileOps(
   }
   const numbers = await numbersFor(table, tenant, all);
   const made = newItems({ project: summary.project_id, dashboard: summary.id, now }, numbers, all);
-  ops.push(...[...made.insights, ...made.tiles].map((item) => weighed({ put: item, if: 'absent' }, item)));
+  // Each beside its tile: what is cut off between two transactions leaves no insight that no dashboard shows.
+  const put = made.tiles.flatMap((tile) => [tile, ...made.insights.filter(({ id }) => id === tile.insight)]);
+  ops.push(...put.map((item) => weighed({ put: item, if: 'absent' }, item)));
   const among = (ids: { has(id: number): boolean }) => tiles.filter((tile) => ids.has(tile.id));
   const gone = tileNumbers('deleted', among(removed));
   const changes = [...tileNumbers('created', made.tiles), ...tileNumbers('changed', among(changed)), ...gone];

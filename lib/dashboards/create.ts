@@ -7,15 +7,16 @@ import { DAY_MS } from '../basics/units.ts';
 import { tagTexts } from '../http/tags.ts';
 import type { InsightItem } from '../insights/model.ts';
 import { checkInsightSize } from '../insights/rules.ts';
-import { insightItem, readInsights } from '../insights/store.ts';
+import { deletedInsight, insightItem, readInsights } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
 import { invalid } from '../ports/errors.ts';
-import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
+import { groupsOf, weighed } from '../ports/table/groups.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import { nextNumber } from '../ports/table/sequence.ts';
 import type { Op, Table } from '../ports/table/table.ts';
 import { dataRange } from './data-range.ts';
 import { filtersText, objectText } from './fields.ts';
+import { bringBack } from './insights/deletion.ts';
 import { readSeenInsights } from './insights/visibility.ts';
 import {
   type DashboardDetailItem,
@@ -205,7 +206,7 @@ export function newItems(
   return { tiles, insights };
 }
 
-/** Writes a dashboard with its tiles and their insights, all at once for every reader. */
+/** Writes a dashboard with its tiles and their insights. */
 async function writeDashboard(
   context: CreateContext,
   { tenant, activityOps }: Creator,
@@ -246,9 +247,8 @@ async function writeDashboard(
   };
   checkDashboardSize(summary, detail);
   const { sharing, token } = newSharing(random, summary, tenant);
-  const content = [...insights, ...tiles].map((item) => weighed({ put: item, if: 'absent' }, item));
   const also = [...idempotencyOps(String(id)), ...activityOps({ ...aboutDashboard(summary), activity: 'created' })];
-  await writeWhole(table, { summary, others: [detail, sharing, token], content, also });
+  await writeWhole(table, { summary, others: [detail, sharing, token], insights, tiles, also });
   return {
     stored: { summary, detail, sharing, tiles, collaborators: [], rules: [] },
     insights: new Map([...numbers.named, ...insights.map((insight) => [insight.id, insight] as const)]),
@@ -296,33 +296,39 @@ export function tileItem(
 }
 
 /**
- * Writes what may be too much for one transaction so that it is there as a whole or not: then the summary stands among
- * what was deleted until the last one, where a purge finds it should the rest never come.
+ * Writes what may be too much for one transaction so that what is cut off is seen by nobody: then the summary and the
+ * insights stand among what was deleted, where a purge finds them, until all is written. The insights come back once the
+ * dashboard is there, which then shows what there is of them; who repeats the create brings back the rest.
  */
 async function writeWhole(
   table: Table,
   whole: {
     summary: DashboardItem;
     others: readonly (DashboardDetailItem | SharingItem | SharingTokenItem)[];
-    content: readonly Weighed[];
-    /** Ops of the last transaction, after which the dashboard is there as a whole. */
+    insights: readonly InsightItem[];
+    tiles: readonly TileItem[];
+    /** Ops of the transaction after which the dashboard is there. */
     also: readonly Op[];
   },
 ): Promise<void> {
-  const { summary, others, content, also } = whole;
-  const [first = [], ...rest] = groupsOf(content);
-  const begin = (item: DashboardItem): Op[] => [
-    { put: item, if: 'absent' },
-    ...others.map((other): Op => ({ put: other, if: 'absent' })),
-    ...first,
-  ];
-  if (rest.length === 0) {
-    await table.write([...begin(summary), ...also]);
+  const { summary, others, insights, tiles, also } = whole;
+  const putsOf = (items: readonly (InsightItem | TileItem)[]): Op[][] =>
+    groupsOf(items.map((item) => weighed({ put: item, if: 'absent' }, item)));
+  const head = (item: DashboardItem): Op[] => [item, ...others].map((one): Op => ({ put: one, if: 'absent' }));
+  const together = putsOf([...insights, ...tiles]);
+  if (together.length <= 1) {
+    await table.write([...head(summary), ...together.flat(), ...also]);
     return;
   }
   const { project_id, id, name, pinned, created_at } = summary;
-  const hidden = indexPlace(project_id, id, { name, pinned, deleted_at: created_at });
-  await table.write(begin({ ...summary, ...hidden, deleted_at: created_at }));
-  for (const group of rest) await table.write(group);
+  const place = indexPlace(project_id, id, { name, pinned, deleted_at: created_at });
+  await table.write(head({ ...summary, ...place, deleted_at: created_at }));
+  const hidden = insights.map((insight) => ({ ...deletedInsight(insight, created_at, id), ver: insight.ver }));
+  for (const group of putsOf([...hidden, ...tiles])) await table.write(group);
   await table.write([{ put: summary, if: { is: { id, ver: summary.ver } } }, ...also]);
+  await bringBack(
+    table,
+    summary,
+    insights.map((insight) => insight.id),
+  );
 }

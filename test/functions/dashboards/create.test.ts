@@ -6,7 +6,7 @@ import { TEMPLATES } from '../../../lib/dashboards/templates/index.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
-import { bad, dashboards, told } from '../../support/dashboards.ts';
+import { bad, type DashboardJson, dashboards, told } from '../../support/dashboards.ts';
 import { ROOT } from '../../support/source.ts';
 
 test('an empty body makes a dashboard of defaults, its fields in the order of the document', async () => {
@@ -235,6 +235,51 @@ describe('tiles', () => {
       keys.dashboard(service.project.id, 1),
     ]);
     expect((await dashboard()).id).toBe(2);
+  });
+});
+
+describe('200 insights of its own', () => {
+  const tiles = Array.from({ length: 200 }, () => ({ type: 'INSIGHT', query: { a: 1 } }));
+  const template = { template_name: 'x', dashboard_description: '', dashboard_filters: {}, tiles };
+  const headers = { 'Idempotency-Key': 'k' };
+
+  /** A service whose create is cut off at its n-th write of several items; and what is listed then. */
+  async function cutOff(nth: number) {
+    const world = await dashboards();
+    const { table, call } = world;
+    const write = table.write.bind(table);
+    let writes = 0;
+    table.write = (ops, options) => {
+      if (ops.length > 1) writes += 1;
+      return writes >= nth ? Promise.reject(new Error('the process dies here')) : write(ops, options);
+    };
+    const create = () => call('POST', '/dashboards/create_from_template_json/', { template }, { headers });
+    const first = await create();
+    table.write = write;
+    const countOf = async (what: string) => Number((await call('GET', `/${what}/?limit=1`)).body?.['count']);
+    return { ...world, create, first, countOf };
+  }
+
+  test('come with it', async () => {
+    const { first, countOf } = await cutOff(Infinity);
+    const { tiles: made = [] } = first.body as unknown as DashboardJson;
+    expect(made.map(({ insight }) => insight?.id)).toEqual(Array.from({ length: 200 }, (_, at) => at + 1));
+    expect(await countOf('insights')).toBe(200);
+  });
+
+  test.each([1, 2, 3, 4, 5, 6, 7])('are listed by nobody when they are cut off at the %i. write', async (nth) => {
+    const { first, countOf } = await cutOff(nth);
+    expect(first.status).toBe(500);
+    expect(await Promise.all([countOf('insights'), countOf('dashboards')])).toEqual([0, 0]);
+  });
+
+  test.each([8, 9, 10])('cut off at the %i. write come when the create is repeated', async (nth) => {
+    const { first, create, countOf } = await cutOff(nth);
+    expect(first.status).toBe(500);
+    expect(await countOf('dashboards')).toBe(1);
+    const { tiles: made = [] } = (await create()).body as unknown as DashboardJson;
+    expect(made.filter(({ insight }) => insight !== null)).toHaveLength(200);
+    expect(await Promise.all([countOf('insights'), countOf('dashboards')])).toEqual([200, 1]);
   });
 });
 
