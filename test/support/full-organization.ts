@@ -111,7 +111,7 @@ export async function fullOrganization(
     const items = [
       keys.lease(pid),
       keys.personsState(pid),
-      keys.answer(pid, 'cache_1'),
+      keys.answer(pid, 0, 'cache_1'),
       keys.propertyReads(pid),
       keys.pendingBatch(pid, clock(), 'batch'),
       keys.lakeFile(pid, 'events', '2026-01-01', clock(), 'batch', 0),

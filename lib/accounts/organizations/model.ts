@@ -79,6 +79,8 @@ export interface ProjectItem extends Item {
   readonly test_account_filters?: JsonText<readonly unknown[]>;
   /** Set with the first access rule that hides a dashboard: from then on lists look at every dashboard. */
   readonly hides_dashboards?: boolean;
+  /** How often the answers to its queries were forgotten, as with a person: none is told from before. Absent: never. */
+  readonly answers_forgotten?: number;
   readonly ver: number;
 }
 

@@ -233,7 +233,7 @@ export function answersOf(
     run: async (project, id) => {
       forget();
       const known = runs.get(nameOf(project, id));
-      return known && withAnswer(known.run, cache);
+      return known && withAnswer(known.run, cache, context.table);
     },
     cancel: (run) => {
       runs.get(nameOf(run.project, run.id))?.stop.abort(cancelled());

@@ -2,13 +2,14 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRawSync } from 'node:zlib';
+import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { isObject } from '../../basics/json.ts';
 import { Recent } from '../../basics/recent.ts';
 import { DAY_MS, SECOND_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { pagesOf } from '../../ports/table/list-all.ts';
-import type { Item, Op } from '../../ports/table/table.ts';
+import type { Item, Key, Op } from '../../ports/table/table.ts';
 import type { Answer } from '../kinds/kind.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { ClockUse } from './freshness.ts';
@@ -83,14 +84,18 @@ const SWEPT_AT_ONCE = 50;
 /** So many are read at once to be told. */
 const FOUND_AT_ONCE = 100;
 
+/** The project that answers are of, as it was read when they were asked for: none is found from before it forgot some. */
+export type AnsweredProject = Pick<ProjectItem, 'id' | 'answers_forgotten'>;
+
 export interface AnswerCache {
-  find(project: number, key: string): Promise<KeptAnswer | undefined>;
+  find(project: AnsweredProject, key: string): Promise<KeptAnswer | undefined>;
   /**
    * Returns the answers of these keys, in their order; undefined: there is none. From the one on with which they have more
    * than `most` characters together they are null, whether there is one or not. One read for a hundred that are not in memory.
    */
-  findMany(project: number, keys: readonly string[], most: number): Promise<(KeptAnswer | null | undefined)[]>;
-  keep(project: number, key: string, kept: KeptAnswer): Promise<void>;
+  findMany(project: AnsweredProject, keys: readonly string[], most: number): Promise<(KeptAnswer | null | undefined)[]>;
+  /** Keeps an answer, unless the project has forgotten its answers since it was read. */
+  keep(project: AnsweredProject, key: string, kept: KeptAnswer): Promise<void>;
 }
 
 /** Returns an answer as it is kept: the JSON of what is known of it, a new line, and the JSON of itself. */
@@ -110,7 +115,13 @@ function keptOf(text: string): KeptAnswer {
   };
 }
 
-const nameOf = (project: number, key: string): string => `${project} ${key}`;
+const forgottenBy = (project: AnsweredProject | undefined): number => project?.answers_forgotten ?? 0;
+
+/** Returns where an answer is in the table: elsewhere, once its project has forgotten its answers. */
+const placeOf = (project: AnsweredProject, key: string): Key<AnswerItem> =>
+  keys.answer(project.id, forgottenBy(project), key);
+
+const nameOf = (project: AnsweredProject, key: string): string => `${project.id} ${forgottenBy(project)} ${key}`;
 
 /** Returns the cache of a process over the table. An answer is found by the project that it is of, and no other. */
 export function answerCache(
@@ -134,14 +145,17 @@ export function answerCache(
   };
 
   /** Returns what gives the texts of those answers that there are. One read, of those that are not in memory. */
-  const textsOf = async (project: number, wanted: readonly string[]): Promise<ReadonlyMap<string, () => string>> => {
+  const textsOf = async (
+    project: AnsweredProject,
+    wanted: readonly string[],
+  ): Promise<ReadonlyMap<string, () => string>> => {
     const texts = new Map<string, () => string>();
     for (const key of wanted) {
       const text = memory.get(nameOf(project, key));
       if (text !== undefined) texts.set(key, () => text);
     }
     const missing = [...new Set(wanted)].filter((key) => !texts.has(key));
-    const items = missing.length === 0 ? [] : await table.many(missing.map((key) => keys.answer(project, key)));
+    const items = missing.length === 0 ? [] : await table.many(missing.map((key) => placeOf(project, key)));
     for (const [n, item] of items.entries())
       if (item !== undefined)
         texts.set(missing[n] as string, () => inflateRawSync(Buffer.from(item.body, 'base64')).toString());
@@ -149,7 +163,7 @@ export function answerCache(
   };
 
   /** Returns what a text says, and remembers it. */
-  const told = (project: number, key: string, text: string): KeptAnswer => {
+  const told = (project: AnsweredProject, key: string, text: string): KeptAnswer => {
     memory.set(nameOf(project, key), text);
     return keptOf(text);
   };
@@ -178,17 +192,22 @@ export function answerCache(
       const text = textOf(kept);
       memory.set(nameOf(project, key), text);
       const body = (await deflated(text)).toString('base64');
-      const at = keys.answer(project, key);
+      const at = placeOf(project, key);
       if (body.length > storedCharacters) {
         await table.write([{ remove: at }]);
         return;
       }
       const ttl = Math.ceil((clock() + KEPT_MS) / SECOND_MS);
       await table.write([{ put: { ...at, at: kept.at, body, ttl } }]);
+      // Who forgets first changes the project and then removes what is there: one of the two removes this one.
+      if (forgottenBy(await table.get(keys.project(project.id))) !== forgottenBy(project)) {
+        await table.write([{ remove: at }]);
+        return;
+      }
       if (!isSwept) return;
-      const count = (stored.get(project) ?? 0) + 1;
-      stored.set(project, count % SWEEP_EVERY);
-      if (count === SWEEP_EVERY) await sweep(project);
+      const count = (stored.get(project.id) ?? 0) + 1;
+      stored.set(project.id, count % SWEEP_EVERY);
+      if (count === SWEEP_EVERY) await sweep(project.id);
     },
   };
 }

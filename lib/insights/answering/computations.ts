@@ -91,7 +91,7 @@ export function computations(
         clock: clockUseOf(query, looked.now),
         files: filesDigest(files, looked),
       };
-      const keeping = cache.keep(project.id, key, kept).catch((error) => {
+      const keeping = cache.keep(project, key, kept).catch((error) => {
         log.warning('an answer could not be kept', { reason: messageOf(error) });
       });
       await Promise.all([keeping, reads.note(project.id, properties)]);
@@ -100,14 +100,14 @@ export function computations(
     cached: async (asked: readonly AskedQuery[]) => {
       const wanted = asked.map(keyOf);
       const [first] = asked;
-      const found = first === undefined ? [] : await cache.findMany(first.project.id, wanted, MOST_TOLD);
+      const found = first === undefined ? [] : await cache.findMany(first.project, wanted, MOST_TOLD);
       return wanted.map((key, n) => cachedOf(key, found[n]));
     },
     /** Finds out what is kept of a query, and what becomes of it as `refresh` says. */
     look: async (asked: AskedQuery, refresh: Refresh, seen?: SeenFiles) => {
       const moment = momentOf(asked, clock());
       const key = keyOf(asked);
-      const kept = await cache.find(asked.project.id, key);
+      const kept = await cache.find(asked.project, key);
       const way = await wayOf(refresh, kept, (one) => isFresh(asked.project.id, one, moment, seen));
       return { key, moment, way, cached: cachedOf(key, kept) };
     },

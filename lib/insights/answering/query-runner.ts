@@ -66,7 +66,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
     const late = setTimeout(() => stop.abort(tooLong()), LATEST_MS);
     try {
       await compute(asked, key, momentOf(asked, clock()), { signal: stop.signal, isBackground: true });
-      const isKept = (await cache.find(project, key)) !== undefined;
+      const isKept = (await cache.find(asked.project, key)) !== undefined;
       await runs.end(name, isKept ? null : tooLarge(), key);
     } catch (error) {
       noteFailed(log, error);

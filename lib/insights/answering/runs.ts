@@ -5,7 +5,8 @@ import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import { inWords } from '../../ports/disk-failures.ts';
 import { Failure, invalid, messageOf, Transient } from '../../ports/errors.ts';
 import type { Log } from '../../ports/log.ts';
-import { Busy } from '../../ports/table/table.ts';
+import { keys } from '../../ports/table/keys.ts';
+import { Busy, type Table } from '../../ports/table/table.ts';
 import type { Answer } from '../kinds/kind.ts';
 import type { AnswerCache } from './cache.ts';
 
@@ -39,9 +40,10 @@ export const cancelled = (): Failure =>
   new Failure('validation', { detail: 'The query was cancelled.', attr: 'query' });
 
 /** Returns a run with its answer, if it has one. One whose answer is not kept any more has failed for who asks by then. */
-export async function withAnswer(run: QueryRun, cache: AnswerCache): Promise<ToldRun> {
+export async function withAnswer(run: QueryRun, cache: AnswerCache, table: Table): Promise<ToldRun> {
   if (run.endedAt === null || run.failure !== null) return { ...run, answer: null };
-  const kept = await cache.find(run.project, run.key);
+  const project = await table.get(keys.project(run.project));
+  const kept = await cache.find(project ?? { id: run.project }, run.key);
   return kept === undefined ? { ...run, failure: forgotten(), answer: null } : { ...run, answer: kept.answer };
 }
 

@@ -98,7 +98,7 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
     },
     run: async (project, id) => {
       const run = await runs.find(project, id);
-      return run && withAnswer(run, cache);
+      return run && withAnswer(run, cache, context.table);
     },
     cancel: (run) => runs.end(run, cancelled()),
     idle: () => Promise.resolve(),

@@ -1,5 +1,6 @@
 /** Deletes persons, as the `$delete_person` of an import does, without an event of it. */
 import { MAX_TRANSACTION, type Op } from '../../ports/table/table.ts';
+import { forgetAnswers } from '../forget-answers.ts';
 import { adderUnder, type Lease, underLease, type Writing } from '../lease.ts';
 import type { FoundPerson, PersonChange } from '../persons/change.ts';
 import { adding } from './adding.ts';
@@ -48,7 +49,8 @@ interface DeletionOptions {
  * Deletes persons with all their distinct_ids; exports deliver that as they deliver any change. A later event with
  * such a distinct_id makes a person again, without properties. Who has taken the person over since they were found stays, and
  * so does who was made anew. With their events, what happened until now is gone from the lake, and is not taken again.
- * Nothing is done of those who are none. Throws `ImportUnderWay` while somebody else adds to the project.
+ * Answers to queries that are kept are forgotten. Nothing else is done of those who are none. Throws `ImportUnderWay` while
+ * somebody else adds to the project.
  */
 export async function deleteNow(context: Writing, { projectId, persons }: Deletion): Promise<void> {
   const at = context.clock();
@@ -76,6 +78,8 @@ export async function deletePersons(
   }
   const telling = persons.flatMap((person) => person.telling ?? []);
   const remove = async (lease: Lease): Promise<void> => {
+    // A death from here on leaves no answer with their events ...
+    await forgetAnswers(context.table, projectId);
     for (let n = 0; n < telling.length; n += MAX_TRANSACTION)
       await context.table.write(telling.slice(n, n + MAX_TRANSACTION));
     if (theirs.length > 0) await forgetProperties(context, lease, theirs);
@@ -98,6 +102,8 @@ export async function deletePersons(
         });
       await batches.end();
     });
+    // ... and what was computed meanwhile may have what was known of them.
+    await forgetAnswers(context.table, projectId);
   };
   // What was rewritten is not to be read again because somebody adds at this moment.
   await underLease(context, projectId, remove, { purpose: waits || forgotten.length > 0 ? 'batch' : 'import' });

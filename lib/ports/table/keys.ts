@@ -44,7 +44,7 @@
  *   forgotten distinct_id      W#pid         FORGOTTEN#sha256
  *   how far a file is imported W#pid         BOOKMARK#sha256
  *   import by request          W#pid         IMPORT#iid                IMPORTS / created#iid (may run)
- *   answer to a query          ANSWERS#pid   ANSWER#key
+ *   answer to a query          ANSWERS#pid   ANSWER#forgotten#key
  *   run of a query (AWS)       ANSWERS#pid   QUERY#name
  *   it is being computed (AWS) ANSWERS#pid   UNDER-WAY#key
  *   what queries read          ANSWERS#pid   PROPERTY-READS
@@ -151,7 +151,8 @@ export const keys = {
   lakeFile: (pid: number, model: string, day: string, instant: number, batch: string, n: number) =>
     at<'lakeFile'>(`W#${pid}`, `FILE#${model}#${day}#${sortable(instant)}#${batch}#${n}`),
   captureCounts: (pid: number, day: string) => at<'captureCounts'>(`W#${pid}`, `CAPTURED#${day}`),
-  answer: (pid: number, key: string) => at<'answer'>(`ANSWERS#${pid}`, `ANSWER#${key}`),
+  /** `forgotten` is how often the project had forgotten its answers when this one was asked for. */
+  answer: (pid: number, forgotten: number, key: string) => at<'answer'>(`ANSWERS#${pid}`, `ANSWER#${forgotten}#${key}`),
   queryRun: (pid: number, name: string) => at<'queryRun'>(`ANSWERS#${pid}`, `QUERY#${name}`),
   answerUnderWay: (pid: number, key: string) => at<'answerUnderWay'>(`ANSWERS#${pid}`, `UNDER-WAY#${key}`),
   propertyReads: (pid: number) => at<'propertyReads'>(`ANSWERS#${pid}`, 'PROPERTY-READS'),

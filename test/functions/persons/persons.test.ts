@@ -205,6 +205,55 @@ describe('a person who is deleted', () => {
     expect((await service.call('GET', at(`${person}/`))).status).toBe(404);
   });
 
+  test.each([
+    ['with their events', '?delete_events=true', 'hal', []],
+    ['without their events', '', 'ida', ['ida of Elsewhere']],
+  ])(
+    'is shown by no answer that was kept, %s: to members, on a shared page, or after a restart',
+    async (_, asked, name, left) => {
+      const { id } = service.project;
+      const prefix = `/api/projects/${id}`;
+      const sent = { ...identified(name, 7, { email: `${name}@example.com` }), event: 'paid' };
+      await importRecords(context, id, [{ ...sent, properties: { ...sent.properties, who: `${name} of Elsewhere` } }]);
+      const make = async (path: string, sent: object): Promise<number> => {
+        const { status, body } = await service.call('POST', `${prefix}/${path}/`, { body: sent });
+        expect({ status, body }).toMatchObject({ status: 201 });
+        return Number(body?.['id']);
+      };
+      const dashboard = await make('dashboards', { name });
+      const query = `SELECT properties.who, person.properties.email FROM events WHERE event = 'paid' AND distinct_id = '${name}'`;
+      const source = { kind: 'HogQLQuery', query };
+      const insight = await make('insights', { query: { kind: 'DataTableNode', source }, dashboards: [dashboard] });
+      const tile = `dashboards/${dashboard}`;
+      const shared = await service.call('PATCH', `${prefix}/${tile}/sharing/`, { body: { enabled: true } });
+      const page = async (): Promise<string> => {
+        const answer = await fetch(`${service.address}/shared/${String(shared.body?.['access_token'])}`);
+        return answer.text();
+      };
+      const shown = async (): Promise<string> => {
+        const told = [`insights/${insight}/`, `${tile}/`].map((path) => service.call('GET', `${prefix}/${path}`));
+        return [...(await Promise.all(told)).map(({ body }) => JSON.stringify(body)), await page()].join('\n');
+      };
+      const refreshed = await service.call('GET', `${prefix}/${tile}/?refresh=blocking`);
+      expect(JSON.stringify(refreshed.body)).toContain(`${name}@example.com`);
+      const run = { body: { query: source, client_query_id: name } };
+      expect((await service.call('POST', `${prefix}/query/`, run)).status).toBe(200);
+      const before = await shown();
+      expect(before.split(`${name}@example.com`).length).toBeGreaterThan(3);
+      context.clock.advance(SECOND_MS);
+      const person = (await list({ distinct_id: name })).results[0]?.id;
+      expect((await service.call('DELETE', at(`${person}/${asked}`))).status).toBe(204);
+      expect((await context.table.list(ranges.answersOf(id), { limit: 1 })).items).toEqual([]);
+      const after = await shown();
+      expect(after).not.toContain(`${name}@example.com`);
+      expect(after).not.toContain('of Elsewhere');
+      const { body } = await service.call('GET', `${prefix}/query/${name}/`);
+      expect(JSON.stringify(body)).not.toContain(`${name}@example.com`);
+      const anew = await service.call('GET', `${prefix}/insights/${insight}/?refresh=blocking`);
+      expect(anew.body).toMatchObject({ result: left.map((who) => [who, null]) });
+    },
+  );
+
   test('is asked to be deleted where no request could wait for it, and is then', async () => {
     const { id } = service.project;
     await importRecords(context, id, [identified('gil', 7, { email: 'gil@example.com' })]);

@@ -4,8 +4,9 @@ import { type Asker, answersOf } from '../../../../lib/insights/answering/answer
 import { answerCache } from '../../../../lib/insights/answering/cache.ts';
 import type { AskedQuery } from '../../../../lib/insights/answering/computations.ts';
 import type { Refresh } from '../../../../lib/insights/queries/model.ts';
+import { forgetAnswers } from '../../../../lib/lake/forget-answers.ts';
 import { Failure, Transient } from '../../../../lib/ports/errors.ts';
-import { keys } from '../../../../lib/ports/table/keys.ts';
+import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
 import { Busy } from '../../../../lib/ports/table/table.ts';
 import { testContext } from '../../../support/context.ts';
 import { importRecords } from '../../../support/imports.ts';
@@ -117,6 +118,21 @@ test('a run that is cancelled stops, and tells so; another one of its name waits
   expect(calls[0]?.waiting.signal.aborted).toBe(true);
   expect(await answers.run(7, 'mine')).toMatchObject({ failure: { message: 'The query was cancelled.' } });
   expect(await answers.run(8, 'mine')).toBeUndefined();
+});
+
+test('an answer that is under way while its project forgets its answers is kept nowhere', async () => {
+  const { context, answers, calls, begun } = world();
+  const project = { ...keys.project(7), id: 7 };
+  await context.table.write([{ put: project }]);
+  const told = answers.ask(asked(), 'blocking', { runId: 'mine' });
+  await begun(1);
+  await forgetAnswers(context.table, 7);
+  calls[0]?.answer();
+  expect((await told).kept?.answer).toEqual(ANSWERED.answer);
+  expect((await context.table.list(ranges.answersOf(7), { limit: 1 })).items).toEqual([]);
+  expect(await answers.run(7, 'mine')).toMatchObject({ answer: null, failure: { body: { attr: 'query' } } });
+  const now = { ...asked(), project: (await context.table.get(keys.project(7))) as ProjectItem };
+  expect((await answers.ask(now, 'force_cache', {})).kept).toBeNull();
 });
 
 test.each([

@@ -13,9 +13,9 @@ test('the oldest of very many answers go, and few are held at once to find them'
     },
   });
   const cache = answerCache({ ...context, table });
-  for (let at = 0; at < 1_100; at += 1) await cache.keep(1, `k${at}`, { at } as KeptAnswer);
+  for (let at = 0; at < 1_100; at += 1) await cache.keep({ id: 1 }, `k${at}`, { at } as KeptAnswer);
   // Another process has nothing in memory.
-  const kept = await answerCache(context).findMany(1, ['k99', 'k100', 'k1099'], Infinity);
+  const kept = await answerCache(context).findMany({ id: 1 }, ['k99', 'k100', 'k1099'], Infinity);
   expect(kept.map((one) => one?.at)).toEqual([undefined, 100, 1_099]);
   expect(most).toBeLessThanOrEqual(50);
 });
@@ -26,14 +26,14 @@ test('answers that have too many characters together are left out, and not read'
   const stored = answerCache(context);
   const keys = Array.from({ length: 250 }, (_, n) => `k${n}`);
   for (const [n, key] of keys.entries())
-    if (n !== 3) await stored.keep(1, key, { at: n, files: 'x'.repeat(980 - 3), answer: {} } as KeptAnswer);
+    if (n !== 3) await stored.keep({ id: 1 }, key, { at: n, files: 'x'.repeat(980 - 3), answer: {} } as KeptAnswer);
   for (const [most, told, reads] of [
     [10_500, 10, 1],
     [150_500, 150, 2],
     [Infinity, 250, 3],
   ] as const) {
     many.mockClear();
-    const found = await answerCache(context).findMany(1, keys, most);
+    const found = await answerCache(context).findMany({ id: 1 }, keys, most);
     const wanted = keys.map((_, n) => (n === 3 ? undefined : n));
     expect(found.map((one) => one?.at)).toEqual(wanted.map((at, n) => (n > told ? undefined : at)));
     expect(found.flatMap((one, n) => (one === null ? [n] : []))).toEqual(keys.flatMap((_, n) => (n > told ? [n] : [])));
@@ -44,8 +44,8 @@ test('answers that have too many characters together are left out, and not read'
 test('an answer is read by who looks at it, and once: whoever asks only whether it is still true does not wait for megabytes', async () => {
   const context = testContext();
   const results = [['a', 1]];
-  await answerCache(context).keep(1, 'k', { at: 5, files: 'f', answer: { results } } as unknown as KeptAnswer);
-  const kept = await answerCache(context).find(1, 'k');
+  await answerCache(context).keep({ id: 1 }, 'k', { at: 5, files: 'f', answer: { results } } as unknown as KeptAnswer);
+  const kept = await answerCache(context).find({ id: 1 }, 'k');
   const parse = jest.spyOn(JSON, 'parse');
   expect([kept?.at, kept?.files]).toEqual([5, 'f']);
   expect(parse).not.toHaveBeenCalled();
