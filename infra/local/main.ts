@@ -14,6 +14,10 @@ process.stdout.on('error', () => {});
 const isWatched = process.stdout.isTTY;
 const write = (text: string): void => void process.stdout.write(text);
 
+let stop = (_reason: Readonly<Record<string, string>>): void => process.exit(1);
+// Who started it as a program of its own (`bin/workspace.js`) was killed: nobody could stop it any more.
+process.once('disconnect', () => stop({ reason: 'the program that started it is gone' }));
+
 /** Ends a start that cannot be, with one sentence. */
 function refuse(sentence: string): never {
   process.stderr.write(`${sentence}\n`);
@@ -104,11 +108,15 @@ if (first !== undefined) {
 }
 
 let stopping = false;
+stop = (reason) => {
+  if (stopping) return;
+  stopping = true;
+  log.info('stopping', reason);
+  void stopInTime(service, log).then((code) => process.exit(code));
+};
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.on(signal, () => {
     if (stopping) process.exit(1);
-    stopping = true;
-    log.info('stopping', { signal });
-    void stopInTime(service, log).then((code) => process.exit(code));
+    stop({ signal });
   });
 }

@@ -1,8 +1,9 @@
 /** `npm start` and `npm run admin` as a person has them: processes of their own over one data directory. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { COMPILE_CACHE } from './compile-cache.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -43,8 +44,9 @@ export async function startLocally(
       RATE_LIMIT: 'off',
       ...variables,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+    // As the program starts it, so that it ends with this process, too.
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  }) as ChildProcessByStdio<null, Readable, Readable>;
   const lines: Line[] = [];
   const watchers = new Set<() => void>();
   let errors = '';

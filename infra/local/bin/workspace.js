@@ -43,7 +43,9 @@ if (process.platform === 'win32') {
   process.argv.splice(1, process.argv.length, program, ...words);
   await import(pathToFileURL(program).href);
 } else {
-  const child = spawn(node, [...options, program, ...words], { stdio: 'inherit' });
+  // The service stops when this process is gone, also by a kill, of which nothing else could tell it.
+  const channel = isStart ? ['ipc'] : [];
+  const child = spawn(node, [...options, program, ...words], { stdio: ['inherit', 'inherit', 'inherit', ...channel] });
   // A terminal sends Ctrl-C to both, and the second would end the other at once; what comes from elsewhere is passed on.
   const { stdin, stdout, stderr } = process;
   const hasTerminal = stdin.isTTY || stdout.isTTY || stderr.isTTY;

@@ -1,6 +1,6 @@
 /** What a data directory holds, as far as whoever adds to the lake needs it: the table and the lake. And the claim of who serves it. */
 import { randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { v7 } from 'uuid';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
@@ -91,11 +91,30 @@ class DataDirectoryInUse extends Error {
 export function claimDataDirectory(folder: string): { release(): void } {
   makeDataDirectory(folder);
   const file = join(folder, 'service.lock');
+  const holder = join(folder, 'service.pid');
   const claim = claimed(file);
-  if (claim !== undefined) return claim;
+  if (claim !== undefined) {
+    nameProcessIn(holder);
+    return claim;
+  }
   throw new DataDirectoryInUse(
-    `Another service is running on ${folder}. Stop it first, or give this one a data directory of its own with WORKSPACE_HOME.`,
+    `Another service is running on ${folder}${processNamedIn(holder)}. Stop it first, or give this one a data directory of its own with WORKSPACE_HOME.`,
   );
+}
+
+/** It only tells: a disk that is full keeps nobody from starting. */
+function nameProcessIn(file: string): void {
+  try {
+    writeFileSync(file, `${process.pid}\n`);
+  } catch {
+    // What was opened is empty, and so names nobody.
+  }
+}
+
+/** Returns ` (process 123)` of the process that has claimed the data directory; nothing where that is not known. */
+function processNamedIn(file: string): string {
+  const pid = existsSync(file) ? readFileSync(file, 'utf8').trim() : '';
+  return /^\d+$/.test(pid) ? ` (process ${pid})` : '';
 }
 
 function claimed(file: string): { release(): void } | undefined {

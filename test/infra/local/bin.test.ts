@@ -57,6 +57,20 @@ test('where it starts a newer Node.js, what a manager of processes tells it alon
   expect(await once(child, 'exit')).toEqual([7, null]);
 });
 
+test('where it starts a newer Node.js, that one is told when the program is killed', async () => {
+  const installed = join(temporaryFolder(), 'node_modules/workspace');
+  cpSync(join(ROOT, 'infra/local/bin'), join(installed, 'infra/local/bin'), { recursive: true });
+  const program =
+    "process.once('disconnect', () => console.log('left alone')); console.log(process.connected ? 'up' : 'alone');";
+  writeFileSync(join(installed, 'infra/local/main.ts'), program);
+  const child = spawn(process.execPath, [join(installed, 'infra/local/bin/workspace.js'), 'start'], { stdio: 'pipe' });
+  const [started] = await once(child.stdout, 'data');
+  expect(String(started)).toBe('up\n');
+  child.kill('SIGKILL');
+  const [told] = await once(child.stdout, 'data');
+  expect(String(told)).toBe('left alone\n');
+});
+
 test('what an install without development dependencies brings runs on Node.js 20', () => {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { engines?: { node?: string }; dev?: boolean; optional?: boolean }>;

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   cpSync,
   existsSync,
@@ -128,12 +129,22 @@ test('a second service on the same data directory is refused, and one on a port 
   const second = await run('infra/local/main.ts', [], { WORKSPACE_HOME: folder, PORT: '0' });
   expect(second.code).toBe(1);
   expect(second.errors).toMatch(/^Another service is running on .*WORKSPACE_HOME\.\n$/);
+  expect(second.errors).toContain(` (process ${service.process.pid}). Stop it first`);
 
   const { port } = new URL(service.address);
   const taken = await run('infra/local/main.ts', [], { WORKSPACE_HOME: temporaryFolder(), PORT: port });
   expect(taken.errors).toMatch(/^Port \d+ is taken\./);
   const bad = await run('infra/local/main.ts', [], { WORKSPACE_HOME: temporaryFolder(), PORT: 'http' });
   expect(bad.errors).toBe('PORT must be a number from 0 to 65535, not "http".\n');
+});
+
+test('a service whose program was killed stops: it does not go on beside the next one', async () => {
+  const service = await start(temporaryFolder());
+  await service.welcome();
+  const ended = once(service.process, 'exit');
+  service.process.disconnect();
+  expect(await ended).toEqual([0, null]);
+  expect(await service.line('stopping')).toMatchObject({ level: 'INFO' });
 });
 
 test('a killed service gives its data directory back, and what the command line makes meanwhile is seen', async () => {
