@@ -8,7 +8,7 @@ import { prometheusMetrics } from '../../lib/ports/metrics/prometheus.ts';
 import type { Settings } from '../../lib/ports/settings.ts';
 import { again } from './again.ts';
 import { openCapture } from './capture.ts';
-import { openDataDirectory } from './data/data-directory.ts';
+import { checkVault, openDataDirectory } from './data/data-directory.ts';
 import { claimDataDirectory, removeUnfinished } from './data/data-stores.ts';
 import { startGateway } from './gateway/gateway.ts';
 import { probesOf } from './gateway/probes.ts';
@@ -68,6 +68,7 @@ export async function startService({
   const claim = claimDataDirectory(folder);
   try {
     await removeUnfinished(folder);
+    await checkVault(folder);
     const directory = openDataDirectory(folder, settings, log, true);
     const numbers = prometheusMetrics();
     const { context, engine } = runtimeOf({

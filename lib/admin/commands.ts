@@ -44,6 +44,7 @@ export type AdminContext = Writing &
     /** Reads the whole table, and returns what is wrong with it; absent where whoever keeps it does that. */
     tableProblems?(): string[];
     /** The same of events that are not in the lake yet, by paths below the data directory. */
+    vaultProblems?(): Promise<{ readonly path: string; readonly problem: string }[]>;
     inboxProblems?(): Promise<{ readonly path: string; readonly problem: string }[]>;
     /** On this machine: where rejected lines of an import are written. */
     readonly folder: string;

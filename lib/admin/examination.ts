@@ -31,7 +31,8 @@ interface Examination {
 
 type Examined = Pick<Context, 'table' | 'lake' | 'runFiles'> & {
   tableProblems?(): string[];
-  /** By paths below the data directory. */
+  /** These and those of the inbox are told by paths below the data directory. */
+  vaultProblems?(): Promise<Problem[]>;
   inboxProblems?(): Promise<Problem[]>;
 };
 type LakePart = Written & { readonly path: string };
@@ -43,6 +44,7 @@ export async function examine(
   progress: Progress,
 ): Promise<Examination> {
   const problems: Problem[] = (context.tableProblems?.() ?? []).map((problem) => ({ path: 'workspace.db', problem }));
+  problems.push(...((await context.vaultProblems?.()) ?? []));
   const files: LakePart[] = [];
   for (const project of projects) {
     const damaged = await problemOf(checkPending(context, project));

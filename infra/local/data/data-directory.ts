@@ -16,13 +16,14 @@ import type { Log } from '../../../lib/ports/log.ts';
 import { loggedMetrics } from '../../../lib/ports/metrics/logged.ts';
 import { openOutbound } from '../../../lib/ports/outbound/outbound.ts';
 import type { Settings } from '../../../lib/ports/settings.ts';
-import { keyfileVault } from '../../../lib/ports/vault/keyfile.ts';
+import { keyfileProblem, keyfileVault, noteKeyfile } from '../../../lib/ports/vault/keyfile.ts';
 import { pooledWarehouse } from '../../../lib/warehouse/pooled.ts';
 import { pooledReader } from '../../../lib/warehouse/pooled-reader.ts';
 import { READING_MS } from '../../../lib/warehouse/reader.ts';
 import type { RowWorkerOptions } from '../../../lib/warehouse/row-worker.ts';
 import { type PoolOptions, workerPool } from '../../../lib/workers/pool.ts';
 import { Turns } from '../../../lib/workers/turns.ts';
+import { UnusableDataDirectory } from './data-folder.ts';
 import { compiledIn, importsIn, inboxIn, lakeIn, openStores, runFilesIn, temporaryIn } from './data-stores.ts';
 
 /** What DuckDB may hold in each worker that selects rows; the process has some 100 MB beside that. */
@@ -69,9 +70,23 @@ interface DataDirectory extends Omit<Context, 'workflow'> {
   readonly folder: string;
   /** Reads the whole table. Returns what is wrong with it. */
   tableProblems(): string[];
+  /** Returns what is wrong with the key of the stored credentials, by its path below the data directory. */
+  vaultProblems(): Promise<{ readonly path: string; readonly problem: string }[]>;
   /** Reads the whole inbox. Returns what is wrong with it, by paths below the data directory. */
   inboxProblems(): Promise<{ readonly path: string; readonly problem: string }[]>;
   close(): Promise<void>;
+}
+
+/** The key of the stored credentials, and where it is noted which one it is. */
+const vaultFilesIn = (folder: string) => [join(folder, 'vault.key'), join(folder, 'vault.fingerprint')] as const;
+
+/** Throws `UnusableDataDirectory` when the key of the stored credentials is gone or another one. Only whoever serves it may ask. */
+export async function checkVault(folder: string): Promise<void> {
+  const files = vaultFilesIn(folder);
+  const problem = await keyfileProblem(...files);
+  if (problem !== undefined) throw new UnusableDataDirectory(problem);
+  // One from before keys were noted. Where the disk is full, a later start notes it.
+  await noteKeyfile(...files).catch(() => {});
 }
 
 /**
@@ -166,13 +181,17 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     lakeWorker: null,
     queryRunner: null,
     compactor: pooledCompactor(compactions, { isDelivering: () => rows.isBusy, clock }),
-    vault: keyfileVault(join(folder, 'vault.key')),
+    vault: keyfileVault(...vaultFilesIn(folder)),
     events: null,
     outbound: openOutbound(settings),
     mail: null,
     testTurns: new Turns(TEST_TURNS),
     compiler: pooledCompiler(queries),
     metrics: loggedMetrics(log),
+    vaultProblems: async () => {
+      const problem = await keyfileProblem(...vaultFilesIn(folder));
+      return problem === undefined ? [] : [{ path: 'vault.key', problem }];
+    },
     tableProblems: () => table.problems(),
     inboxProblems: async () =>
       (await damagedSegments(inboxIn(folder))).map(({ path, problem }) => ({ path: `inbox/${path}`, problem })),

@@ -5,8 +5,8 @@
  */
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { messageOf, Permanent } from '../errors.ts';
+import { basename, dirname } from 'node:path';
+import { Failure, messageOf, Permanent } from '../errors.ts';
 import { orAbsent } from '../files/or-absent.ts';
 import { syncPath } from '../files/sync-path.ts';
 import { decrypted, encrypted, KEY_BYTES } from './cipher.ts';
@@ -18,9 +18,10 @@ const HEADER = 'vault key v1';
 
 /**
  * Returns a vault whose key lies at `path`. The file is made, readable by its owner only, when the first text is
- * sealed; two processes that do so at once end with the same key. Losing the file loses what was sealed with it.
+ * sealed; two processes that do so at once end with the same key. Losing the file loses what was sealed with it: the key
+ * is noted at `noted`, so that none takes its place then.
  */
-export function keyfileVault(path: string): Vault {
+export function keyfileVault(path: string, noted?: string): Vault {
   let known: Promise<Buffer> | undefined;
   const key = (load: (path: string) => Promise<Buffer>): Promise<Buffer> => {
     known ??= load(path).catch((error: unknown) => {
@@ -32,7 +33,7 @@ export function keyfileVault(path: string): Vault {
 
   return {
     seal: async (plain, belonging) => {
-      const secret = await key(readOrMakeKey);
+      const secret = await key((file) => sealingKey(file, noted));
       const body = encrypted(secret, plain, boundTo(VERSION, belonging)).toString('base64url');
       return `${VERSION}.${fingerprint(secret)}.${body}`;
     },
@@ -53,6 +54,36 @@ export function keyfileVault(path: string): Vault {
   };
 }
 
+/** Says what is wrong with the key file, if it is gone or another one than is noted, and what to do; else undefined. */
+export async function keyfileProblem(path: string, noted: string): Promise<string | undefined> {
+  const print = (await orAbsent(readFile(noted, 'utf8')))?.trim();
+  if (print === undefined) return undefined;
+  const secret = await orAbsent(readKey(path));
+  if (secret !== undefined && fingerprint(secret) === print) return undefined;
+  const how = secret === undefined ? 'gone' : 'another one';
+  return (
+    `The key that the stored credentials were sealed with is ${how}: put ${basename(path)} back from a backup. If it is lost, ` +
+    `remove ${basename(noted)}; exports, alerts and subscriptions fail then until their credentials are entered again.`
+  );
+}
+
+/** Notes the key at `noted`, where there is one and none is noted. */
+export async function noteKeyfile(path: string, noted: string): Promise<void> {
+  const secret = await orAbsent(readKey(path));
+  if (secret === undefined) return;
+  await whole(noted, `${fingerprint(secret)}\n`);
+}
+
+/** Returns the key to seal with, which is noted. Throws when another one is. */
+async function sealingKey(path: string, noted?: string): Promise<Buffer> {
+  if (noted === undefined) return readOrMakeKey(path);
+  const problem = await keyfileProblem(path, noted);
+  if (problem !== undefined) throw new Failure('unavailable', { detail: problem });
+  const secret = await readOrMakeKey(path);
+  await noteKeyfile(path, noted);
+  return secret;
+}
+
 const fingerprint = (secret: Buffer): string => hash('sha256', secret).slice(0, 16);
 
 async function readKey(path: string): Promise<Buffer> {
@@ -65,12 +96,17 @@ async function readKey(path: string): Promise<Buffer> {
 async function readOrMakeKey(path: string): Promise<Buffer> {
   const known = await orAbsent(readKey(path));
   if (known !== undefined) return known;
+  await whole(path, `${HEADER}\n${randomBytes(KEY_BYTES).toString('base64url')}\n`);
+  return readKey(path);
+}
+
+/** Writes a file whole or not at all, for its owner only. One that is there stays. */
+async function whole(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const unfinished = `${path}.${randomUUID()}`;
   try {
-    const text = `${HEADER}\n${randomBytes(KEY_BYTES).toString('base64url')}\n`;
     await writeFile(unfinished, text, { flag: 'wx', mode: 0o600, flush: true });
-    // A link never replaces: the second process takes the key of the first.
+    // A link never replaces: the second process takes what the first has written.
     await link(unfinished, path).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
@@ -78,5 +114,4 @@ async function readOrMakeKey(path: string): Promise<Buffer> {
     await rm(unfinished, { force: true });
   }
   await syncPath(dirname(path));
-  return readKey(path);
 }

@@ -32,7 +32,7 @@ async function world() {
 }
 
 /** What lies in a backup. */
-const WHOLE = ['backup.json', 'lake', 'runs', 'vault.key', 'version.json', 'workspace.db'];
+const WHOLE = ['backup.json', 'lake', 'runs', 'vault.fingerprint', 'vault.key', 'version.json', 'workspace.db'];
 
 test('a backup of a directory that is in use has everything, but what is unfinished', async () => {
   const { folder, directory, backup, restored } = await world();
@@ -90,7 +90,7 @@ test('of two backups into one folder at once the second is refused, and the firs
     `Another backup to ${backup} is being made: wait for it, or choose another folder.`,
   );
   const contents = await first;
-  expect(contents).toMatchObject({ files: 55 });
+  expect(contents).toMatchObject({ files: 56 });
   expect(readdirSync(backup).toSorted()).toEqual(WHOLE);
   expect(await restore(backup, restored)).toEqual(contents);
 });
@@ -103,10 +103,10 @@ test('a backup that loses a file while it is made is refused, and the next one t
   while (!existsSync(`${backup}.unfinished/workspace.db`)) await new Promise(setImmediate);
   rmSync(`${backup}.unfinished/lake/1/events/a.parquet`);
   await expect(making).rejects.toThrow(
-    /unfinished is not whole: it has 4 files .* had 5 .* Something has changed it: make the backup again\.$/,
+    /unfinished is not whole: it has 5 files .* had 6 .* Something has changed it: make the backup again\.$/,
   );
   expect(existsSync(backup)).toBe(false);
-  await expect(backUp(folder, backup)).resolves.toMatchObject({ files: 5 });
+  await expect(backUp(folder, backup)).resolves.toMatchObject({ files: 6 });
   expect(existsSync(`${backup}.unfinished`)).toBe(false);
 });
 
@@ -120,7 +120,7 @@ test('a backup is not made in the data directory that it copies, and leaves noth
     );
   }
   expect(readdirSync(folder)).toEqual(before);
-  await expect(backUp(folder, `${folder}..copy`)).resolves.toMatchObject({ files: 5 });
+  await expect(backUp(folder, `${folder}..copy`)).resolves.toMatchObject({ files: 6 });
 });
 
 test('a restore goes into an empty disk too, where nothing can be made beside it', async () => {
@@ -130,7 +130,7 @@ test('a restore goes into an empty disk too, where nothing can be made beside it
   mkdirSync(join(restored, 'lost+found'), { recursive: true });
   await asOrdinaryUser(place, async () => {
     chmodSync(place, 0o500);
-    expect(await restore(backup, restored)).toMatchObject({ files: 5 });
+    expect(await restore(backup, restored)).toMatchObject({ files: 6 });
     const copy = open(restored);
     expect(await copy.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
     expect(String(await copy.lake.read('1/events/a.parquet'))).toBe('rows');
@@ -188,7 +188,7 @@ test('a backup that is not whole is refused, and makes nothing', async () => {
   await directory.close();
   await backUp(folder, backup);
   rmSync(join(backup, 'lake/1/events/a.parquet'));
-  await expect(restore(backup, restored)).rejects.toThrow(/is not whole: it has 4 files .* had 5 /);
+  await expect(restore(backup, restored)).rejects.toThrow(/is not whole: it has 5 files .* had 6 /);
   rmSync(join(backup, 'backup.json'));
   await expect(restore(backup, restored)).rejects.toThrow(`${backup} is no whole backup (`);
   expect(existsSync(restored)).toBe(false);

@@ -13,7 +13,7 @@ import {
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openDataDirectory } from '../../../../infra/local/data/data-directory.ts';
+import { checkVault, openDataDirectory } from '../../../../infra/local/data/data-directory.ts';
 import { claimDataDirectory, removeUnfinished } from '../../../../infra/local/data/data-stores.ts';
 import {
   checkDataDirectory,
@@ -297,6 +297,74 @@ describe('a data directory of another user', () => {
       await directory.close();
     });
     expect(existsSync(at(folder, 'workspace.db-open'))).toBe(false);
+  });
+});
+
+describe('the key of stored credentials', () => {
+  const here = { organization: 'o', batchExport: 'e' };
+  const gone = 'The key that the stored credentials were sealed with is gone: put vault.key back from a backup.';
+  const another = gone.replace('gone', 'another one');
+
+  /** A directory in which something was sealed. */
+  async function sealed() {
+    const folder = temporaryFolder();
+    const directory = open(folder);
+    const text = await directory.vault.seal('secret', here);
+    await directory.close();
+    return { folder, text, key: readFileSync(at(folder, 'vault.key')) };
+  }
+
+  test.each([
+    ['gone', gone, (folder: string) => rmSync(at(folder, 'vault.key'))],
+    [
+      'another one',
+      another,
+      (folder: string) =>
+        writeFileSync(at(folder, 'vault.key'), `vault key v1\n${Buffer.alloc(32).toString('base64url')}\n`),
+    ],
+  ])('that is %s is noticed: nothing starts, is sealed or gets a new key until it is back', async (_, why, lose) => {
+    const { folder, text, key } = await sealed();
+    lose(folder);
+    const left = readdirSync(folder);
+    const directory = open(folder);
+    await expect(checkVault(folder)).rejects.toThrow(why);
+    await expect(directory.vault.seal('other', here)).rejects.toMatchObject({
+      status: 503,
+      body: { detail: expect.stringContaining(why) },
+    });
+    expect(await directory.vaultProblems()).toEqual([{ path: 'vault.key', problem: expect.stringContaining(why) }]);
+    expect(readdirSync(folder).filter((name) => name.startsWith('vault'))).toEqual(
+      left.filter((name) => name.startsWith('vault')),
+    );
+    writeFileSync(at(folder, 'vault.key'), key);
+    await checkVault(folder);
+    expect(await directory.vault.open(text, here)).toBe('secret');
+    expect(await directory.vaultProblems()).toEqual([]);
+    await directory.close();
+  });
+
+  test('that is lost for good is given up by removing what notes it', async () => {
+    const { folder } = await sealed();
+    rmSync(at(folder, 'vault.key'));
+    rmSync(at(folder, 'vault.fingerprint'));
+    await checkVault(folder);
+    const directory = open(folder);
+    const text = await directory.vault.seal('again', here);
+    expect(await directory.vault.open(text, here)).toBe('again');
+    await directory.close();
+  });
+
+  test('from before keys were noted is noted at the next start, or when something is sealed', async () => {
+    const [started, used] = [await sealed(), await sealed()];
+    for (const { folder } of [started, used]) rmSync(at(folder, 'vault.fingerprint'));
+    await checkVault(started.folder);
+    const directory = open(used.folder);
+    await directory.vault.seal('other', here);
+    await directory.close();
+    for (const { folder } of [started, used]) {
+      rmSync(at(folder, 'vault.key'));
+      await expect(checkVault(folder)).rejects.toThrow(gone);
+    }
   });
 });
 
