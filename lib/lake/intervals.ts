@@ -16,6 +16,12 @@ export interface ArrivalRange {
   readonly to: number;
 }
 
+/** Whole hours of arrival that have got rows. */
+export interface ArrivalHours extends ArrivalRange {
+  /** When the first of the rows arrived. Absent: it is not known. */
+  readonly first?: number;
+}
+
 /** A row of intervals in order, of which none is made before it is asked for: 200,000 cost as much as one. */
 export interface Intervals {
   readonly count: number;

@@ -1,4 +1,4 @@
-import type { ArrivalRange } from '../../lake/intervals.ts';
+import type { ArrivalHours, ArrivalRange } from '../../lake/intervals.ts';
 import type { Model } from '../../lake/schema.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { picked } from '../../ports/table/list-all.ts';
@@ -44,7 +44,7 @@ export async function hasLiveExports(table: Table, project: ProjectPlace): Promi
 export async function neededBackfills(
   table: Table,
   project: ProjectPlace,
-  hours: Readonly<Record<Model, readonly ArrivalRange[]>>,
+  hours: Readonly<Record<Model, readonly ArrivalHours[]>>,
 ): Promise<NeededBackfill[]> {
   if (Object.values(hours).every((some) => some.length === 0)) return [];
   const exports = await liveExports(table, project);
@@ -54,7 +54,8 @@ export async function neededBackfills(
     if (item === undefined) return [];
     const { next, active } = planOf(item);
     const end = Math.max(next, ...active.map(({ to }) => to));
-    const passed = hours[model].filter(({ from }) => from < end);
+    // An hour that goes on may have been passed up to the first of its rows.
+    const passed = hours[model].filter(({ from, first = from }) => first < end);
     const most = Math.max(1, Math.floor(MOST_RANGES / exports.length));
     return joined(passed, most).map(({ from, to }) => ({ export: id, name, from, to: Math.min(to, end) }));
   });

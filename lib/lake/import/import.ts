@@ -16,7 +16,7 @@ import { fail } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { allFiles, firstOf, type LakeFile, lastOf } from '../catalog.ts';
-import type { ArrivalRange } from '../intervals.ts';
+import type { ArrivalHours, ArrivalRange } from '../intervals.ts';
 import { type Adder, asImport, type Writing } from '../lease.ts';
 import { countRefused } from '../persons/refusals.ts';
 import type { Model } from '../schema.ts';
@@ -116,7 +116,7 @@ export interface ImportReport {
   /** Arrival of the first and the last event that was added, milliseconds; null when none was. */
   readonly arrival: ArrivalRange | null;
   /** The hours of arrival, by model, that have got rows: where exports ran before, only a backfill delivers these. */
-  readonly hours: Readonly<Record<Model, readonly ArrivalRange[]>>;
+  readonly hours: Readonly<Record<Model, readonly ArrivalHours[]>>;
 }
 
 interface PersonReport {
@@ -339,16 +339,22 @@ function arrivalOf(files: readonly LakeFile[]): ArrivalRange | null {
 }
 
 /** These hours, and those that hold rows of these files, neighbours joined. */
-function hoursOf(files: readonly LakeFile[], known: readonly number[]): ArrivalRange[] {
-  const starts = files.flatMap((file) => {
-    const midnight = Math.floor(file.min_arrival / (24 * HOUR_MS)) * 24 * HOUR_MS;
-    return fromJsonText(file.hours).flatMap((rows, hour) => (rows > 0 ? [midnight + hour * HOUR_MS] : []));
-  });
-  const found: { from: number; to: number }[] = [];
-  for (const from of [...new Set([...starts, ...known.map((hour) => hour * HOUR_MS)])].toSorted((a, b) => a - b)) {
+function hoursOf(files: readonly LakeFile[], known: readonly number[]): ArrivalHours[] {
+  const firsts = new Map<number, number>();
+  for (const { min_arrival, hours } of files) {
+    const midnight = Math.floor(min_arrival / (24 * HOUR_MS)) * 24 * HOUR_MS;
+    for (const [hour, rows] of fromJsonText(hours).entries()) {
+      const start = midnight + hour * HOUR_MS;
+      if (rows > 0) firsts.set(start, Math.min(firsts.get(start) ?? Infinity, Math.max(start, min_arrival)));
+    }
+  }
+  // Of what was known already no more than its hour is known.
+  for (const hour of known) firsts.set(hour * HOUR_MS, hour * HOUR_MS);
+  const found: { from: number; to: number; first: number }[] = [];
+  for (const [from, first] of [...firsts].toSorted(([a], [b]) => a - b)) {
     const last = found.at(-1);
     if (last?.to === from) last.to = from + HOUR_MS;
-    else found.push({ from, to: from + HOUR_MS });
+    else found.push({ from, to: from + HOUR_MS, first });
   }
   return found;
 }

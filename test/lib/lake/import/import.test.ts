@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeF
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
-import { DAY_MS, HOUR_MS } from '../../../../lib/basics/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/basics/units.ts';
 import { initialPlan, planFields } from '../../../../lib/exports/runs/plan.ts';
 import { filesBetween } from '../../../../lib/lake/catalog.ts';
 import { lowerLiveOps } from '../../../../lib/lake/fence.ts';
@@ -529,6 +529,15 @@ describe('a project with exports', () => {
     const { context, file } = await live();
     await run(context, file, { arrived: 'now' });
     expect(await daysAgo(context)).toEqual([0, 0, 0]);
+  });
+
+  test('is told of no hour of which the schedule has passed only what came before the first of them', async () => {
+    const { context, file } = await live();
+    const plan = initialPlan({ interval: 'every 5 minutes' }, NOW);
+    await context.table.write([{ put: { ...keys.plan('e'), ...planFields(plan) } }]);
+    context.clock.advance(MINUTE_MS);
+    expect(await run(context, file, { arrived: 'now' })).toMatchObject({ added: 3, backfills: [] });
+    expect(plan.next).toBe(NOW);
   });
 
   test('gets everything then when asked for, and is told which hours need a backfill, as the schedule is past them', async () => {
