@@ -90,9 +90,14 @@ export function csvFormat(mapping: TableMapping): LineFormat {
   };
 }
 
+/** Says why a line cannot be the header of a table of events; undefined: it can. */
+export function headerProblem(line: Line, mapping: TableMapping): string | undefined {
+  const found = line.problem ?? tableOf(columnsOf(line.text), mapping);
+  return typeof found === 'string' ? found : undefined;
+}
+
 /** Can the line be the header of a table of events? */
-export const isCsvHeader = (line: Line, mapping: TableMapping): boolean =>
-  line.problem === undefined && typeof tableOf(columnsOf(line.text), mapping) !== 'string';
+export const isCsvHeader = (line: Line, mapping: TableMapping): boolean => headerProblem(line, mapping) === undefined;
 
 const blank = (line: Line): SourceRecord => ({ line, content: null, identity: '' });
 const bad = (line: Line, reason: string): SourceRecord => ({ line, content: line.problem ?? reason, identity: '' });

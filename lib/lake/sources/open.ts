@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { accessLogReader } from './access-log.ts';
-import { csvFormat, isCsvHeader } from './csv.ts';
+import { columnsOf, csvFormat, headerProblem, isCsvHeader } from './csv.ts';
 import type { LineReader } from './event.ts';
 import { IMPORT_FORMATS, type ImportFormat, type PageViews } from './formats.ts';
 import { readJsonLine } from './json-lines.ts';
@@ -83,7 +83,10 @@ function lineSource({ path, format: given, mapping, pageViews, ...options }: Lin
       for await (const some of lines.batches()) {
         name ??= formatOf(some, mapping);
         if (name === null && some.some(isReadable)) {
-          unknown = `its first lines are in no known format (${IMPORT_FORMATS.join(', ')}); nothing of it was imported`;
+          unknown = [
+            `its first lines are in no known format (${IMPORT_FORMATS.join(', ')}); nothing of it was imported`,
+            ...lackOf(some, mapping),
+          ].join('. ');
           return;
         }
         if (name !== null) format ??= FORMATS[name](mapping, pageViews);
@@ -131,6 +134,19 @@ const FORMATS: Readonly<
 const UNTOLD = eachLine(() => 'in no known format', false);
 
 const isReadable = (line: Line): boolean => line.problem === undefined && !isBlank(line);
+
+/** The first line of JSON that is one array. */
+const ARRAY = /^\s*\[\s*(\{|\[|$)/;
+
+/** Says, in a sentence or none, what lines of no known format lack that may be a table of events, or an array of them. */
+function lackOf(lines: readonly Line[], mapping: TableMapping): string[] {
+  const first = lines.find(isReadable);
+  if (first === undefined) return [];
+  if (ARRAY.test(first.text)) return ['It is a JSON array: write one object a line'];
+  const isTable = Object.keys(mapping.columns ?? {}).length > 0 || (columnsOf(first.text)?.names.length ?? 0) > 1;
+  const lack = isTable ? headerProblem(first, mapping) : undefined;
+  return lack === undefined ? [] : [`As a table, ${lack}. Name them with --column <field>=<column>`];
+}
 
 /** The format that most of the first lines are in, or a table whose header says what is an event; null: none. */
 function formatOf(lines: readonly Line[], mapping: TableMapping): Exclude<ImportFormat, 'parquet'> | null {

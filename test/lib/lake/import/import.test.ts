@@ -463,6 +463,27 @@ describe('the format', () => {
     });
   });
 
+  test.each([
+    [
+      'Who,When,Plan\nada,2026-01-01,pro\n',
+      {},
+      'no column says what distinct_id, event, timestamp is; its columns are Who, When, Plan. Name them with --column <field>=<column>',
+    ],
+    [
+      'Who\nada\n',
+      { columns: { distinct_id: 'Who' } },
+      'no column says what event, timestamp is; its columns are Who. Name them with --column <field>=<column>',
+    ],
+    ['Who\nada\n', { columns: { event: 'Action' } }, 'it has no column Action; its columns are Who. Name them'],
+    ['[{"event": "e", "distinct_id": "d"}, {"event": "f"}]\n', {}, 'It is a JSON array: write one object a line'],
+    ['[\n{"event": "e"},\n{"event": "f"}\n]\n', {}, 'It is a JSON array: write one object a line'],
+  ])('that may be a table or an array says what it lacks: %j', async (content, mapping, lacks) => {
+    const context = await importContext();
+    const report = await run(context, fileIn(context, 'table', content), { mapping });
+    expect(report.files[0]?.problem).toMatch(/^its first lines are in no known format /);
+    expect(report.files[0]?.problem).toContain(lacks);
+  });
+
   test('of an empty file does not matter', async () => {
     const context = await importContext();
     expect(await run(context, [fileIn(context, 'a', ''), fileIn(context, 'b', '\n\n')])).toMatchObject({
