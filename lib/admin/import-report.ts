@@ -71,6 +71,19 @@ export function followedText({
   return `${counted(added, 'event')} added${reasons}`;
 }
 
+/** Returns lines that tell of records that were no events: how many, and the first of them. */
+export function rejectionLines(
+  bad: number,
+  first: readonly { readonly file: string; readonly line: number; readonly reason: string }[],
+): string[] {
+  if (bad === 0) return [];
+  return [
+    `${counted(bad, 'bad record')}:`,
+    ...first.map(({ file, line, reason }) => `  ${file}:${line}: ${reason}`),
+    ...(bad > first.length ? [`  ... and ${bad - first.length} more`] : []),
+  ];
+}
+
 /** The report for a person. */
 export function importText(report: ImportOutcome, imported: Imported): string {
   const { persons } = report;
@@ -88,9 +101,7 @@ export function importText(report: ImportOutcome, imported: Imported): string {
   }
   for (const { file, problem } of report.files) if (problem !== null) lines.push(`${file}: ${problem}`);
   if (report.bad > 0) {
-    lines.push(`${counted(report.bad, 'bad record')}:`);
-    for (const { file, line, reason } of report.rejected) lines.push(`  ${file}:${line}: ${reason}`);
-    if (report.bad > report.rejected.length) lines.push(`  ... and ${report.bad - report.rejected.length} more`);
+    lines.push(...rejectionLines(report.bad, report.rejected));
     for (const { rejected } of report.files) if (rejected !== null) lines.push(`They were copied to ${rejected}.`);
   }
   return [...lines, ...nextSteps(report, imported)].join('\n');

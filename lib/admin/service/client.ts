@@ -24,6 +24,8 @@ type Query = Readonly<Record<string, string | number | undefined>>;
 
 /** A service that listens. Every method throws `ServiceError`, and the reason of `signal` when that is aborted. */
 export interface Client {
+  /** Where a path of the API is, as a person asks for it. */
+  address(path: string): string;
   get<Found>(path: string, query?: Query): Promise<Found>;
   send<Found>(method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<Found>;
   /** Sends bytes as they are. */
@@ -94,6 +96,7 @@ export function openClient({ url, key }: ServiceAddress, signal: AbortSignal): C
   };
 
   return {
+    address: addressOf,
     get: (path, query) => request('GET', addressOf(path, query)),
     send: (method, path, body) => request(method, addressOf(path), body),
     put: (path, query, bytes) => request('PUT', addressOf(path, query), bytes),

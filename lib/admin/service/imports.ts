@@ -10,7 +10,7 @@ import { type Import, OPEN_STATES, type ReadingInput, type Upload } from '../../
 import { localFile } from '../../lake/import/import.ts';
 import type { Outcome } from '../commands.ts';
 import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
-import { counted } from '../import-report.ts';
+import { counted, rejectionLines } from '../import-report.ts';
 import { ServiceError } from './client.ts';
 import { type Addressed, type Asked, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, table } from './table.ts';
@@ -28,8 +28,10 @@ const PART_BYTES = 4 * MIB;
 
 const importPath = ({ of, words }: Addressed): string => of(`/imports/${encodeURIComponent(words[0] ?? '')}`);
 
-const importText = (one: ImportObject): string =>
-  details({
+/** Returns what a person reads of an import: of what was rejected the first records, and where a copy of all is. */
+function importText({ client, of }: Pick<Asked, 'client' | 'of'>, one: ImportObject): string {
+  const name = plain(one.name);
+  const told = details({
     id: one.id,
     file: one.name,
     state: one.state,
@@ -41,6 +43,11 @@ const importText = (one: ImportObject): string =>
     begun: one.created_at,
     ended: one.finished_at,
   });
+  const rejections = one.rejections.map(({ line, reason }) => ({ file: name, line, reason: plain(reason) }));
+  const copy = `Their copy, for your key: GET ${client.address(of(`/imports/${one.id}/rejected/`))}`;
+  const lines = [told, ...rejectionLines(one.rejected, rejections), ...(one.rejected_bytes === 0 ? [] : [copy])];
+  return lines.join('\n');
+}
 
 /** Has anything of the file not become what it was to be? */
 const isFailed = ({ state, rejected, problem }: ImportObject): boolean =>
@@ -121,7 +128,7 @@ async function send(asked: Asked<ChosenOfFiles>): Promise<Outcome> {
       }
       const one = await sent(asked, found);
       done.push(one);
-      texts.push(importText(one));
+      texts.push(importText(asked, one));
     }
     return { object: done, text: texts.join('\n\n'), failed: done.some(isFailed) };
   } finally {
@@ -158,7 +165,7 @@ export const IMPORT_COMMANDS: readonly ServiceCommand[] = [
     description: 'Show how far an import is, and what became of it',
     run: async (asked) => {
       const found = await asked.client.get<ImportObject>(`${importPath(asked)}/`);
-      return { object: found, text: importText(found) };
+      return { object: found, text: importText(asked, found) };
     },
   },
   {

@@ -329,12 +329,17 @@ describe('an import', () => {
     });
   });
 
-  test('of which something was rejected is a failure of the command', async () => {
-    const { run, file } = await importing(`${line}no event\n`);
+  test('of which something was rejected is a failure of the command, which says what and why, and where all of it is', async () => {
+    const { run, json, file, address } = await importing(`${line}no event\n`);
     expect(await run('imports', 'send', file)).toMatchObject({
       code: EXIT.failed,
       out: expect.stringContaining('rejected  1'),
     });
+    const [{ id }] = await json('imports', 'list');
+    const { out } = await run('imports', 'show', id);
+    const at = `${address}/api/projects/%40current/imports/${id}/rejected/`;
+    expect(out).toMatch(/\n1 bad record:\n {2}sent\.jsonl:2: not JSON: .*\nTheir copy, for your key: GET /);
+    expect(out.trimEnd().endsWith(` ${at}`)).toBe(true);
   });
 
   test('that is not there is said as the import beside the data says it', async () => {
