@@ -44,6 +44,9 @@ function troubleOf(error: unknown): Trouble | undefined {
   return CODES[/^(E[A-Z]+): /.exec(text)?.[1] ?? ''] ?? TEXTS.find(([pattern]) => pattern.test(text))?.[1];
 }
 
+/** Returns whether something was thrown because a disk has no space left. */
+export const isDiskFull = (error: unknown): boolean => troubleOf(error) === 'full';
+
 /**
  * Returns what was thrown for want of a disk (no space, a quota that is used up, too many open files, a disk that is
  * read-only or gives errors) as `Transient` in words, as all that may pass; and anything else as it is.

@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
 import { restoredItem } from '../../../lib/exports/runs/restored.ts';
+import { isDiskFull } from '../../../lib/ports/disk-failures.ts';
 import { messageOf } from '../../../lib/ports/errors.ts';
 import { isBelow } from '../../../lib/ports/files/below.ts';
 import { orAbsent } from '../../../lib/ports/files/or-absent.ts';
@@ -70,7 +71,7 @@ export async function backUp(folder: string, target: string): Promise<Contents> 
   // It would be a part of what it copies, and of each later backup.
   if (isBelow(target, [folder]))
     throw new BackupRefused(`${target} is in the data directory: choose a folder elsewhere.`);
-  const unfinished = `${target}.unfinished`;
+  const unfinished = unfinishedIn(target);
   const lock = await makeRoom(target, unfinished);
   if (lock === undefined)
     throw new BackupRefused(`Another backup to ${target} is being made: wait for it, or choose another folder.`);
@@ -78,7 +79,7 @@ export async function backUp(folder: string, target: string): Promise<Contents> 
     for (const name of await readdir(unfinished)) {
       if (name !== LOCK) await rm(join(unfinished, name), { recursive: true });
     }
-    const contents = await copyAll(folder, unfinished);
+    const contents = await copyAll(folder, target);
     await checkWhole(unfinished, contents, 'Something has changed it: make the backup again.');
     await writeFile(join(unfinished, CONTENTS), `${JSON.stringify(contents)}\n`, { flush: true });
     await rename(unfinished, target);
@@ -104,8 +105,27 @@ async function makeRoom(target: string, unfinished: string): Promise<ReturnType<
     const { code, path } = error as NodeJS.ErrnoException;
     if (path === target && ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'].includes(code ?? ''))
       throw new BackupRefused(`${target} is there already: choose another folder.`, { cause: error });
+    if (isDiskFull(error)) throw diskFull(target, error);
     const why = `${target} cannot be made (${messageOf(error)}). Choose another folder, such as ${join(target, '1')}.`;
     throw new BackupRefused(why, { cause: error });
+  }
+}
+
+const unfinishedIn = (target: string): string => `${target}.unfinished`;
+
+/** Why a backup has no room. What was copied of it stays, to be cleared by the next one into the same folder. */
+const diskFull = (target: string, cause: unknown): BackupRefused =>
+  new BackupRefused(
+    `The disk of ${target} is full. Free space there, or choose a folder on another disk and remove ${unfinishedIn(target)}.`,
+    { cause },
+  );
+
+/** Does what writes to the disk of a backup. */
+async function writing<T>(target: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw isDiskFull(error) ? diskFull(target, error) : error;
   }
 }
 
@@ -121,7 +141,8 @@ async function copyAll(folder: string, target: string): Promise<Contents> {
 }
 
 async function copyWhileInUse(folder: string, target: string): Promise<Contents> {
-  const copy = new GrowingCopy(folder, target);
+  const unfinished = unfinishedIn(target);
+  const copy = new GrowingCopy(folder, unfinished, (work) => writing(target, work));
   // What takes long is done first; what has changed meanwhile is little.
   await copy.catchUp();
   await copy.catchUp();
@@ -132,16 +153,16 @@ async function copyWhileInUse(folder: string, target: string): Promise<Contents>
     return [openSnapshot(databaseIn(folder)), new Date()] as const;
   });
   try {
-    await copyDatabase(snapshot, databaseIn(target), { rate: PAGES });
+    await writing(target, copyDatabase(snapshot, databaseIn(unfinished), { rate: PAGES }));
   } finally {
     snapshot.close();
   }
-  await syncPath(databaseIn(target));
+  await syncPath(databaseIn(unfinished));
   const { files, bytes } = copy.size();
   return {
     made_at: madeAt.toISOString(),
     files: files + 1,
-    bytes: bytes + ((await sizeOf(databaseIn(target))) ?? 0),
+    bytes: bytes + ((await sizeOf(databaseIn(unfinished))) ?? 0),
   };
 }
 
@@ -199,12 +220,15 @@ const isThere = (folder: string): BackupRefused =>
 class GrowingCopy {
   readonly #from: string;
   readonly #to: string;
+  readonly #writing: <T>(work: Promise<T>) => Promise<T>;
   /** What was copied, by path: what tells a file from another that takes its place, and the size of the copy. */
   readonly #copied = new Map<string, { readonly mark: string; readonly bytes: number }>();
 
-  constructor(from: string, to: string) {
+  /** `writing` tells why a write has failed. */
+  constructor(from: string, to: string, writing: <T>(work: Promise<T>) => Promise<T>) {
     this.#from = from;
     this.#to = to;
+    this.#writing = writing;
   }
 
   /** What the copy should hold. */
@@ -239,7 +263,7 @@ class GrowingCopy {
       const mark = `${ino}-${size}-${mtimeNs}`;
       if (known?.mark === mark) return false;
       const copy = join(this.#to, path);
-      await copyWhole(join(this.#from, path), copy);
+      await this.#writing(copyWhole(join(this.#from, path), copy));
       // More than that is copied of one that grows.
       this.#copied.set(path, { mark, bytes: (await stat(copy)).size });
     } catch (error) {

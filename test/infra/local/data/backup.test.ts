@@ -8,6 +8,7 @@ import { logTo } from '../../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { temporaryFolder } from '../../../support/context.ts';
+import { watchFileCalls } from '../../../support/file-calls.ts';
 import { asOrdinaryUser } from '../../../support/ordinary-user.ts';
 
 const open = (folder: string) =>
@@ -108,6 +109,26 @@ test('a backup that loses a file while it is made is refused, and the next one t
   expect(existsSync(backup)).toBe(false);
   await expect(backUp(folder, backup)).resolves.toMatchObject({ files: 6 });
   expect(existsSync(`${backup}.unfinished`)).toBe(false);
+});
+
+test.each([
+  ['before anything is copied', 1],
+  ['while it copies', 3],
+])('a backup whose disk is full says that, and advises no folder on it: %s', async (_, n) => {
+  const { folder, directory, backup } = await world();
+  await directory.close();
+  let calls = 0;
+  const watched = await watchFileCalls((name) => {
+    if (name !== 'mkdir') return;
+    calls += 1;
+    if (calls === n) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+  });
+  await expect(backUp(folder, backup)).rejects.toThrow(
+    `The disk of ${backup} is full. Free space there, or choose a folder on another disk and remove ${backup}.unfinished.`,
+  );
+  watched.stop();
+  expect(calls).toBe(n);
+  await expect(backUp(folder, backup)).resolves.toMatchObject({ files: 6 });
 });
 
 test('a backup is not made in the data directory that it copies, and leaves nothing there', async () => {
