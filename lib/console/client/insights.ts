@@ -3,6 +3,7 @@ import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import { type Answered, answerOf, whenAnswered } from './answers.ts';
 import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { rowsOfPage } from './paged.ts';
+import { eachMinute } from './polling.ts';
 import type { SentFilter } from './property-filters.ts';
 import type { DateRange } from './ranges.ts';
 import { sideBySide } from './side-by-side.ts';
@@ -114,11 +115,15 @@ const whileBusy = {
     Math.min((error instanceof Refusal ? error.retryAfterMs : null) ?? RETRY_MS, LONGEST_RETRY_MS),
 };
 
-/** Returns what a query answers, computed if it must be; until then what another one has answered, with that query. */
+/**
+ * Returns what a query answers, computed if it must be, and asked for again each minute; until then what another one has
+ * answered, with that query.
+ */
 export function useAnswer(project: string, query: Schemas['Query']) {
   return useQuery({
     queryKey: ['answer', project, query],
     placeholderData: keepPreviousData,
+    refetchInterval: eachMinute,
     ...whileBusy,
     queryFn: async ({ signal }) => {
       const answer = await answered(
@@ -163,7 +168,6 @@ export function tileAnswer(board: BoardView, insight: Schemas['TileInsight']) {
   const override = overrideOf(board);
   return queryOptions({
     queryKey: ['tile-answer', project, id, filters, override, insight.id, insight.query],
-    enabled: insight.query !== null,
     ...whileBusy,
     staleTime: 60_000,
     placeholderData: toldAnswer(board, insight),

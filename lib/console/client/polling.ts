@@ -5,6 +5,7 @@ const GROWTH = 1.5;
 const LONGEST_MS = 30_000;
 /** Nobody waits for longer before what they have just sent. */
 const AWAITED_MS = 3_000;
+const MINUTE_MS = 60_000;
 
 interface Asked {
   readonly state: { readonly data: unknown; readonly dataUpdateCount: number; readonly errorUpdateCount: number };
@@ -36,3 +37,9 @@ export const polled =
 
 /** Of a query that always may have something new: exports, alerts and subscriptions go on by themselves. */
 export const live = polled<unknown>(() => true);
+
+/**
+ * The option of a query whose answer changes by itself now and then: it asks again each minute. As with `polled`, what has
+ * never been answered is for the reader to ask again, and a tab that nobody sees does not ask.
+ */
+export const eachMinute = ({ state }: Asked): number | false => (state.data === undefined ? false : MINUTE_MS);

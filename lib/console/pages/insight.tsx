@@ -21,12 +21,13 @@ import { disputedFields } from '../parts/conflict-notice.tsx';
 import { DashboardsChoice } from '../parts/dashboards/dashboard-choice.tsx';
 import { useSubmission } from '../parts/form.ts';
 import { Builder } from '../parts/insights/builder.tsx';
+import { Computed } from '../parts/insights/computed.tsx';
 import { DeleteInsight } from '../parts/insights/delete-insight.tsx';
 import { LazyChart } from '../parts/insights/lazy-chart.tsx';
 import { LoadedLater } from '../parts/loaded-later.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
-import { Problem, tell } from '../parts/problem.tsx';
+import { MayBeOld, Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { ToButton } from '../parts/to.tsx';
 import { Unsaved } from '../parts/unsaved.tsx';
@@ -84,7 +85,10 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   // What is kept was never read; the service says what is wrong with it.
   const query = useMemo(() => (isForm ? queryOf(settled) : (kept?.query as Schemas['Query'])), [isForm, settled, kept]);
   const answer = useAnswer(project, query);
-  const fault = answer.error instanceof Refusal ? answer.error.message : undefined;
+  const ask = (): void => void answer.refetch();
+  // What could not be asked for again is there still.
+  const failure = answer.data === undefined ? answer.error : null;
+  const fault = failure instanceof Refusal ? failure.message : undefined;
 
   const renew = (id: number) =>
     Promise.all(
@@ -189,7 +193,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
                 project={project}
                 question={question}
                 change={change}
-                run={() => void answer.refetch()}
+                run={ask}
                 fault={question.kind === 'HogQLQuery' ? fault : undefined}
               />
             ) : (
@@ -219,18 +223,18 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
           </Group>
         </Stack>
         <Card withBorder aria-busy={answer.isFetching}>
-          {answer.error !== null && question.kind === 'HogQLQuery' && (
+          {failure !== null && question.kind === 'HogQLQuery' && (
             <Alert color="red" variant="outline" role="alert">
               {fault ?? 'The service cannot be reached.'}
             </Alert>
           )}
-          {answer.error !== null && question.kind !== 'HogQLQuery' && (
-            <Problem error={answer.error} retry={() => void answer.refetch()} />
-          )}
+          {failure !== null && question.kind !== 'HogQLQuery' && <Problem error={failure} retry={ask} />}
           {answer.data === undefined && answer.error === null && <Loading />}
-          {answer.data !== undefined && answer.error === null && (
+          {answer.data !== undefined && (
             <>
+              <MayBeOld error={answer.error} retry={ask} />
               <LazyChart {...answer.data} />
+              <Computed answer={answer.data.answer} isAsking={answer.isFetching} ask={ask} />
               <LoadedLater>
                 <DownloadCsv {...answer.data} name={title} />
               </LoadedLater>

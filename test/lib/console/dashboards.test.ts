@@ -239,6 +239,58 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(complaints).toEqual([]);
   });
 
+  test('asks each minute for the numbers of charts on the screen, keeps their pictures meanwhile, and says how old they are', async () => {
+    const ids: number[] = [];
+    for (const name of ['Above', 'Far below']) {
+      const series = [{ kind: 'EventsNode', event: 'nobody does it' }];
+      const query = { kind: 'TrendsQuery', series, trendsFilter: { display: 'BoldNumber' } };
+      ids.push(Number((await service().call('POST', api('/insights/'), { name, query })).body['id']));
+    }
+    const [above, below] = ids as [number, number];
+    const place = (y: number, h: number) => ({ layouts: { sm: { x: 0, y, w: 12, h } } });
+    const path = await made({
+      name: 'Wall',
+      tiles: [
+        { insight: above, ...place(0, 5) },
+        { text: { body: 'Between' }, ...place(5, 40) },
+        { insight: below, ...place(45, 5) },
+      ],
+    });
+    const { page } = await open(at('/home'));
+    await page.clock.install();
+    const asked = { [above]: 0, [below]: 0 };
+    let isBroken = false;
+    await page.route('**/insights/*/?*refresh=*', async (route) => {
+      const id = Number(/insights\/(\d+)\//.exec(route.request().url())?.[1]);
+      asked[id] = (asked[id] ?? 0) + 1;
+      if (isBroken) return route.abort();
+      const response = await route.fetch();
+      const json = await response.json();
+      const last_refresh = new Date(Date.parse(json.last_refresh) - 3 * 60 * MINUTE_MS).toISOString();
+      return route.fulfill({
+        response,
+        json: { ...json, last_refresh, result: [{ ...json.result[0], aggregated_value: 1_000 + asked[id] }] },
+      });
+    });
+    await page.goto(`${service().address}/#${at(path)}`);
+    await expectSeen(tile(page, 'Above').locator('figure').getByText('1,001'));
+    await expectSeen(tile(page, 'Far below').locator('figure').getByText('1,001'));
+    await expectSeen(tile(page, 'Above').getByText('Computed 3 hours ago'));
+    expect(await obstacles(page)).toEqual([]);
+    await page.clock.fastForward(MINUTE_MS);
+    await expectSeen(tile(page, 'Above').locator('figure').getByText('1,002'));
+    await button(tile(page, 'Above'), 'Ask again').click();
+    await expectSeen(tile(page, 'Above').locator('figure').getByText('1,003'));
+    expect(asked[below]).toBe(1);
+    isBroken = true;
+    await page.clock.fastForward(MINUTE_MS);
+    await expectSeen(tile(page, 'Above').getByText('This may be old'));
+    await expectSeen(tile(page, 'Above').locator('figure').getByText('1,003'));
+    isBroken = false;
+    await tile(page, 'Far below').scrollIntoViewIfNeeded();
+    await expectSeen(tile(page, 'Far below').locator('figure').getByText('1,002'));
+  });
+
   test('shows both versions where somebody else was faster', async () => {
     const { body } = await service().call('POST', api('/dashboards/'), { name: 'Before' });
     const path = `/dashboards/${String(body['id'])}`;

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
+import { HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { obstacles } from '../../support/browser.ts';
 import {
   asBefore,
@@ -297,6 +298,33 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(await figure.getByRole('img', { name: /^Line chart of drawn/ }).count()).toBe(1);
     release();
     await expectSeen(figure.getByRole('columnheader', { name: 'Of first' }));
+  });
+
+  test('asks again each minute, says when an answer was computed, and keeps its picture where none comes', async () => {
+    const { page } = await open(at('/insights'));
+    await page.clock.install();
+    let asked = 0;
+    let isBroken = false;
+    await page.route('**/query/', async (route) => {
+      if (isBroken) return route.abort();
+      asked += 1;
+      const last_refresh = new Date(Date.now() - 3 * HOUR_MS).toISOString();
+      return route.fulfill({ json: { results: [[asked]], columns: ['n'], hasMore: false, last_refresh } });
+    });
+    const kept = { name: 'In HogQL', query: { kind: 'HogQLQuery', query: 'SELECT 1' } };
+    const { id: hogql } = await made('/insights/', kept);
+    await page.goto(`${service().address}/#${at(`/insights/${String(hogql)}`)}`);
+    const cell = (text: string) => page.getByRole('cell', { name: text, exact: true });
+    await expectSeen(cell('1'));
+    await expectSeen(page.getByText('Computed 3 hours ago'));
+    await page.clock.fastForward(MINUTE_MS);
+    await expectSeen(cell('2'));
+    await button(page, 'Ask again').click();
+    await expectSeen(cell('3'));
+    isBroken = true;
+    await page.clock.fastForward(MINUTE_MS);
+    await expectSeen(page.getByText('This may be old'));
+    await expectSeen(cell('3'));
   });
 
   test('keeps what is written while it is being saved', async () => {

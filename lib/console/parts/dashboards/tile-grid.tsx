@@ -1,11 +1,13 @@
 import { ActionIcon, Box, Card, Group, Skeleton, Text } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
+import { useInViewport, useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react';
 import { COLUMNS, type Place, placesOf } from '../../../charts/places.ts';
 import type { Tile } from '../../client/dashboards.ts';
 import { type BoardView, tileAnswer, toldAnswer } from '../../client/insights.ts';
 import { moved, pastNext } from '../../client/layout.ts';
+import { eachMinute } from '../../client/polling.ts';
+import { Computed } from '../insights/computed.tsx';
 import { LazyChart } from '../insights/lazy-chart.tsx';
 import { useKeptFocus } from '../kept-focus.ts';
 import { Markdown } from '../markdown.tsx';
@@ -220,17 +222,24 @@ interface TileChartProps extends Pick<TileGridProps, 'board'> {
   readonly insight: NonNullable<Tile['insight']>;
 }
 
+/** A chart and how old it is. Its first answer is asked for wherever it stands, later ones while it is on the screen. */
 function TileChart({ board, insight }: TileChartProps) {
-  const { data, error, refetch } = useQuery(tileAnswer(board, insight));
+  const { ref, inViewport } = useInViewport();
+  const { data, error, isFetching, refetch } = useQuery({
+    ...tileAnswer(board, insight),
+    enabled: ({ state }) => insight.query !== null && (inViewport || state.data === undefined),
+    refetchInterval: eachMinute,
+  });
   if (insight.query === null) return null;
   const known = data ?? toldAnswer(board, insight);
   const ask = (): void => void refetch();
   if (known === undefined)
     return error === null ? <Skeleton height={160} mt="xs" /> : <Problem error={error} retry={ask} />;
   return (
-    <>
+    <Box ref={ref}>
       <MayBeOld error={error} retry={ask} />
       <LazyChart query={insight.query} answer={known} />
-    </>
+      <Computed answer={known} isAsking={isFetching} ask={ask} />
+    </Box>
   );
 }
