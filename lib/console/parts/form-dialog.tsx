@@ -1,10 +1,11 @@
 import { Button, type ButtonProps, Group, Modal, type ModalProps, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { sessionKey } from '../client/session.ts';
 import { type Form, useForm } from './form.ts';
 import { Problem } from './problem.tsx';
 import { ScopedButton } from './scoped-button.tsx';
+import { useUnsaved } from './unsaved.tsx';
 
 interface FormDialogProps<Values extends object> extends Omit<ButtonProps, 'children'> {
   /** What the button says, and the dialog that it opens. */
@@ -47,6 +48,9 @@ export function FormDialog<Values extends object>({
   const [isOpen, { open, close }] = useDisclosure(false);
   const form = useForm(initial);
   const { values, error, isBusy } = form;
+  const isSending = useRef(false);
+  // What is typed to confirm something is nothing that anybody misses.
+  const unsaved = useUnsaved(isOpen && form.isChanged && !isDangerous, isSending);
   const begin = (): void => {
     form.begin();
     opened?.();
@@ -54,11 +58,16 @@ export function FormDialog<Values extends object>({
   };
   const dismiss = (): void => {
     // By Escape it would also be closed below the form that signs in again.
-    if (!isBusy && sessionKey() !== null) close();
+    if (!isBusy && sessionKey() !== null) unsaved.leave(close);
   };
   const send = async (): Promise<void> => {
-    await submit(values);
-    close();
+    isSending.current = true;
+    try {
+      await submit(values);
+      close();
+    } finally {
+      isSending.current = false;
+    }
   };
   return (
     <>
@@ -66,7 +75,14 @@ export function FormDialog<Values extends object>({
         {label}
       </ScopedButton>
       {/* A click beside it is a slip as often as not, and would take along what was written. */}
-      <Modal opened={isOpen} onClose={dismiss} closeOnClickOutside={false} title={label} size={dialogSize}>
+      <Modal
+        opened={isOpen}
+        onClose={dismiss}
+        closeOnEscape={!unsaved.isAsked}
+        closeOnClickOutside={false}
+        title={label}
+        size={dialogSize}
+      >
         <form onSubmit={form.sends(send)}>
           <Stack>
             {children(form)}
@@ -89,6 +105,7 @@ export function FormDialog<Values extends object>({
           </Stack>
         </form>
       </Modal>
+      {unsaved.question}
     </>
   );
 }

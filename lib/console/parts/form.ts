@@ -1,5 +1,6 @@
 /** What somebody fills in and sends: the values of the fields, whether they are being sent, and what was wrong with them. */
 import { type ChangeEvent, type FormEvent, useState } from 'react';
+import { changedOf } from '../client/json.ts';
 import { faultOf } from './problem.tsx';
 
 /** Does what may be refused. */
@@ -40,11 +41,14 @@ export type Form<Values extends object> = ReturnType<typeof useForm<Values>>;
 export function useForm<Values extends object>(initial: Values) {
   const submission = useSubmission();
   const [values, setValues] = useState(initial);
+  const [begun, setBegun] = useState(initial);
   const set = (some: Partial<Values>): void => setValues((all) => ({ ...all, ...some }));
   const field = (name: string) => ({ error: faultOf(submission.error, name) });
   return {
     ...submission,
     values,
+    /** Is anything otherwise than it began? */
+    isChanged: Object.keys(changedOf(values, begun)).length > 0,
     set,
     /** Returns what a form takes that does this when it is sent. */
     sends: (act: () => Promise<unknown>) => (event: FormEvent) => {
@@ -55,6 +59,7 @@ export function useForm<Values extends object>(initial: Values) {
     begin: (): void => {
       submission.forget();
       setValues(initial);
+      setBegun(initial);
     },
     /** Returns what a field of text takes. */
     text: (name: Names<Values, string>) => ({

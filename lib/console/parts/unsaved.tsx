@@ -1,31 +1,60 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { type ShouldBlockFn, useBlocker } from '@tanstack/react-router';
+import { type ReactNode, type RefObject, useState } from 'react';
 
 /** By the menu, a link or “back”. An address that is typed, or gone forward to, cannot be taken back. */
-const byThePage: ShouldBlockFn = ({ action }) => action === 'PUSH' || action === 'BACK';
+const isByThePage = ({ action }: Parameters<ShouldBlockFn>[0]): boolean => action === 'PUSH' || action === 'BACK';
 
-/** Asks before the page is left, or loaded again, with something on it that was written and not saved. */
-export function Unsaved({ isThere }: { readonly isThere: boolean }) {
+interface Leaving {
+  readonly isAsked: boolean;
+  /** What stands on the page while somebody is asked. */
+  readonly question: ReactNode;
+  /** Does it at once where nothing is unsaved; else if whoever is asked wants it. */
+  readonly leave: (act: () => void) => void;
+}
+
+/**
+ * Asks before the page is left, or loaded again, with something on it that was written and not saved; and before it is given
+ * up otherwise, by `leave`. What is sent may lead to another page, and is not asked about.
+ */
+export function useUnsaved(isThere: boolean, isSending?: RefObject<boolean>): Leaving {
   const { status, proceed, reset } = useBlocker({
-    shouldBlockFn: byThePage,
+    shouldBlockFn: (way) => isSending?.current !== true && isByThePage(way),
     disabled: !isThere,
     enableBeforeUnload: isThere,
     withResolver: true,
   });
-  if (status !== 'blocked') return null;
-  return (
-    <Modal opened onClose={reset} title="Leave without saving?">
-      <Stack>
-        <Text size="sm">What you have written here is not saved.</Text>
-        <Group justify="end">
-          <Button variant="default" onClick={proceed}>
-            Leave
-          </Button>
-          <Button data-autofocus onClick={reset}>
-            Stay here
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
-  );
+  const [wanted, setWanted] = useState<{ readonly act: () => void } | null>(null);
+  const isAsked = status === 'blocked' || wanted !== null;
+  const stay = (): void => {
+    setWanted(null);
+    reset?.();
+  };
+  const go = (): void => {
+    setWanted(null);
+    wanted?.act();
+    proceed?.();
+  };
+  return {
+    isAsked,
+    question: isAsked && (
+      <Modal opened onClose={stay} title="Leave without saving?">
+        <Stack>
+          <Text size="sm">What you have written here is not saved.</Text>
+          <Group justify="end">
+            <Button variant="default" onClick={go}>
+              Leave
+            </Button>
+            <Button data-autofocus onClick={stay}>
+              Stay here
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    ),
+    leave: (act) => (isThere ? setWanted({ act }) : act()),
+  };
 }
+
+/** The same, where the page alone can be left. */
+export const Unsaved = ({ isThere }: { readonly isThere: boolean }) => useUnsaved(isThere).question;

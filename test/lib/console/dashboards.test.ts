@@ -313,6 +313,48 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(after['name']).toBe('Mine');
   });
 
+  test('asks before a text that was written in a dialog is given up, by Escape and by “back”', async () => {
+    await made({ name: 'Written on' });
+    const { page } = await open(at('/dashboards'));
+    await row(page, 'Dashboards', 'Written on').getByRole('link').click();
+    const dialog = page.getByRole('dialog', { name: 'Add text' });
+    const question = page.getByRole('dialog', { name: 'Leave without saving?' });
+    await button(page, 'Add text').click();
+    await expectSeen(dialog);
+    // Nothing is written yet.
+    await page.keyboard.press('Escape');
+    await expectGone(dialog);
+    await button(page, 'Add text').click();
+    const text = dialog.getByRole('textbox', { name: 'Text' });
+    await text.fill('What took long');
+    await page.keyboard.press('Escape');
+    await expectSeen(question);
+    expect(await obstacles(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await expectGone(question);
+    expect(await text.inputValue()).toBe('What took long');
+    await page.goBack();
+    await expectSeen(question);
+    await page.keyboard.press('Escape');
+    await expectGone(question);
+    expect(await text.inputValue()).toBe('What took long');
+    await page.goBack();
+    await button(question, 'Leave').click();
+    await expectSeen(page.getByRole('heading', { name: 'Dashboards' }));
+
+    await row(page, 'Dashboards', 'Written on').getByRole('link').click();
+    await button(page, 'Add text').click();
+    await text.fill('Not worth it');
+    await button(dialog, 'Close').click();
+    await button(question, 'Leave').click();
+    await expectGone(dialog);
+    await button(page, 'Add text').click();
+    await text.fill('Worth it');
+    await button(dialog, 'Add').click();
+    await expectSeen(tile(page, 'Worth it'));
+    expect(await question.count()).toBe(0);
+  });
+
   test('moves a tile twice before the first is written, and nobody else is blamed', async () => {
     const corner = { layouts: { sm: { x: 0, y: 0, w: 6, h: 4 } } };
     const path = await made({ name: 'Quick', tiles: [{ text: { body: 'Moved' }, ...corner }] });
