@@ -58,6 +58,23 @@ const pages = PAGES.map(({ path, load }) =>
   }),
 );
 
+/** The place of an entry among those of the browser’s history. */
+const PLACE = '__TSR_index';
+
+/**
+ * Gives an entry its place that has none, as by an address that was pasted. Without one the router takes it for the first,
+ * and does not know which way “back” goes.
+ */
+function placeEntry(): void {
+  if (history.state?.[PLACE] !== undefined) return;
+  const state = { ...history.state, [PLACE]: router.history.location.state[PLACE] + 1 };
+  // Past the router, which would take it for an address that the page itself has changed.
+  History.prototype.replaceState.call(history, state, '');
+}
+
+// The router listens as well, from when it is made: those who listen are told in the order in which they came.
+window.addEventListener('popstate', placeEntry);
+
 export const router = createRouter({
   // What stands in the fragment reaches no server: neither its logs nor those of what lies between.
   history: createHashHistory(),

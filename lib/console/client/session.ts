@@ -132,7 +132,8 @@ export function takeOffer(): void {
   const { key, to } = offer;
   offer = null;
   signIn(key, false);
-  showInstead(to);
+  // The router sees what is done with the history.
+  history.replaceState(history.state, '', addressOf(to));
 }
 
 /** Does without the key of the link. */
@@ -141,11 +142,11 @@ export function leaveOffer(): void {
   tell();
 }
 
-/** Shows another view in the place of this one. The router sees what is done with the history. */
-function showInstead(view: string): void {
+/** Returns the address of another view. */
+function addressOf(view: string): URL {
   const address = new URL(location.href);
   address.hash = view;
-  history.replaceState(null, '', address);
+  return address;
 }
 
 /**
@@ -156,7 +157,8 @@ function takeKeyOfLink(): void {
   const [, key, rest = ''] = /^#key=([^&]+)(?:&(.*))?$/.exec(location.hash) ?? [];
   if (key === undefined) return;
   const to = rest === '' ? '/' : rest;
-  showInstead(to);
+  // Past the router, which is told of the address afterwards, and asks before something is left.
+  History.prototype.replaceState.call(history, null, '', addressOf(to));
   // A fragment is ASCII, as a key is: one that was mangled is refused as any that is not known.
   if (known === null) return signIn(key, false);
   offer = key === known ? null : { key, to };

@@ -2,8 +2,8 @@ import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { type ShouldBlockFn, useBlocker } from '@tanstack/react-router';
 import { type ReactNode, type RefObject, useState } from 'react';
 
-/** By the menu, a link or “back”. An address that is typed, or gone forward to, cannot be taken back. */
-const isByThePage = ({ action }: Parameters<ShouldBlockFn>[0]): boolean => action === 'PUSH' || action === 'BACK';
+/** What the address says of the view in the place of what it said before leaves nothing. */
+const isLeft = ({ action }: Parameters<ShouldBlockFn>[0]): boolean => action !== 'REPLACE';
 
 interface Leaving {
   readonly isAsked: boolean;
@@ -19,7 +19,7 @@ interface Leaving {
  */
 export function useUnsaved(isThere: boolean, isSending?: RefObject<boolean>): Leaving {
   const { status, proceed, reset } = useBlocker({
-    shouldBlockFn: (way) => isSending?.current !== true && isByThePage(way),
+    shouldBlockFn: (way) => isSending?.current !== true && isLeft(way),
     disabled: !isThere,
     enableBeforeUnload: isThere,
     withResolver: true,

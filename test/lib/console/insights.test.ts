@@ -415,6 +415,36 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
   });
 
+  test('asks also where somebody has come by a pasted address, and before another one is followed', async () => {
+    const { page } = await open(at('/insights'));
+    const paste = (path: string) => page.goto(`${service().address}/#${at(path)}`);
+    await page.getByRole('link', { name: 'Events' }).click();
+    await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
+    await paste('/insights/new');
+    const name = page.getByRole('textbox', { name: 'Name' });
+    await name.fill('Half of it');
+    const leave = page.getByRole('dialog', { name: 'Leave without saving?' });
+    const stay = async (): Promise<void> => {
+      await button(leave, 'Stay here').click();
+      await expectGone(leave);
+      expect(await name.inputValue()).toBe('Half of it');
+      await page.waitForURL('**/insights/new');
+    };
+    await page.goBack();
+    await stay();
+    await page.evaluate('history.go(-2)');
+    await stay();
+    await paste('/persons');
+    await stay();
+    await paste('/persons');
+    await button(leave, 'Leave').click();
+    await expectSeen(page.getByRole('heading', { name: 'Persons', level: 1 }));
+    await page.goBack();
+    await expectSeen(page.getByRole('heading', { name: 'New insight', level: 1 }));
+    await page.goBack();
+    await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
+  });
+
   test('shows an insight as it is now, though it was read before', async () => {
     const path = `/insights/${String((await trend('Seen'))['id'])}`;
     const { page } = await open(at(path));
