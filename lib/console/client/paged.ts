@@ -1,5 +1,5 @@
 /** Lists of numbered pages, and those that go on: their pages one after another, and the way to the next. */
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { cursorOf } from './api.ts';
 import { polled } from './polling.ts';
 
@@ -58,6 +58,10 @@ export interface Paged<Row> {
   readonly error: unknown;
   readonly retry: () => void;
   readonly more: { readonly hasMore: boolean; readonly isLoading: boolean; readonly load: () => void };
+  /** Whether older pages are there too: then it asks for nothing new by itself. */
+  readonly isReadOn: boolean;
+  /** Begins with the newest page again. */
+  readonly showNewest: () => void;
 }
 
 /** A list that goes on by a cursor. */
@@ -78,6 +82,7 @@ export function useLong<Row, Place extends object>({
   isLive = () => false,
   isAwaited = false,
 }: LongOptions<Row, Place>): Paged<Row> {
+  const queries = useQueryClient();
   const query = useInfiniteQuery({
     queryKey: key,
     initialPageParam: {} as Partial<Place>,
@@ -95,6 +100,14 @@ export function useLong<Row, Place extends object>({
       hasMore: query.hasNextPage,
       isLoading: query.isFetchingNextPage,
       load: () => void query.fetchNextPage(),
+    },
+    isReadOn: (query.data?.pages.length ?? 0) > 1,
+    showNewest: () => {
+      queries.setQueryData<InfiniteData<Page<Row>>>(
+        key,
+        (known) => known && { pages: known.pages.slice(0, 1), pageParams: known.pageParams.slice(0, 1) },
+      );
+      void query.refetch();
     },
   };
 }

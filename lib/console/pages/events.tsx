@@ -1,7 +1,8 @@
-import { Autocomplete, Group, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useEventNames } from '../client/events.ts';
+import { Autocomplete, Group, Stack, Text, TextInput } from '@mantine/core';
+import { useEventNames, useEvents } from '../client/events.ts';
 import { useParam, useTypedView, useView } from '../parts/address.ts';
 import { EventList } from '../parts/events/event-list.tsx';
+import { Follow } from '../parts/follow.tsx';
 import { Page } from '../parts/page.tsx';
 import { To } from '../parts/to.tsx';
 
@@ -20,6 +21,7 @@ export default function Events() {
     property: view['property'],
     value: view['value'],
   };
+  const list = useEvents(project, filter, follow);
   const isFiltered = FIELDS.some((name) => view[name] !== undefined);
   return (
     <Page title="Events">
@@ -29,12 +31,7 @@ export default function Events() {
           <TextInput label="Distinct id" {...field('distinct_id')} />
           <TextInput label="Property" {...field('property')} />
           <TextInput label="is" {...field('value')} />
-          <Switch
-            label="Follow"
-            checked={follow}
-            onChange={(event) => setView({ follow: event.currentTarget.checked ? undefined : 'no' })}
-            mb={8}
-          />
+          <Follow list={list} isWanted={follow} want={(isWanted) => setView({ follow: isWanted ? undefined : 'no' })} />
         </Group>
         <EventList
           project={project}

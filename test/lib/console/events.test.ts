@@ -44,6 +44,44 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     await expectSeen(row(page, 'Events', 'paid').getByText('3 hours ago'));
   });
 
+  test('does not say that it follows who reads on in older events, and leads them back to the newest', async () => {
+    let newest = 'Newer';
+    const { page } = await open(at('/home'));
+    await page.route('**/events/?*', (asked) => {
+      const isOlder = new URL(asked.request().url()).searchParams.has('cursor');
+      const event = isOlder ? 'Older' : newest;
+      const one = {
+        id: event,
+        event,
+        distinct_id: 'ada',
+        timestamp: '2015-05-17T10:05:03Z',
+        properties: {},
+        person: null,
+      };
+      return asked.fulfill({ json: { next: isOlder ? null : `${service().address}/?cursor=more`, results: [one] } });
+    });
+    await page.getByRole('link', { name: 'Events', exact: true }).click();
+    const follow = (checked: boolean) => page.getByRole('switch', { name: 'Follow', checked });
+    await expectSeen(row(page, 'Events', 'Newer'));
+    await expectSeen(follow(true));
+    await button(page, 'Show more').click();
+    await expectSeen(row(page, 'Events', 'Older'));
+    await expectSeen(follow(false));
+    newest = 'Newest';
+    await button(page, 'Show the newest').click();
+    await expectSeen(row(page, 'Events', 'Newest'));
+    await expectSeen(follow(true));
+    await expectGone(row(page, 'Events', 'Older'));
+    await button(page, 'Show more').click();
+    await expectSeen(row(page, 'Events', 'Older'));
+    newest = 'Last';
+    await follow(false).press('Space');
+    await expectSeen(row(page, 'Events', 'Last'));
+    await expectSeen(follow(true));
+    await follow(true).press('Space');
+    await expectSeen(follow(false));
+  });
+
   test('shows what a page needs that is not built: of the posthog-js that is tested here, and it sends', async () => {
     const { body } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Shop' });
     const { page } = await open(`/projects/${String(body['id'])}/home`);

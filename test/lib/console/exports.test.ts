@@ -134,6 +134,9 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     }
     expect(await log.getByText(/^Line/).count()).toBe(450);
     await expectGone(button(page, 'Show more'));
+    await button(page, 'Show the newest').click();
+    await expectSeen(log.getByText('Line 453.'));
+    await expectGone(log.getByText('Line 1.', { exact: true }));
     expect(complaints).toEqual([]);
   });
 

@@ -1,8 +1,9 @@
-import { Box, Button, Card, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Box, Button, Card, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { Schemas } from '../../client/api.ts';
 import { useLogs } from '../../client/exports.ts';
 import { useView } from '../address.ts';
+import { Follow } from '../follow.tsx';
 import { localTime } from '../instant.tsx';
 import { Empty, ShowMore } from '../listing.tsx';
 import { Problem } from '../problem.tsx';
@@ -26,7 +27,8 @@ export function Logs({ project, id, run }: LogsProps) {
   const settled = useSettled(search);
   const [follow, setFollow] = useState(true);
   const level = LEVELS.find((one) => one === view['level']);
-  const { rows, error, retry, more } = useLogs(project, id, run, { level, search: settled, follow });
+  const lines = useLogs(project, id, run, { level, search: settled, follow });
+  const { rows, error, retry, more } = lines;
   return (
     <Stack>
       <Group align="end">
@@ -40,7 +42,7 @@ export function Logs({ project, id, run }: LogsProps) {
           onChange={(value) => setView({ level: value ?? undefined })}
         />
         <TextInput label="Search" value={search} onChange={(event) => setSearch(event.currentTarget.value)} />
-        <Switch label="Follow" checked={follow} onChange={(event) => setFollow(event.currentTarget.checked)} mb={8} />
+        <Follow list={lines} isWanted={follow} want={setFollow} />
         {run !== undefined && (
           <Button variant="default" onClick={() => setView({ run: undefined })}>
             Show all runs
