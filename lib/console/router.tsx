@@ -7,6 +7,7 @@ import {
   Navigate,
   Outlet,
 } from '@tanstack/react-router';
+import type { ComponentType } from 'react';
 import { PAGES } from './pages.ts';
 import { useParam } from './parts/address.ts';
 import { Failed } from './parts/failed.tsx';
@@ -15,6 +16,17 @@ import { OfferedKey } from './parts/offered-key.tsx';
 import { Shell } from './parts/shell.tsx';
 import { SignedIn } from './parts/signed-in.tsx';
 import { Start } from './parts/start.tsx';
+
+/**
+ * Returns a page whose code is loaded when it is needed. Where it is not loaded, that is said in its place: the router
+ * would reload by itself, and while the service is away the browser has nothing to show then.
+ */
+const lazyPage = (load: () => Promise<{ readonly default: ComponentType }>) =>
+  lazyRouteComponent(() =>
+    load().catch((cause: unknown) => {
+      throw new Error('The page was not loaded.', { cause });
+    }),
+  );
 
 const root = createRootRoute({
   component: () => (
@@ -39,7 +51,7 @@ const start = createRoute({ getParentRoute: () => signedIn, path: '/', component
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invites/$id',
-  component: lazyRouteComponent(() => import('./pages/invitation.tsx')),
+  component: lazyPage(() => import('./pages/invitation.tsx')),
 });
 /** Who cuts an address short is at the project. */
 const project = createRoute({
@@ -52,7 +64,7 @@ const pages = PAGES.map(({ path, load }) =>
   createRoute({
     getParentRoute: () => inProject,
     path,
-    component: lazyRouteComponent(load),
+    component: lazyPage(load),
     // What a page holds of one object is nothing to the next one.
     remountDeps: ({ params }) => params,
   }),

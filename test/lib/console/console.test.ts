@@ -300,6 +300,34 @@ describeConsole('the console', ({ service, open, at, api }) => {
     expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Written');
   });
 
+  test('keeps its menu while the service is away, and gets its new files once it was updated', async () => {
+    const { page, requests } = await open(at('/home'));
+    await page.waitForLoadState('networkidle');
+    const loaded = new Set(requests);
+    const failed = page.getByRole('heading', { level: 1, name: 'This page cannot be shown' });
+    await page.context().setOffline(true);
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await expectSeen(failed);
+    await button(page, 'Load it again').click();
+    await expectSeen(page.getByText('The service cannot be reached.'));
+    await expectSeen(failed);
+    await page.context().setOffline(false);
+    await button(page, 'Load it again').click();
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Keys' }));
+
+    // Another version has its files under other names.
+    let isAnew = false;
+    page.on('request', (one) => {
+      isAnew ||= one.isNavigationRequest();
+    });
+    await page.route('**/console/*.js', (asked) =>
+      isAnew || loaded.has(asked.request().url()) ? asked.continue() : asked.fulfill({ status: 404 }),
+    );
+    await page.getByRole('link', { name: 'People' }).click();
+    await button(page, 'Load it again').click();
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'People' }));
+  });
+
   test('shows what strangers have named as text, whatever they say', async () => {
     const { page, complaints } = await open(at('/events'));
     await service().send({
