@@ -60,10 +60,11 @@ export function useMe() {
   });
 }
 
-/** Returns a project. */
-export function useProject(id: string) {
+/** Returns a project, once it is asked for. */
+export function useProject(id: string, enabled = true) {
   return useQuery({
     queryKey: ['project', id],
+    enabled,
     staleTime: MINUTE_MS,
     queryFn: () => answered(api.GET('/api/projects/{project_id}/', { params: { path: { project_id: id } } })),
   });

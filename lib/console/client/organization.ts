@@ -7,13 +7,19 @@ import type { Organization } from './settings.ts';
 
 /** The levels of members, from the least. */
 export const LEVELS = [
-  { value: '1', label: 'Member', may: 'sees and edits everything in projects' },
-  { value: '8', label: 'Admin', may: 'also invites and removes people, makes projects and exports' },
+  { value: '1', label: 'Member', may: 'sees and edits what is in projects, exports and imports too' },
+  {
+    value: '8',
+    label: 'Admin',
+    may: 'also invites and removes people, makes and deletes projects, changes tokens, and reads the activity log',
+  },
   { value: '15', label: 'Owner', may: 'also deletes the organization and makes other owners' },
 ] as const;
 
-/** From this level on, members make projects and exports, and invite others. */
+/** From this level on, members make and delete projects, and invite others. */
 export const ADMIN = 8;
+/** From this level on, members delete the organization. */
+export const OWNER = 15;
 
 export const levelName = (level: number): string =>
   LEVELS.find(({ value }) => value === String(level))?.label ?? String(level);

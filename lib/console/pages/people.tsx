@@ -35,15 +35,24 @@ interface OfOrganization {
   readonly organization: string;
 }
 
+interface WithLevel extends OfOrganization {
+  readonly ownLevel: number;
+}
+
+/** The levels that somebody may give: at most their own. */
+const givenBy = (ownLevel: number) =>
+  LEVELS.filter(({ value }) => Number(value) <= ownLevel).map(({ value, label }) => ({ value, label }));
+
 function PeopleOf({ organization }: OfOrganization) {
   const { data: own, error } = useOrganization(organization);
-  const isAdmin = (own?.membership_level ?? 0) >= ADMIN;
+  const ownLevel = own?.membership_level ?? 0;
+  const isAdmin = ownLevel >= ADMIN;
   return (
     <Stack>
-      <Members organization={organization} isAdmin={isAdmin} />
+      <Members organization={organization} ownLevel={ownLevel} />
       <Heading>Invitations</Heading>
       <Problem error={own === undefined ? error : null} />
-      {isAdmin && <NewInvite organization={organization} />}
+      {isAdmin && <NewInvite organization={organization} ownLevel={ownLevel} />}
       {own !== undefined && !isAdmin && <Text size="sm">Admins and owners of the organization invite people.</Text>}
       <Invites organization={organization} />
       <Heading>Who may do what</Heading>
@@ -61,10 +70,11 @@ function PeopleOf({ organization }: OfOrganization) {
   );
 }
 
-function Members({ organization, isAdmin }: OfOrganization & { readonly isAdmin: boolean }) {
+function Members({ organization, ownLevel }: WithLevel) {
   const queries = useQueryClient();
   const { data: me } = useMe();
   const { data, error, refetch } = useMembers(organization);
+  const mayEdit = (level: number): boolean => ownLevel >= ADMIN && ownLevel >= level;
   const path = (user: string) => ({ organization_id: organization, user__uuid: user });
   const renew = () => queries.invalidateQueries({ queryKey: ['members', organization] });
   const setLevel = async (user: string, level: Level): Promise<void> => {
@@ -117,11 +127,11 @@ function Members({ organization, isAdmin }: OfOrganization & { readonly isAdmin:
           {
             name: 'Level',
             cell: ({ user, level }) =>
-              isAdmin && user.uuid !== me?.uuid ? (
+              mayEdit(level) && user.uuid !== me?.uuid ? (
                 <Select
                   aria-label={`Level of ${user.email}`}
                   size="xs"
-                  data={LEVELS.map(({ value, label }) => ({ value, label }))}
+                  data={givenBy(ownLevel)}
                   value={String(level)}
                   allowDeselect={false}
                   onChange={(value) => void setLevel(user.uuid, Number(value) as Level)}
@@ -133,8 +143,8 @@ function Members({ organization, isAdmin }: OfOrganization & { readonly isAdmin:
           { name: 'Since', cell: ({ joined_at }) => <Instant at={joined_at} />, from: 'sm' },
           {
             name: 'Action',
-            cell: ({ user }) =>
-              isAdmin || user.uuid === me?.uuid ? (
+            cell: ({ user, level }) =>
+              mayEdit(level) || user.uuid === me?.uuid ? (
                 <ConfirmButton
                   label={user.uuid === me?.uuid ? 'Leave' : 'Remove'}
                   scope="organization_member:write"
@@ -150,7 +160,7 @@ function Members({ organization, isAdmin }: OfOrganization & { readonly isAdmin:
   );
 }
 
-function NewInvite({ organization }: OfOrganization) {
+function NewInvite({ organization, ownLevel }: WithLevel) {
   const queries = useQueryClient();
   const form = useForm({ target_email: '', level: '1' });
   const [made, setMade] = useState<Schemas['Invite'] | null>(null);
@@ -172,7 +182,7 @@ function NewInvite({ organization }: OfOrganization) {
       <form onSubmit={form.sends(invite)}>
         <Group align="end">
           <TextInput label="Email" type="email" required {...form.text('target_email')} />
-          <Select label="Level" data={LEVELS.map(({ value, label }) => ({ value, label }))} {...form.choice('level')} />
+          <Select label="Level" data={givenBy(ownLevel)} {...form.choice('level')} />
           <ScopedButton scope="organization_member:write" type="submit" loading={form.isBusy}>
             Invite
           </ScopedButton>
@@ -221,7 +231,12 @@ function Invites({ organization }: OfOrganization) {
               <Button size="xs" variant="default" onClick={() => void copyText(invite.link)}>
                 Copy link
               </Button>
-              <ConfirmButton label="Withdraw" scope="organization_member:write" act={() => remove(invite.id)}>
+              <ConfirmButton
+                label="Withdraw"
+                scope="organization_member:write"
+                level={ADMIN}
+                act={() => remove(invite.id)}
+              >
                 The link of {invite.target_email} stops working.
               </ConfirmButton>
             </Group>

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ADDRESS, answered, api, type Versioned } from '../client/api.ts';
 import { changedOf } from '../client/json.ts';
+import { ADMIN, OWNER } from '../client/organization.ts';
 import {
   type Organization,
   organizationSettingsKey,
@@ -25,7 +26,7 @@ import { Heading } from '../parts/heading.tsx';
 import { NewProject } from '../parts/new-project.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { Problem, tell } from '../parts/problem.tsx';
-import { ScopedButton } from '../parts/scoped-button.tsx';
+import { type Needed, ScopedButton } from '../parts/scoped-button.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
 export default function Settings() {
@@ -45,20 +46,19 @@ export default function Settings() {
   );
 }
 
-interface NameFormProps {
+interface NameFormProps extends Needed {
   readonly label: string;
-  readonly scope: string;
   readonly initial: string;
   readonly save: (name: string) => Promise<unknown>;
 }
 
-function NameForm({ label, scope, initial, save }: NameFormProps) {
+function NameForm({ label, initial, save, ...needed }: NameFormProps) {
   const form = useForm({ name: initial });
   return (
     <form onSubmit={form.sends(() => save(form.values.name))}>
       <Group align="end">
         <TextInput label={label} required {...form.text('name')} />
-        <ScopedButton scope={scope} type="submit" variant="default" loading={form.isBusy}>
+        <ScopedButton {...needed} type="submit" variant="default" loading={form.isBusy}>
           Save
         </ScopedButton>
       </Group>
@@ -109,7 +109,7 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
           save={(change) => send(change, seen)}
         />
         <NewProject organization={project.organization} />
-        <ConfirmButton label="Delete the project" scope="project:write" typed={project.name} act={remove}>
+        <ConfirmButton label="Delete the project" scope="project:write" level={ADMIN} typed={project.name} act={remove}>
           The project goes with its dashboards, insights, exports, events and persons. That cannot be undone.
         </ConfirmButton>
       </Stack>
@@ -190,7 +190,7 @@ function TokenSettings({ project }: { readonly project: Project }) {
             checked={keep}
             onChange={(event) => setKeep(event.currentTarget.checked)}
           />
-          <ConfirmButton label="Change the token" scope="project:write" act={reset}>
+          <ConfirmButton label="Change the token" scope="project:write" level={ADMIN} act={reset}>
             The project gets another token.{' '}
             {keep ? 'The one of now takes events for another day.' : 'The one of now takes no more events.'}
           </ConfirmButton>
@@ -231,12 +231,14 @@ function OrganizationSettings({ seen }: { readonly seen: Versioned<Organization>
           key={organization.name}
           label="Organization’s name"
           scope="organization:write"
+          level={ADMIN}
           initial={organization.name}
           save={(name) => send({ name }, seen)}
         />
         <ConfirmButton
           label="Delete the organization"
           scope="organization:write"
+          level={OWNER}
           typed={organization.name}
           act={remove}
         >

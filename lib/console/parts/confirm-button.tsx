@@ -1,10 +1,10 @@
 import { type ButtonProps, Text, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { FormDialog } from './form-dialog.tsx';
+import type { Needed } from './scoped-button.tsx';
 
-interface ConfirmButtonProps extends Omit<ButtonProps, 'children'> {
+interface ConfirmButtonProps extends Omit<ButtonProps, 'children'>, Needed {
   readonly label: string;
-  readonly scope: string;
   /** What happens, in a sentence. */
   readonly children: ReactNode;
   /** A name that must be typed again before. */
@@ -13,11 +13,10 @@ interface ConfirmButtonProps extends Omit<ButtonProps, 'children'> {
 }
 
 /** A button that asks once more before it does what cannot be undone. */
-export function ConfirmButton({ label, scope, children, typed, act, ...rest }: ConfirmButtonProps) {
+export function ConfirmButton({ label, children, typed, act, ...rest }: ConfirmButtonProps) {
   return (
     <FormDialog
       label={label}
-      scope={scope}
       initial={{ again: '' }}
       submit={act}
       does={label}

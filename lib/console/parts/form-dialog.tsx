@@ -4,13 +4,12 @@ import { type ReactNode, useRef } from 'react';
 import { sessionKey } from '../client/session.ts';
 import { type Form, useForm } from './form.ts';
 import { Problem } from './problem.tsx';
-import { ScopedButton } from './scoped-button.tsx';
+import { type Needed, ScopedButton } from './scoped-button.tsx';
 import { useUnsaved } from './unsaved.tsx';
 
-interface FormDialogProps<Values extends object> extends Omit<ButtonProps, 'children'> {
+interface FormDialogProps<Values extends object> extends Omit<ButtonProps, 'children'>, Needed {
   /** What the button says, and the dialog that it opens. */
   readonly label: string;
-  readonly scope: string;
   /** What the fields hold whenever the dialog is opened. */
   readonly initial: Values;
   /** Is called when it opens: what is changed later is not what the fields began with. */
@@ -32,7 +31,6 @@ interface FormDialogProps<Values extends object> extends Omit<ButtonProps, 'chil
 /** A button that opens a form. */
 export function FormDialog<Values extends object>({
   label,
-  scope,
   initial,
   opened,
   children,
@@ -71,7 +69,7 @@ export function FormDialog<Values extends object>({
   };
   return (
     <>
-      <ScopedButton scope={scope} variant="default" size="xs" {...button} onClick={begin}>
+      <ScopedButton variant="default" size="xs" {...button} onClick={begin}>
         {label}
       </ScopedButton>
       {/* A click beside it is a slip as often as not, and would take along what was written. */}

@@ -1,6 +1,7 @@
 import { TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../client/api.ts';
+import { ADMIN } from '../client/organization.ts';
 import { useNavigateFromHere } from './address.ts';
 import { FormDialog } from './form-dialog.tsx';
 
@@ -17,6 +18,7 @@ export function NewProject({ organization, label = 'New project' }: NewProjectPr
     <FormDialog
       label={label}
       scope="project:write"
+      level={ADMIN}
       initial={{ name: '' }}
       does="Create"
       submit={async (body) => {

@@ -1,19 +1,36 @@
 import { Button, type ButtonProps, Tooltip } from '@mantine/core';
 import type { MouseEvent } from 'react';
-import { useScope } from '../client/access.ts';
+import { useProject, useScope } from '../client/access.ts';
+import { OWNER } from '../client/organization.ts';
+import { useParam } from './address.ts';
 
-export interface ScopedButtonProps extends ButtonProps {
-  /** What the key must be allowed for the action. */
+/** What somebody must be allowed for an action. */
+export interface Needed {
+  /** What the key must be allowed. */
   readonly scope: string;
+  /** From which level on members of the project’s organization may; absent: all may. */
+  readonly level?: number;
+}
+
+export interface ScopedButtonProps extends ButtonProps, Needed {
   readonly type?: 'button' | 'submit';
   readonly onClick?: (event: MouseEvent) => void;
 }
 
-/** A button of an action. When the key lacks its scope, it does nothing and names the scope. */
-export function ScopedButton({ scope, onClick, type = 'button', ...rest }: ScopedButtonProps) {
-  const isAllowed = useScope(scope);
-  if (isAllowed) return <Button type={type} onClick={onClick} {...rest} />;
-  const reason = `Your key lacks the scope ${scope}`;
+/** Returns what somebody lacks, in a sentence; undefined: nothing, as far as is known. */
+function useLack({ scope, level }: Needed): string | undefined {
+  const hasScope = useScope(scope);
+  const project = useParam('project');
+  const { data } = useProject(project, level !== undefined && project !== '');
+  if (!hasScope) return `Your key lacks the scope ${scope}`;
+  if (level === undefined || data === undefined || data.effective_membership_level >= level) return undefined;
+  return `Only ${level >= OWNER ? 'owners' : 'admins and owners'} of the organization may do it`;
+}
+
+/** A button of an action. When the key lacks its scope, or its user the level, it does nothing and says what is missing. */
+export function ScopedButton({ scope, level, onClick, type = 'button', ...rest }: ScopedButtonProps) {
+  const reason = useLack({ scope, ...(level === undefined ? {} : { level }) });
+  if (reason === undefined) return <Button type={type} onClick={onClick} {...rest} />;
   return (
     <Tooltip label={reason} events={{ hover: true, focus: true, touch: true }}>
       <Button

@@ -1,5 +1,5 @@
 /** The organization in the console: who is in it, with which keys, and its projects. */
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { DAY_MS } from '../../../lib/basics/units.ts';
 import { obstacles } from '../../support/browser.ts';
 import { asBefore, button, describeConsole, expectGone, expectSeen, row, whileWritten } from '../../support/console.ts';
@@ -193,6 +193,26 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     await expectGone(row(page, 'Keys', 'Reader'));
     // Who works with the keyboard goes on from there.
     await expectSeen(page.getByRole('group', { name: 'Keys' }).and(page.locator(':focus')));
+  });
+
+  test('says to a member what admins and owners alone may do, and does not let them try', async () => {
+    const sent = { target_email: 'dan@example.com', level: 1 };
+    await service().call('POST', '/api/organizations/@current/invites/', sent);
+    const words = ['key', 'create', '--email', 'member@example.com', '--label', 'Own', '--scopes', '*'];
+    const { out } = await run('infra/local/admin.ts', words, { WORKSPACE_HOME: service().home });
+    const { page } = await open(at('/people'), { key: String(/phx_\w+/.exec(out)) });
+    const admins = 'Only admins and owners of the organization may do it';
+    const why = async (one: Locator): Promise<string | null> => {
+      await expectSeen(one.and(page.locator('[aria-disabled=true]')));
+      return one.getAttribute('aria-description');
+    };
+    expect(await why(button(row(page, 'Invitations', 'dan@example.com'), 'Withdraw'))).toBe(admins);
+    await expectSeen(row(page, 'Levels', 'Member').getByText('exports'));
+    expect(await obstacles(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Settings' }).click();
+    for (const name of ['New project', 'Delete the project', 'Change the token'])
+      expect(await why(button(page, name))).toBe(admins);
+    expect(await why(button(page, 'Delete the organization'))).toBe('Only owners of the organization may do it');
   });
 
   test('stays signed in, in all tabs, with the new value of the key that somebody has signed in with', async () => {
