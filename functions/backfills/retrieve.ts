@@ -1,5 +1,5 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { backfillObject } from '../../lib/exports/records/model.ts';
+import { backfillObject } from '../../lib/exports/records/backfills/model.ts';
 import { runsUnderWay } from '../../lib/exports/resource/backfills.ts';
 import { retrieveBackfill } from '../../lib/exports/resource/routes.ts';
 import { foundBoth, readBackfill } from '../../lib/exports/resource/store.ts';

@@ -1,5 +1,5 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { runDetailObject } from '../../lib/exports/records/model.ts';
+import { runDetailObject } from '../../lib/exports/records/runs/model.ts';
 import { listRuns } from '../../lib/exports/resource/routes.ts';
 import { runsAsked } from '../../lib/exports/resource/rules.ts';
 import { foundBeside, readExport, readRuns } from '../../lib/exports/resource/store.ts';

@@ -1,6 +1,6 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
+import { logEntryObject } from '../../lib/exports/records/log-entry/model.ts';
 import { logsAsked, readLines } from '../../lib/exports/records/logs.ts';
-import { logEntryObject } from '../../lib/exports/records/model.ts';
 import { listRunLogs } from '../../lib/exports/resource/routes.ts';
 import { foundBeside, readRun } from '../../lib/exports/resource/store.ts';
 import { page } from '../../lib/http/page.ts';

@@ -1,5 +1,5 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { runDetailObject } from '../../lib/exports/records/model.ts';
+import { runDetailObject } from '../../lib/exports/records/runs/model.ts';
 import { retrieveRun } from '../../lib/exports/resource/routes.ts';
 import { foundBeside, readRun } from '../../lib/exports/resource/store.ts';
 

@@ -3,7 +3,7 @@ import { builtConsole } from '../../infra/build/console.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { keysOfUser, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import { HOUR_MS } from '../../lib/basics/units.ts';
-import type { RunItem } from '../../lib/exports/records/model.ts';
+import type { RunItem } from '../../lib/exports/records/runs/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
 import { LEVELS } from '../../lib/http/levels.ts';
 import { keys, places } from '../../lib/ports/table/keys.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import type { OrganizationItem, ProjectItem } from '../../lib/accounts/organizations/model.ts';
 import { newProject, projectBrief } from '../../lib/accounts/organizations/projects/store.ts';
 import { HOUR_MS } from '../../lib/basics/units.ts';
-import type { RunItem } from '../../lib/exports/records/model.ts';
+import type { RunItem } from '../../lib/exports/records/runs/model.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { keys, places } from '../../lib/ports/table/keys.ts';
 import type { Reply, Service } from './service.ts';

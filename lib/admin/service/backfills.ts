@@ -1,7 +1,7 @@
 /** Backfills: what they would cost, how far they are. */
 import type { Command } from 'commander';
 import type * as z from 'zod';
-import type { BackfillEstimate, BatchExportBackfill } from '../../exports/records/model.ts';
+import type { BackfillEstimate, BatchExportBackfill } from '../../exports/records/backfills/model.ts';
 import type { Outcome } from '../commands.ts';
 import { type Addressed, type Asked, exportPath, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, table } from './table.ts';

@@ -1,7 +1,8 @@
 /** Batch exports, their runs and their logs. */
 import type * as z from 'zod';
 import { plain } from '../../basics/plain.ts';
-import type { BatchExport, BatchExportLogEntry } from '../../exports/records/model.ts';
+import type { BatchExportLogEntry } from '../../exports/records/log-entry/model.ts';
+import type { BatchExport } from '../../exports/records/model.ts';
 import type { Outcome } from '../commands.ts';
 import { type Addressed, type Asked, exportPath, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, table } from './table.ts';

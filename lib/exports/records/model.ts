@@ -1,24 +1,17 @@
 import * as z from 'zod';
-import { boolean, choice, datetime, freeObject, LAST_INSTANT, text } from '../../http/fields.ts';
+import { boolean, choice, datetime, freeObject, text } from '../../http/fields.ts';
 import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import { FREQUENCIES, type Frequency } from '../../lake/intervals.ts';
 import { MODELS, type Model } from '../../lake/schema.ts';
 import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
+import { BatchExportRun } from './runs/model.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
     batchExport: BatchExportItem;
-    run: RunItem;
-    backfill: BackfillItem;
   }
 }
-
-// biome-ignore format: a list of words
-export const RUN_STATUSES = [
-  'Starting', 'Running', 'Completed', 'Failed', 'FailedRetryable', 'Cancelled', 'Terminated', 'TimedOut',
-] as const;
-export type RunStatus = (typeof RUN_STATUSES)[number];
 
 /** An organization has at most so many exports, of all its projects: 50 MB of texts, which whoever lists them holds. */
 export const MAX_EXPORTS = 500;
@@ -74,79 +67,7 @@ export interface Trouble {
   readonly until: number;
 }
 
-/** A run as stored. */
-export interface RunItem extends Item {
-  readonly id: string;
-  readonly batch_export: string;
-  readonly status: RunStatus;
-  /** Set before the destination's commit; from then on the run is finished, not cancelled. */
-  readonly phase: 'committing' | null;
-  /** What is prepared, while the run is committing. Absent: there is nothing, or it is in a file of the run. */
-  readonly receipt?: JsonText<Readonly<Record<string, unknown>>>;
-  readonly attempt: string;
-  /** The execution that runs it. */
-  readonly execution: string;
-  /** On whose behalf: `schedule`, a backfill's id, or the id of the run that is run again. */
-  readonly by: string;
-  readonly backfill: string | null;
-  readonly data_interval_start: number;
-  readonly data_interval_end: number;
-  readonly records_total_count: number | null;
-  readonly records_completed: number | null;
-  readonly bytes_exported: number | null;
-  readonly latest_error: string | null;
-  /** When the interval's first run was made that this one repeats; else its own `created_at`. */
-  readonly first_tried_at: number;
-  readonly created_at: number;
-  readonly finished_at: number | null;
-  readonly last_updated_at: number;
-}
-
-/** A backfill as stored. */
-export interface BackfillItem extends Item {
-  readonly id: string;
-  readonly batch_export: string;
-  readonly team_id: number;
-  readonly status: RunStatus;
-  /** As asked for. */
-  readonly start_at: number;
-  readonly end_at: number;
-  /** Aligned outward to the interval, without intervals that have not ended. */
-  readonly adjusted_start_at: number;
-  readonly adjusted_end_at: number;
-  readonly interval: Frequency;
-  readonly total_runs: number | null;
-  readonly created_at: number;
-  readonly finished_at: number | null;
-  readonly last_updated_at: number;
-  // Progress is put by batch as `batch_<n>`: JSON of { finished, failed, records }, never added to.
-}
-
 const instant = z.iso.datetime();
-
-/** A run inside an export's `latest_runs`. */
-const BatchExportRun = z
-  .object({
-    id: z.uuid(),
-    status: z.enum(RUN_STATUSES),
-    records_completed: z.int().nullable(),
-    latest_error: z.string().nullable(),
-    data_interval_start: instant,
-    data_interval_end: instant,
-    cursor: z.string().nullable(),
-    created_at: instant,
-    finished_at: instant.nullable(),
-    last_updated_at: instant,
-    records_total_count: z.int().nullable(),
-    batch_export: z.uuid(),
-  })
-  .meta({ id: 'BatchExportRun' });
-
-/** A run by itself: also which backfill made it, and the bytes that the destination took, after compression. */
-export const BatchExportRunDetail = BatchExportRun.extend({
-  backfill: z.uuid().nullable(),
-  bytes_exported: z.int().nullable(),
-}).meta({ id: 'BatchExportRunDetail' });
 
 /** What a query comes to, as PostHog shows it. */
 const Schema = z.object({
@@ -252,108 +173,6 @@ export const BatchExportPatch = BatchExportInput.partial()
   .meta({ id: 'BatchExportPatch' });
 export type BatchExportPatch = z.output<typeof BatchExportPatch>;
 
-/** How far a backfill is. `progress` is between 0 and 1, to one decimal. */
-const BackfillProgress = z
-  .object({ total_runs: z.int(), finished_runs: z.int(), progress: z.number().min(0).max(1) })
-  .meta({ id: 'BackfillProgress' });
-
-export const BatchExportBackfill = z
-  .object({
-    id: z.uuid(),
-    batch_export: z.uuid(),
-    team: z.int(),
-    start_at: instant,
-    end_at: instant,
-    adjusted_start_at: instant,
-    adjusted_end_at: instant,
-    status: z.enum(RUN_STATUSES),
-    created_at: instant,
-    finished_at: instant.nullable(),
-    last_updated_at: instant,
-    total_records_count: z.int().describe('Rows that its runs have delivered so far.'),
-    progress: BackfillProgress.nullable(),
-    estimated_end_at: instant
-      .nullable()
-      .describe('When it ends if it goes on as until now. Null: no run of it has ended, or it has itself.'),
-  })
-  .meta({ id: 'BatchExportBackfill' });
-
-const count = z.int().min(0);
-
-/** What a backfill would run and read. */
-export const BackfillEstimate = z
-  .object({
-    start_at: instant.describe('As asked for.'),
-    end_at: instant,
-    adjusted_start_at: instant.describe('Aligned outward to whole intervals, without those that have not ended.'),
-    adjusted_end_at: instant,
-    intervals: count,
-    rows: count.describe('Rows that arrived then, before the filters of the export.'),
-    bytes: count.describe('Their share of the stored files, which are compressed.'),
-    scan: z
-      .object({
-        queries: count,
-        bytes: count.describe('At most: each query reads the files that it touches whole.'),
-        cost_usd: z.number().min(0).describe('What the cloud charges for them, at most.'),
-      })
-      .nullable()
-      .describe('Null where queries cost nothing.'),
-    later: z
-      .object({ rows: count.describe('At most.'), first_arrival: instant, last_arrival: instant })
-      .nullable()
-      .describe('Rows with timestamps in the range that arrived after it: the intervals of their arrival export them.'),
-    warnings: z
-      .array(z.string())
-      .describe('What would make its runs fail: other exports of the project that write files of the same names.'),
-  })
-  .meta({ id: 'BackfillEstimate' });
-
-export const TEST_STATUSES = ['Passed', 'Failed', 'Skipped'] as const;
-
-/** One step of the test of a destination, and what it found; null: it was not run. */
-export const DestinationTestStep = z
-  .object({
-    name: z.string(),
-    description: z.string(),
-    result: z.object({ status: z.enum(TEST_STATUSES), message: z.string().nullable() }).nullable(),
-  })
-  .meta({ id: 'DestinationTestStep' });
-
-export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
-
-export const BatchExportLogEntry = z
-  .object({
-    log_source_id: z.uuid(),
-    instance_id: z.string(),
-    timestamp: instant,
-    level: z.enum(LOG_LEVELS),
-    message: z.string(),
-  })
-  .meta({ id: 'BatchExportLogEntry' });
-
-/** Returns the public object of a stored run, as `latest_runs` holds it. */
-export function runObject(run: RunItem): z.output<typeof BatchExportRun> {
-  return {
-    id: run.id,
-    status: run.status,
-    records_completed: run.records_completed,
-    latest_error: run.latest_error,
-    data_interval_start: wireInstant(run.data_interval_start),
-    data_interval_end: wireInstant(run.data_interval_end),
-    cursor: null,
-    created_at: wireInstant(run.created_at),
-    finished_at: wireInstantOrNull(run.finished_at),
-    last_updated_at: wireInstant(run.last_updated_at),
-    records_total_count: run.records_total_count,
-    batch_export: run.batch_export,
-  };
-}
-
-/** Returns the public object of a stored run, by itself. */
-export function runDetailObject(run: RunItem): z.output<typeof BatchExportRunDetail> {
-  return { ...runObject(run), backfill: run.backfill, bytes_exported: run.bytes_exported };
-}
-
 /** Returns the public object of a stored export. Its secrets are no part of `destination_config`. */
 export function batchExportObject(item: BatchExportItem): z.output<typeof BatchExport> {
   return {
@@ -374,89 +193,5 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
     hogql_query: item.hogql_query,
     schema: item.schema === null ? null : fromJsonText(item.schema),
     filters: item.filters ? (fromJsonText(item.filters) as z.input<typeof PropertyFilter>[]) : [],
-  };
-}
-
-/** What one batch of a backfill has come to; stored as JSON in the backfill's field `batch_<n>`. */
-export interface BatchProgress {
-  readonly finished: number;
-  readonly failed: number;
-  readonly records: number;
-}
-
-/** The fields of a backfill that hold the progress of its batches; `batch_export` is none of them. */
-const BATCH_FIELD = /^batch_\d+$/;
-
-/** Returns what a backfill has come to so far: the sum of its batches. */
-export function progressSum(item: BackfillItem): BatchProgress {
-  const sum = { finished: 0, failed: 0, records: 0 };
-  for (const [name, text] of Object.entries(item)) {
-    if (!BATCH_FIELD.test(name)) continue;
-    const batch: BatchProgress = JSON.parse(String(text));
-    sum.finished += batch.finished;
-    sum.failed += batch.failed;
-    sum.records += batch.records;
-  }
-  return sum;
-}
-
-/** Returns the public object of a backfill as it is `now`. `runs`: of its batches under way, perhaps with others'. */
-export function backfillObject(
-  item: BackfillItem,
-  now: number,
-  runs: readonly RunItem[] = [],
-): z.output<typeof BatchExportBackfill> {
-  const batches = progressSum(item);
-  const ended = runs.filter(({ backfill, finished_at }) => backfill === item.id && finished_at !== null);
-  const records = ended.reduce((sum, run) => sum + (run.records_completed ?? 0), batches.records);
-  const progress = progressOf(item, batches.finished + batches.failed + ended.length);
-  return {
-    id: item.id,
-    batch_export: item.batch_export,
-    team: item.team_id,
-    start_at: wireInstant(item.start_at),
-    end_at: wireInstant(item.end_at),
-    adjusted_start_at: wireInstant(item.adjusted_start_at),
-    adjusted_end_at: wireInstant(item.adjusted_end_at),
-    status: item.status,
-    created_at: wireInstant(item.created_at),
-    finished_at: wireInstantOrNull(item.finished_at),
-    last_updated_at: wireInstant(item.last_updated_at),
-    total_records_count: records,
-    progress,
-    estimated_end_at: wireInstantOrNull(
-      item.status === 'Completed' ? null : estimatedEnd(item.created_at, now, progress),
-    ),
-  };
-}
-
-/** Returns when the rest is done if it takes as long as what is done, run by run; at most the last instant there is. */
-function estimatedEnd(begun: number, now: number, progress: z.output<typeof BackfillProgress> | null): number | null {
-  if (progress === null || progress.finished_runs === 0) return null;
-  const { total_runs, finished_runs } = progress;
-  return Math.min(LAST_INSTANT, Math.round(now + ((now - begun) * (total_runs - finished_runs)) / finished_runs));
-}
-
-/** Returns null where PostHog does: for a backfill that failed or was cancelled, or whose runs are not counted yet. */
-function progressOf(item: BackfillItem, finished: number): z.output<typeof BackfillProgress> | null {
-  const total = item.total_runs;
-  if (total === null) return null;
-  if (item.status === 'Completed') return { total_runs: total, finished_runs: total, progress: 1 };
-  if (item.status !== 'Starting' && item.status !== 'Running') return null;
-  const share = total === 0 ? 0 : Math.min(1, finished / total);
-  return { total_runs: total, finished_runs: Math.min(finished, total), progress: Math.round(share * 10) / 10 };
-}
-
-/** Returns the public object of a log line (`at` in milliseconds since 1970) about a run, a backfill or the export. */
-export function logEntryObject(
-  exportId: string,
-  line: { at: number; level: (typeof LOG_LEVELS)[number]; message: string; instance: string },
-): z.output<typeof BatchExportLogEntry> {
-  return {
-    log_source_id: exportId,
-    instance_id: line.instance,
-    timestamp: wireInstant(line.at),
-    level: line.level,
-    message: line.message,
   };
 }

@@ -1,19 +1,11 @@
 import * as z from 'zod';
 import { boolean, choice, datetime, integer, text, uuid } from '../../http/fields.ts';
 import { cursorPageOf, pageOf, route } from '../../http/route.ts';
-import {
-  BackfillEstimate,
-  BatchExport,
-  BatchExportBackfill,
-  BatchExportInput,
-  BatchExportLogEntry,
-  BatchExportPatch,
-  BatchExportRunDetail,
-  DestinationTestStep,
-  LOG_LEVELS,
-  MAX_EXPORTS,
-  RUN_STATUSES,
-} from '../records/model.ts';
+import { BackfillEstimate, BatchExportBackfill } from '../records/backfills/model.ts';
+import { BatchExportLogEntry, LOG_LEVELS } from '../records/log-entry/model.ts';
+import { BatchExport, BatchExportInput, BatchExportPatch, MAX_EXPORTS } from '../records/model.ts';
+import { BatchExportRunDetail, RUN_STATUSES } from '../records/runs/model.ts';
+import { DestinationTestStep } from './model.ts';
 
 const tag = 'Batch exports';
 

@@ -4,7 +4,8 @@ import { datetime, integer } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Destination } from '../destinations/destination.ts';
-import type { BatchExportInput, BatchExportItem, BatchExportPatch, RunStatus } from '../records/model.ts';
+import type { BatchExportInput, BatchExportItem, BatchExportPatch } from '../records/model.ts';
+import type { RunStatus } from '../records/runs/model.ts';
 
 /** The bytes of an export's texts that follow from what a caller writes: name, config, sealed secrets, query ... */
 export const MAX_EXPORT_BYTES = 100 * 1024;

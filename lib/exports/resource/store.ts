@@ -22,14 +22,9 @@ import { type Destination, reachOf } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { configToChange, sealConfig } from '../destinations/secrets.ts';
 import type { QueryFields } from '../query/compile.ts';
-import {
-  type BackfillItem,
-  type BatchExportInput,
-  type BatchExportItem,
-  type BatchExportPatch,
-  MAX_EXPORTS,
-  type RunItem,
-} from '../records/model.ts';
+import type { BackfillItem } from '../records/backfills/model.ts';
+import { type BatchExportInput, type BatchExportItem, type BatchExportPatch, MAX_EXPORTS } from '../records/model.ts';
+import type { RunItem } from '../records/runs/model.ts';
 import { triedAtOnce } from '../runs/back-off.ts';
 import { stopExport } from '../runs/cancel.ts';
 import {

@@ -10,7 +10,8 @@ import { failFull, LineFull } from '../../workers/turns.ts';
 import type { CheckStep, Config, Destination, Reach } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import type { StoredQuery } from '../query/compile.ts';
-import type { BatchExportItem, DestinationTestStep, TEST_STATUSES } from '../records/model.ts';
+import type { BatchExportItem } from '../records/model.ts';
+import type { DestinationTestStep, TEST_STATUSES } from './model.ts';
 
 type TestStep = z.input<typeof DestinationTestStep>;
 

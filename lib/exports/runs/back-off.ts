@@ -13,7 +13,8 @@ import type { Op } from '../../ports/table/table.ts';
 import { isWritten, untilWritten } from '../../ports/table/until-written.ts';
 import { GRACE_SECONDS, STEPS } from '../../workflow/steps.ts';
 import { lineOps } from '../records/logs.ts';
-import type { BatchExportItem, RunItem, Trouble } from '../records/model.ts';
+import type { BatchExportItem, Trouble } from '../records/model.ts';
+import type { RunItem } from '../records/runs/model.ts';
 import { errorText } from './outcome.ts';
 import { OPEN } from './run.ts';
 

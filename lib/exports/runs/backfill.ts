@@ -10,15 +10,10 @@ import { type Op, Refused } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { BackfillInput, PrepareOutput } from '../../workflow/messages.ts';
 import { noticeOps } from '../notices/notice.ts';
+import { type BackfillItem, type BatchProgress, progressSum } from '../records/backfills/model.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
-import {
-  type BackfillItem,
-  type BatchExportItem,
-  type BatchProgress,
-  progressSum,
-  type RunItem,
-  type RunStatus,
-} from '../records/model.ts';
+import type { BatchExportItem } from '../records/model.ts';
+import type { RunItem, RunStatus } from '../records/runs/model.ts';
 import { laterArrivals } from './estimate.ts';
 import { batchesOf, intervalsOf, type Plan, release } from './plan.ts';
 import { isOpen, OPEN } from './run.ts';

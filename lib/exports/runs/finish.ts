@@ -17,7 +17,8 @@ import {
   type Trigger,
 } from '../../workflow/messages.ts';
 import { destinationOf } from '../destinations/index.ts';
-import type { BatchProgress, RunStatus } from '../records/model.ts';
+import type { BatchProgress } from '../records/backfills/model.ts';
+import type { RunStatus } from '../records/runs/model.ts';
 import { backfillIntervals, batchField, closeBackfill } from './backfill.ts';
 import type { DestinationOf } from './delivery.ts';
 import { batchOf } from './plan.ts';

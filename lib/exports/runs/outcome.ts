@@ -7,7 +7,7 @@ import type { Op, Value } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
 import { noticeOps } from '../notices/notice.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
-import type { RunItem, RunStatus } from '../records/model.ts';
+import type { RunItem, RunStatus } from '../records/runs/model.ts';
 import { intervalOf, OPEN, rangeText } from './run.ts';
 
 /** `latest_error` in characters: at most 2 KB of UTF-8. */

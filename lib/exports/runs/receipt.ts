@@ -7,7 +7,7 @@ import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
 import type { Receipt } from '../destinations/destination.ts';
-import type { RunItem } from '../records/model.ts';
+import type { RunItem } from '../records/runs/model.ts';
 import { dropReceiptFile, keepReceiptFile, receiptInFile } from './run-files.ts';
 
 /** The characters of a receipt in a run. Those of thousands of files or parts have many more. */

@@ -8,7 +8,8 @@ import { wireInstant } from '../../http/instant.ts';
 import { type Interval, slice } from '../../lake/intervals.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, places } from '../../ports/table/keys.ts';
-import { type BatchExportItem, type RunItem, type RunStatus, runObject } from '../records/model.ts';
+import type { BatchExportItem } from '../records/model.ts';
+import { type RunItem, type RunStatus, runObject } from '../records/runs/model.ts';
 import { type Active, BATCH_SIZE, intervalsOf, type Plan } from './plan.ts';
 
 /** Statuses of a run or backfill that has not ended. */

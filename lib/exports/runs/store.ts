@@ -5,7 +5,8 @@ import { keys } from '../../ports/table/keys.ts';
 import type { Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import type { BackfillInput } from '../../workflow/messages.ts';
-import type { BatchExportItem, RunItem } from '../records/model.ts';
+import type { BatchExportItem } from '../records/model.ts';
+import type { RunItem } from '../records/runs/model.ts';
 import { type Plan, planFields, planOf } from './plan.ts';
 import { latestRuns, runId } from './run.ts';
 

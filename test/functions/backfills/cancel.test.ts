@@ -1,5 +1,5 @@
 import { HOUR_MS } from '../../../lib/basics/units.ts';
-import type { RunItem } from '../../../lib/exports/records/model.ts';
+import type { RunItem } from '../../../lib/exports/records/runs/model.ts';
 import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
-import { type BackfillItem, backfillObject } from '../../../lib/exports/records/model.ts';
+import { type BackfillItem, backfillObject } from '../../../lib/exports/records/backfills/model.ts';
 import { runsUnderWay, startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { batchField, closeBackfill, prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';

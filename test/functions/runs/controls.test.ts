@@ -1,7 +1,7 @@
 /** What a caller may do to a run, over HTTP: retrieve, retry, cancel. */
 
 import { HOUR_MS } from '../../../lib/basics/units.ts';
-import type { RunItem } from '../../../lib/exports/records/model.ts';
+import type { RunItem } from '../../../lib/exports/records/runs/model.ts';
 import { acquire } from '../../../lib/exports/runs/plan.ts';
 import { runId } from '../../../lib/exports/runs/run.ts';
 import { exportWithPlan, planOp } from '../../../lib/exports/runs/store.ts';

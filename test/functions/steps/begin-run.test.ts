@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
-import type { RunItem } from '../../../lib/exports/records/model.ts';
+import type { RunItem } from '../../../lib/exports/records/runs/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { changeBatchExport, unpauseBatchExport } from '../../../lib/exports/resource/store.ts';
 import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';

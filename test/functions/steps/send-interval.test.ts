@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { folder } from '../../../lib/exports/destinations/folder.ts';
-import type { RunItem } from '../../../lib/exports/records/model.ts';
+import type { RunItem } from '../../../lib/exports/records/runs/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { changeBatchExport } from '../../../lib/exports/resource/store.ts';
 import { waitsUntil } from '../../../lib/exports/runs/back-off.ts';

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from '../../../../lib/basics/units.ts';
-import type { RunItem } from '../../../../lib/exports/records/model.ts';
+import type { RunItem } from '../../../../lib/exports/records/runs/model.ts';
 import { removeOldRuns } from '../../../../lib/exports/runs/retention.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { ranges } from '../../../../lib/ports/table/keys.ts';
