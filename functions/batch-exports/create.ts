@@ -1,7 +1,8 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { batchExportObject } from '../../lib/exports/records/model.ts';
+import { createBatchExport } from '../../lib/exports/resource/create.ts';
 import { createBatchExport as row } from '../../lib/exports/resource/routes.ts';
-import { createBatchExport, foundExport, readExport } from '../../lib/exports/resource/store.ts';
+import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
 import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(row, {

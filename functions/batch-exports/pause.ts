@@ -1,6 +1,7 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
+import { pauseBatchExport } from '../../lib/exports/resource/change.ts';
 import { pauseBatchExport as row } from '../../lib/exports/resource/routes.ts';
-import { foundWithPlan, pauseBatchExport } from '../../lib/exports/resource/store.ts';
+import { foundWithPlan } from '../../lib/exports/resource/store.ts';
 import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 
 export const handler = endpoint(row, {

@@ -1,7 +1,7 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
+import { newConfig } from '../../lib/exports/resource/create.ts';
 import { runNewTestStep } from '../../lib/exports/resource/routes.ts';
 import { sharedPlacesWarning } from '../../lib/exports/resource/shared-places.ts';
-import { newConfig } from '../../lib/exports/resource/store.ts';
 import { runStep } from '../../lib/exports/resource/test-steps.ts';
 
 export const handler = endpoint(runNewTestStep, async ({ body: { step, ...input }, tenant, caller }, context) => {

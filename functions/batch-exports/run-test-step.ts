@@ -1,7 +1,8 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
+import { changedConfig } from '../../lib/exports/resource/change.ts';
 import { runTestStep } from '../../lib/exports/resource/routes.ts';
 import { sharedPlacesWarning } from '../../lib/exports/resource/shared-places.ts';
-import { changedConfig, foundExport, readExport } from '../../lib/exports/resource/store.ts';
+import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
 import { runStep } from '../../lib/exports/resource/test-steps.ts';
 
 export const handler = endpoint(runTestStep, {

@@ -1,6 +1,7 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
+import { unpauseBatchExport } from '../../lib/exports/resource/change.ts';
 import { unpauseBatchExport as row } from '../../lib/exports/resource/routes.ts';
-import { foundWithPlan, unpauseBatchExport } from '../../lib/exports/resource/store.ts';
+import { foundWithPlan } from '../../lib/exports/resource/store.ts';
 import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 import { Answer } from '../../lib/http/answer.ts';
 

@@ -1,7 +1,8 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { batchExportObject } from '../../lib/exports/records/model.ts';
+import { changeBatchExport } from '../../lib/exports/resource/change.ts';
 import { updateBatchExport } from '../../lib/exports/resource/routes.ts';
-import { changeBatchExport, foundWithPlan } from '../../lib/exports/resource/store.ts';
+import { foundWithPlan } from '../../lib/exports/resource/store.ts';
 import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 import { Answer } from '../../lib/http/answer.ts';
 

@@ -12,7 +12,7 @@ import { tokensOf } from '../accounts/organizations/projects/store.ts';
 import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
 import { HOUR_MS } from '../basics/units.ts';
 import type { BatchExportItem } from '../exports/records/model.ts';
-import { destroyBatchExport } from '../exports/resource/store.ts';
+import { destroyBatchExport } from '../exports/resource/change.ts';
 import { stopExport } from '../exports/runs/cancel.ts';
 import { exportWithPlan } from '../exports/runs/store.ts';
 import { importsOf } from '../imports/spool.ts';

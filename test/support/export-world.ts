@@ -14,7 +14,8 @@ import type { BackfillItem } from '../../lib/exports/records/backfills/model.ts'
 import { readLines } from '../../lib/exports/records/logs.ts';
 import type { BatchExportItem } from '../../lib/exports/records/model.ts';
 import type { RunItem } from '../../lib/exports/records/runs/model.ts';
-import { changeBatchExport, createBatchExport } from '../../lib/exports/resource/store.ts';
+import { changeBatchExport } from '../../lib/exports/resource/change.ts';
+import { createBatchExport } from '../../lib/exports/resource/create.ts';
 import type { DestinationOf } from '../../lib/exports/runs/delivery.ts';
 import { finishRun } from '../../lib/exports/runs/finish.ts';
 import { type Plan, type PlanItem, planOf } from '../../lib/exports/runs/plan.ts';

@@ -6,7 +6,7 @@ import type { Destination } from '../../lib/exports/destinations/destination.ts'
 import { folder } from '../../lib/exports/destinations/folder.ts';
 import type { BatchExportItem } from '../../lib/exports/records/model.ts';
 import type { RunItem } from '../../lib/exports/records/runs/model.ts';
-import { createBatchExport } from '../../lib/exports/resource/store.ts';
+import { createBatchExport } from '../../lib/exports/resource/create.ts';
 import { beginRun } from '../../lib/exports/runs/begin.ts';
 import type { Plan } from '../../lib/exports/runs/plan.ts';
 import { sendInterval } from '../../lib/exports/runs/send.ts';

@@ -6,7 +6,7 @@ import { HOUR_MS, MINUTE_MS } from '../../lib/basics/units.ts';
 import type { BackfillItem } from '../../lib/exports/records/backfills/model.ts';
 import type { RunItem } from '../../lib/exports/records/runs/model.ts';
 import { startBackfill } from '../../lib/exports/resource/backfills.ts';
-import { destroyBatchExport } from '../../lib/exports/resource/store.ts';
+import { destroyBatchExport } from '../../lib/exports/resource/change.ts';
 import { cancelBackfill, cancelRun } from '../../lib/exports/runs/cancel.ts';
 import { allFiles } from '../../lib/lake/catalog.ts';
 import { replaceFiles } from '../../lib/lake/replace.ts';

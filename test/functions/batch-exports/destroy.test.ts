@@ -1,5 +1,5 @@
 import type { BatchExportItem } from '../../../lib/exports/records/model.ts';
-import { destroyBatchExport } from '../../../lib/exports/resource/store.ts';
+import { destroyBatchExport } from '../../../lib/exports/resource/change.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { tick } from '../../../lib/jobs/tick.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';

@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import type { RunItem } from '../../../lib/exports/records/runs/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
-import { changeBatchExport, unpauseBatchExport } from '../../../lib/exports/resource/store.ts';
+import { changeBatchExport, unpauseBatchExport } from '../../../lib/exports/resource/change.ts';
 import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';

@@ -2,7 +2,7 @@ import { HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { folder } from '../../../lib/exports/destinations/folder.ts';
 import type { RunItem } from '../../../lib/exports/records/runs/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
-import { changeBatchExport } from '../../../lib/exports/resource/store.ts';
+import { changeBatchExport } from '../../../lib/exports/resource/change.ts';
 import { waitsUntil } from '../../../lib/exports/runs/back-off.ts';
 import { cancelBackfill } from '../../../lib/exports/runs/cancel.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';

@@ -2,7 +2,7 @@ import { runtimeOf } from '../../../infra/local/runtime.ts';
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { noticeOps } from '../../../lib/exports/notices/notice.ts';
-import { createBatchExport } from '../../../lib/exports/resource/store.ts';
+import { createBatchExport } from '../../../lib/exports/resource/create.ts';
 import { jobOps } from '../../../lib/jobs/job.ts';
 import { tick } from '../../../lib/jobs/tick.ts';
 import { setCompaction } from '../../../lib/lake/compaction-job.ts';

@@ -4,7 +4,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/basics/units.ts';
 import { noticeOps } from '../../../../lib/exports/notices/notice.ts';
 import { sendNotice } from '../../../../lib/exports/notices/send-notice.ts';
 import { startBackfill } from '../../../../lib/exports/resource/backfills.ts';
-import { destroyBatchExport } from '../../../../lib/exports/resource/store.ts';
+import { destroyBatchExport } from '../../../../lib/exports/resource/change.ts';
 import { traceOf } from '../../../../lib/http/trace.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
 import { Permanent } from '../../../../lib/ports/errors.ts';
