@@ -1,7 +1,7 @@
 /**
  * The engine of one machine: it runs the state machines inside this process and keeps every execution in the table, so
  * that a kill at any moment costs at most some tasks run again. states-language.ts has the language, interpreter.ts the
- * meaning of its states.
+ * meaning of its states, execution-items.ts what is kept, call-step.ts how a step is called.
  *
  * Durability. An execution is one item: before a state does anything (Task, Wait, Map), the state, its input, its
  * retries and its `wake_at` are written, in one write, on the condition that the execution is still running. States
@@ -17,33 +17,38 @@
  * `onEnded` is notified of whatever did not succeed until it resolves (12 times at most), also after a crash. An ended
  * execution is known by name for 7 days more.
  */
-import { hash } from 'node:crypto';
-import { alarm, systemTimer, type Timer } from '../basics/timer.ts';
+import { alarm, systemTimer, type Time, type Timer } from '../basics/timer.ts';
+import { MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { messageOf } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
-import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
+import { fromJsonText, toJsonText } from '../ports/table/json-text.ts';
 import { idsIn, keys, places, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
-import { type Item, MAX_TRANSACTION, type Op, Refused, type Table, TooLarge } from '../ports/table/table.ts';
+import { MAX_TRANSACTION, type Op, Refused, type Table, TooLarge } from '../ports/table/table.ts';
 import { Turns } from '../workers/turns.ts';
+import { callStep, Halt, isClosing, within } from './call-step.ts';
+import { DefinitionStore, type MachineFlow } from './definition-store.ts';
+import {
+  type ExecutionItem,
+  expiry,
+  INDEX,
+  type KeptItem,
+  type MapItem,
+  nameOf,
+  POSITION,
+  positionOf,
+  stored,
+} from './execution-items.ts';
 import { IdleTracker } from './idle-tracker.ts';
+import { inLanes } from './in-lanes.ts';
 import { type BranchHost, type BranchPosition, startOf, walk } from './interpreter.ts';
 import { LateWrites } from './late-writes.ts';
 import type { EndedInput, ErrorOutput } from './messages.ts';
-import { StateError } from './state-error.ts';
-import { type Definition, type Flow, readDefinition, type Task } from './states-language.ts';
+import { MAX_CAUSE, StateError } from './state-error.ts';
+import type { Definition, Flow, Task } from './states-language.ts';
 import type { StepRunner } from './step.ts';
-import { GRACE_SECONDS } from './steps.ts';
 import type { ExecutionStatus, Json, Workflow } from './workflow.ts';
-
-declare module '../ports/table/keys.ts' {
-  interface Items {
-    execution: ExecutionItem;
-    executionItem: MapItem;
-    definition: DefinitionItem;
-  }
-}
 
 export interface EngineOptions {
   readonly table: Table;
@@ -90,61 +95,21 @@ export const startEngine = (options: EngineOptions): Engine => new EmbeddedEngin
 const NAME = /^[A-Za-z0-9_-]{1,80}$/;
 /** An item holds 409,600 bytes: 256 KiB of the state's input and half of that of the execution's leave 16 KB. */
 const MAX_EXECUTION_INPUT = 131_072;
-/** The longest cause of an error in characters, as on AWS. */
-const MAX_CAUSE = 32_768;
-/** An ended execution is known for 7 days. */
-const ENDED_TTL_SECONDS = 7 * 24 * 3600;
 /** `forget` removes so many executions at a time. */
 const MAX_FORGOTTEN = 1_000;
 /** `onEnded` is tried so often, with pauses of 5 s doubling to 5 minutes. */
 const MAX_NOTIFICATIONS = 12;
-const NOTIFICATION_PAUSE_MS = { first: 5_000, longest: 300_000 };
+const NOTIFICATION_PAUSE_MS = { first: 5 * SECOND_MS, longest: 5 * MINUTE_MS };
 /** How long the output of a Map's item waits for others, to be written with them. */
 const OUTPUT_WAIT_MS = 250;
 /** What failed at the table is tried again after these pauses, without end: until the disk or the table is well again. */
-const TABLE_PAUSE_MS = { first: 1_000, longest: 60_000 };
-
-/** An execution as stored. */
-interface ExecutionItem extends Item {
-  readonly machine: string;
-  /** Hash of its definition. */
-  readonly definition: string;
-  readonly input: JsonText<Json>;
-  readonly status: ExecutionStatus;
-  /** The position, until it has ended: the state, its input, its retries, until when it waits first. */
-  readonly state: string;
-  readonly data: JsonText<Json>;
-  readonly retries: JsonText<readonly number[]>;
-  readonly wake_at: number | null;
-  /** The number of positions that were kept. It parts the items of one visit to a Map from those of an earlier one. */
-  readonly visit: number;
-  /** It has been in a Map: there may be items to remove. */
-  readonly mapped: boolean;
-  readonly parent: string | null;
-  readonly started_at: number;
-  readonly ended_at: number | null;
-  /** Of a SUCCEEDED one. */
-  readonly output: JsonText<Json> | null;
-  /** Of any other that has ended. */
-  readonly error: JsonText<ErrorOutput> | null;
-}
-
-/** One visit of a Map's item: its position, and its output once it has ended. */
-interface MapItem extends Item, Pick<ExecutionItem, 'state' | 'data' | 'retries' | 'wake_at'> {
-  readonly visit: number;
-  readonly output?: JsonText<Json>;
-}
-
-/** A definition of a machine, by its hash. */
-interface DefinitionItem extends Item {
-  readonly definition: JsonText<unknown>;
-}
+const TABLE_PAUSE_MS = { first: SECOND_MS, longest: MINUTE_MS };
 
 /** An execution that this process runs. */
 interface Running {
   readonly name: string;
   readonly machine: string;
-  readonly flow: Flow & { readonly TimeoutSeconds?: number | undefined };
+  readonly flow: MachineFlow;
   readonly parent: string | null;
   readonly controller: AbortController;
   /** Undefined: begun by this process, so nothing of a Map is stored; else the visit that it was resumed in. */
@@ -168,25 +133,13 @@ type Ending = [
   only?: Readonly<Record<string, string>>,
 ];
 
-/** A branch stops. `closing`: the process ends; `ended`: the execution has ended; `sibling`: another item failed. */
-class Halt extends Error {
-  override readonly name = 'Halt';
-  readonly why: 'closing' | 'ended' | 'sibling';
-  constructor(why: 'closing' | 'ended' | 'sibling') {
-    super({ closing: 'the service is closing', ended: 'the execution has ended', sibling: 'another item failed' }[why]);
-    this.why = why;
-  }
-}
-
-const isClosing = (reason: unknown): boolean => reason instanceof Halt && reason.why === 'closing';
-
 class EmbeddedEngine implements Engine {
   readonly #options: EngineOptions;
   readonly #table: Table;
   readonly #clock: () => number;
   readonly #log: Log;
-  readonly #timer: Timer;
-  readonly #machines: ReadonlyMap<string, { hash: string; text: JsonText<unknown>; flow: Running['flow'] }>;
+  readonly #time: Time;
+  readonly #definitions: DefinitionStore;
   readonly #running = new Map<string, Running>();
   /** Names of ended executions whose end is being completed. */
   readonly #completing = new Set<string>();
@@ -196,14 +149,13 @@ class EmbeddedEngine implements Engine {
   readonly #ownerOf: (input: Json) => Promise<string>;
   readonly #closing = new AbortController();
   readonly #background = new Set<Promise<void>>();
-  #stored: Promise<void> | undefined;
 
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#table = options.table;
     this.#clock = options.clock;
     this.#log = options.log;
-    this.#timer = options.timer ?? systemTimer;
+    this.#time = { clock: options.clock, timer: options.timer ?? systemTimer };
     // Tasks wait for disks and networks more than they compute; 8, which one owner may have, keep a small machine busy.
     const { concurrency: atOnce = 16, ownerOf, lineNameOf = () => '' } = options;
     const limits = { atOnce, each: ownerOf === undefined ? atOnce : Math.ceil(atOnce / 2) };
@@ -215,12 +167,7 @@ class EmbeddedEngine implements Engine {
       return turns;
     };
     this.#ownerOf = ownerOf ?? (() => Promise.resolve(''));
-    this.#machines = new Map(
-      Object.entries(options.machines).map(([name, definition]) => {
-        const text = toJsonText<unknown>(definition);
-        return [name, { hash: hash('sha256', text), text, flow: readDefinition(name, definition) }];
-      }),
-    );
+    this.#definitions = new DefinitionStore(options.table, options.log, options.machines);
   }
 
   async start(machine: string, name: string, input: Json): Promise<void> {
@@ -245,10 +192,10 @@ class EmbeddedEngine implements Engine {
   }
 
   async resume(): Promise<void> {
-    await this.#storeDefinitions();
+    await this.#definitions.store();
     const listed = await listAll(this.#table, ranges.runningExecutions());
     const found = (await this.#table.many(listed)).filter((item) => item !== undefined);
-    const flows = await this.#storedFlows(new Set(found.map(({ definition }) => definition)));
+    const flows = await this.#definitions.flows(new Set(found.map(({ definition }) => definition)));
     const ended = found.filter(({ status }) => status !== 'RUNNING');
     const endedNames = new Set(ended.map(nameOf));
     for (const item of found.filter(({ status }) => status === 'RUNNING')) {
@@ -281,7 +228,7 @@ class EmbeddedEngine implements Engine {
 
   /** Stores and runs a new execution; a name that is known gives the execution of that name instead. */
   async #begin(machine: string, name: string, input: Json, parent: string | null): Promise<ExecutionItem | undefined> {
-    const known = this.#machines.get(machine);
+    const known = this.#definitions.machine(machine);
     if (known === undefined) {
       throw new StateError('StepFunctions.StateMachineDoesNotExistException', `There is no state machine ${machine}.`);
     }
@@ -292,7 +239,7 @@ class EmbeddedEngine implements Engine {
     if (Buffer.byteLength(text) > MAX_EXECUTION_INPUT) {
       throw new StateError('StepFunctions.InvalidExecutionInputException', `The input of ${name} is too large.`);
     }
-    await this.#storeDefinitions();
+    await this.#definitions.store();
     const item: ExecutionItem = {
       ...keys.execution(name),
       ...places.execution(name),
@@ -320,7 +267,7 @@ class EmbeddedEngine implements Engine {
     return undefined;
   }
 
-  #run(item: ExecutionItem, flow: Running['flow'], resumedIn?: number): void {
+  #run(item: ExecutionItem, flow: MachineFlow, resumedIn?: number): void {
     if (this.#closing.signal.aborted) return;
     const { machine, parent, visit, mapped } = item;
     const name = nameOf(item);
@@ -339,7 +286,7 @@ class EmbeddedEngine implements Engine {
     const callOff =
       limit === undefined
         ? () => {}
-        : alarm(this.#clock() + limit * 1000, this.#clock, this.#timer, () => {
+        : alarm(this.#clock() + limit * SECOND_MS, this.#time, () => {
             void this.#inBackground(() =>
               this.#haltDurably(name, 'TIMED_OUT', { Error: 'States.Timeout', Cause: cause }),
             );
@@ -403,7 +350,7 @@ class EmbeddedEngine implements Engine {
       this.#durably(signal, () => this.#table.write(ops, { apart: true }));
     const ended = new LateWrites({
       write: (ops) => this.#inBackground(async () => void (await write(ops))),
-      later: (ring) => alarm(this.#clock() + OUTPUT_WAIT_MS, this.#clock, this.#timer, ring),
+      later: (ring) => alarm(this.#clock() + OUTPUT_WAIT_MS, this.#time, ring),
     });
 
     const runItem = async (index: number, input: Json): Promise<void> => {
@@ -421,23 +368,14 @@ class EmbeddedEngine implements Engine {
 
     const waiting = inputs.entries().filter(([index]) => outputs[index] === undefined);
     const lanes = Math.min(concurrency || inputs.length, inputs.length);
-    let open = lanes;
-    const lane = async (): Promise<void> => {
-      for (const [index, input] of waiting) {
-        if (signal.aborted) break;
-        try {
-          await runItem(index, input);
-        } catch (error) {
-          failure ??= { error };
-          siblings.abort(new Halt('sibling'));
-        }
+    await inLanes({ waiting, lanes, signal, tracker: this.#idleTracker }, async ([index, input]) => {
+      try {
+        await runItem(index, input);
+      } catch (error) {
+        failure ??= { error };
+        siblings.abort(new Halt('sibling'));
       }
-      // The Map is active through its lanes; the last one hands that back.
-      open -= 1;
-      if (open > 0) this.#idleTracker.leave();
-    };
-    for (let more = 1; more < lanes; more += 1) this.#idleTracker.enter();
-    await Promise.all(Array.from({ length: lanes }, lane));
+    });
     await ended.end();
     running.controller.signal.throwIfAborted();
     if (failure !== undefined) throw failure.error;
@@ -464,61 +402,17 @@ class EmbeddedEngine implements Engine {
       const call = this.#options.tasks(name);
       return this.#turnsFor(name).run(
         await this.#durably(signal, () => this.#ownerOf(Payload)),
-        () => this.#within(limit, signal, (until) => this.#call(call, Payload, until)),
+        () => within(this.#time, limit, signal, (until) => callStep(this.#time, call, Payload, until)),
         signal,
       );
     }
     if (task.Resource === 'arn:aws:states:::states:startExecution.sync:2') {
       const { Name, Input } = args as { Name: string; Input: Json };
       const machine = referenced(task.Arguments.StateMachineArn);
-      return this.#within(limit, signal, (until) => this.#child(running, machine, Name, Input, until));
+      return within(this.#time, limit, signal, (until) => this.#child(running, machine, Name, Input, until));
     }
     // Athena: there is none here. What reads the rows reads them where they lie.
     return { QueryExecution: { Status: { State: 'SUCCEEDED' } } };
-  }
-
-  /** Runs `work` under the time limit, past which its signal is aborted with States.Timeout. */
-  async #within<T>(
-    seconds: number | undefined,
-    signal: AbortSignal,
-    work: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    if (seconds === undefined) return work(signal);
-    const late = new AbortController();
-    const tooLate = (): void => late.abort(new StateError('States.Timeout'));
-    const callOff = alarm(this.#clock() + seconds * 1000, this.#clock, this.#timer, tooLate);
-    try {
-      return await work(AbortSignal.any([signal, late.signal]));
-    } finally {
-      callOff();
-    }
-  }
-
-  /**
-   * Runs a step. When the signal is aborted it has 30 s to end by itself, so that no old attempt runs beside the next;
-   * what it brings by then counts only when the process is closing.
-   */
-  async #call(call: StepRunner, input: Json, signal: AbortSignal): Promise<Json> {
-    signal.throwIfAborted();
-    const over = Promise.withResolvers<never>();
-    let callOff: (() => void) | undefined;
-    const armGrace = (): void => {
-      const instant = this.#clock() + GRACE_SECONDS * 1000;
-      callOff = alarm(instant, this.#clock, this.#timer, () => over.reject(signal.reason));
-    };
-    signal.addEventListener('abort', armGrace);
-    try {
-      const payload = await Promise.race([(async () => call(input, signal))(), over.promise]);
-      if (signal.aborted && !isClosing(signal.reason)) throw signal.reason;
-      return { StatusCode: 200, Payload: payload };
-    } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      if (error instanceof StateError) throw error;
-      throw new StateError(error instanceof Error ? error.name : 'Error', lambdaCause(error));
-    } finally {
-      signal.removeEventListener('abort', armGrace);
-      callOff?.();
-    }
   }
 
   /** Runs an execution as a child, or joins the one of this name, and waits for its end. */
@@ -699,7 +593,7 @@ class EmbeddedEngine implements Engine {
 
   async #sleepUntil(instant: number, signal: AbortSignal): Promise<void> {
     if (this.#clock() >= instant) return;
-    await this.#idleTracker.suspend<void>(signal, (resolve) => alarm(instant, this.#clock, this.#timer, resolve));
+    await this.#idleTracker.suspend<void>(signal, (resolve) => alarm(instant, this.#time, resolve));
   }
 
   async #inBackground(work: () => Promise<void>): Promise<void> {
@@ -717,69 +611,9 @@ class EmbeddedEngine implements Engine {
     this.#background.delete(done);
     this.#idleTracker.leave();
   }
-
-  /** Stores the definitions of this process by hash, once. */
-  #storeDefinitions(): Promise<void> {
-    this.#stored ??= (async () => {
-      for (const { hash, text } of this.#machines.values()) {
-        await this.#table.write([{ put: { ...keys.definition(hash), definition: text } }]);
-      }
-    })();
-    this.#stored.catch(() => {
-      this.#stored = undefined;
-    });
-    return this.#stored;
-  }
-
-  /** Returns the definitions with these hashes, and removes those that nobody uses any more. */
-  async #storedFlows(used: ReadonlySet<string>): Promise<Map<string, Running['flow']>> {
-    const flows = new Map([...this.#machines.values()].map(({ hash, flow }) => [hash, flow]));
-    for (const item of await listAll(this.#table, ranges.definitions())) {
-      const hash = item.sk;
-      if (flows.has(hash)) continue;
-      if (!used.has(hash)) {
-        await this.#table.write([{ remove: item }]);
-        continue;
-      }
-      try {
-        flows.set(hash, readDefinition('of an earlier version', fromJsonText(item.definition)));
-      } catch (error) {
-        this.#log.error('a definition of an earlier version is refused', { reason: messageOf(error) });
-      }
-    }
-    return flows;
-  }
 }
-
-/** An item of a Map as stored: its position, or its output once it has ended. */
-interface KeptItem {
-  readonly position?: BranchPosition;
-  readonly output?: Json;
-}
-
-const POSITION = ['state', 'data', 'retries', 'wake_at'];
-/** Its place among the running ones. */
-const INDEX = ['second_pk', 'second_sk'];
-
-const nameOf = (item: Item): string => idsIn.execution(item);
-
-const expiry = (endedAt: number): number => Math.ceil(endedAt / 1000) + ENDED_TTL_SECONDS;
 
 const isMap = (flow: Flow, state: string): boolean => flow.States[state]?.Type === 'Map';
-
-const stored = ({ state, data, retries, wakeAt }: BranchPosition) => ({
-  state,
-  data: toJsonText(data),
-  retries: toJsonText(retries),
-  wake_at: wakeAt,
-});
-
-const positionOf = ({ state, data, retries, wake_at }: ExecutionItem | MapItem): BranchPosition => ({
-  state,
-  data: fromJsonText(data),
-  retries: fromJsonText(retries),
-  wakeAt: wake_at,
-});
 
 const PARENT_ENDED = { Error: 'Stopped', Cause: 'The execution that started it has ended.' };
 
@@ -790,11 +624,4 @@ function outputOf(error: unknown): ErrorOutput {
   if (!(error instanceof StateError)) return { Error: 'States.Runtime', Cause: messageOf(error) };
   const { Error: name, Cause: cause } = error.output;
   return { Error: name, ...(cause === undefined ? {} : { Cause: cause.slice(0, MAX_CAUSE) }) };
-}
-
-/** Returns the cause that Step Functions gets when a function throws. */
-function lambdaCause(error: unknown): string {
-  const { name: errorType, stack = '' } = error instanceof Error ? error : { name: typeof error };
-  const trace = stack.split('\n');
-  return JSON.stringify({ errorType, errorMessage: messageOf(error), trace }).slice(0, MAX_CAUSE);
 }

@@ -1,5 +1,8 @@
 import type { ErrorOutput } from './messages.ts';
 
+/** The longest cause of an error in characters, as on AWS. */
+export const MAX_CAUSE = 32_768;
+
 /** A state failed under a name that Retry and Catch match, for a cause that may be missing, as that of a time-out is on AWS. */
 export class StateError extends Error {
   override readonly name = 'StateError';

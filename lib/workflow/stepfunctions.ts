@@ -7,6 +7,7 @@ import {
   StopExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { orTransient } from '../ports/aws-failures.ts';
+import { MAX_CAUSE } from './state-error.ts';
 import type { MachineName, Workflow } from './workflow.ts';
 
 interface StepFunctionsOptions {
@@ -14,9 +15,6 @@ interface StepFunctionsOptions {
   /** ARNs of the state machines. */
   readonly machines: Readonly<Record<MachineName, string>>;
 }
-
-/** The longest cause that StopExecution takes, in characters. */
-const MAX_CAUSE = 32_768;
 
 /** Durable executions in Step Functions. Their names are free again 90 days after they ended. */
 export function stepFunctionsWorkflow({ client, machines }: StepFunctionsOptions): Workflow {

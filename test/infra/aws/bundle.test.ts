@@ -36,7 +36,7 @@ const VARIABLES = {
 
 /** What stands for one machine, and what only the function that forms bytes may hold. */
 const EMBEDDED =
-  /^lib\/(ports\/(table\/sqlite|files\/folder|vault\/keyfile)|workflow\/(engine|interpreter))\.ts$|^infra\/local\//;
+  /^lib\/(ports\/(table\/sqlite|files\/folder|vault\/keyfile)|workflow\/(call-step|definition-store|engine|execution-items|in-lanes|interpreter))\.ts$|^infra\/local\//;
 const CONVERTER = /^lib\/(duckdb\/database|warehouse\/(duckdb|converter|line-database))\.ts$|@duckdb/;
 
 const ADAPTERS = {
