@@ -137,6 +137,7 @@ export const AlertPatch = AlertInput.partial().extend({
     .optional()
     .describe('Until then it does not look: `2h`, `1d`, `1w`, `1m` from now, or a time. Null: it looks again.'),
 });
+export type AlertPatch = z.output<typeof AlertPatch>;
 
 export const AlertObject = z
   .object({

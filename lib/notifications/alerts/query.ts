@@ -5,6 +5,8 @@ import { parseJson } from '../../http/json.ts';
 import { type SentQuery, sourceOf } from '../../insights/kinds/source.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import { Failure, invalid } from '../../ports/errors.ts';
+import { fromJsonText } from '../../ports/table/json-text.ts';
+import type { AlertItem } from './model.ts';
 
 /** Displays with one number for all of the range. */
 const TOTALS: ReadonlySet<unknown> = new Set([
@@ -63,6 +65,27 @@ export function watchedQuery({ query }: Pick<InsightItem, 'query'>): WatchedQuer
     hasBreakdown,
     series: hasFormula || !Array.isArray(source['series']) ? undefined : source['series'].length,
   };
+}
+
+/** Throws a 400 when what is to be watched does not go together. */
+export function checkWatch(item: AlertItem, insight: InsightItem): void {
+  const { isTotal, hasBreakdown, series } = watchedQuery(insight);
+  const { type, upper } = fromJsonText(item.threshold);
+  if (item.condition === 'absolute_value' && type === 'percentage') {
+    invalid('threshold__configuration__type', 'A percentage is of a change: choose a condition that is relative.');
+  }
+  if (isTotal && item.condition !== 'absolute_value') {
+    invalid('condition__type', 'The insight shows one number, which has none before it: choose absolute_value.');
+  }
+  if (item.check_ongoing_interval && (upper === null || item.condition === 'relative_decrease')) {
+    invalid(
+      'config__check_ongoing_interval',
+      'The interval that goes on can only be found to be above an upper bound.',
+    );
+  }
+  if (!hasBreakdown && series !== undefined && item.series_index >= series) {
+    invalid('config__series_index', `The insight has ${series} series, which are counted from 0.`);
+  }
 }
 
 function readSource(query: string): SentQuery | undefined {

@@ -1,6 +1,39 @@
-/** Which numbers of an insight break the bounds of an alert. */
+/** What is made of a body, and which numbers of an insight break the bounds of an alert. */
 import { beginningOf } from '../../basics/cut.ts';
-import type { AlertItem, Threshold } from './model.ts';
+import { invalid } from '../../ports/errors.ts';
+import { toJsonText } from '../../ports/table/json-text.ts';
+import type { AlertItem, AlertPatch, Threshold } from './model.ts';
+
+/** What is set when an alert looks at something else than before: nothing was found or told of it. */
+export const ANEW = { state: 'Not firing', told: toJsonText<readonly string[]>([]) } as const;
+
+/** The fields that, when they change, make what was found another thing. */
+export const WATCHED = [
+  'insight_id',
+  'threshold',
+  'condition',
+  'series_index',
+  'check_ongoing_interval',
+  'calculation_interval',
+] as const;
+
+const SLACK_HOST = 'hooks.slack.com';
+
+/** Returns the form that an address is told in; undefined: that of the one before, which somebody may have chosen. */
+export function formOf(url: string | null | undefined, host: string | null): AlertItem['notify_type'] | undefined {
+  if (typeof url !== 'string') return undefined;
+  if (new URL(url).host === SLACK_HOST) return 'slack';
+  return host === SLACK_HOST || host === null ? 'webhook' : undefined;
+}
+
+/** Returns the bounds of a body. Throws a 400 for none, and for those that no number can be between. */
+export function boundsOf({ configuration: { type, bounds } }: NonNullable<AlertPatch['threshold']>): Threshold {
+  const { lower = null, upper = null } = bounds ?? {};
+  const attr = 'threshold__configuration__bounds';
+  if (lower === null && upper === null) invalid(attr, 'Set lower or upper, or both.');
+  if (lower !== null && upper !== null && lower > upper) invalid(attr, 'lower must not be above upper.');
+  return { type, lower, upper };
+}
 
 /** A series as trends answer it, as far as an alert looks at it. */
 export interface TrendsResult {

@@ -22,15 +22,9 @@ import { untilWritten } from '../../ports/table/until-written.ts';
 import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
 import { NO_MAIL } from '../messages/letter.ts';
 import { checkMayChange, dueOps, enabledFields, placeOps, SUCCEEDED, UNTRIED, type Writing } from '../notifier.ts';
-import {
-  type AlertInput,
-  type AlertItem,
-  type AlertObject,
-  type AlertPatch,
-  alertObject,
-  type Threshold,
-} from './model.ts';
-import { watchedQuery } from './query.ts';
+import { type AlertInput, type AlertItem, type AlertObject, type AlertPatch, alertObject } from './model.ts';
+import { checkWatch } from './query.ts';
+import { ANEW, boundsOf, formOf, WATCHED } from './rules.ts';
 import { snoozeEnd } from './times.ts';
 
 /** An alert, and the insight that it watches. */
@@ -157,19 +151,6 @@ export async function createAlert(
   return { item, insight };
 }
 
-/** What is set when an alert looks at something else than before: nothing was found or told of it. */
-const ANEW = { state: 'Not firing', told: toJsonText<readonly string[]>([]) } as const;
-
-/** The fields that, when they change, make what was found another thing. */
-const WATCHED = [
-  'insight_id',
-  'threshold',
-  'condition',
-  'series_index',
-  'check_ongoing_interval',
-  'calculation_interval',
-] as const;
-
 /**
  * Changes the fields that were sent. What it watches, or that it is enabled again, lets it look at once. Throws a 403
  * for whoever neither made it nor is an admin, and a 412 when its version is none of `ifMatch`.
@@ -178,7 +159,7 @@ export async function changeAlert(
   context: WriteContext,
   { tenant, activityOps }: Writing,
   read: AlertWithInsight,
-  patch: z.output<typeof AlertPatch>,
+  patch: AlertPatch,
   ifMatch: IfMatch,
 ): Promise<AlertWithInsight> {
   const { table, clock } = context;
@@ -258,14 +239,12 @@ const LOGGED_FIELDS: LoggedFields = {
   notify_type: 'plain',
 };
 
-type Sent = z.output<typeof AlertPatch>;
-
 /** Returns the fields to store of what was sent, checked. `host`: where its webhook led before. */
 async function fieldsOf(
   context: WriteContext,
   tenant: Tenant,
   id: string,
-  sent: Sent,
+  sent: AlertPatch,
   host: string | null,
 ): Promise<Readonly<Record<string, Value>>> {
   const { insight, name, threshold, condition, config, calculation_interval, enabled, skip_weekend } = sent;
@@ -295,23 +274,6 @@ async function fieldsOf(
   };
 }
 
-const SLACK_HOST = 'hooks.slack.com';
-
-/** Returns the form that an address is told in; undefined: that of the one before, which somebody may have chosen. */
-function formOf(url: string | null | undefined, host: string | null): AlertItem['notify_type'] | undefined {
-  if (typeof url !== 'string') return undefined;
-  if (new URL(url).host === SLACK_HOST) return 'slack';
-  return host === SLACK_HOST || host === null ? 'webhook' : undefined;
-}
-
-function boundsOf({ configuration: { type, bounds } }: NonNullable<Sent['threshold']>): Threshold {
-  const { lower = null, upper = null } = bounds ?? {};
-  const attr = 'threshold__configuration__bounds';
-  if (lower === null && upper === null) invalid(attr, 'Set lower or upper, or both.');
-  if (lower !== null && upper !== null && lower > upper) invalid(attr, 'lower must not be above upper.');
-  return { type, lower, upper };
-}
-
 /** Returns the uuids of the members with these numbers. Throws a 400 for one who is none, and where no mail is sent. */
 async function membersAmong(
   { table, settings }: Pick<Context, 'table' | 'settings'>,
@@ -339,27 +301,6 @@ async function insightFor(
   if (seen !== undefined) return seen;
   if (sent['insight_id'] === undefined) fail('not_found');
   return invalidReference('insight', id);
-}
-
-/** Throws a 400 when what is to be watched does not go together. */
-function checkWatch(item: AlertItem, insight: InsightItem): void {
-  const { isTotal, hasBreakdown, series } = watchedQuery(insight);
-  const { type, upper } = fromJsonText(item.threshold);
-  if (item.condition === 'absolute_value' && type === 'percentage') {
-    invalid('threshold__configuration__type', 'A percentage is of a change: choose a condition that is relative.');
-  }
-  if (isTotal && item.condition !== 'absolute_value') {
-    invalid('condition__type', 'The insight shows one number, which has none before it: choose absolute_value.');
-  }
-  if (item.check_ongoing_interval && (upper === null || item.condition === 'relative_decrease')) {
-    invalid(
-      'config__check_ongoing_interval',
-      'The interval that goes on can only be found to be above an upper bound.',
-    );
-  }
-  if (!hasBreakdown && series !== undefined && item.series_index >= series) {
-    invalid('config__series_index', `The insight has ${series} series, which are counted from 0.`);
-  }
 }
 
 const snoozeOf = (sent: string | null, now: number, timezone: string) =>

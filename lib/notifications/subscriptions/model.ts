@@ -103,6 +103,7 @@ export const SubscriptionInput = z.object({
 
 /** The body that changes a subscription. */
 export const SubscriptionPatch = SubscriptionInput.partial();
+export type SubscriptionPatch = z.output<typeof SubscriptionPatch>;
 
 const instant = z.iso.datetime().nullable();
 

@@ -16,29 +16,23 @@ import { checkVersion, type IfMatch } from '../../http/etag.ts';
 import { givenName } from '../../insights/model.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
-import { checkUrl } from '../../ports/outbound/outbound.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
-import type { Op, Table, Value } from '../../ports/table/table.ts';
+import type { Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
-import { NO_MAIL } from '../messages/letter.ts';
 import { checkMayChange, dueOps, enabledFields, placeOps, UNTRIED, type Writing } from '../notifier.ts';
 import {
-  addressesOf,
-  type Schedule,
   type SubscriptionInput,
   type SubscriptionItem,
   type SubscriptionObject,
   type SubscriptionPatch,
   subscriptionObject,
 } from './model.ts';
+import { checkSame, dueOf, scheduleOf } from './rules.ts';
 import { nextTime, scheduleText } from './schedule.ts';
-
-/** E-mail addresses of one subscription. */
-const MAX_ADDRESSES = 20;
+import { checkTarget, targetFields } from './target.ts';
 
 /** A subscription, and the name of what it sends. */
 interface NamedSubscription {
@@ -206,7 +200,7 @@ export async function changeSubscription(
   context: WriteContext,
   { tenant, activityOps }: Writing,
   read: SubscriptionItem,
-  patch: z.output<typeof SubscriptionPatch>,
+  patch: SubscriptionPatch,
   ifMatch: IfMatch,
 ): Promise<SubscriptionItem> {
   const { table, clock } = context;
@@ -259,9 +253,6 @@ export async function changeSubscription(
   });
 }
 
-const dueOf = ({ enabled, deleted, next_delivery_date }: SubscriptionItem): number | null =>
-  enabled && !deleted ? next_delivery_date : null;
-
 const about = ({ id, title, project_id: project }: SubscriptionItem) =>
   ({ scope: 'Subscription', id, name: title, project }) as const;
 
@@ -276,10 +267,12 @@ const LOGGED_FIELDS: LoggedFields = {
   enabled: 'plain',
 };
 
-type Sent = z.output<typeof SubscriptionPatch>;
-
 /** Throws a 400 when what is to be sent is not one thing that the member sees. */
-async function checkSubject(table: Table, tenant: Tenant, { dashboard, insight, ...rest }: Sent): Promise<void> {
+async function checkSubject(
+  table: Table,
+  tenant: Tenant,
+  { dashboard, insight, ...rest }: SubscriptionPatch,
+): Promise<void> {
   const { project, membership } = placeIn(tenant);
   if (typeof dashboard === 'number' && typeof insight === 'number') {
     invalid('insight', 'A subscription sends a dashboard or an insight: leave out one of them.');
@@ -311,83 +304,3 @@ async function checkChosen(
   const other = chosen.find((id) => !shown.has(id));
   if (other !== undefined) invalid(attr, `The dashboard does not show the insight ${other}.`);
 }
-
-/** Throws a 400 when another dashboard or insight is sent than it is about. */
-function checkSame(item: SubscriptionItem, { dashboard, insight }: Sent): void {
-  const detail = 'It cannot be changed. Make another subscription.';
-  if (dashboard !== undefined && dashboard !== item.dashboard) invalid('dashboard', detail);
-  if (insight !== undefined && insight !== item.insight) invalid('insight', detail);
-}
-
-/** Returns the rule of a body. Throws a 400 for one that has no times. */
-function scheduleOf(sent: { readonly [name in keyof Schedule]?: Schedule[name] | null | undefined }): Schedule {
-  const { byweekday, bysetpos = null, count = null, until_date = null } = sent;
-  const [frequency, interval, start_date] = [sent.frequency ?? 'daily', sent.interval ?? 1, sent.start_date ?? 0];
-  const days = byweekday ?? [];
-  if (days.length > 0 && frequency !== 'weekly' && frequency !== 'monthly') {
-    invalid('byweekday', 'Days are of weeks and months: choose weekly or monthly, or leave them out.');
-  }
-  if (bysetpos === 0) invalid('bysetpos', '1 is the first, -1 the last.');
-  if (bysetpos !== null && (frequency !== 'monthly' || days.length === 0)) {
-    invalid('bysetpos', 'It chooses among the `byweekday` of a month: choose monthly and days, or leave it out.');
-  }
-  if (until_date !== null && until_date < start_date) {
-    invalid('until_date', 'It is before start_date: nothing would be sent.');
-  }
-  return { frequency, interval, byweekday: [...new Set(days)], bysetpos, count, start_date, until_date };
-}
-
-/** Throws a 400 for a target that cannot be sent to; `sent` is what is new, `before` the type that it was. */
-function checkTarget(
-  { settings }: Pick<Context, 'settings'>,
-  before: SubscriptionItem['target_type'],
-  sent: Sent,
-): void {
-  const { target_type = before, target_value } = sent;
-  if ((target_type === 'email') !== (before === 'email') && target_value === undefined) {
-    invalid('target_value', 'Send it with target_type.', 'required');
-  }
-  if (target_type === 'email') {
-    if (typeof sent.notify_secret === 'string') invalid('notify_secret', 'Only what a webhook is sent is signed.');
-    const isNew = sent.target_type !== undefined || target_value !== undefined;
-    if (isNew && settings.mailFrom === null) invalid('target_type', `${NO_MAIL} Use webhook or slack.`);
-    if (target_value !== undefined) checkAddresses(target_value);
-    return;
-  }
-  checkWebhook({ notify_secret: sent.notify_secret }, settings);
-  if (target_value !== undefined) checkUrl(target_value, settings, { attr: 'target_value', query: true });
-}
-
-const Address = z.email();
-
-/** Throws a 400 for a text with what is no address, or with too many. */
-function checkAddresses(text: string): void {
-  const addresses = addressesOf(text);
-  const wrong = addresses.find((address) => !Address.safeParse(address).success);
-  if (wrong !== undefined) invalid('target_value', `'${wrong}' is no e-mail address.`);
-  if (addresses.length > MAX_ADDRESSES) invalid('target_value', `Send at most ${MAX_ADDRESSES} addresses.`);
-}
-
-/** Returns the fields to store of a target that was sent. */
-async function targetFields(
-  context: Pick<Context, 'vault'>,
-  { organization }: Tenant,
-  id: number,
-  { target_type, target_value, notify_secret }: Sent,
-): Promise<Readonly<Record<string, Value>>> {
-  const belonging = { organization: organization.id, subscription: String(id) };
-  const type = target_type === undefined ? {} : { target_type };
-  if (target_type === 'email') {
-    if (target_value === undefined) return type;
-    return { ...type, target_value, notify_url: null, notify_secret: null };
-  }
-  const { notify_host: _, ...fields } = await webhookFields(
-    context,
-    { notify_url: target_value, notify_secret },
-    belonging,
-  );
-  return { ...type, ...fields, ...(target_value === undefined ? {} : { target_value: shownAddress(target_value) }) };
-}
-
-/** Returns of an address where it leads: the rest of a chat's webhook is a secret. */
-const shownAddress = (address: string): string => `${new URL(address).origin}/…`;
