@@ -1,4 +1,4 @@
-/** From syntax to the checked tree: every name and type of a query is known after this, or it is refused in words. */
+/** From syntax to the checked tree of an expression: every name and type is known after this, or refused in words. */
 import {
   allAs,
   anyOf,
@@ -20,7 +20,6 @@ import {
 } from './build.ts';
 import { movedInto, zoneOf } from './clock.ts';
 import {
-  ALL,
   type Expression,
   elementType,
   isList,
@@ -28,10 +27,8 @@ import {
   type List,
   type Operator,
   type Path,
-  type QueryColumn,
   type QueryTable,
   type Scalar,
-  type Selected,
   type Tuple,
   type Unit,
 } from './expression.ts';
@@ -55,25 +52,17 @@ import {
   unitOf,
 } from './functions.ts';
 import { refuse, within } from './refusal.ts';
-import { checkSizes, readsOnly, TOO_COMPLEX } from './size.ts';
+import { readsOnly, TOO_COMPLEX } from './size.ts';
 import {
   type Call,
   type CompareOperation,
   isQuery,
-  type JoinExpr,
   type Known,
   type Lambda,
   type Listing,
-  type SelectQuery,
   type Syntax,
 } from './syntax.ts';
-import { chainOf, hogqlName } from './text.ts';
-
-/** A query that may be run. */
-export interface CheckedQuery {
-  readonly select: readonly QueryColumn[];
-  readonly where: Expression | null;
-}
+import { chainOf } from './text.ts';
 
 /** Fields that HogQL's events have, and that are not exported. */
 const NOT_EXPORTED =
@@ -82,33 +71,8 @@ const NOT_EXPORTED =
 const AGGREGATES =
   /^(count|sum|avg|min|max|any|anyLast|anyHeavy|uniq|uniqExact|uniqHLL12|uniqMap|median|stddev\w*|var\w*|covar\w*|corr|quantiles?\w*|argMin|argMax|group\w+|top\w+|sumMap|minMap|maxMap|avgWeighted|first_value|last_value|array_agg|string_agg|retention|sequence\w+|windowFunnel|histogram|skew\w+|kurt\w+|entropy|count_distinct)(If|Array|Map|Distinct|OrNull|OrDefault|State|Merge)*$/i;
 
-/** Parts of a query that would make it more than expressions from a table. */
-const CLAUSES: Readonly<Record<string, string>> = {
-  ctes: 'CTEs are not supported',
-  array_join_op: 'ARRAY JOIN is not supported',
-  array_join_list: 'ARRAY JOIN is not supported',
-  prewhere: 'PREWHERE is not supported',
-  group_by: 'GROUP BY is not supported',
-  group_by_mode: 'GROUP BY is not supported',
-  having: 'HAVING is not supported',
-  qualify: 'QUALIFY is not supported',
-  window_exprs: 'WINDOW is not supported',
-  order_by: 'ORDER BY is not supported',
-  limit_by: 'LIMIT BY is not supported',
-  limit: 'LIMIT is not supported',
-  limit_with_ties: 'LIMIT is not supported',
-  offset: 'OFFSET is not supported',
-  distinct: 'DISTINCT is not supported',
-};
-const FROM_CLAUSES: Readonly<Record<string, string>> = {
-  table_args: 'Query must only SELECT FROM events',
-  next_join: 'JOINs are not supported',
-  sample: 'SAMPLE is not supported',
-  table_final: 'FINAL is not supported',
-  column_aliases: 'Column aliases of a table are not supported',
-};
-
-const UNSUPPORTED = 'Unsupported HogQL query';
+/** What is said of syntax for which there are no words of its own. */
+export const UNSUPPORTED = 'Unsupported HogQL query';
 
 /** Where a node stands in the text. */
 const PLACES: readonly string[] = ['start', 'end'];
@@ -122,63 +86,6 @@ export function refuseParts(node: object, read: readonly string[], texts: Readon
   );
   for (const [key, words] of Object.entries(texts)) if (found.has(key)) refuse(words);
   if (found.size > 0) refuse(UNSUPPORTED);
-}
-
-/**
- * The tree of a query over a table; refuses what is more than `SELECT expressions FROM events [WHERE ...]`. `reader` is
- * whose query it is, in the plural, for the texts of refusals.
- */
-export function checkedQuery(syntax: Syntax, table: QueryTable, reader: string): CheckedQuery {
-  if (syntax.node === 'SelectSetQuery') refuse('UNIONs are not supported');
-  if (syntax.node !== 'SelectQuery') refuse(UNSUPPORTED);
-  const query = syntax as SelectQuery;
-  const from = query.select_from ?? refuse('Query must SELECT FROM events');
-  if ('ctes' in query && query.ctes !== null) refuse('CTEs are not supported');
-  checkTable(from);
-  refuseParts(query, ['node', 'select', 'select_from', 'where'], CLAUSES);
-  const scope: Scope = {
-    table,
-    reader,
-    tables: ['events', ...(from.alias === null ? [] : [from.alias])],
-    aliases: new Map(query.select.flatMap((one) => (isA(one, 'Alias') ? [[one.alias, one.expr] as const] : []))),
-    built: new Map(),
-    following: [],
-    variables: [],
-    isSelect: true,
-    visits: { now: 0, all: 0 },
-  };
-  const select = query.select.map((one) => selected(one, scope));
-  checkNames(select);
-  const inWhere = { ...scope, isSelect: false };
-  const where = query.where ? condition(expression(query.where, inWhere), 'WHERE') : null;
-  const all = select.flatMap((one) => ('all' in one ? [] : [one.expression]));
-  checkSizes(where === null ? all : [...all, where]);
-  return { select, where };
-}
-
-/** The tree of a condition by itself, over a table; `reader` as of a query. */
-export function checkedCondition(syntax: Syntax, table: QueryTable, reader: string): Expression {
-  const scope: Scope = {
-    table,
-    reader,
-    tables: ['events'],
-    aliases: new Map(),
-    built: new Map(),
-    following: [],
-    variables: [],
-    isSelect: false,
-    visits: { now: 0, all: 0 },
-  };
-  return condition(expression(syntax, scope), 'A filter');
-}
-
-function checkTable(from: JoinExpr): void {
-  const { table } = from;
-  if (isQuery(table)) refuse('Subqueries are not supported');
-  if (isA(table, 'Placeholder')) refuse('Placeholders are not supported');
-  if (!isA(table, 'Field') || table.chain.length !== 1 || table.chain[0] !== 'events')
-    refuse('Query must only SELECT FROM events');
-  refuseParts(from, ['node', 'table', 'alias'], FROM_CLAUSES);
 }
 
 /** What expressions may say in a SELECT, beyond what they may say of one table. */
@@ -221,38 +128,6 @@ const MAX_VISITS = { now: 200, all: 20_000 };
 
 export const isA = <Node extends string>(syntax: Syntax, node: Node): syntax is Extract<Known, { node: Node }> =>
   syntax.node === node;
-
-function selected(syntax: Syntax, scope: Scope): QueryColumn {
-  if (isA(syntax, 'Field') && withoutTable(syntax.chain, scope).join('.') === '*') return ALL;
-  const found = isA(syntax, 'Alias') ? standingFor(syntax.alias, syntax.expr, scope) : expression(syntax, scope);
-  const name = isA(syntax, 'Alias') ? syntax.alias : hogqlName(syntax);
-  checkName(name);
-  // A date is delivered as `2026-11-21`, which every destination can take.
-  const value = found.type === 'date' ? converted(found, 'text', name) : found;
-  if (isTuple(value.type)) refuse(`${name} is a tuple, which is not exported; select its parts`);
-  if (isList(value.type) && value.type !== 'texts')
-    refuse(`${name} is a list of other values than texts; use arrayMap(x -> toString(x), ...)`);
-  return { name, type: value.type as Selected['type'], expression: value };
-}
-
-const MAX_NAME = 200;
-
-function checkName(name: string): void {
-  if (name.trim() === '') refuse('A column must have a name');
-  if (name.includes('\0') || !name.isWellFormed()) refuse('Null characters are not allowed');
-  if (name.length > MAX_NAME)
-    refuse(`The name of a column is longer than ${MAX_NAME} characters: ${name.slice(0, 50)}...; give it an alias`);
-}
-
-/** Letter case does not tell columns apart in every destination. */
-function checkNames(select: CheckedQuery['select']): void {
-  const seen = new Set<string>();
-  for (const one of select) {
-    const name = 'all' in one ? '*' : one.name;
-    if (seen.has(name.toLowerCase())) refuse(`Duplicate column name: ${name}`);
-    seen.add(name.toLowerCase());
-  }
-}
 
 /** What an alias stands for: the same tree wherever it stands, so without the elements of lists around it. */
 export function standingFor(alias: string, syntax: Syntax, scope: Scope): Expression {
@@ -356,7 +231,8 @@ function constant({ value, value_type }: Extract<Known, { node: 'Constant' }>): 
   return { constant: value.number, type: 'float' };
 }
 
-const withoutTable = (chain: readonly (string | number)[], { tables }: Scope): readonly (string | number)[] =>
+/** A path without the name of the table that it may begin with. */
+export const withoutTable = (chain: readonly (string | number)[], { tables }: Scope): readonly (string | number)[] =>
   chain.length > 1 && tables.includes(String(chain[0])) ? chain.slice(1) : chain;
 
 /** The element of a list that a name stands for in a lambda; undefined: it is none. */

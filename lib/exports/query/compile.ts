@@ -1,7 +1,6 @@
 /** An export's own query and filters: checked when they are written, compiled anew by every run that is begun. */
-import { type CheckedQuery, checkedQuery } from '../../hogql/check.ts';
+
 import type { Expression, QueryColumn, Selected } from '../../hogql/expression.ts';
-import { filterCondition } from '../../hogql/filters.ts';
 import type { Parser } from '../../hogql/parse.ts';
 import { refuse, refusedAs } from '../../hogql/refusal.ts';
 import type { SelectQuery } from '../../hogql/syntax.ts';
@@ -11,6 +10,8 @@ import { EVENTS_TABLE } from '../../lake/events-table.ts';
 import { invalid, Permanent } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { BatchExportItem, BatchExportPatch } from '../records/model.ts';
+import { type CheckedQuery, checkedQuery } from './events-query.ts';
+import { filterCondition } from './filters.ts';
 
 /** Columns and condition of an export; null: the destination's columns, no condition. Plain JSON. */
 export interface Selection {

@@ -1,7 +1,7 @@
 /** What one query may cost: to parse, to compile, and to run. Steps and lengths are counted, no time is measured. */
 import * as fc from 'fast-check';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
-import { checkedCondition, checkedQuery } from '../../../lib/hogql/check.ts';
+import { checkedCondition, checkedQuery } from '../../../lib/exports/query/events-query.ts';
 import { duckdbColumn, duckdbText } from '../../../lib/hogql/duckdb.ts';
 import type { Selected } from '../../../lib/hogql/expression.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';

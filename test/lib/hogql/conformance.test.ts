@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
-import { checkedQuery } from '../../../lib/hogql/check.ts';
+import { checkedQuery } from '../../../lib/exports/query/events-query.ts';
 import { duckdbColumn } from '../../../lib/hogql/duckdb.ts';
 import {
   type Expression,

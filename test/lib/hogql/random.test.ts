@@ -1,13 +1,13 @@
 /** What people, and nobody, would write: nothing but a refusal is thrown, and what is accepted runs on any row. */
 import * as fc from 'fast-check';
 import { literal, openDatabase } from '../../../lib/duckdb/database.ts';
+import { checkedQuery } from '../../../lib/exports/query/events-query.ts';
+import { filterCondition } from '../../../lib/exports/query/filters.ts';
 import { AGGREGATE_NAMES } from '../../../lib/hogql/aggregates.ts';
 import { textConstant } from '../../../lib/hogql/build.ts';
-import { checkedQuery } from '../../../lib/hogql/check.ts';
 import { duckdbColumn, duckdbText } from '../../../lib/hogql/duckdb.ts';
 import { duckdbSelect } from '../../../lib/hogql/duckdb-select.ts';
 import type { Selected } from '../../../lib/hogql/expression.ts';
-import { filterCondition } from '../../../lib/hogql/filters.ts';
 import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
 import { hogqlParser, type Parser } from '../../../lib/hogql/parse.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';

@@ -1,9 +1,9 @@
 /** What is refused, and what its author reads. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { checkedCondition, checkedQuery } from '../../../lib/exports/query/events-query.ts';
+import { FILTER_OPERATORS, filterCondition } from '../../../lib/exports/query/filters.ts';
 import { AGGREGATE_NAMES } from '../../../lib/hogql/aggregates.ts';
-import { checkedCondition, checkedQuery } from '../../../lib/hogql/check.ts';
-import { FILTER_OPERATORS, filterCondition } from '../../../lib/hogql/filters.ts';
 import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
 import { hogqlParser } from '../../../lib/hogql/parse.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';

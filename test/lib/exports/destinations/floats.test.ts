@@ -9,7 +9,7 @@ import { folder } from '../../../../lib/exports/destinations/folder.ts';
 import { http } from '../../../../lib/exports/destinations/http.ts';
 import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
 import { redshiftVia } from '../../../../lib/exports/destinations/redshift.ts';
-import { checkedQuery } from '../../../../lib/hogql/check.ts';
+import { checkedQuery } from '../../../../lib/exports/query/events-query.ts';
 import { duckdbColumn } from '../../../../lib/hogql/duckdb.ts';
 import type { QueryColumn, Selected } from '../../../../lib/hogql/expression.ts';
 import { hogqlParser } from '../../../../lib/hogql/parse.ts';
