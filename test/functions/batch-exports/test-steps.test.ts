@@ -374,8 +374,9 @@ describe('a step', () => {
     await expect(runOf('five', 'ada')).rejects.toMatchObject({ kind: 'throttled' });
     const all = [...four, ...['bob', 'eve', 'kim', 'joe'].map((user) => runOf('five', user))];
     resolve(undefined);
-    expect(await Promise.all(all)).toMatchObject(Array(8).fill({ result: { status: 'Passed' } }));
-    expect(await runOf('five', 'ada')).toMatchObject({ result: { status: 'Passed' } });
+    const passed = { result: { status: 'Passed' } };
+    expect(await Promise.all(all)).toMatchObject(Array.from({ length: 8 }, () => passed));
+    expect(await runOf('five', 'ada')).toMatchObject(passed);
   });
 
   test('is refused to an organization that has four that have not ended: 429; others have theirs', async () => {

@@ -1035,14 +1035,14 @@ describe('watching a stage', () => {
     const read = (properties?.['Metrics'] ?? []) as { MetricStat?: { Metric: AlarmMetric } }[];
     interface AlarmMetric {
       readonly MetricName: string;
-      readonly Dimensions: readonly { readonly Name: string; readonly Value: unknown }[];
+      readonly Dimensions: readonly { readonly Name: string; readonly Value: string }[];
     }
     const seen = read.flatMap(({ MetricStat }) => {
       if (MetricStat === undefined) return [];
       const { MetricName, Dimensions } = MetricStat.Metric;
       const index = Dimensions.find(({ Name }) => Name === 'GlobalSecondaryIndexName')?.Value ?? 'table';
       expect(Dimensions.map(({ Name }) => Name)).toContain('TableName');
-      return [`${MetricName} of ${String(index)}`];
+      return [`${MetricName} of ${index}`];
     });
     expect(new Set(seen)).toEqual(
       new Set(
