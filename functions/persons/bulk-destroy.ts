@@ -1,7 +1,7 @@
 import { placeIn } from '../../lib/accounts/organizations/projects/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
+import { deletionsOf, namedPersons } from '../../lib/reading/persons/deletion.ts';
 import { destroyPersons } from '../../lib/reading/persons/routes.ts';
-import { deletionsOf, namedPersons } from '../../lib/reading/persons/rules.ts';
 import { personsBy } from '../../lib/reading/persons/store.ts';
 import { lookFor } from '../../lib/reading/waiting.ts';
 

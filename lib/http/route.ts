@@ -38,6 +38,9 @@ export interface PagingRule {
 /** The limits of a list that names none: the first is PostHog's, the second ours. */
 export const PAGING = { limit: 100, max: 1000 } as const;
 
+/** Of lists by cursor that are paged by offset too, as clients of PostHog do that count what they get. */
+export const BY_CURSOR_OR_OFFSET = { kind: 'cursor', max: 10_000, maxOffset: 100_000 } as const satisfies PagingRule;
+
 /** In the OpenAPI document, an operation that is another one on a second path names it here. */
 export const TWIN = 'x-twin-of';
 

@@ -3,9 +3,6 @@ import * as z from 'zod';
 import { readJson } from '../http/json.ts';
 import { BadCursor } from '../ports/table/table.ts';
 
-/** How events and persons are paged: by offset too, as clients of PostHog do that count what they get. */
-export const BY_CURSOR_OR_OFFSET = { kind: 'cursor', max: 10_000, maxOffset: 100_000 } as const;
-
 const Place = z.array(z.string().max(10_000));
 
 /** Returns the cursor of a place: base64url of JSON. */

@@ -2,7 +2,6 @@
  * What somebody asked to be forgotten: the events of a person, and what was known of them. Their distinct_ids are kept, as
  * hashes, so that nothing that happened before comes in again: not from the inbox, nor by importing a file once more.
  */
-import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
@@ -17,6 +16,7 @@ import { intactCopies, intactFiles } from '../intact.ts';
 import { learnedProperties } from '../learned-properties.ts';
 import { type Lease, type Publishing, type Writing, writeUnderLease } from '../lease.ts';
 import type { FoundPerson } from '../persons/change.ts';
+import { forgottenId } from '../persons/forgotten-id.ts';
 import { replaceFiles } from '../replace.ts';
 import type { Model } from '../schema.ts';
 
@@ -40,9 +40,6 @@ export interface ForgottenPerson {
   readonly person: FoundPerson;
   readonly forgotten: readonly Forgotten[];
 }
-
-/** Returns by what a distinct_id that is forgotten is known again. */
-export const forgottenId = (distinctId: string): string => hash('sha256', distinctId);
 
 /** Returns what is kept of a distinct_id that is forgotten. */
 export const forgottenOf = (distinctId: string, at: number): Forgotten => ({ sha256: forgottenId(distinctId), at });

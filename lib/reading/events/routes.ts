@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { datetime, integer, text, uuid } from '../../http/fields.ts';
-import { cursorPageOf, route } from '../../http/route.ts';
-import { BY_CURSOR_OR_OFFSET } from '../place.ts';
+import { BY_CURSOR_OR_OFFSET, cursorPageOf, route } from '../../http/route.ts';
 import { LakeEvent } from './model.ts';
 
 const tag = 'Events';

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { boolean, integer, oneOf, text, uuid } from '../../http/fields.ts';
-import { cursorPageOf, route } from '../../http/route.ts';
-import { BY_CURSOR_OR_OFFSET } from '../place.ts';
+import { BY_CURSOR_OR_OFFSET, cursorPageOf, route } from '../../http/route.ts';
 import { Person, PersonsDeleted } from './model.ts';
 
 const tag = 'Persons';

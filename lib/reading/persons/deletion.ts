@@ -1,7 +1,7 @@
 /** Who is to be deleted by a request that names many. */
 import type { ActivityOps } from '../../accounts/activity/model.ts';
 import type { DeletedPerson } from '../../lake/import/delete-person.ts';
-import { forgottenId } from '../../lake/import/forgotten.ts';
+import { forgottenId } from '../../lake/persons/forgotten-id.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { FoundRow } from './model.ts';
 
