@@ -204,6 +204,8 @@ export function freeObject() {
 function holdsNul(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('\0');
   if (typeof value !== 'object' || value === null) return false;
+  // Entries of a list would be a list for each of its elements.
+  if (Array.isArray(value)) return value.some(holdsNul);
   return Object.entries(value).some(([key, inner]) => key.includes('\0') || holdsNul(inner));
 }
 
