@@ -4,5 +4,8 @@ export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
+/** A kibibyte, in bytes. */
+export const KIB = 1024;
+
 /** A mebibyte, in bytes. */
-export const MIB = 1024 * 1024;
+export const MIB = 1024 * KIB;

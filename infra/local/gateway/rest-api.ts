@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
-import { MIB, MINUTE_MS, SECOND_MS } from '../../../lib/basics/units.ts';
+import { KIB, MIB, MINUTE_MS, SECOND_MS } from '../../../lib/basics/units.ts';
 import {
   type GatewayResponse,
   type GatewayResponseType,
@@ -34,7 +34,7 @@ export interface GatewayLimits {
   readonly timeoutMs: number;
   /** Largest body: 10 MB. */
   readonly payloadBytes: number;
-  /** Largest body of a request that needs no key: 1 MB, as much as a function reads of one. */
+  /** Largest body of a request that needs no key: 16 KiB, for the largest is a form with a password. */
   readonly publicPayloadBytes: number;
   /** Request line and headers together: 10,240 bytes. */
   readonly headerBytes: number;
@@ -55,7 +55,7 @@ export interface GatewayLimits {
 const LIMITS: GatewayLimits = {
   timeoutMs: 29 * SECOND_MS,
   payloadBytes: 10 * MIB,
-  publicPayloadBytes: MIB,
+  publicPayloadBytes: 16 * KIB,
   headerBytes: 10_240,
   arnBytes: LONGEST_ARN,
   bodies: { each: 60 * MIB, all: 120 * MIB, spare: 40 * MIB },
@@ -362,7 +362,11 @@ class RestApiServer implements Gateway {
     if (hasBody(request)) {
       const most = isPublic ? limits.publicPayloadBytes : limits.payloadBytes;
       const body = await readBody(request, most, held.take);
-      if (body === undefined) return held.isFull() ? NO_ROOM : this.#gatewayAnswer('REQUEST_TOO_LARGE');
+      if (body === undefined && held.isFull()) return NO_ROOM;
+      if (body === undefined) {
+        const detail = `The request body is larger than ${most / KIB} KiB, which is enough without a key.`;
+        return isPublic ? failure('request_too_large', detail) : this.#gatewayAnswer('REQUEST_TOO_LARGE');
+      }
       if (body.length > 0) {
         event.isBase64Encoded = this.#api.isBinary || !isUtf8(body);
         event.body = body.toString(event.isBase64Encoded ? 'base64' : 'utf8');

@@ -71,6 +71,12 @@ test('1 MiB is read, a byte more is 413, counted in bytes', () => {
 const form = (body: string): unknown => read(body, 'application/x-www-form-urlencoded');
 
 describe('a form', () => {
+  test('of more names than a thousand is refused, however often one repeats', () => {
+    const names = (count: number) => Array.from({ length: count }, (_, n) => `a${n}=x`).join('&');
+    expect(Object.keys(form(names(1000)) as object)).toHaveLength(1000);
+    expect(form(names(1001))).toBe('400 parse_error: The form has more than 1000 fields.');
+  });
+
   test('that begins as a JSON object is one: curl -d names the wrong type, and an encoded form has no brace', () => {
     expect(form(' {"name": "a&name=b", "tags": []}')).toEqual({ name: 'a&name=b', tags: [] });
     expect(form('%7B=x')).toEqual({ '{': 'x' });

@@ -363,6 +363,22 @@ describe('bodies', () => {
     expect(reply).toMatchObject({ status: 413, body: { code: 'request_too_large' } });
   });
 
+  test('of strangers are no larger than a password needs', async () => {
+    const service = await testService(testContext());
+    const path = `/shared/${'x'.repeat(30)}`;
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const ask = (characters: number) =>
+      service.call('POST', path, { key: null, headers, body: `password=${'x'.repeat(characters)}` });
+    expect((await ask(500)).status).toBe(404);
+    expect(await ask(16 * 1024)).toMatchObject({
+      status: 413,
+      body: {
+        code: 'request_too_large',
+        detail: 'The request body is larger than 16 KiB, which is enough without a key.',
+      },
+    });
+  });
+
   test('of a caller who fills their room are refused, and not those of another', async () => {
     const bodies = { each: 1_000, all: 10_000, spare: 0 };
     const service = await testService(testContext(), { limits: { bodies } });
