@@ -57,7 +57,7 @@ export function parquetRows(path: string, mapping: TableMapping, limits: Databas
       const connection = await database.connect();
       try {
         yield* failing(read(connection), (error) => {
-          problem = `it cannot be read as Parquet: ${messageOf(error)}`;
+          problem = `it cannot be read as Parquet: ${toldOf(error, path)}`;
         });
       } finally {
         connection.closeSync();
@@ -65,6 +65,12 @@ export function parquetRows(path: string, mapping: TableMapping, limits: Databas
       }
     },
   };
+}
+
+/** What DuckDB says of a file, to whoever sent it: without the path, and what was asked of it, which are ours. */
+function toldOf(error: unknown, path: string): string {
+  const [line = ''] = messageOf(error).split('\n', 1);
+  return [`file '${path}'`, `file "${path}"`, path].reduce((told, name) => told.replaceAll(name, 'the file'), line);
 }
 
 /** DuckDB's types of numbers that JSON may have no words for. */

@@ -202,6 +202,31 @@ describe('Parquet', () => {
   });
 });
 
+describe('a damaged Parquet file', () => {
+  test.each([
+    ['at its end', (bytes: Buffer) => bytes.subarray(0, bytes.length - 20)],
+    [
+      'in its middle',
+      (bytes: Buffer) => Buffer.concat([bytes.subarray(0, 20), Buffer.alloc(400, 7), bytes.subarray(420)]),
+    ],
+    [
+      'in its footer',
+      (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -60), Buffer.alloc(52, 7), bytes.subarray(-8)]),
+    ],
+  ])('%s is told of in a line that names neither a path nor what was asked of it', async (_, damaged) => {
+    const context = await importContext();
+    const whole = await parquetIn(
+      context,
+      'whole.parquet',
+      "SELECT 'x' || i AS event, 'ada' AS distinct_id, now() AS timestamp FROM range(2000) t(i)",
+    );
+    const file = fileIn(context, 'b.parquet', damaged(readFileSync(whole)));
+    const problem = (await run(context, file)).files[0]?.problem ?? '';
+    expect(problem).toMatch(/^it cannot be read as Parquet: /);
+    expect(problem).not.toMatch(/\n|SELECT|\/|b\.parquet/);
+  });
+});
+
 describe('what a batch export has written', () => {
   const events = [
     { event: '$set', $set: { plan: 'free' }, elements_chain: 'a:b' },
