@@ -133,15 +133,30 @@ export async function readPage<T extends Item>(
 interface PagePosition {
   readonly count: number;
   readonly cursor?: string | undefined;
+  /** How many items of the page were taken, where that is not all of them. */
+  readonly taken?: number | undefined;
+}
+
+/**
+ * Returns the first items of a page that may fit into an answer, by the characters that they hold: what cannot be shown
+ * need not become an object. `OffsetPage` measures those that are left.
+ */
+export function fittingItems<T>(
+  items: readonly T[],
+  charactersOf: (item: T) => number,
+): { taken?: number; items: readonly T[] } {
+  let characters = 0;
+  const last = items.findIndex((item) => (characters += charactersOf(item)) > MAX_BYTES);
+  return last < 0 || last === items.length - 1 ? { items } : { items: items.slice(0, last + 1), taken: last + 1 };
 }
 
 /** Returns the body of an offset list: `items` are those of the asked limit and offset, of `count` in all. */
 export function page<T, R>(
   paging: Paging,
-  { items, count, cursor }: PagePosition & { readonly items: readonly T[] },
+  { items, ...position }: PagePosition & { readonly items: readonly T[] },
   render: (item: T) => R,
 ): OffsetPage<R> {
-  return new OffsetPage(paging, items.map(render), { count, cursor });
+  return new OffsetPage(paging, items.map(render), position);
 }
 
 /** The body of an offset list, with the links that its results call for. */
@@ -151,18 +166,20 @@ export class OffsetPage<R> {
   readonly previous: string | null;
   readonly results: R[];
   readonly #paging: Paging;
+  readonly #taken: number | undefined;
 
-  constructor(paging: Paging, results: R[], { count, cursor }: PagePosition, isCut = false) {
+  constructor(paging: Paging, results: R[], { count, cursor, taken }: PagePosition) {
     const { limit, offset } = paging;
-    const end = offset + (isCut ? results.length : limit);
+    const end = offset + (taken ?? limit);
     const start = offset - limit;
-    const place = cursor === undefined ? null : `${end}.${cursor}`;
+    const place = cursor === undefined || taken !== undefined ? null : `${end}.${cursor}`;
     this.count = count;
     // Where the table has more, there is a next page, though `count` may be below it when what was read is deleted.
     this.next = place === null && end >= count ? null : linkTo(paging, { limit, offset: end, cursor: place });
     this.previous = offset === 0 ? null : linkTo(paging, { limit, offset: start > 0 ? start : null, cursor: null });
     this.results = results;
     this.#paging = paging;
+    this.#taken = taken;
   }
 
   /**
@@ -172,7 +189,8 @@ export class OffsetPage<R> {
   fitting(text: string): OffsetPage<R> {
     if (Buffer.byteLength(text) <= MAX_BYTES) return this;
     const results = firstThatFit(this.results);
-    return new OffsetPage(this.#paging, results, { count: this.count }, results.length < this.results.length);
+    const taken = results.length < this.results.length ? results.length : this.#taken;
+    return new OffsetPage(this.#paging, results, { count: this.count, taken });
   }
 }
 

@@ -72,7 +72,10 @@ export async function namesSeen(
     volume_30_day: volume,
     last_seen_at: wireMicroseconds(last),
   }));
-  return new OffsetPage(paging, definitions, { count: total?.volume ?? 0 }, isCut);
+  return new OffsetPage(paging, definitions, {
+    count: total?.volume ?? 0,
+    ...(isCut && { taken: definitions.length }),
+  });
 }
 
 const Names = z.array(z.string());

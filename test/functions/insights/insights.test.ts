@@ -406,6 +406,26 @@ test('lists are newest first, each with its dashboards, in two round trips', asy
   expect(world.table.counted()).toBe(2);
 });
 
+test('a page of large insights stops at 5 MB, and no query is read that it has no room for', async () => {
+  const world = await dashboards();
+  const query = { kind: 'HogQLQuery', query: 'SELECT 1', more: 'x'.repeat(99_000) };
+  for (let n = 0; n < 60; n++) {
+    await world.insight({ name: `n${n}`, query });
+    world.context.clock.advance(1);
+  }
+  const parsed = jest.spyOn(JSON, 'parse');
+  const { body } = await world.call('GET', '/insights/?limit=60');
+  const read = parsed.mock.calls.filter(([text]) => text.length > 90_000 && text.length < 110_000);
+  parsed.mockRestore();
+  const results = body?.['results'] as readonly { readonly name: string }[];
+  // Each row of the page is parsed as a row of the table, and 51 queries have some 5 MB.
+  expect(read.length).toBeLessThan(60 + 53);
+  const place = new URL(String(body?.['next']));
+  const next = await world.service.call('GET', `${place.pathname}${place.search}`);
+  const names = [...results, ...(next.body?.['results'] as typeof results)].map(({ name }) => name);
+  expect(names).toEqual(Array.from({ length: 60 }, (_, n) => `n${59 - n}`));
+});
+
 test('an insight of another project is not there', async () => {
   const world = await dashboards();
   const { service, context } = world;

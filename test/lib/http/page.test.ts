@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import {
   cursorPage,
+  fittingItems,
   type OffsetPage,
   type Paging,
   page,
@@ -212,6 +213,17 @@ describe('an offset page', () => {
     expect(got.results).toHaveLength(4);
     expect(Buffer.byteLength(JSON.stringify(got))).toBeLessThan(5_000_000);
     expect(queryOf(got.next)).toBe('limit=10&offset=14');
+  });
+
+  test('is made of no more items than may fit, and next goes on behind those that were taken', () => {
+    const items = Array.from({ length: 10 }, (_, n) => n);
+    const fitting = fittingItems(items, () => 1_500_000);
+    expect(fitting).toEqual({ items: [0, 1, 2, 3], taken: 4 });
+    expect(fittingItems(items, () => 1)).toEqual({ items });
+    const got = page(ask('limit=10&offset=10'), { ...fitting, count: 20, cursor: 'end of the page' }, (item) => item);
+    expect(queryOf(got.next)).toBe('limit=10&offset=14');
+    expect(sent(got)).toBe(got);
+    expect(queryOf(sent(page(ask('limit=10'), { ...fitting, count: 20 }, megabyte)).next)).toBe('limit=10&offset=4');
   });
 
   test('shows one item, however large', () => {
