@@ -1,5 +1,5 @@
 /** Makes, reads and changes subscriptions. */
-import * as z from 'zod';
+import type * as z from 'zod';
 import { changesOf, creationChanges, type LoggedFields, patchActivity } from '../../accounts/activity/rules.ts';
 import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
