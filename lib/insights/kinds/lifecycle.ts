@@ -68,6 +68,7 @@ async function planOf(query: LifecycleQuery, world: World): Promise<Plan> {
       created_in: bucketIndex(edges, field('since')),
       condition: all([inRange({ from, to: last.end - 1 }), counted]),
       matching: all([matching, passed]),
+      begin: instantConstant(from),
       last: constant(buckets.length - 1),
     },
     from,
@@ -80,11 +81,12 @@ const HAS_PERSON = call('notEquals', field('properties', '$process_person_profil
 
 /**
  * HogQL whose `labelled` has a row for each `actor` and bucket in which it was active, or had been in the one before,
- * with its `status`, and whether nobody knows since when it `is_known`. `isGuessed`: who has no state of a person is known
- * since their first event of any name, which takes reading them all.
+ * with its `status`, and whether it `is_old`: its person was made before the range. Of others somebody may have come first
+ * before their person was made, with an event that says nothing of it: `withFirsts` takes the earlier of both, which takes
+ * reading all events of those.
  */
-const labelled = (isGuessed: boolean): string => `WITH
-  ${isGuessed ? GUESSED : KNOWN},
+const labelled = (withFirsts: boolean): string => `WITH
+  ${withFirsts ? FROM_FIRSTS : FROM_PERSONS},
   around AS (
     SELECT actor, active_in, created, ${near('lag', 'active_in')} AS before, ${near('lag', 'created')} AS created_before,
       ${near('lead', 'active_in')} AS after
@@ -102,7 +104,7 @@ const labelled = (isGuessed: boolean): string => `WITH
     FROM marks WHERE shift = 0 OR NOT is_next
   ),
   labelled AS (
-    SELECT actor, bucket, isNotNull(since) AS is_known,
+    SELECT actor, bucket, isNotNull(since) AND since < {begin} AS is_old,
       multiIf(shift = 1, 'dormant', {created_in} = bucket, 'new', was_here, 'returning', 'resurrecting') AS status
     FROM states WHERE bucket >= 1 AND bucket <= {last}
   )`;
@@ -112,20 +114,21 @@ const near = (name: 'lag' | 'lead', column: string): string =>
   `${name}InFrame(${column}) OVER (
     PARTITION BY actor ORDER BY active_in ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)`;
 
-const KNOWN = `activity AS (
+const FROM_PERSONS = `activity AS (
     SELECT person_id AS actor, {bucket} AS active_in, min(person.created_at) AS created
     FROM events WHERE {condition} GROUP BY actor, active_in
   )`;
 
 /** The events of the range are read once, for who was active and for whom they are the first. */
-const GUESSED = `seen AS (
+const FROM_FIRSTS = `seen AS (
     SELECT person_id AS actor, {bucket} AS active_in, countIf({matching}) > 0 AS is_active,
-      minIf(person.created_at, {matching}) AS created, minIf(timestamp, isNull(person.created_at)) AS first_seen
+      minIf(person.created_at, {matching}) AS created, min(timestamp) AS first_seen
     FROM events WHERE {in_range} AND {has_person} GROUP BY actor, active_in
   ),
   before_range AS (
     SELECT person_id AS actor, min(timestamp) AS first_seen
-    FROM events WHERE {before_range} AND isNull(person.created_at) AND {has_person} GROUP BY actor
+    FROM events
+    WHERE {before_range} AND (isNull(person.created_at) OR person.created_at >= {begin}) AND {has_person} GROUP BY actor
   ),
   firsts AS (
     SELECT first_actor, min(first_seen) AS first_at FROM (
@@ -134,14 +137,15 @@ const GUESSED = `seen AS (
     ) AS sightings GROUP BY first_actor
   ),
   activity AS (
-    SELECT seen.actor AS actor, seen.active_in AS active_in, coalesce(seen.created, firsts.first_at) AS created
+    SELECT seen.actor AS actor, seen.active_in AS active_in,
+      least(coalesce(seen.created, firsts.first_at), firsts.first_at) AS created
     FROM seen LEFT JOIN firsts ON firsts.first_actor = seen.actor WHERE seen.is_active
   )`;
 
 /** Returns the question that `select` makes of `labelled`. */
-const asked = ({ values, from, to }: Plan, select: string, isGuessed: boolean): Question => ({
-  hogql: `${labelled(isGuessed)} ${select}`,
-  values: isGuessed
+const asked = ({ values, from, to }: Plan, select: string, withFirsts: boolean): Question => ({
+  hogql: `${labelled(withFirsts)} ${select}`,
+  values: withFirsts
     ? {
         ...values,
         has_person: HAS_PERSON,
@@ -149,28 +153,30 @@ const asked = ({ values, from, to }: Plan, select: string, isGuessed: boolean): 
         before_range: comparison('<', field('timestamp'), instantConstant(from)),
       }
     : values,
-  from: isGuessed ? undefined : from,
+  from: withFirsts ? undefined : from,
   to,
 });
 
-const COUNTS = 'SELECT bucket, status, is_known, count() AS persons FROM labelled GROUP BY bucket, status, is_known';
+const COUNTS =
+  'SELECT bucket, status, count() AS persons, countIf(NOT is_old) AS recent FROM labelled GROUP BY bucket, status';
 
-/** Among so many events it shows whether there are any of somebody who has no state of a person, where that is usual. */
+/** Among so many events it shows whether there are any of somebody whose person is not old, where that is usual. */
 const SAMPLE = 10_000;
 
-/** Whether some of the first events are of somebody who has no state of a person, so that asking without them is in vain. */
-async function isSurelyGuessed({ values: { condition }, from, to }: Plan, world: World): Promise<boolean> {
-  const hogql = `SELECT countIf(isNull(created)) FROM (
+/** Whether some of the first events are of somebody whose person is not old, so that asking without firsts is in vain. */
+async function isSurelyWithFirsts({ values: { condition, begin }, from, to }: Plan, world: World): Promise<boolean> {
+  const hogql = `SELECT countIf(isNull(created) OR created >= {begin}) FROM (
     SELECT person.created_at AS created FROM events WHERE {condition} LIMIT ${SAMPLE})`;
-  const { rows } = await world.rows({ hogql, values: { condition: condition as Syntax }, from, to, isAside: true });
+  const values = { condition: condition as Syntax, begin: begin as Syntax };
+  const { rows } = await world.rows({ hogql, values, from, to, isAside: true });
   return Number(rows[0]?.[0]) > 0;
 }
 
-/** The counts, as all know since when everybody is there, or guess. */
+/** The counts, by the persons alone where all of these are old. */
 async function countsOf(plan: Plan, world: World): Promise<Rows['rows']> {
-  if (!(await isSurelyGuessed(plan, world))) {
+  if (!(await isSurelyWithFirsts(plan, world))) {
     const { rows } = await world.rows(asked(plan, COUNTS, false));
-    if (rows.every(([, , isKnown]) => isKnown === true)) return rows;
+    if (rows.every(([, , , recent]) => Number(recent) === 0)) return rows;
   }
   return (await world.rows(asked(plan, COUNTS, true))).rows;
 }
@@ -180,7 +186,7 @@ async function answer(query: LifecycleQuery, world: World): Promise<Answer> {
   const rows = await countsOf(plan, world);
   const [series] = query.series;
   const counts = new Map(
-    rows.map(([bucket, status, , persons]) => [`${Number(bucket)} ${String(status)}`, Number(persons)]),
+    rows.map(([bucket, status, persons]) => [`${Number(bucket)} ${String(status)}`, Number(persons)]),
   );
   const shown = plan.buckets.slice(1);
   const { label, action } = labelOfSeries(series as z.output<typeof Series>, 0);
