@@ -154,10 +154,7 @@ describe('JSON as Python writes it', () => {
   });
 
   test('an integer keeps its digits wherever it stands, and however long it is', () => {
-    const numbers = fc.tuple(
-      fc.integer({ min: 1, max: 9 }),
-      fc.string({ unit: fc.constantFrom(...'0123456789'), maxLength: 40 }),
-    );
+    const numbers = fc.tuple(fc.integer({ min: 1, max: 9 }), fc.stringMatching(/^\d{0,40}$/));
     const written = numbers.map(([first, more]) => `${first}${more}`);
     fc.assert(
       fc.property(written, fc.boolean(), fc.string({ maxLength: 40 }), (digits, isNegative, text) => {
