@@ -7,7 +7,7 @@ import type { AnswerWorkerOptions } from '../../../lib/insights/answering/answer
 import { answersOf } from '../../../lib/insights/answering/answers.ts';
 import { BACKGROUND_MS, pooledAnswerer, WAITED_MS } from '../../../lib/insights/answering/pooled-answerer.ts';
 import { pooledCompactor } from '../../../lib/lake/compactor.ts';
-import { pooledPersonRemoval } from '../../../lib/lake/import/person-removal.ts';
+import { pooledPersonDeletions, pooledPersonRemoval } from '../../../lib/lake/import/person-removal.ts';
 import { chromiumPictures } from '../../../lib/pictures/chromium.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
@@ -57,7 +57,7 @@ const ANSWER_DATABASE_MEMORY = '500MB';
 const ANSWER_MEMORY_MB = { each: 900, all: 1_200, kept: 750 };
 /** One deletion after the other; each has what a landing has. */
 const REMOVAL_TURNS = { atOnce: 1, each: 1, waiting: { each: 8, all: 32 } };
-/** Of one project after the other; a walk begins nothing more after ten minutes. */
+/** Of one project after the other, deletions that were cut as well; a walk begins nothing more after ten minutes. */
 const COMPACTION_TURNS = { atOnce: 1, each: 1 };
 const COMPACTION_SILENCE_MS = 20 * MINUTE_MS;
 /** Those that wait are requests; each reads a part of a file, or a Parquet file. */
@@ -137,7 +137,11 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
       ...own,
     });
   const removals = landWorkers({ what: 'Deleting the person', turns: REMOVAL_TURNS, silenceMs: READING_MS });
-  const compactions = landWorkers({ what: 'Joining files', turns: COMPACTION_TURNS, silenceMs: COMPACTION_SILENCE_MS });
+  const compactions = landWorkers({
+    what: 'Writing files anew',
+    turns: COMPACTION_TURNS,
+    silenceMs: COMPACTION_SILENCE_MS,
+  });
   const previews = pool({
     program: join(import.meta.dirname, '../workers/import-worker.ts'),
     options: { home: folder },
@@ -160,8 +164,8 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     runFiles: folderFiles(runFilesIn(folder)),
     warehouse: pooledWarehouse(rows, { folder: temporaryIn(folder) }),
     reader: pooledReader(readers),
-    personRemoval: pooledPersonRemoval(removals),
-    personDeletions: null,
+    personRemoval: pooledPersonRemoval(removals, stores),
+    personDeletions: pooledPersonDeletions(compactions),
     answers: answersOf(stores, pooledAnswerer({ waited, background })),
     imports: pooledImports(
       { files: folderFiles(importsIn(folder)), rejected: folderFiles(join(folder, REJECTED)) },

@@ -5,6 +5,7 @@ import { type LandingSegment, land } from '../../../lib/capture/land.ts';
 import { compact } from '../../../lib/lake/compact.ts';
 import { lakeDatabases } from '../../../lib/lake/databases.ts';
 import { type Deletion, deleteNow } from '../../../lib/lake/import/delete-person.ts';
+import { walkDeletions } from '../../../lib/lake/import/person-deletions.ts';
 import { UuidLists } from '../../../lib/lake/import/uuid-lists.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../lib/ports/log.ts';
@@ -27,7 +28,8 @@ void serveTasks<LandWorkerOptions>(async ({ folder, options: { home } }) => {
   const context = { ...stores, databases, inbox: await folderInbox(inboxIn(home)) };
   return {
     compact: (project: number) => compact(context, project, { until: Date.now() + WALK_MS }),
-    'delete-persons': (deletion: Deletion) => deleteNow(context, deletion),
+    'delete-now': (deletion: Deletion) => deleteNow(context, deletion),
+    'walk-deletions': (project: number) => walkDeletions(context, project, { until: Date.now() + WALK_MS }),
     land: (segments: readonly LandingSegment[]) => land(context, segments, { lists: new UuidLists(uuidListsIn(home)) }),
   };
 });

@@ -1,5 +1,6 @@
 /** Deletes persons, as the `$delete_person` of an import does, without an event of it. */
-import { MAX_TRANSACTION, type Op } from '../../ports/table/table.ts';
+import type { Op } from '../../ports/table/table.ts';
+import { isWritten } from '../../ports/table/until-written.ts';
 import { forgetAnswers } from '../forget-answers.ts';
 import { adderUnder, type Lease, underLease, type Writing } from '../lease.ts';
 import type { FoundPerson, PersonChange } from '../persons/change.ts';
@@ -76,12 +77,11 @@ export async function deletePersons(
     const cut = await forgetEvents(context, projectId, forgotten, walk);
     if (cut !== null) return cut;
   }
-  const telling = persons.flatMap((person) => person.telling ?? []);
   const remove = async (lease: Lease): Promise<void> => {
     // A death from here on leaves no answer with their events ...
     await forgetAnswers(context.table, projectId);
-    for (let n = 0; n < telling.length; n += MAX_TRANSACTION)
-      await context.table.write(telling.slice(n, n + MAX_TRANSACTION));
+    // What a call before has told that was cut is there.
+    for (const { telling = [] } of persons) if (telling.length > 0) await isWritten(context.table, telling);
     if (theirs.length > 0) await forgetProperties(context, lease, theirs);
     if (known.length === 0) return;
     await adding(context, adderUnder(lease), { before: async () => [], arrived: 'now' }, async (batches) => {

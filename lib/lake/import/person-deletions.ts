@@ -1,7 +1,8 @@
 /**
- * Deletions of persons that were asked for, where a request cannot wait for them: each is recorded with the job that has
- * them done, and done beside the lake, those of a project together.
+ * Deletions of persons that were asked for, where a request cannot wait for them, or was cut while it did: each is recorded
+ * with the job that has them done, and done beside the lake, those of a project together.
  */
+import { MINUTE_MS } from '../../basics/units.ts';
 import { askForJob } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
@@ -30,6 +31,8 @@ interface PersonDeletionItem extends Item {
   readonly withEvents: boolean;
   /** Files before it have none of them; null: that is not known of any. */
   readonly place: string | null;
+  /** What tells of it, written just before the person goes; absent: it is told of already. */
+  readonly telling?: JsonText<readonly Op[]>;
 }
 
 /** The port to who does them, which needs a processor and memory of its own. */
@@ -45,33 +48,61 @@ export const personDeletionJob = (projectId: number): string => `persons-${proje
  * Records a deletion with what tells of it, and has it done. It is done for certain once this has resolved; of many persons,
  * some may be if it fails.
  */
-export async function askForDeletion(
-  { table, clock, newId }: Pick<Context, 'table' | 'clock' | 'newId'>,
-  { projectId, persons }: Deletion,
-): Promise<void> {
-  const at = clock();
-  for (const ops of transactionsOf(persons.map((person) => recording(projectId, newId(), at, person)))) {
-    const about = { project: projectId, asked: newId() };
-    await askForJob(table, { kind: 'deletion', id: personDeletionJob(projectId), due: at, about }, ops);
-  }
+export async function askForDeletion(context: Recording, deletion: Deletion): Promise<void> {
+  await record(context, deletion, {
+    wait: 0,
+    opsOf: (item, { telling = [] }) => [{ put: item }, ...telling],
+  });
 }
 
-/** The ops that record the deletion of a person and tell of it. */
-function recording(
-  projectId: number,
-  id: string,
-  at: number,
-  { distinctId, person, withEvents = false, telling = [] }: DeletedPerson,
-): readonly Op[] {
-  const put = {
-    ...keys.personDeletion(projectId, id),
-    distinctId,
-    person: toJsonText(person),
-    at,
-    withEvents,
-    place: null,
+/** Most of what a request waits for is done by then. What is not, it and the job may do beside each other. */
+const UNDER_WAY_MS = 5 * MINUTE_MS;
+
+/**
+ * Records a deletion that a request begins now, so that the job finishes it should it be cut. Returns what takes the records
+ * away: it is done, or nothing of it was begun. A record that is left is done once more, which changes nothing.
+ */
+export async function recordDeletion(context: Recording, deletion: Deletion): Promise<() => Promise<void>> {
+  const recorded = await record(context, deletion, {
+    wait: UNDER_WAY_MS,
+    opsOf: (item, { telling }) => [{ put: telling === undefined ? item : { ...item, telling: toJsonText(telling) } }],
+  });
+  return async () => {
+    const ops = recorded.map(({ pk, sk }): Op => ({ remove: { pk, sk } }));
+    await context.table.write(ops, { apart: true }).catch(() => {});
   };
-  return [{ put }, ...telling];
+}
+
+type Recording = Pick<Context, 'table' | 'clock' | 'newId'>;
+
+interface RecordOptions {
+  /** So long the job waits, in milliseconds, if it is not there already. */
+  readonly wait: number;
+  /** What records the deletion of a person, who is in the item. */
+  readonly opsOf: (item: PersonDeletionItem, person: DeletedPerson) => readonly Op[];
+}
+
+async function record(
+  { table, clock, newId }: Recording,
+  { projectId, persons }: Deletion,
+  { wait, opsOf }: RecordOptions,
+): Promise<readonly PersonDeletionItem[]> {
+  const at = clock();
+  const items = persons.map(
+    ({ distinctId, person, withEvents = false }): PersonDeletionItem => ({
+      ...keys.personDeletion(projectId, newId()),
+      distinctId,
+      person: toJsonText(person),
+      at,
+      withEvents,
+      place: null,
+    }),
+  );
+  for (const ops of transactionsOf(items.map((item, n) => opsOf(item, persons[n] as DeletedPerson)))) {
+    const about = { project: projectId, asked: newId() };
+    await askForJob(table, { kind: 'deletion', id: personDeletionJob(projectId), due: at + wait, about }, ops);
+  }
+  return items;
 }
 
 /** Returns ops together, those of a person always, as many as a transaction may have beside a job. */
@@ -101,7 +132,11 @@ export async function walkDeletions(context: Writing, projectId: number, options
   const asked = together(await listAll(table, ranges.personDeletions(projectId)));
   if (asked.length === 0) return false;
   const place = asked.map((one) => one.place ?? '').reduce((least, one) => (one < least ? one : least));
-  const persons = asked.map((one) => ({ ...one, person: fromJsonText(one.person) }));
+  const persons = asked.map((one) => ({
+    ...one,
+    person: fromJsonText(one.person),
+    telling: one.telling === undefined ? [] : fromJsonText(one.telling),
+  }));
   const cut = await deletePersons(context, { projectId, persons }, { ...options, waits: true, place });
   for (const { pk, sk, place: known } of asked) {
     if (cut === null) await table.write([{ remove: { pk, sk } }]);

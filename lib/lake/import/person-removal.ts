@@ -5,7 +5,7 @@ import { fail } from '../../ports/errors.ts';
 import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
 import { failFull, LineFull } from '../../workers/turns.ts';
 import type { Deletion } from './delete-person.ts';
-import { askForDeletion } from './person-deletions.ts';
+import { askForDeletion, type PersonDeletions, recordDeletion } from './person-deletions.ts';
 
 export interface PersonRemoval {
   /**
@@ -27,22 +27,42 @@ export const askedPersonRemoval = (context: Pick<Context, 'table' | 'clock' | 'n
 const ATTEMPTS = 20;
 const PAUSE_MS = 250;
 
-/** Deletes by a pool whose workers have the task `delete-persons`. */
-export const pooledPersonRemoval = (pool: Pick<WorkerPool, 'run'>, pauseMs = PAUSE_MS): PersonRemoval => ({
+/**
+ * Deletes by a pool whose workers have the task `delete-now`. What takes more than one write, that of events too, is
+ * recorded: once it has begun a job finishes it, whatever becomes of the worker and of this process.
+ */
+export const pooledPersonRemoval = (
+  pool: Pick<WorkerPool, 'run'>,
+  context: Pick<Context, 'table' | 'clock' | 'newId'>,
+  pauseMs = PAUSE_MS,
+): PersonRemoval => ({
   remove: async (deletion, owner) => {
+    const isLong = deletion.persons.some(({ withEvents }) => withEvents === true);
+    const forget = isLong ? await recordDeletion(context, deletion) : async () => {};
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await pool.run({ name: 'delete-persons', input: deletion, owner });
+        await pool.run({ name: 'delete-now', input: deletion, owner });
+        await forget();
         return 'deleted';
       } catch (error) {
-        if (error instanceof LineFull) failFull('Too many persons wait to be deleted.');
         if (error instanceof WorkerLost)
           fail('unavailable', 'The person could not be deleted at the moment. Try again later.');
-        if ((error as Error).name !== 'ImportUnderWay') throw error;
-        if (attempt === ATTEMPTS)
-          fail('conflict', 'Events are being imported into the project. Try again when that has ended.');
-        await pause(pauseMs);
+        const isBusy = (error as Error).name === 'ImportUnderWay';
+        if (isBusy && attempt < ATTEMPTS) {
+          await pause(pauseMs);
+          continue;
+        }
+        if (isBusy || error instanceof LineFull) await forget();
+        if (isBusy) fail('conflict', 'Events are being imported into the project. Try again when that has ended.');
+        if (error instanceof LineFull) failFull('Too many persons wait to be deleted.');
+        throw error;
       }
     }
   },
+});
+
+/** Finishes deletions by a pool whose workers have the task `walk-deletions`. */
+export const pooledPersonDeletions = (pool: Pick<WorkerPool, 'run'>): PersonDeletions => ({
+  walk: async (projectId) =>
+    (await pool.run({ name: 'walk-deletions', input: projectId, owner: String(projectId) })) as boolean,
 });

@@ -22,11 +22,13 @@ import {
 } from '../../../../infra/local/data/data-version.ts';
 import { HOUR_MS } from '../../../../lib/basics/units.ts';
 import { planOf } from '../../../../lib/exports/runs/plan.ts';
+import { recordDeletion } from '../../../../lib/lake/import/person-deletions.ts';
 import { folderInbox } from '../../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
-import { keys } from '../../../../lib/ports/table/keys.ts';
+import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../../lib/ports/table/list-all.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { asOrdinaryUser } from '../../../support/ordinary-user.ts';
 
@@ -43,6 +45,20 @@ async function used(): Promise<string> {
   await directory.close();
   return folder;
 }
+
+test('deletions of persons that were recorded are done by a worker beside the directory', async () => {
+  const directory = open(temporaryFolder());
+  const { table, personDeletions } = directory;
+  await table.write([{ put: { ...keys.project(7), id: 7, deleted_at: null } }]);
+  await recordDeletion(directory, {
+    projectId: 7,
+    persons: [{ distinctId: 'ada', person: { id: 'p', version: 1 }, withEvents: true }],
+  });
+  expect(await personDeletions?.walk(7)).toBe(true);
+  expect(await listAll(table, ranges.personDeletions(7))).toEqual([]);
+  expect(await personDeletions?.walk(7)).toBe(false);
+  await directory.close();
+});
 
 describe('a database that is not the one that was there', () => {
   test.each<[string, (file: string) => void]>([

@@ -3,15 +3,18 @@ import { handler as deletePersons } from '../../../../functions/steps/delete-per
 import { personDeletions } from '../../../../infra/aws/person-deletions.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/basics/units.ts';
 import { aboutOf } from '../../../../lib/jobs/job.ts';
+import { tick } from '../../../../lib/jobs/tick.ts';
 import { allFiles } from '../../../../lib/lake/catalog.ts';
 import { compact } from '../../../../lib/lake/compact.ts';
+import { type Deletion, deleteNow } from '../../../../lib/lake/import/delete-person.ts';
 import { personDeletionJob } from '../../../../lib/lake/import/person-deletions.ts';
-import { askedPersonRemoval } from '../../../../lib/lake/import/person-removal.ts';
+import { askedPersonRemoval, pooledPersonRemoval } from '../../../../lib/lake/import/person-removal.ts';
 import { underLease } from '../../../../lib/lake/lease.ts';
 import type { Model } from '../../../../lib/lake/schema.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
+import type { Op } from '../../../../lib/ports/table/table.ts';
 import { inLake, personOf } from '../../../support/capture.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
 
@@ -94,6 +97,35 @@ test('killed before any change and begun again by its job, it is done, and nothi
     expect(await known(context)).toEqual(['ada {}', 'bob {"day1":"bob"}']);
     expect(await deleted(context)).toContain('ada');
     expect([await asked(context), await job(context)]).toEqual([[], undefined]);
+  }
+  expect(deaths).toBeGreaterThan(15);
+});
+
+test('a request that is killed before any change, and is not repeated, is finished by the job once it is recorded', async () => {
+  const entry = keys.activity('o', 0, 'told');
+  const told: Op = { put: { ...entry, activity: 'deleted' }, if: 'absent' };
+  let deaths = 0;
+  for (let isOver = false; !isOver; deaths += 1) {
+    const context = await world(1);
+    const { dying, hasDied } = killableContext(context, deaths + 1);
+    const pool = { run: ({ input }: { input: unknown }) => deleteNow(dying, input as Deletion) };
+    const person = await personOf(context, PROJECT, 'ada');
+    const asks = { projectId: PROJECT, persons: [{ distinctId: 'ada', person, withEvents: true, telling: [told] }] };
+    await pooledPersonRemoval(pool, dying)
+      .remove(asks, 'o')
+      .catch(() => {});
+    isOver = !hasDied();
+    // The first change is the record.
+    expect((await asked(context)).length).toBe(deaths === 0 || isOver ? 0 : 1);
+    if (deaths === 0) continue;
+    context.clock.advance(6 * MINUTE_MS);
+    await tick(context);
+    expect(context.workflow.started.map(({ machine }) => machine)).toContain('deletion');
+    await whole(context);
+    expect([await asked(context), await job(context)]).toEqual([[], undefined]);
+    expect(await eventsOf(context)).toEqual(['bob']);
+    expect(await deleted(context)).toContain('ada');
+    expect(await context.table.get(entry)).toBeDefined();
   }
   expect(deaths).toBeGreaterThan(15);
 });
