@@ -10,7 +10,8 @@ import { toJsonText } from '../ports/table/json-text.ts';
 import { keys, places, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Op, Refused } from '../ports/table/table.ts';
-import { notOffered } from './imports.ts';
+import { lineOf } from '../workers/turns.ts';
+import { type Imports, notOffered } from './imports.ts';
 import {
   type ImportInput,
   type ImportItem,
@@ -33,6 +34,12 @@ const RETRY_AFTER = { 'Retry-After': '60' };
 /** So much of the disk is not given to files: the lake grows by what they hold, and captured events must land. */
 const RESERVED_BYTES = 1e9;
 
+const noRoom = (what: 'file' | 'part'): never =>
+  fail('unavailable', {
+    detail: `The disk of the service has no room for the ${what}: space must be freed there.`,
+    headers: RETRY_AFTER,
+  });
+
 /** What is known of an import that has ended is kept for so long. */
 const KEPT_MS = 90 * DAY_MS;
 
@@ -53,14 +60,25 @@ interface Author {
   readonly activityOps: ActivityOps;
 }
 
+/** One is made after the other: what each may take depends on those that are open. One process serves a data directory. */
+const inLine = lineOf(1);
+
 /** Makes an import, whose file is not there yet. Throws a 413, a 429, or the 503 of a disk without room for the file. */
 export async function createImport(
   context: Importing,
+  input: z.output<typeof ImportInput>,
+  author: Author,
+): Promise<ImportItem> {
+  const imports = context.imports ?? notOffered();
+  return inLine(() => createNext({ ...context, imports }, input, author));
+}
+
+async function createNext(
+  context: Importing & { readonly imports: Imports },
   { name, bytes }: z.output<typeof ImportInput>,
   { organization, project, user, idempotencyOps, activityOps }: Author,
 ): Promise<ImportItem> {
-  const { table, clock, newId, settings } = context;
-  const imports = context.imports ?? notOffered();
+  const { table, clock, newId, settings, imports } = context;
   const { importBytes } = settings;
   if (importBytes !== null && bytes > importBytes)
     fail('request_too_large', {
@@ -85,11 +103,7 @@ export async function createImport(
         'files. Wait for one of them, or cancel it.',
       headers: RETRY_AFTER,
     });
-  if (neededBeside(open) > room)
-    fail('unavailable', {
-      detail: 'The disk of the service has no room for the file: space must be freed there.',
-      headers: RETRY_AFTER,
-    });
+  if (neededBeside(open) > room) noRoom('file');
   const id = newId();
   const now = clock();
   const item: ImportItem = {
@@ -163,14 +177,17 @@ export async function uploadedBytes({ imports }: Pick<Context, 'imports'>, item:
   return sizeOf(await partsIn(files, item));
 }
 
-/** Keeps a part of an import's file. Returns how many bytes of it are there. Throws what a caller must mend. */
+/**
+ * Keeps a part of an import's file. Returns how many bytes of it are there. Throws what a caller must mend, and the 503 of a
+ * disk without room for the part.
+ */
 export async function uploadPart(
   { imports }: Pick<Context, 'imports'>,
   item: ImportItem,
   offset: number,
   bytes: Buffer,
 ): Promise<number> {
-  const { files } = imports ?? notOffered();
+  const { files, freeBytes } = imports ?? notOffered();
   if (item.state !== 'uploading') fail('conflict', `The import is ${item.state}: it takes nothing more.`);
   if (bytes.length === 0) invalid(null, 'The body must be the bytes of the part.');
   if (bytes.length > PART_BYTES.max)
@@ -179,6 +196,7 @@ export async function uploadPart(
   if (end > item.bytes) invalid('offset', `The part would end at ${end}, and the file has ${item.bytes} bytes.`);
   if (end < item.bytes && bytes.length < PART_BYTES.min)
     invalid(null, `A part has ${PART_BYTES.min} bytes at least, but for the last one.`);
+  if ((await freeBytes()) - bytes.length < RESERVED_BYTES) noRoom('part');
   const parts = await partsIn(files, item);
   const uploaded = sizeOf(parts);
   const isRepeated = parts.some((part) => part.offset === offset && part.size === bytes.length);

@@ -313,6 +313,38 @@ describe('an import by request', () => {
     expect(theirs).toMatchObject({ status: 201 });
   });
 
+  test('is one of ten at most, also when many are made at once', async () => {
+    const later = () => new Promise<number>((resolve) => setImmediate(() => resolve(100e9)));
+    const { call } = await world({ imports: { ...(testContext().imports as Imports), freeBytes: later } });
+    const made = Array.from({ length: 14 }, () => call('POST', '', { name: 'x', bytes: 3 }));
+    const statuses = (await Promise.all(made)).map(({ status }) => status);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([...Array.from({ length: 10 }, () => 201), 429, 429, 429, 429]);
+  });
+
+  test('has its room on the disk, which others that are made at once do not get', async () => {
+    const { service, call } = await world(withRoom(25e9));
+    const { path, key } = await another(service);
+    const replies = await Promise.all([
+      call('POST', '', { name: 'x', bytes: 10e9 }),
+      service.call('POST', path, { key, body: { name: 'x', bytes: 10e9 } }),
+    ]);
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 503]);
+  });
+
+  test('takes no part that would fill the disk, which has filled since it was made', async () => {
+    let free = 2e9;
+    const imports = { ...(testContext().imports as Imports), freeBytes: () => Promise.resolve(free) };
+    const { create, call } = await world({ imports });
+    const id = await create('x', 3);
+    free = 1e9 + 2;
+    expect(await call('PUT', `${id}/content/?offset=0`, 'abc')).toMatchObject({
+      status: 503,
+      body: { detail: expect.stringContaining('no room for the part') },
+    });
+    free = 1e9 + 3;
+    expect((await call('PUT', `${id}/content/?offset=0`, 'abc')).status).toBe(200);
+  });
+
   test('may be larger than half of the room when its organization has no other', async () => {
     const { call } = await world(withRoom(20e9));
     expect(await call('POST', '', { name: 'x', bytes: 10e9 })).toMatchObject({ status: 201 });
