@@ -3,7 +3,8 @@ import type { UserItem } from '../../../lib/accounts/users/model.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { collaboratorField } from '../../../lib/dashboards/collaborators/model.ts';
 import { LEVELS, type MembershipLevel } from '../../../lib/http/levels.ts';
-import { keys, places } from '../../../lib/ports/table/keys.ts';
+import { keys, places, ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Service, testService } from '../../support/service.ts';
@@ -170,6 +171,51 @@ describe('a removed member', () => {
     const [naming, head] = await left(other.project.id, 1);
     expect(naming).toBeDefined();
     expect(head?.[collaboratorField(user.uuid)]).toBe(37);
+  });
+});
+
+describe('a removal of a member who is named by 100 dashboards', () => {
+  async function named() {
+    const { context, service, join } = await world();
+    const { user } = await join(member);
+    const { id } = service.project;
+    for (let did = 1; did <= 100; did += 1)
+      await context.table.write([
+        { put: { ...keys.dashboard(id, did), id: did, [collaboratorField(user.uuid)]: 37 } },
+        { put: { ...keys.collaborator(id, did, user.uuid), ...places.mentionOf(user.uuid, id, did) } },
+      ]);
+    const mentions = async () => (await listAll(context.table, ranges.mentionsOf(user.uuid))).length;
+    /** Does something just before the removal's n-th write of several ops. */
+    const beforeWrite = (nth: number, act: () => Promise<unknown>) => {
+      const write = context.table.write.bind(context.table);
+      let writes = 0;
+      return jest.spyOn(context.table, 'write').mockImplementation(async (ops, options) => {
+        if (ops.length > 1) writes += 1;
+        if (ops.length > 1 && writes === nth) await act();
+        return write(ops, options);
+      });
+    };
+    const isMember = async () =>
+      (await context.table.get(keys.membership(user.uuid, service.organization.id))) !== undefined;
+    return { context, service, user, mentions, beforeWrite, isMember };
+  }
+
+  test('ends nothing when the member has got another level meanwhile', async () => {
+    const { context, service, user, mentions, beforeWrite, isMember } = await named();
+    const key = keys.membership(user.uuid, service.organization.id);
+    const spy = beforeWrite(1, () => context.table.write([{ change: key, set: { level: owner }, add: { ver: 1 } }]));
+    expect((await remove(service, user)).status).toBeGreaterThanOrEqual(400);
+    spy.mockRestore();
+    expect([await mentions(), await isMember()]).toEqual([100, true]);
+  });
+
+  test.each([1, 2, 3, 4])('that is cut off at the %i. write is finished by who repeats it', async (nth) => {
+    const { service, user, mentions, beforeWrite, isMember } = await named();
+    const spy = beforeWrite(nth, () => Promise.reject(new Error('the process dies here')));
+    expect((await remove(service, user)).status).toBe(500);
+    spy.mockRestore();
+    expect((await remove(service, user)).status).toBe(204);
+    expect([await mentions(), await isMember()]).toEqual([0, false]);
   });
 });
 

@@ -72,8 +72,9 @@ interface MemberRemoval extends MemberWithUser {
 }
 
 /**
- * Ends a membership and, with it, all that names the member in the organization. Throws a 400 for the last
- * owner, a 412 when the version is none of `ifMatch`, and `Refused` when a level changed meanwhile.
+ * Ends a membership and, with it, all that names the member in the organization. More than fits into one transaction ends
+ * before it, each part only while the membership may be ended: whoever repeats a removal that was cut off finishes it. Throws
+ * a 400 for the last owner, a 412 when the version is none of `ifMatch`, and `Refused` when a level changed meanwhile.
  */
 export async function removeMember(
   { table }: Pick<Context, 'table'>,
@@ -88,14 +89,15 @@ export async function removeMember(
   const members = isLeaving ? await listAll(table, ranges.membersOf(organization.id)) : [];
   const witness = witnessOf(actor, target, members);
   const also = await ends();
-  while (also.length > MAX_ENDS) await table.write(also.splice(-MAX_ENDS).flat());
+  const key = keys.membership(target.user_uuid, organization.id);
+  const unchanged = { is: { level: target.level, ver: target.ver } };
+  const witnessed = witness === undefined ? [] : [levelCheck(witness, organization)];
+  while (also.length > MAX_ENDS)
+    await table.write([{ check: key, if: unchanged }, ...witnessed, ...also.splice(-MAX_ENDS).flat()]);
   await table.write([
-    {
-      remove: keys.membership(target.user_uuid, organization.id),
-      if: { is: { level: target.level, ver: target.ver } },
-    },
+    { remove: key, if: unchanged },
     { change: keys.organization(organization.id), add: { members: -1 }, if: { is: isAlive(organization.id) } },
-    ...(witness === undefined ? [] : [levelCheck(witness, organization)]),
+    ...witnessed,
     ...activityOps({ ...aboutMember(user), activity: 'deleted' }),
     ...also.flat(),
   ]);
