@@ -10,13 +10,13 @@ import { type Asking, resultsOf } from '../insights/results.ts';
 import { readInsights } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
+import { bringBack } from './insights/deletion.ts';
 import {
   type DashboardDetail,
   type DashboardWithInsights,
   dashboardDetailObject,
   type StoredDashboard,
 } from './model.ts';
-import { bringBack } from './insights/deletion.ts';
 import { checkCanSee, rightsOf } from './rules.ts';
 import { readDashboard } from './store.ts';
 import { insightsOf } from './tiles.ts';

@@ -295,6 +295,10 @@ export function tileItem(
   };
 }
 
+/** Returns the ops that put new items, in groups that each fit into one transaction. */
+const putsOf = (items: readonly (InsightItem | TileItem)[]): Op[][] =>
+  groupsOf(items.map((item) => weighed({ put: item, if: 'absent' }, item)));
+
 /**
  * Writes what may be too much for one transaction so that what is cut off is seen by nobody: then the summary and the
  * insights stand among what was deleted, where a purge finds them, until all is written. The insights come back once the
@@ -312,8 +316,6 @@ async function writeWhole(
   },
 ): Promise<void> {
   const { summary, others, insights, tiles, also } = whole;
-  const putsOf = (items: readonly (InsightItem | TileItem)[]): Op[][] =>
-    groupsOf(items.map((item) => weighed({ put: item, if: 'absent' }, item)));
   const head = (item: DashboardItem): Op[] => [item, ...others].map((one): Op => ({ put: one, if: 'absent' }));
   const together = putsOf([...insights, ...tiles]);
   if (together.length <= 1) {

@@ -187,7 +187,8 @@ export async function uploadPart(
   offset: number,
   bytes: Buffer,
 ): Promise<number> {
-  const { files, freeBytes } = imports ?? notOffered();
+  const offered = imports ?? notOffered();
+  const { files } = offered;
   if (item.state !== 'uploading') fail('conflict', `The import is ${item.state}: it takes nothing more.`);
   if (bytes.length === 0) invalid(null, 'The body must be the bytes of the part.');
   if (bytes.length > PART_BYTES.max)
@@ -196,7 +197,7 @@ export async function uploadPart(
   if (end > item.bytes) invalid('offset', `The part would end at ${end}, and the file has ${item.bytes} bytes.`);
   if (end < item.bytes && bytes.length < PART_BYTES.min)
     invalid(null, `A part has ${PART_BYTES.min} bytes at least, but for the last one.`);
-  if ((await freeBytes()) - bytes.length < RESERVED_BYTES) noRoom('part');
+  if ((await offered.freeBytes()) - bytes.length < RESERVED_BYTES) noRoom('part');
   const parts = await partsIn(files, item);
   const uploaded = sizeOf(parts);
   const isRepeated = parts.some((part) => part.offset === offset && part.size === bytes.length);
