@@ -87,7 +87,9 @@ export function rejectionLines(
 /** The report for a person. */
 export function importText(report: ImportOutcome, imported: Imported): string {
   const { persons } = report;
-  const lines = [`${counted(report.events, 'event')}: ${report.added} added, ${report.known} known already`];
+  const known = `${report.known - report.forgotten} known already`;
+  const gone = report.forgotten === 0 ? '' : `, ${report.forgotten} of deleted persons, not taken`;
+  const lines = [`${counted(report.events, 'event')}: ${report.added} added, ${known}${gone}`];
   if (persons.read > 0 || persons.rows > 0) {
     const told = persons.read > 0 ? `${counted(persons.read, 'state')} of persons; ` : '';
     lines.push(`${told}${counted(persons.rows, 'row')} added to the model persons`);

@@ -54,6 +54,7 @@ export class BatchWriter {
   readonly #copies: string;
   readonly #published: PublishedFile[] = [];
   #known = 0;
+  #forgotten = 0;
   readonly #knownHours = { events: new Set<number>(), persons: new Set<number>() };
   #refused: RefusedChanges = {};
   #underWay: Promise<void> = Promise.resolve();
@@ -90,13 +91,13 @@ export class BatchWriter {
     if (isFull || isLate) await this.#cut();
   }
 
-  /** Sees all batches through. `known`: events that the lake had, `refused`: changes of persons that were not made. */
+  /** Sees all batches through. `known`: events that the lake had, or must not have (`forgotten`), `refused`: changes of persons that were not made. */
   async end() {
     await this.#cut();
     await this.#underWay;
     const published: readonly PublishedFile[] = this.#published;
     const knownHours: KnownHours = { events: [...this.#knownHours.events], persons: [...this.#knownHours.persons] };
-    return { published, known: this.#known, knownHours, refused: this.#refused };
+    return { published, known: this.#known, forgotten: this.#forgotten, knownHours, refused: this.#refused };
   }
 
   /** Waits for a batch that is on its way, and starts none. Never throws. */
@@ -140,6 +141,7 @@ export class BatchWriter {
     );
     await rm(file);
     this.#known += batch.known;
+    this.#forgotten += batch.forgotten;
     for (const hour of batch.knownHours.events) this.#knownHours.events.add(hour);
     for (const hour of batch.knownHours.persons) this.#knownHours.persons.add(hour);
     if (batch.rows === 0) return;

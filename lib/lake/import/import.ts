@@ -106,8 +106,10 @@ export interface ImportReport {
   readonly events: number;
   /** Events that were not in the lake. */
   readonly added: number;
-  /** Events that were there already, or twice in these files. */
+  /** Events that were there already, or twice in these files, or are not taken. */
   readonly known: number;
+  /** Of `known`, those that are not taken: of persons who were deleted with their events. */
+  readonly forgotten: number;
   readonly bad: number;
   /** What files said, and events changed, of persons. */
   readonly persons: PersonReport;
@@ -171,7 +173,7 @@ export async function importEvents(context: Writing, options: ImportOptions): Pr
         if (name !== path) await rm(path, { force: true });
         else if (read !== undefined) reads.push(read);
       }
-      const { published, known, knownHours, refused } = await batches.end();
+      const { published, known, forgotten, knownHours, refused } = await batches.end();
       for (const read of reads) await keepBookmark(context, projectId, read);
       const rowsOf = (model: Model): number => ofModel(published, model).reduce((rows, file) => rows + file.rows, 0);
       return {
@@ -179,6 +181,7 @@ export async function importEvents(context: Writing, options: ImportOptions): Pr
         events: sum(files, 'events'),
         added: rowsOf('events'),
         known,
+        forgotten,
         persons: { read: sum(files, 'persons'), rows: rowsOf('persons'), refused: countRefused(refused) },
         bad: sum(files, 'bad'),
         rejected,

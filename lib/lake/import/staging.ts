@@ -80,6 +80,8 @@ interface StagedBatch {
   readonly rows: number;
   /** How many events were dropped: they are in the lake, or were in this batch before. */
   readonly known: number;
+  /** Of them, those of persons who were deleted with their events. */
+  readonly forgotten: number;
   /** In which hours those that are in the lake arrived, with what they changed of persons, if that is asked for. */
   readonly knownHours: KnownHours;
   /** How many of the rows change a person. */
@@ -164,7 +166,7 @@ export async function openStaging(
       const dropped = await dropForgotten(connection, forgottenAmong);
       const { known, knownHours } = await dropKnown(connection, lake, same, isAgain);
       const [rows = 0, personChanges = 0] = await numbers(connection, 'SELECT count(*), count(person) FROM staged');
-      return { rows, known: known + dropped, knownHours, personChanges };
+      return { rows, known: known + dropped, forgotten: dropped, knownHours, personChanges };
     },
 
     write: async ({ at, historyEnd, folder: target, lake, persons, learned, signal }) => {

@@ -514,6 +514,7 @@ describe('an import that is under way', () => {
       events: hours.length,
       added: hours.length,
       known: 0,
+      forgotten: 0,
       bad: 0,
       persons: { read: 0, rows: 0, refused: 0 },
       rejected: [],

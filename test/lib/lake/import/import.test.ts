@@ -79,6 +79,7 @@ describe('a log of a web server', () => {
       events: 101,
       added: 101,
       known: 0,
+      forgotten: 0,
       persons: { read: 0, rows: 0, refused: 0 },
       bad: 0,
       rejected: [],
