@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -8,6 +9,7 @@ import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { logTo, shortLines } from '../../lib/ports/log.ts';
 import { backUp, restore } from './data/backup.ts';
 import { openDataDirectory } from './data/data-directory.ts';
+import { databaseIn } from './data/data-folder.ts';
 import { findDataDirectory } from './data/data-version.ts';
 import { addressAt, choicesOf } from './environment.ts';
 import { serviceAddress } from './gateway/service-address.ts';
@@ -32,7 +34,9 @@ process.exitCode = await runAdmin(process.argv.slice(2), {
     const api = settings.publicUrl ?? addressAt(host, port);
     if (stage === undefined) {
       if (!isNew) findDataDirectory(folder);
+      const isMade = !existsSync(databaseIn(folder));
       const directory = openDataDirectory(folder, settings, log);
+      if (isMade) process.stderr.write(`Made a new data directory: ${folder}\n`);
       return { ...directory, databases: lakeDatabases(directory.lake), api };
     }
     // The SDK and the stages are of no use to whoever has one machine.

@@ -103,6 +103,14 @@ test('a command on a data directory that is not there says so, and makes none', 
   expect(await admin(folder, 'user', 'create', '--email', 'ada@example.com')).toMatchObject({ id: 1 });
 });
 
+test('who makes the first user is told which data directory was made for that, and no later one is', async () => {
+  const folder = join(temporaryFolder(), 'typo');
+  const create = (name: string) =>
+    run('infra/local/admin.ts', ['user', 'create', '--email', `${name}@example.com`], { WORKSPACE_HOME: folder });
+  expect(await create('ada')).toMatchObject({ code: 0, errors: `Made a new data directory: ${folder}\n` });
+  expect(await create('bob')).toMatchObject({ code: 0, errors: '' });
+});
+
 test('a service whose jobs are off answers, and begins nothing that is due', async () => {
   const folder = temporaryFolder();
   const directory = openDataDirectory(
