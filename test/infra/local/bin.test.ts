@@ -105,6 +105,20 @@ test('the image and the unit run it so that signals reach it, and look where the
   expect(unit).toMatch(/^After=.*\btime-sync\.target$/m);
 });
 
+test('commands that are documented for systemd run as its unit does: user, folder, mask, and variables from the same file', () => {
+  const page = readFileSync(join(ROOT, 'docs/operate-one-machine.md'), 'utf8');
+  const unit = readFileSync(join(ROOT, 'infra/local/workspace.service'), 'utf8');
+  const [, command = ''] = /^workspace\(\) \{.*\n([^}]*)\}/m.exec(page) ?? [];
+  for (const name of ['User', 'WorkingDirectory', 'UMask', 'EnvironmentFile']) {
+    const [line = 'none'] = new RegExp(`^${name}=.*$`, 'm').exec(unit) ?? [];
+    expect(command).toContain(`-p ${line} `);
+  }
+  const [home = 'none'] = /\bWORKSPACE_HOME=\S+/.exec(unit) ?? [];
+  expect(command).toContain(`-E ${home} `);
+  expect(command).toContain(`${/^ExecStart=(.*) start$/m.exec(unit)?.[1]} "$@"`);
+  expect(page).not.toContain('sudo -u workspace');
+});
+
 test('who runs it where it may not write gets the console as the image has it, also after an upgrade', () => {
   expect(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')).toMatch(/^RUN node infra\/build\/console\.ts$/m);
   const page = readFileSync(join(ROOT, 'docs/operate-one-machine.md'), 'utf8');
