@@ -282,6 +282,23 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectGone(page.getByRole('combobox', { name: 'Counted 1' }));
   });
 
+  test('asks for the days that somebody chooses, and keeps them', async () => {
+    const { id } = await trend('Of two days');
+    const { page } = await open(at(`/insights/${String(id)}`));
+    await button(page, 'Other days').click();
+    const dialog = page.getByRole('dialog', { name: 'Other days' });
+    await dialog.getByLabel('From').fill('2015-05-17');
+    await dialog.getByLabel('To').fill('2015-05-18');
+    await button(dialog, 'Choose them').click();
+    await expectGone(dialog);
+    expect(await page.getByRole('combobox', { name: 'When' }).inputValue()).toBe('17 May 2015 to 18 May 2015');
+    await whileWritten(page, () => button(page, 'Save').click());
+    const { body } = await service().call('GET', api(`/insights/${String(id)}/`));
+    const dateRange = { date_from: '2015-05-17', date_to: '2015-05-18' };
+    expect(body).toMatchObject({ query: { source: { dateRange } } });
+    expect(await obstacles(page)).toEqual([]);
+  });
+
   test('draws an answer by what was asked for it, until the next one is there', async () => {
     await service().send({ event: 'drawn', distinct_id: 'ada' });
     const { page } = await open(at('/events'));

@@ -1,11 +1,11 @@
-import { Group, Select, TextInput } from '@mantine/core';
+import { Group, Select } from '@mantine/core';
 import { lazy } from 'react';
 import type { Dashboard, Tile } from '../../client/dashboards.ts';
 import type { BoardView } from '../../client/insights.ts';
-import { BOARD_RANGES, type DateRange, daysOf, rangeText } from '../../client/ranges.ts';
+import { BOARD_RANGES, type DateRange, rangeText } from '../../client/ranges.ts';
 import { ActButton } from '../act-button.tsx';
 import { useView } from '../address.ts';
-import { FormDialog } from '../form-dialog.tsx';
+import { Days } from '../days.tsx';
 import { LoadedLater } from '../loaded-later.tsx';
 import { BoardFilters } from './board-filters.tsx';
 
@@ -81,7 +81,7 @@ export function BoardDates({ board, tiles, write }: BoardDatesProps) {
             value !== OTHER && value !== null && choose(value === '' ? undefined : rangeAt(value, null))
           }
         />
-        <Days range={range ?? kept} choose={choose} />
+        <Days scope="dashboard:read" range={range ?? kept} does="Show them" choose={choose} />
         {range !== undefined && (
           <ActButton scope="dashboard:write" size="xs" act={keep}>
             Keep these dates
@@ -93,41 +93,5 @@ export function BoardDates({ board, tiles, write }: BoardDatesProps) {
         <DataRangeOffer board={board} tiles={tiles} choose={choose} />
       </LoadedLater>
     </>
-  );
-}
-
-interface DaysProps {
-  readonly range: DateRange;
-  readonly choose: (range: DateRange) => void;
-}
-
-/** Is the last day before the first? */
-const isTurned = ({ from, to }: ReturnType<typeof daysOf>): boolean => to !== '' && to < from;
-
-/** Chooses a first and a last day. */
-function Days({ range, choose }: DaysProps) {
-  return (
-    <FormDialog
-      label="Other days"
-      scope="dashboard:read"
-      initial={daysOf(range)}
-      does="Show them"
-      isReady={(days) => days.from !== '' && !isTurned(days)}
-      submit={async ({ from, to }) => choose({ date_from: from, date_to: to === '' ? null : to })}
-    >
-      {(form) => (
-        <Group grow align="start">
-          <TextInput label="From" type="date" required data-autofocus {...form.text('from')} />
-          <TextInput
-            label="To"
-            type="date"
-            description="With this day. Left empty: until now"
-            inputWrapperOrder={['label', 'input', 'description', 'error']}
-            {...form.text('to')}
-            error={isTurned(form.values) && 'It is before the first day.'}
-          />
-        </Group>
-      )}
-    </FormDialog>
   );
 }

@@ -14,6 +14,7 @@ import {
   type Series,
 } from '../../client/questions.ts';
 import { type DateRange, rangeText } from '../../client/ranges.ts';
+import { Days } from '../days.tsx';
 import { LoadedLater } from '../loaded-later.tsx';
 import { Loading } from '../loading.tsx';
 import { PropertyFilters } from '../property-filters.tsx';
@@ -120,6 +121,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
           <PropertyFilters filters={filters} change={(next) => change({ filters: next })} />
           <Group align="end" gap="xs">
             <When range={question.range} change={(range) => change({ range })} />
+            <Days scope="query:read" range={question.range} does="Choose them" choose={(range) => change({ range })} />
             {WITH_INTERVAL.includes(kind) && (
               <Select
                 label="By"
