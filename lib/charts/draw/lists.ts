@@ -74,7 +74,7 @@ export const SHADES = 10;
 
 /** Returns cohorts and the share of each that came back, shaded by it; or what was summed of them, by its share of the first. */
 export function gridMarkup({ rows, columns }: Of<'grid'>): Markup {
-  return html`<div class="wide" role="region" aria-label="Retention" tabindex="0"><table class="cohorts">
+  return html`<div class="wide" role="group" aria-label="Retention" tabindex="0"><table class="cohorts">
 <thead><tr><th scope="col">Cohort</th><th scope="col" class="n">Size</th>${columns.map((column) => html`<th scope="col" class="n">${column}</th>`)}</tr></thead><tbody>
 ${rows.map(({ name, counts, amounts }) => {
   const size = counts[0] ?? 0;

@@ -16,7 +16,7 @@ export function tableMarkup(table: NumberTable, caption: string): Markup {
   const { columns, rows } = table;
   const most = Math.max(1, Math.floor(MAX_CELLS / Math.max(columns.length, 1)));
   const left = rows.length - most;
-  return html`<div class="wide" role="region" aria-label="${caption}" tabindex="0"><table>
+  return html`<div class="wide" role="group" aria-label="${caption}" tabindex="0"><table>
 <thead><tr>${columns.map((column) => html`<th scope="col"><bdi>${column}</bdi></th>`)}</tr></thead>
 <tbody>
 ${rows.slice(0, most).map(
