@@ -2,6 +2,7 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { type Answered, answerOf, whenAnswered } from './answers.ts';
 import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
+import { object, text } from './json.ts';
 import { rowsOfPage } from './paged.ts';
 import { eachMinute } from './polling.ts';
 import type { SentFilter } from './property-filters.ts';
@@ -158,6 +159,23 @@ function overrideOf({ filters, range, properties }: BoardView): Readonly<Record<
 /** Returns what the dashboard came with: it is from the cache, and may be true no longer. Undefined: nothing for this view. */
 export const toldAnswer = (board: BoardView, insight: Schemas['TileInsight']): Answered | undefined =>
   overrideOf(board) === undefined && insight.result != null ? answerOf(insight.result, insight) : undefined;
+
+const isSaid = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : text(value, '') !== '');
+
+/**
+ * Returns what of a dashboard a chart does not heed, as people say it: its dates and filters reach HogQL only in the place of
+ * `{filters}`. Undefined: nothing that is in force.
+ */
+export function unheededBy(board: BoardView, query: unknown): string | undefined {
+  const node = object(query);
+  const source = node['source'] === undefined ? node : object(node['source']);
+  if (source['kind'] !== 'HogQLQuery' || /\{\s*filters\b/.test(text(source['query'], ''))) return undefined;
+  const shown = { ...board.filters, ...overrideOf(board) };
+  const dates = isSaid(shown['date_from']) || isSaid(shown['date_to']) ? ['dates'] : [];
+  const filters = isSaid(shown['properties']) ? ['filters'] : [];
+  const unheeded = [...dates, ...filters];
+  return unheeded.length === 0 ? undefined : unheeded.join(' and ');
+}
 
 /** The service answers few queries of an organization at a time: with more it would refuse those of others. */
 const inLine = sideBySide(4);

@@ -313,6 +313,41 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(after['name']).toBe('Mine');
   });
 
+  test('has no two landmarks of one name, whatever its charts are called', async () => {
+    const retention = {
+      kind: 'RetentionQuery',
+      retentionFilter: { targetEntity: { id: 'seen' }, returningEntity: { id: 'seen' } },
+    };
+    await service().send({ event: 'seen', distinct_id: 'ada' });
+    const { body } = await service().call('POST', api('/insights/'), { name: 'Retention', query: retention });
+    const { page } = await open(at('/events'));
+    await expectSeen(row(page, 'Events', 'seen'));
+    await page.goto(`${service().address}/#${at(await made({ name: 'Back', tiles: [{ insight: body['id'] }] }))}`);
+    await expectSeen(tile(page, 'Retention').locator('figure').getByRole('table'));
+    expect(await obstacles(page)).toEqual([]);
+  });
+
+  test('says of a chart in HogQL that it does not heed the dates and filters of the dashboard', async () => {
+    const hogql = async (name: string, query: string) =>
+      (await service().call('POST', api('/insights/'), { name, query: { kind: 'HogQLQuery', query } })).body['id'];
+    const deaf = await hogql('Deaf', 'SELECT count() FROM events');
+    const heeding = await hogql('Heeding', 'SELECT count() FROM events WHERE {filters}');
+    const path = await made({ name: 'In HogQL', tiles: [{ insight: deaf }, { insight: heeding }] });
+    const { page } = await open(at(path));
+    await expectSeen(tile(page, 'Deaf').locator('figure'));
+    expect(await page.getByText('Not by the dashboard').count()).toBe(0);
+    await page.getByRole('combobox', { name: 'Dates' }).click();
+    await page.getByRole('option', { name: 'The last 7 days' }).click();
+    await expectSeen(tile(page, 'Deaf').getByText('Not by the dashboard’s dates', { exact: true }));
+    const properties = [{ key: 'plan', operator: 'exact', type: 'event', value: ['pro'] }];
+    await service().call('PATCH', `${api(path)}/`, { filters: { properties } });
+    await page.reload();
+    await expectSeen(tile(page, 'Deaf').getByText('Not by the dashboard’s dates and filters', { exact: true }));
+    await expectSeen(tile(page, 'Heeding').locator('figure'));
+    expect(await tile(page, 'Heeding').getByText('Not by the dashboard').count()).toBe(0);
+    expect(await obstacles(page)).toEqual([]);
+  });
+
   test('asks before a text that was written in a dialog is given up, by Escape and by “back”', async () => {
     await made({ name: 'Written on' });
     const { page } = await open(at('/dashboards'));

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react';
 import { COLUMNS, type Place, placesOf } from '../../../charts/places.ts';
 import type { Tile } from '../../client/dashboards.ts';
-import { type BoardView, tileAnswer, toldAnswer } from '../../client/insights.ts';
+import { type BoardView, tileAnswer, toldAnswer, unheededBy } from '../../client/insights.ts';
 import { moved, pastNext } from '../../client/layout.ts';
 import { eachMinute } from '../../client/polling.ts';
 import { Computed } from '../insights/computed.tsx';
@@ -233,10 +233,16 @@ function TileChart({ board, insight }: TileChartProps) {
   if (insight.query === null) return null;
   const known = data ?? toldAnswer(board, insight);
   const ask = (): void => void refetch();
+  const unheeded = unheededBy(board, insight.query);
   if (known === undefined)
     return error === null ? <Skeleton height={160} mt="xs" /> : <Problem error={error} retry={ask} />;
   return (
     <Box ref={ref}>
+      {unheeded !== undefined && (
+        <Text size="xs" c="dimmed">
+          Not by the dashboard’s {unheeded}
+        </Text>
+      )}
       <MayBeOld error={error} retry={ask} />
       <LazyChart query={insight.query} answer={known} />
       <Computed answer={known} isAsking={isFetching} ask={ask} />
