@@ -1,7 +1,8 @@
 import { Alert, Button, Card, Code, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
-import { lazy, useMemo, useState } from 'react';
+import { type FormEvent, lazy, useMemo, useState } from 'react';
+import { useScope } from '../client/access.ts';
 import { answered, api, Refusal, type Schemas, type Versioned } from '../client/api.ts';
 import {
   boardsChange,
@@ -153,8 +154,15 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
     );
     await renew(id);
     tell(`${name === '' ? 'The insight' : name} is kept.`);
-    navigate({ to: `/projects/${project}/insights/${id}`, ignoreBlocker: true });
+    // “Back” leads to where it was begun, and not to an empty form.
+    navigate({ to: `/projects/${project}/insights/${id}`, replace: true, ignoreBlocker: true });
   }
+
+  const maySave = useScope('insight:write');
+  const saveByEnter = (event: FormEvent): void => {
+    event.preventDefault();
+    if (maySave && !saving.isBusy) void saving.attempt(save);
+  };
 
   const title = kept === undefined ? 'New insight' : kept.name || kept.derived_name || 'Untitled';
   return (
@@ -207,7 +215,9 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
                 </Button>
               </Stack>
             )}
-            <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
+            <form onSubmit={saveByEnter}>
+              <TextInput label="Name" value={name} onChange={(event) => setName(event.currentTarget.value)} />
+            </form>
             <DashboardsChoice
               label="On dashboards"
               project={project}

@@ -57,7 +57,7 @@ export default function NewExport() {
     const made = await answered(api.POST('/api/projects/{project_id}/batch_exports/', { params, body: input() }));
     await queries.invalidateQueries({ queryKey: ['exports', project] });
     tell(`${made.name} delivers from now on.`);
-    navigate({ to: `/projects/${project}/exports/${made.id}`, ignoreBlocker: true });
+    navigate({ to: `/projects/${project}/exports/${made.id}`, replace: true, ignoreBlocker: true });
   };
 
   return (

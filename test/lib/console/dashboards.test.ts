@@ -58,7 +58,10 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     // What was in its way stands below it now, and goes past it again.
     const top = async (name: string) => (await tile(page, name).boundingBox())?.y ?? 0;
     expect(await top('First')).toBeGreaterThan(await top('Second'));
+    const told = page.getByRole('status').filter({ hasText: 'Second is at' });
+    expect(await told.textContent()).toMatch(/^Second is at column 6, row 1, /);
     await whileWritten(page, () => page.keyboard.press('ArrowDown'));
+    expect(await told.textContent()).not.toContain('row 1,');
     expect(await top('First')).toBeLessThan(await top('Second'));
     await button(page, 'Done').click();
     await button(page, 'Share').click();

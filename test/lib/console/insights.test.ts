@@ -65,6 +65,8 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.locator('figure').getByRole('columnheader', { name: 'orders' }));
 
     await page.goto(`${service().address}/#${at(`/dashboards/${String(board['id'])}`)}`);
+    // What was asked in HogQL is not kept.
+    await button(page, 'Leave').click();
     await expectSeen(page.getByRole('region', { name: 'Orders' }).locator('figure'));
     // The browser itself complains of the answer to the query that was wrong.
     expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
@@ -430,6 +432,17 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await page.getByRole('link', { name: 'Events' }).click();
     await button(leave, 'Leave').click();
     await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
+  });
+
+  test('keeps a new insight by Enter in its name, and leads back to where it was begun', async () => {
+    const { page } = await open(at('/insights'));
+    await page.getByRole('link', { name: 'New insight' }).click();
+    const name = page.getByRole('textbox', { name: 'Name' });
+    await name.fill('By Enter');
+    await name.press('Enter');
+    await expectSeen(page.getByRole('heading', { name: 'By Enter', level: 1 }));
+    await page.goBack();
+    await expectSeen(page.getByRole('heading', { name: 'Insights', level: 1 }));
   });
 
   test('asks also where somebody has come by a pasted address, and before another one is followed', async () => {

@@ -1,4 +1,4 @@
-import { ActionIcon, Box, Card, Group, Skeleton, Text } from '@mantine/core';
+import { ActionIcon, Box, Card, Group, Skeleton, Text, VisuallyHidden } from '@mantine/core';
 import { useInViewport, useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react';
@@ -7,6 +7,7 @@ import type { Tile } from '../../client/dashboards.ts';
 import { type BoardView, tileAnswer, toldAnswer, unheededBy } from '../../client/insights.ts';
 import { moved, pastNext } from '../../client/layout.ts';
 import { eachMinute } from '../../client/polling.ts';
+import { counted } from '../../client/words.ts';
 import { Computed } from '../insights/computed.tsx';
 import { LazyChart } from '../insights/lazy-chart.tsx';
 import { useKeptFocus } from '../kept-focus.ts';
@@ -42,6 +43,7 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
   const kept = useKeptFocus(tiles);
   const grid = kept.ref;
   const [dragged, setDragged] = useState<{ id: number; at: Place } | null>(null);
+  const [said, setSaid] = useState('');
   const stored = storedPlaces(tiles);
   const places = dragged === null ? stored : moved(stored, dragged.id, dragged.at);
   const ordered = tiles.toSorted((a, b) => {
@@ -80,76 +82,87 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
     handle.addEventListener('pointercancel', end, { signal });
   };
 
-  const step = (id: number, isSize: boolean) => (event: KeyboardEvent) => {
+  /** Moves a tile, and says where it stands then to who does not see it. */
+  const put = (id: number, name: string, at: Place): void => {
+    const next = moved(stored, id, at);
+    const { x, y, w, h } = next.get(id) as Place;
+    setSaid(`${name} is at column ${x + 1}, row ${y + 1}, ${counted(w, 'column')} wide, ${counted(h, 'row')} high.`);
+    place(next);
+  };
+
+  const step = (id: number, name: string, isSize: boolean) => (event: KeyboardEvent) => {
     const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     const from = stored.get(id);
     if (by === undefined || from === undefined) return;
     event.preventDefault();
     const [x = 0, y = 0] = by;
-    if (isSize) place(moved(stored, id, { ...from, w: from.w + x, h: from.h + y }));
+    if (isSize) put(id, name, { ...from, w: from.w + x, h: from.h + y });
     else {
       const to = y === 0 ? { ...from, x: from.x + x } : pastNext(stored, id, y > 0);
-      if (to !== undefined) place(moved(stored, id, to));
+      if (to !== undefined) put(id, name, to);
     }
   };
 
   return (
-    <Box
-      {...kept}
-      role="group"
-      aria-label="Tiles"
-      style={
-        isWide
-          ? {
-              display: 'grid',
-              gridTemplateColumns: `repeat(${COLUMNS}, minmax(0, 1fr))`,
-              gridAutoRows: ROW_PX,
-              gap: GAP_PX,
-            }
-          : { display: 'flex', flexDirection: 'column', gap: GAP_PX }
-      }
-    >
-      {ordered.map((tile) => {
-        const { x, y, w, h } = places.get(tile.id) as Place;
-        const name = nameOf(tile);
-        return (
-          <Card
-            key={tile.id}
-            withBorder
-            padding="sm"
-            component="section"
-            aria-label={name}
-            style={isWide ? { gridColumn: `${x + 1} / span ${w}`, gridRow: `${y + 1} / span ${h}` } : {}}
-          >
-            {isEditing && (
-              <Group gap={4} mb={4} justify="end">
-                {actions(tile)}
-                {isWide && (
-                  <>
-                    <Handle
-                      label={`Move ${name}`}
-                      help="Drag, or use the arrow keys"
-                      path="M8 1v14M1 8h14M6 3l2-2 2 2M6 13l2 2 2-2M3 6L1 8l2 2M13 6l2 2-2 2"
-                      onPointerDown={drag(tile.id, false)}
-                      onKeyDown={step(tile.id, false)}
-                    />
-                    <Handle
-                      label={`Size ${name}`}
-                      help="Drag, or use the arrow keys"
-                      path="M3 3l10 10M3 7V3h4M13 9v4H9"
-                      onPointerDown={drag(tile.id, true)}
-                      onKeyDown={step(tile.id, true)}
-                    />
-                  </>
-                )}
-                <RemoveIcon what={name} onClick={() => remove(tile, name)} />
-              </Group>
-            )}
-            <TileContent board={board} tile={tile} />
-          </Card>
-        );
-      })}
-    </Box>
+    <>
+      <VisuallyHidden role="status">{said}</VisuallyHidden>
+      <Box
+        {...kept}
+        role="group"
+        aria-label="Tiles"
+        style={
+          isWide
+            ? {
+                display: 'grid',
+                gridTemplateColumns: `repeat(${COLUMNS}, minmax(0, 1fr))`,
+                gridAutoRows: ROW_PX,
+                gap: GAP_PX,
+              }
+            : { display: 'flex', flexDirection: 'column', gap: GAP_PX }
+        }
+      >
+        {ordered.map((tile) => {
+          const { x, y, w, h } = places.get(tile.id) as Place;
+          const name = nameOf(tile);
+          return (
+            <Card
+              key={tile.id}
+              withBorder
+              padding="sm"
+              component="section"
+              aria-label={name}
+              style={isWide ? { gridColumn: `${x + 1} / span ${w}`, gridRow: `${y + 1} / span ${h}` } : {}}
+            >
+              {isEditing && (
+                <Group gap={4} mb={4} justify="end">
+                  {actions(tile)}
+                  {isWide && (
+                    <>
+                      <Handle
+                        label={`Move ${name}`}
+                        help="Drag, or use the arrow keys"
+                        path="M8 1v14M1 8h14M6 3l2-2 2 2M6 13l2 2 2-2M3 6L1 8l2 2M13 6l2 2-2 2"
+                        onPointerDown={drag(tile.id, false)}
+                        onKeyDown={step(tile.id, name, false)}
+                      />
+                      <Handle
+                        label={`Size ${name}`}
+                        help="Drag, or use the arrow keys"
+                        path="M3 3l10 10M3 7V3h4M13 9v4H9"
+                        onPointerDown={drag(tile.id, true)}
+                        onKeyDown={step(tile.id, name, true)}
+                      />
+                    </>
+                  )}
+                  <RemoveIcon what={name} onClick={() => remove(tile, name)} />
+                </Group>
+              )}
+              <TileContent board={board} tile={tile} />
+            </Card>
+          );
+        })}
+      </Box>
+    </>
   );
 }
 
