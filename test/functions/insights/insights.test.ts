@@ -422,7 +422,8 @@ test('a page of large insights stops at 5 MB, and no query is read that it has n
   expect(read.length).toBeLessThan(60 + 53);
   const place = new URL(String(body?.['next']));
   const next = await world.service.call('GET', `${place.pathname}${place.search}`);
-  const names = [...results, ...(next.body?.['results'] as typeof results)].map(({ name }) => name);
+  const { results: others } = next.body as { readonly results: typeof results };
+  const names = [...results, ...others].map(({ name }) => name);
   expect(names).toEqual(Array.from({ length: 60 }, (_, n) => `n${59 - n}`));
 });
 
