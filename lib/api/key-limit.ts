@@ -9,6 +9,7 @@ import type { Context } from '../ports/context.ts';
 import { fail, messageOf } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item } from '../ports/table/table.ts';
+import { ttlAt } from '../ports/table/ttl.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
@@ -56,7 +57,7 @@ export function keyLimit(context: Counting): (keyId: string) => Promise<void> {
 async function tell({ table, log }: Counting, keyId: string, minute: number, count: Count): Promise<void> {
   const { untold } = count;
   count.untold = 0;
-  const ttl = ((minute + 2) * MINUTE_MS) / SECOND_MS;
+  const ttl = ttlAt((minute + 2) * MINUTE_MS);
   try {
     const [written] = await table.write([
       { change: keys.requestCount(keyId, minute), add: { requests: untold }, set: { ttl } },

@@ -11,6 +11,7 @@ import { type PersonRefusal, type RefusedChanges, refusalsIn } from '../lake/per
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Op, Refused } from '../ports/table/table.ts';
+import { ttlAt } from '../ports/table/ttl.ts';
 import type { Refusals } from './content.ts';
 import type { EventRefusal } from './normalize.ts';
 
@@ -164,12 +165,12 @@ export class CaptureCounts {
       if (untold === undefined) continue;
       this.#untold.delete(name);
       const { projectId, day, add, set, hours } = untold;
-      const ttl = Math.floor((Date.parse(day) + KEPT_MS) / SECOND_MS);
+      const ttl = ttlAt(Date.parse(day) + KEPT_MS);
       const minutes = [...hours].map(
         ([hour, count]): Op => ({
           change: keys.captureMinutes(projectId, hour),
           add: count.add,
-          set: { ...count.set, hour, ttl: Math.floor((Date.parse(day) + DAY_MS + MINUTES_KEPT_MS) / SECOND_MS) },
+          set: { ...count.set, hour, ttl: ttlAt(Date.parse(day) + DAY_MS + MINUTES_KEPT_MS) },
         }),
       );
       try {

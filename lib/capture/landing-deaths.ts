@@ -5,12 +5,13 @@
  * one, and each is noted before it is.
  */
 
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../basics/units.ts';
+import { HOUR_MS, MINUTE_MS } from '../basics/units.ts';
 import { DEATHS_KEPT_MS } from '../lake/lease.ts';
 import type { Context } from '../ports/context.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item } from '../ports/table/table.ts';
+import { ttlAt } from '../ports/table/ttl.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
@@ -99,7 +100,7 @@ export class LandingDeaths {
       await table.write([{ remove: key }]);
       return;
     }
-    const ttl = Math.floor((clock() + DEATHS_KEPT_MS) / SECOND_MS);
+    const ttl = ttlAt(clock() + DEATHS_KEPT_MS);
     const segments = toJsonText(Object.fromEntries(this.#segments));
     await table.write([{ put: { ...key, is_open: this.#isOpen, segments, ttl } }]);
   }

@@ -2,12 +2,14 @@
  * Idempotency-Key: a repeat of a request that created something is answered with that object again. The record of the
  * key is written in the create's own transaction, so it exists exactly when the object does.
  */
+
 import { createHmac, hash } from 'node:crypto';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { DAY_MS } from '../basics/units.ts';
 import { Failure } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Op, Table } from '../ports/table/table.ts';
+import { ttlAt } from '../ports/table/ttl.ts';
 import { bytesOf } from './body.ts';
 import { headerOf } from './header.ts';
 
@@ -18,7 +20,7 @@ declare module '../ports/table/keys.ts' {
 }
 
 /** A key is remembered for 24 hours. */
-const RETENTION_SECONDS = DAY_MS / 1000;
+const RETENTION_MS = DAY_MS;
 
 /** The record of a key whose request succeeded. */
 interface IdempotencyItem extends Item {
@@ -67,7 +69,7 @@ export function idempotencyKeyOf(
       return record?.object;
     },
     ops(object) {
-      const ttl = Math.floor(clock() / 1000) + RETENTION_SECONDS;
+      const ttl = ttlAt(clock() + RETENTION_MS);
       return [{ put: { ...key, body, status, object, ttl }, if: 'absent' }];
     },
   };

@@ -10,6 +10,7 @@ import { toJsonText } from '../ports/table/json-text.ts';
 import { keys, places, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Op, Refused } from '../ports/table/table.ts';
+import { ttlAt } from '../ports/table/ttl.ts';
 import { lineOf } from '../workers/turns.ts';
 import { type Imports, notOffered } from './imports.ts';
 import {
@@ -48,7 +49,7 @@ export const CLOSED = ['first_pk', 'first_sk'] as const;
 
 /** The fields that an import has when it ends. One that has failed may be started again, and is open until it is given up. */
 export const endOf = (state: ImportState, now: number) => ({
-  set: { state, finished_at: now, ttl: Math.floor((now + KEPT_MS) / 1000) },
+  set: { state, finished_at: now, ttl: ttlAt(now + KEPT_MS) },
   unset: state === 'failed' ? [] : CLOSED,
 });
 

@@ -3,6 +3,7 @@
  * does; an import for each batch, so that captured events land between its batches, and beside that one of its own, which
  * keeps other imports away from its first record to its last.
  */
+
 import { readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { pause } from '../basics/pause.ts';
@@ -12,6 +13,7 @@ import type { DatabasePool } from '../duckdb/pool.ts';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Key, type Op, Refused, type Table } from '../ports/table/table.ts';
+import { ttlAt } from '../ports/table/ttl.ts';
 import { isWritten } from '../ports/table/until-written.ts';
 import { incomingOf } from './catalog.ts';
 import { finishPending } from './pending.ts';
@@ -298,7 +300,7 @@ export const DEATHS_KEPT_MS = DAY_MS;
 /** Who died had the project for a landing. The lease tells of it until it is taken over, by whomever; from then on this. */
 const died = (projectId: number, now: number): Op => ({
   change: keys.landingDeaths(projectId),
-  set: { is_open: true, ttl: Math.floor((now + DEATHS_KEPT_MS) / SECOND_MS) },
+  set: { is_open: true, ttl: ttlAt(now + DEATHS_KEPT_MS) },
 });
 
 /** Marks the lease of a batch, so that its import leaves time for a landing before the next one. */

@@ -5,6 +5,7 @@ import { SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Key } from '../ports/table/table.ts';
+import { ttlAt } from '../ports/table/ttl.ts';
 import { isWritten } from '../ports/table/until-written.ts';
 import type { SharedTurn, SharedTurns } from './function-pool.ts';
 import { LineFull, type Turns } from './turns.ts';
@@ -41,7 +42,7 @@ export function tableTurns(options: TableTurnsOptions): SharedTurns {
   const keyOf = ({ owner, n }: Pick<SharedTurn, 'owner' | 'n'>): Key<TurnItem> => keys.sharedTurn(owner, kind, n);
 
   const held = (key: Key<TurnItem>, holder: string, forMs: number): Promise<boolean> => {
-    const ttl = Math.ceil((clock() + forMs) / SECOND_MS);
+    const ttl = ttlAt(clock() + forMs);
     return isWritten(table, [{ put: { ...key, holder, ttl }, if: 'absent' }]);
   };
 

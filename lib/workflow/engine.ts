@@ -31,7 +31,7 @@ import { callStep, Halt, isClosing, within } from './call-step.ts';
 import { DefinitionStore, type MachineFlow } from './definition-store.ts';
 import {
   type ExecutionItem,
-  expiry,
+  endedTtl,
   INDEX,
   type KeptItem,
   type MapItem,
@@ -454,7 +454,7 @@ class EmbeddedEngine implements Engine {
     const ended_at = this.#clock();
     const item = await this.#change(
       running.name,
-      { status: outcome.status, ...result, ended_at, ...(complete ? { ttl: expiry(ended_at) } : {}) },
+      { status: outcome.status, ...result, ended_at, ...(complete ? { ttl: endedTtl(ended_at) } : {}) },
       [...POSITION, ...(complete ? INDEX : [])],
       this.#closing.signal,
     );
@@ -516,7 +516,7 @@ class EmbeddedEngine implements Engine {
   async #letGo(item: ExecutionItem): Promise<void> {
     const items = item.mapped ? await listAll(this.#table, ranges.itemsOf(nameOf(item))) : [];
     const removals = items.map((remove) => ({ remove }));
-    const ttl = expiry(item.ended_at ?? this.#clock());
+    const ttl = endedTtl(item.ended_at ?? this.#clock());
     const last = { change: { pk: item.pk, sk: item.sk }, set: { ttl }, unset: INDEX };
     if (items.length < MAX_TRANSACTION) {
       await this.#table.write([...removals, last]);

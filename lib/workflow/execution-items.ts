@@ -1,8 +1,10 @@
 /** What the engine keeps in the table: executions, the items of their Maps, and definitions. */
-import { DAY_MS, SECOND_MS } from '../basics/units.ts';
+
+import { DAY_MS } from '../basics/units.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { idsIn } from '../ports/table/keys.ts';
 import type { Item } from '../ports/table/table.ts';
+import { ttlAt } from '../ports/table/ttl.ts';
 import type { BranchPosition } from './interpreter.ts';
 import type { ErrorOutput } from './messages.ts';
 import type { ExecutionStatus, Json } from './workflow.ts';
@@ -69,7 +71,7 @@ export const INDEX = ['second_pk', 'second_sk'];
 export const nameOf = (item: Item): string => idsIn.execution(item);
 
 /** Returns when an execution that has ended is forgotten, in seconds since 1970: the table's `ttl`. */
-export const expiry = (endedAt: number): number => Math.ceil((endedAt + ENDED_TTL_MS) / SECOND_MS);
+export const endedTtl = (endedAt: number): number => ttlAt(endedAt + ENDED_TTL_MS);
 
 /** Returns the fields in which a position is stored; `positionOf` reads them. */
 export const stored = ({ state, data, retries, wakeAt }: BranchPosition) => ({

@@ -4,11 +4,12 @@ import { DAY_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
+import { ttlAt } from '../../ports/table/ttl.ts';
 import type { ActivityItem, ActivityOps, NewActivity } from './model.ts';
 import { changesText, nameText } from './rules.ts';
 
 /** How long entries are kept: 400 days (a year, and time to look back at it). */
-const RETENTION_SECONDS = (400 * DAY_MS) / 1000;
+const RETENTION_MS = 400 * DAY_MS;
 
 type LogContext = Pick<Context, 'clock' | 'newId'>;
 
@@ -56,7 +57,7 @@ function entryOps(base: Base, entry: NewActivity, project: number | undefined): 
     item_id: String(id),
     name: nameText(name),
     changes: changesText(changes),
-    ttl: Math.floor(base.created_at / 1000) + RETENTION_SECONDS,
+    ttl: ttlAt(base.created_at + RETENTION_MS),
   };
   return [{ put: item, if: 'absent' }];
 }

@@ -7,6 +7,7 @@ import type { Context } from '../../ports/context.ts';
 import { fail } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
+import { ttlAt } from '../../ports/table/ttl.ts';
 import type { DashboardWithInsights } from '../model.ts';
 import { readDashboard } from '../store.ts';
 import { insightsOf } from '../tiles.ts';
@@ -68,7 +69,7 @@ export async function countTry(
   // Most pages have no password, and functions start without what counts tries.
   const { networkOf } = await import('../../http/network.ts');
   const window = Math.floor(clock() / TRIES.ms);
-  const ttl = ((window + 2) * TRIES.ms) / SECOND_MS;
+  const ttl = ttlAt((window + 2) * TRIES.ms);
   const [written] = await table.write([
     { change: keys.passwordTries(token, networkOf(address), window), add: { tries: 1 }, set: { ttl } },
   ]);

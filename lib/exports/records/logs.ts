@@ -11,6 +11,7 @@ import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { pagesOf } from '../../ports/table/list-all.ts';
 import type { Item, Op, Range, Table } from '../../ports/table/table.ts';
+import { ttlAt } from '../../ports/table/ttl.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -107,7 +108,7 @@ export function lineOps(
   return parts.map(({ at, rows }, n) => ({
     put: {
       ...keys.logLines(exportId, at, execution, n === 0 ? step : `${step}.${n}`),
-      ttl: Math.floor((at + settings.logDays * DAY_MS) / 1000),
+      ttl: ttlAt(at + settings.logDays * DAY_MS),
       lines: toJsonText(rows),
     },
   }));

@@ -9,6 +9,7 @@ import type { Context } from '../../ports/context.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Item, Op } from '../../ports/table/table.ts';
+import { ttlAt } from '../../ports/table/ttl.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
 import { lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
@@ -33,8 +34,6 @@ const WAITING_MS = 5 * MINUTE_MS;
 /** No execution delivers for longer: its machine ends it. */
 const DELIVERING_MS = DAY_MS;
 
-const expiry = (at: number): number => Math.ceil(at / 1000);
-
 /**
  * Lets an execution deliver so many intervals at a time, or has it wait: returns since when, in milliseconds since 1970.
  * Undefined: it may. Executions that ask in the same moment may pass together, so the limit holds about, not exactly.
@@ -56,7 +55,7 @@ export async function queuedSince(
     execution,
     intervals: Math.min(intervals, most),
     since: known?.since ?? now,
-    ttl: expiry(now + WAITING_MS),
+    ttl: ttlAt(now + WAITING_MS),
   };
   await table.write([{ put: mine }]);
   const before = (await listAll(table, ranges.ticketsOf(organization_id))).filter((other) => isBefore(other, mine));
@@ -82,7 +81,7 @@ export async function keepTicket(
 ): Promise<void> {
   if (settings.organizationIntervals === null) return;
   const key = keys.ticket(organization_id, execution);
-  const ttl = expiry(clock() + DELIVERING_MS);
+  const ttl = ttlAt(clock() + DELIVERING_MS);
   if (await isWritten(table, [{ change: key, set: { ttl }, if: 'present' }])) return;
   await table.write([{ put: { ...key, execution, intervals, since: clock(), ttl } }]);
 }

@@ -1,15 +1,17 @@
 /** Answers that are kept: in memory as many as fit, in the table those that are small enough, for a week. */
+
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRawSync } from 'node:zlib';
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { isObject } from '../../basics/json.ts';
 import { Recent } from '../../basics/recent.ts';
-import { DAY_MS, SECOND_MS } from '../../basics/units.ts';
+import { DAY_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { pagesOf } from '../../ports/table/list-all.ts';
 import type { Item, Key, Op } from '../../ports/table/table.ts';
+import { ttlAt } from '../../ports/table/ttl.ts';
 import type { Answer } from '../kinds/kind.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { ClockUse } from './freshness.ts';
@@ -197,7 +199,7 @@ export function answerCache(
         await table.write([{ remove: at }]);
         return;
       }
-      const ttl = Math.ceil((clock() + KEPT_MS) / SECOND_MS);
+      const ttl = ttlAt(clock() + KEPT_MS);
       await table.write([{ put: { ...at, at: kept.at, body, ttl } }]);
       // Who forgets first changes the project and then removes what is there: one of the two removes this one.
       if (forgottenBy(await table.get(keys.project(project.id))) !== forgottenBy(project)) {

@@ -4,6 +4,7 @@ import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { Failure } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
+import { ttlAt } from '../../ports/table/ttl.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
 import type { SharedTurn, SharedTurns } from '../../workers/function-pool.ts';
 import { LineFull } from '../../workers/turns.ts';
@@ -84,7 +85,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
     if (way === 'cached') return;
     const claim = keys.answerUnderWay(id, key);
     const holder = newId();
-    const ttl = Math.ceil((clock() + BEGUN_MS) / SECOND_MS);
+    const ttl = ttlAt(clock() + BEGUN_MS);
     if (!(await isWritten(table, [{ put: { ...claim, holder, ttl }, if: 'absent' }]))) return;
     let turn: SharedTurn | undefined;
     try {

@@ -1,11 +1,12 @@
 /** The runs of queries, in the table. */
 
-import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
+import { MINUTE_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, type FailureKind } from '../../ports/errors.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
+import { ttlAt } from '../../ports/table/ttl.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
 import type { AskedQuery } from './computations.ts';
 import { ORDER_MS } from './query-orders.ts';
@@ -68,7 +69,7 @@ export function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
         insight,
         dashboard,
         failure: null,
-        ttl: expiry(started_at + LONGEST_RUN_MS),
+        ttl: ttlAt(started_at + LONGEST_RUN_MS + RUN_KNOWN_MS),
       };
       const unchanged = before === undefined ? 'absent' : { is: { started_at: before.started_at } };
       if (!(await isWritten(table, [{ put: item, if: unchanged }]))) failTaken();
@@ -87,7 +88,7 @@ export function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
       const set = {
         ...(key === undefined ? {} : { key }),
         ended_at: now,
-        ttl: expiry(now),
+        ttl: ttlAt(now + RUN_KNOWN_MS),
         failure:
           failure === null
             ? null
@@ -103,8 +104,6 @@ export function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
     },
   };
 }
-
-const expiry = (from: number): number => Math.ceil((from + RUN_KNOWN_MS) / SECOND_MS);
 
 function runOf(project: number, item: QueryRunItem, now: number): QueryRun {
   const { id, key, is_async: isAsync, started_at: startedAt, insight, dashboard } = item;

@@ -6,6 +6,7 @@
  * is read on from a place before which every timestamp is less than those of new lines: some of what was imported is
  * read again, and known. Should an older line come after all, it is read on from further back.
  */
+
 import { hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
@@ -13,6 +14,7 @@ import type { Context } from '../../ports/context.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
+import { ttlAt } from '../../ports/table/ttl.ts';
 import type { ImportFormat } from '../sources/formats.ts';
 import type { LinePlace } from '../sources/lines.ts';
 
@@ -110,7 +112,7 @@ export async function keepBookmark(
         size,
         sha256: await before(file, end.offset),
         restarts: toJsonText(restarts),
-        ttl: Math.floor((clock() + KEPT_MS) / 1000),
+        ttl: ttlAt(clock() + KEPT_MS),
       },
     },
   ]);

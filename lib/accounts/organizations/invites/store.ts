@@ -5,6 +5,7 @@ import { fail, invalid } from '../../../ports/errors.ts';
 import { keys, places, ranges } from '../../../ports/table/keys.ts';
 import { listAll } from '../../../ports/table/list-all.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
+import { ttlAt } from '../../../ports/table/ttl.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { systemActivityOps } from '../../activity/ops.ts';
 import type { UserItem } from '../../users/model.ts';
@@ -48,7 +49,7 @@ export async function createInvite(
     created_by: membership.user_uuid,
     created_at: now,
     expires_at: now + OPEN_MS,
-    ttl: Math.floor((now + OPEN_MS) / 1000),
+    ttl: ttlAt(now + OPEN_MS),
   };
   await table.write([
     { put: item, if: 'absent' },

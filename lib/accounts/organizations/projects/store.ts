@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { definedOf } from '../../../basics/defined.ts';
-import { DAY_MS, SECOND_MS } from '../../../basics/units.ts';
+import { DAY_MS } from '../../../basics/units.ts';
 import { type IfMatch, inVersion } from '../../../http/etag.ts';
 import { base62 } from '../../../http/tokens.ts';
 import { jobOps } from '../../../jobs/job.ts';
@@ -10,6 +10,7 @@ import { fromJsonText, toJsonText } from '../../../ports/table/json-text.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import { nextNumber } from '../../../ports/table/sequence.ts';
 import { type Op, Refused, type Table } from '../../../ports/table/table.ts';
+import { ttlAt } from '../../../ports/table/ttl.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { changesOf, type LoggedFields } from '../../activity/rules.ts';
 import type { OrganizationItem, ProjectBrief, ProjectItem } from '../model.ts';
@@ -212,7 +213,7 @@ export async function resetToken(
       { change: keys.project(id), set, add: { ver: 1 }, if: { is: { ...there.is, api_token: old } } },
       { put: { ...keys.projectToken(set.api_token), project_id: id }, if: 'absent' },
       ...(keepOld
-        ? [{ put: { ...keys.projectToken(old), project_id: id, ttl: Math.ceil((clock() + DAY_MS) / SECOND_MS) } }]
+        ? [{ put: { ...keys.projectToken(old), project_id: id, ttl: ttlAt(clock() + DAY_MS) } }]
         : tokensOf(project).map((token) => ({ remove: keys.projectToken(token) }))),
       ...activityOps({
         ...aboutProject(project),
