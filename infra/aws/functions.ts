@@ -13,6 +13,8 @@ export interface LambdaSpec extends StepRow {
   readonly countsKeys?: true;
   /** It has the lake read for who waits, and keeps what it learns of queries. */
   readonly reads?: true;
+  /** It seals secrets, which a request brings; others with the vault only open them. */
+  readonly seals?: true;
 }
 
 /**
@@ -62,6 +64,7 @@ function endpoints(): LambdaSpec[] {
       ? {}
       : { countsKeys: true as const }),
     ...(rows.some(isReading) ? { reads: true as const } : {}),
+    ...(rows.some(({ seals }) => seals) ? { seals: true as const } : {}),
     needs: [...new Set(rows.flatMap((row) => row.needs ?? []))],
     ...ENDPOINT,
   }));

@@ -99,6 +99,8 @@ export interface Route<
   /** Lists say how they are paged. */
   readonly paging?: PagingRule;
   readonly needs?: readonly Need[];
+  /** Whether the request may bring secrets, which are sealed; other operations with the vault only open what is sealed. */
+  readonly seals?: true;
   /**
    * What the operation does with the table, if less than others: a GET reads it, any other method writes it, too.
    * `counts`: it reads, and counts how often something was done.

@@ -230,20 +230,10 @@ const FILE_ACTIONS: Readonly<Record<FileUse, string>> = {
   remove: 's3:DeleteObject',
 };
 
-/** The requests that bring secrets. All other functions only open them. */
-const SEALING = [
-  'batch-exports/create',
-  'batch-exports/update',
-  'alerts/create',
-  'alerts/update',
-  'subscriptions/create',
-  'subscriptions/update',
-];
-
 /** What a role's functions need and do, in words: `EndpointsTableWriteVaultSealRole`. */
-function roleName(kind: Kind, { name, table, countsKeys, reads, needs, uses = {} }: LambdaSpec): string {
+function roleName(kind: Kind, { table, countsKeys, reads, seals, needs, uses = {} }: LambdaSpec): string {
   const used = (need: StepNeed): readonly string[] =>
-    need === 'vault' && SEALING.includes(name) ? ['seal'] : (uses[need as keyof StepUses] ?? []);
+    need === 'vault' && seals === true ? ['seal'] : (uses[need as keyof StepUses] ?? []);
   const ports = needs.toSorted((a, b) => (a < b ? -1 : 1)).flatMap((need) => [need, ...used(need)]);
   const words = [
     'table',
@@ -290,7 +280,7 @@ function statementsOf(
     ],
     vault: [
       new PolicyStatement({
-        actions: SEALING.includes(spec.name) ? [OPEN, SEAL] : [OPEN],
+        actions: spec.seals === true ? [OPEN, SEAL] : [OPEN],
         resources: [data.keyArn],
         // Only for a named organization: its export, alert or subscription is named beside it.
         conditions: { Null: { 'kms:EncryptionContext:organization': 'false' } },

@@ -78,6 +78,7 @@ export const createBatchExport = route({
   status: 201,
   idempotent: true,
   needs: ['vault', 'compiler'],
+  seals: true,
 });
 
 export const retrieveBatchExport = route({
@@ -104,6 +105,7 @@ export const updateBatchExport = route({
   unsupported: UNSUPPORTED,
   response: BatchExport,
   needs: ['vault', 'compiler'],
+  seals: true,
 });
 
 export const destroyBatchExport = route({

@@ -40,6 +40,7 @@ export const createAlert = route({
     'Tells a webhook, and members by e-mail, when a number of an insight passes a bound, or changes by a share. It looks ' +
     'at once, then by hour, day, week or month.',
   needs: ['vault'],
+  seals: true,
   body: AlertInput,
   example: {
     insight: 1,
@@ -73,6 +74,7 @@ export const updateAlert = route({
   summary: 'Change an alert',
   description: 'Fields that are not sent stay. For whoever made it, and admins.',
   needs: ['vault'],
+  seals: true,
   body: AlertPatch,
   example: { snoozed_until: '2h' },
   unsupported: UNSUPPORTED,

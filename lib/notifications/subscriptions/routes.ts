@@ -52,6 +52,7 @@ export const createSubscription = route({
     'Sends the numbers of a dashboard or an insight by day, week, month or year: what whoever made it may see then. ' +
     "Times are told by the project's clocks.",
   needs: ['vault'],
+  seals: true,
   body: SubscriptionInput,
   example: {
     insight: 1,
@@ -86,6 +87,7 @@ export const updateSubscription = route({
     'Fields that are not sent stay. `deleted: true` deletes softly, `deleted: false` brings back. For whoever made it, ' +
     'and admins.',
   needs: ['vault'],
+  seals: true,
   body: SubscriptionPatch,
   example: { enabled: false },
   unsupported: UNSUPPORTED,
