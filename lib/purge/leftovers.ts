@@ -8,6 +8,7 @@
  */
 
 import { dirname } from 'node:path/posix';
+import { systemActivityOps } from '../accounts/activity/ops.ts';
 import { tokensOf } from '../accounts/organizations/projects/store.ts';
 import { type DeletedPlaces, keysOfUsers, removeLimits } from '../accounts/personal-api-keys/store.ts';
 import { HOUR_MS } from '../basics/units.ts';
@@ -129,7 +130,9 @@ const COMMIT_TIMEOUT_MS = HOUR_MS;
 async function* removeExport(context: Context, item: BatchExportItem): Removals {
   const { table, clock } = context;
   if (item.deleted_at === null) {
-    await destroyBatchExport(context, item, undefined).catch(ignoreRefusal);
+    await destroyBatchExport(context, item, undefined, systemActivityOps(context, item.organization_id)).catch(
+      ignoreRefusal,
+    );
     yield;
     return;
   }

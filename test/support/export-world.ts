@@ -3,6 +3,7 @@
  * a folder or a server of the test's as destination, time that moves only when told, and a process that can be killed
  * before or after any durable act, after which another one goes on over the same files.
  */
+
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runtimeOf } from '../../infra/local/runtime.ts';
@@ -212,11 +213,12 @@ export async function exportWorld({
           ...fields,
         },
         () => [],
+        () => [],
       ),
     /** Changes an export as a PATCH does. */
     async patch(context: Context, id: string, patch: Parameters<typeof changeBatchExport>[2]) {
       const read = await exportWithPlan(table, id);
-      return changeBatchExport(context, read as NonNullable<typeof read>, patch, undefined);
+      return changeBatchExport(context, read as NonNullable<typeof read>, patch, undefined, () => []);
     },
     /** Imports events by their instants; the uuid of each is made of it. */
     async arrive(projectId: number, instants: readonly number[], arrived?: 'now' | 'then'): Promise<void> {

@@ -1,4 +1,5 @@
 /** An hourly export whose lake holds what a test says, and a destination in memory: for tests of single steps. */
+
 import { Readable } from 'node:stream';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
@@ -45,7 +46,13 @@ export async function hourlyExport() {
   const { organization, project } = await createOrganization(context, { name: 'Acme', owner });
   const tenant = { organization, project, membership: undefined as never };
   const destination = { type: 'Folder', config: { path: context.folder } };
-  const { id } = await createBatchExport(context, tenant, { name: 'x', interval: 'hour', destination }, () => []);
+  const { id } = await createBatchExport(
+    context,
+    tenant,
+    { name: 'x', interval: 'hour', destination },
+    () => [],
+    () => [],
+  );
 
   const remembered: Remembered = { calls: [], shown: new Map(), inside: () => {} };
   const memory: Destination = {

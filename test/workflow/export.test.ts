@@ -1,4 +1,5 @@
 /** Exports from end to end: real table, lake, warehouse, machines and steps, into a folder. */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -146,7 +147,7 @@ describe('the schedule', () => {
     await world.arrive(project, [NOW]);
     const running = run(at('07T14:10:00'));
     await started.promise;
-    await destroyBatchExport(context, await world.item(id), undefined);
+    await destroyBatchExport(context, await world.item(id), undefined, () => []);
     await running;
     await run(at('07T18:10:00'));
     expect(await statuses()).toEqual(['Cancelled']);

@@ -1,5 +1,4 @@
 import type { ActivityOps } from '../../accounts/activity/model.ts';
-import { systemActivityOps } from '../../accounts/activity/ops.ts';
 import { MINUTE_MS } from '../../basics/units.ts';
 import { checkVersion, type IfMatch, inVersion } from '../../http/etag.ts';
 import { jobOps } from '../../jobs/job.ts';
@@ -41,7 +40,7 @@ export async function changeBatchExport(
   read: ExportAndPlan,
   patch: BatchExportPatch,
   ifMatch: IfMatch,
-  activityOps: ActivityOps = systemActivityOps(context, read.item.organization_id),
+  activityOps: ActivityOps,
 ): Promise<BatchExportItem> {
   const query = await sentQuery(context, read.item, patch);
   return untilChanged(context, read, ifMatch, (now) => writeChange(context, now, patch, activityOps, { query }));
@@ -228,7 +227,7 @@ export async function destroyBatchExport(
   context: Context,
   item: BatchExportItem,
   ifMatch: IfMatch,
-  activityOps: ActivityOps = systemActivityOps(context, item.organization_id),
+  activityOps: ActivityOps,
 ): Promise<void> {
   const now = context.clock();
   await context.table.write([

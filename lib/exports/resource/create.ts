@@ -1,5 +1,4 @@
 import type { ActivityOps } from '../../accounts/activity/model.ts';
-import { systemActivityOps } from '../../accounts/activity/ops.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import { notAChoice } from '../../http/fields.ts';
 import { jobOps } from '../../jobs/job.ts';
@@ -39,7 +38,7 @@ export async function createBatchExport(
   { organization, project }: Tenant,
   input: BatchExportInput,
   idempotencyOps: (exportId: string) => readonly Op[],
-  activityOps: ActivityOps = systemActivityOps(context, organization.id),
+  activityOps: ActivityOps,
 ): Promise<BatchExportItem> {
   const { table, clock, newId, settings } = context;
   const { team, fields, destination, config, reach } = await newConfig(context, { organization, project }, input);

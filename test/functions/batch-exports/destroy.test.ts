@@ -60,7 +60,7 @@ test('what a deletion cannot stop, or a process that dies leaves, is stopped by 
     writes += 1;
     if (writes > 1) throw new Error('the table is away');
   });
-  await destroyBatchExport({ ...context, table }, item, undefined);
+  await destroyBatchExport({ ...context, table }, item, undefined, () => []);
   expect(await context.table.get(keys.backfill(id, backfill))).toMatchObject({ status: 'Starting' });
   context.clock.advance(60_000);
   await tick(context);

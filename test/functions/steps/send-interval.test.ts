@@ -451,7 +451,7 @@ describe('an export whose destination has failed alike twice', () => {
     await attempts(0);
     await attempts(1);
     expect(await until()).not.toBeNull();
-    await changeBatchExport(context, await read(), { name: 'mended' }, undefined);
+    await changeBatchExport(context, await read(), { name: 'mended' }, undefined, () => []);
     expect(await until()).toBeNull();
     expect((await job('export'))?.due).toBeLessThan(context.clock() + HOUR_MS);
     await attempts(0, 1, 2, 3);

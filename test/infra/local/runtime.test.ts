@@ -16,7 +16,13 @@ async function tenantOf(context: Context, name: string) {
   const { organization, project } = await createOrganization(context, { name, owner });
   const tenant = { organization, project, membership: undefined as never };
   const destination = { type: 'Folder', config: { path: '/tmp' } };
-  const batchExport = await createBatchExport(context, tenant, { name, interval: 'hour', destination }, () => []);
+  const batchExport = await createBatchExport(
+    context,
+    tenant,
+    { name, interval: 'hour', destination },
+    () => [],
+    () => [],
+  );
   return { organization: organization.id, project: project.id, batchExport: batchExport.id };
 }
 

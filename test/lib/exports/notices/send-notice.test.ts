@@ -1,4 +1,5 @@
 /** Who is told of failures, what, and how often: through the schedule, the jobs and the machines. */
+
 import { createHmac } from 'node:crypto';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/basics/units.ts';
 import { noticeOps } from '../../../../lib/exports/notices/notice.ts';
@@ -146,7 +147,7 @@ test('nobody is told where there is no webhook, or no export any more', async ()
   await hour(0);
   expect(receiver.received).toEqual([]);
   await world.patch(context, id, { notify_url: receiver.url });
-  await destroyBatchExport(context, await world.item(id), undefined);
+  await destroyBatchExport(context, await world.item(id), undefined, () => []);
   const notice = { export: id, type: 'paused', subject: id, range: null, reason: 'x', at: NOW } as const;
   await world.table.write(noticeOps('n', notice));
   await run(NOW + 2 * HOUR_MS);
