@@ -16,7 +16,7 @@ import { LEVELS } from '../http/levels.ts';
 import { importsOf, REJECTED } from '../imports/spool.ts';
 import { type FollowOptions, follow } from '../lake/import/follow.ts';
 import { type ImportFile, type ImportOptions, type ImportReport, importEvents } from '../lake/import/import.ts';
-import type { Writing } from '../lake/lease.ts';
+import type { LakeWriter } from '../lake/lease.ts';
 import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
@@ -27,7 +27,7 @@ import { counted, followedText, importObject, importText } from './import-report
 import { type Progress, silentProgress } from './progress.ts';
 
 /** What a command gave: the public object for `--json`, and words for a person. */
-export interface Outcome {
+export interface CommandResult {
   readonly object: unknown;
   readonly text: string;
   /** What a person is to know of the text; it is said beside it, since a program may read that. */
@@ -39,7 +39,7 @@ export interface Outcome {
 import type { ChosenOfFiles } from './import-options.ts';
 
 /** What the commands may touch, on one machine and on AWS alike. */
-export type AdminContext = Writing &
+export type AdminContext = LakeWriter &
   Pick<Context, 'runFiles'> & {
     /** Reads the whole table, and returns what is wrong with it; absent where whoever keeps it does that. */
     tableProblems?(): string[];
@@ -59,13 +59,13 @@ async function userOf(context: AdminContext, email: string): Promise<UserItem> {
 export async function createUser(
   context: AdminContext,
   options: { email: string; firstName: string; lastName: string },
-): Promise<Outcome> {
+): Promise<CommandResult> {
   const { email, firstName: first_name, lastName: last_name } = options;
   const user = await users.createUser(context, { email, first_name, last_name });
   return { object: userObject(user), text: `Made user ${user.email}: uuid ${user.uuid}` };
 }
 
-export async function listUsers(context: AdminContext): Promise<Outcome> {
+export async function listUsers(context: AdminContext): Promise<CommandResult> {
   const cards = (await allUsers(context)).map(userObject);
   return { object: cards, text: cards.map(({ uuid, email }) => `${uuid}  ${email}`).join('\n') || 'No users.' };
 }
@@ -73,7 +73,7 @@ export async function listUsers(context: AdminContext): Promise<Outcome> {
 export async function createOrganization(
   context: AdminContext,
   options: { name: string; owner: string },
-): Promise<Outcome> {
+): Promise<CommandResult> {
   const owner = await userOf(context, options.owner);
   const { organization, project } = await organizations.createOrganization(context, { name: options.name, owner });
   return {
@@ -85,7 +85,7 @@ export async function createOrganization(
 export async function addMember(
   context: AdminContext,
   options: { organization: string; email: string; level: keyof typeof LEVELS },
-): Promise<Outcome> {
+): Promise<CommandResult> {
   const user = await userOf(context, options.email);
   const organization =
     (await organizations.findOrganization(context.table, options.organization)) ??
@@ -98,7 +98,7 @@ export async function addMember(
   };
 }
 
-export async function acceptInvite(context: AdminContext, _options: object, words: string[]): Promise<Outcome> {
+export async function acceptInvite(context: AdminContext, _options: object, words: string[]): Promise<CommandResult> {
   const [id = ''] = words;
   const invite = await invites.readInvite(context.table, id);
   const user = await userOf(context, invite.target_email);
@@ -113,7 +113,7 @@ export async function acceptInvite(context: AdminContext, _options: object, word
 export async function createKey(
   context: AdminContext,
   options: { email: string; label: string; scopes: string[]; organizations?: string[]; projects?: number[] },
-): Promise<Outcome> {
+): Promise<CommandResult> {
   const { item, value } = await personalApiKeys.createKey(context, {
     user: await userOf(context, options.email),
     label: options.label,
@@ -132,7 +132,7 @@ async function allKeys(context: AdminContext): Promise<PersonalApiKeyItem[]> {
   return personalApiKeys.keysOfUsers(context.table, await allUsers(context));
 }
 
-export async function listKeys(context: AdminContext, options: { email?: string }): Promise<Outcome> {
+export async function listKeys(context: AdminContext, options: { email?: string }): Promise<CommandResult> {
   const found =
     options.email === undefined
       ? await allKeys(context)
@@ -143,7 +143,7 @@ export async function listKeys(context: AdminContext, options: { email?: string 
   return { object: found.map((item) => personalApiKeyObject(item)), text: lines.join('\n') || 'No keys.' };
 }
 
-export async function revokeKey(context: AdminContext, _options: object, words: string[]): Promise<Outcome> {
+export async function revokeKey(context: AdminContext, _options: object, words: string[]): Promise<CommandResult> {
   const [name = ''] = words;
   const item =
     (await findKey(context.table, name)) ??
@@ -171,7 +171,7 @@ export async function importFiles(
   files: readonly ImportFile[],
   progress: Progress,
   stop?: AbortSignal,
-): Promise<Outcome> {
+): Promise<CommandResult> {
   const report = await importEvents(context, importOptions(context, options, files, progress, stop)).finally(() =>
     progress.end(),
   );
@@ -184,7 +184,7 @@ export async function followFiles(
   options: ImportCommandOptions,
   files: readonly string[],
   { stop, tell, pause }: Following,
-): Promise<Outcome> {
+): Promise<CommandResult> {
   const total = { events: 0, added: 0, bad: 0 };
   await follow({
     files,
@@ -229,7 +229,7 @@ async function importOutcome(
   context: AdminContext,
   options: ImportCommandOptions,
   { hours, ...imported }: ImportReport,
-): Promise<Outcome> {
+): Promise<CommandResult> {
   const project = await findProject(context.table, options.project);
   const backfills = project === undefined ? [] : await neededBackfills(context.table, project, hours);
   const report = { ...imported, backfills };
@@ -245,14 +245,14 @@ async function organizationsOfAll({ table }: AdminContext, everybody: readonly U
   return [...new Map(theirs.flat().map((organization) => [organization.id, organization])).values()];
 }
 
-export async function doctor(context: AdminContext, progress: Progress): Promise<Outcome> {
+export async function doctor(context: AdminContext, progress: Progress): Promise<CommandResult> {
   const all = await organizationsOfAll(context, await allUsers(context));
   const projects = all.flatMap((organization) => fromJsonText(organization.projects).map(({ id }) => id));
   const found = await examine(context, projects, progress).finally(() => progress.end());
   return { object: found, text: examinationText(found), failed: found.problems.length > 0 };
 }
 
-export async function status(context: AdminContext): Promise<Outcome> {
+export async function status(context: AdminContext): Promise<CommandResult> {
   const { table, clock } = context;
   const [everybody, running, jobs] = await Promise.all([
     allUsers(context),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unsealed } from '../exports/runs/run-files.ts';
 import { allFiles } from '../lake/catalog.ts';
-import { intactCopies, intactFiles, type Written } from '../lake/intact.ts';
+import { type FileDigest, intactCopies, intactFiles } from '../lake/intact.ts';
 import { checkPending } from '../lake/pending.ts';
 import { snapshotFiles } from '../lake/persons/states.ts';
 import { MODELS } from '../lake/schema.ts';
@@ -35,7 +35,7 @@ type Examined = Pick<Context, 'table' | 'lake' | 'runFiles'> & {
   vaultProblems?(): Promise<Problem[]>;
   inboxProblems?(): Promise<Problem[]>;
 };
-type LakePart = Written & { readonly path: string };
+type LakePart = FileDigest & { readonly path: string };
 
 /** Examines the files of these projects, those of all runs, the table and the inbox. */
 export async function examine(

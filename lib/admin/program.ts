@@ -23,8 +23,8 @@ interface Surroundings extends ServiceSurroundings {
 
 /** Copies of a data directory. */
 interface Copies {
-  backUp(target: string): Promise<commands.Outcome>;
-  restore(source: string): Promise<commands.Outcome>;
+  backUp(target: string): Promise<commands.CommandResult>;
+  restore(source: string): Promise<commands.CommandResult>;
 }
 
 /** `interrupted` is what shells give for SIGINT. */
@@ -74,7 +74,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     group: Command,
     spec: string,
     description: string,
-    run: (context: commands.AdminContext, options: never, words: string[]) => Promise<commands.Outcome>,
+    run: (context: commands.AdminContext, options: never, words: string[]) => Promise<commands.CommandResult>,
     { isNew = false } = {},
   ): Command => {
     const made = group.command(spec).description(description).option('--json', 'print the object as JSON');
@@ -163,7 +163,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   const copyCommand = (
     spec: string,
     description: string,
-    run: (copies: Copies, path: string) => Promise<commands.Outcome>,
+    run: (copies: Copies, path: string) => Promise<commands.CommandResult>,
   ) => {
     const made = root.command(spec).description(description).option('--json', 'print the object as JSON');
     made.action(async (path: string) => {

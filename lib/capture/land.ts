@@ -9,7 +9,14 @@ import { adding } from '../lake/import/adding.ts';
 import { ofModel } from '../lake/import/batch-writer.ts';
 import type { SameEvents } from '../lake/import/staging.ts';
 import type { UuidLists } from '../lake/import/uuid-lists.ts';
-import { adderUnder, ImportUnderWay, type Lease, type LeasePurpose, underLease, type Writing } from '../lake/lease.ts';
+import {
+  adderUnder,
+  ImportUnderWay,
+  type LakeWriter,
+  type Lease,
+  type LeasePurpose,
+  underLease,
+} from '../lake/lease.ts';
 import type { RefusedChanges } from '../lake/persons/refusals.ts';
 import { ProjectGone } from '../lake/publish.ts';
 import { messageOf } from '../ports/errors.ts';
@@ -79,7 +86,7 @@ interface LandingOptions {
   readonly lists?: UuidLists;
 }
 
-type Landing = Writing & { readonly inbox: Pick<Inbox, 'read'> };
+type Landing = LakeWriter & { readonly inbox: Pick<Inbox, 'read'> };
 
 /**
  * An attempt to send an event again carries its uuid, name and distinct_id; its corrected timestamp moves by how long the

@@ -20,7 +20,7 @@ import {
   tupleType,
 } from './expression.ts';
 import { refuse } from './refusal.ts';
-import { type Lambda, measured } from './size.ts';
+import { type LambdaMeasure, measured } from './size.ts';
 
 /** The field of a table that has it; the name of one that has not is a mistake of ours. */
 export function column(table: QueryTable, name: string): Expression {
@@ -46,7 +46,7 @@ export function operation(
   operator: Operator,
   of: readonly Expression[],
   parameters?: Parameters,
-  lambda?: Lambda,
+  lambda?: LambdaMeasure,
 ): Expression {
   const type = typeGiven(operator, of, lambda, parameters);
   const node = { operator, of, ...(parameters && { with: parameters }), ...(lambda && { each: lambda.body }), type };
@@ -84,7 +84,7 @@ export const partOf = (tuple: Expression, place: number, what: string): Expressi
 function typeGiven(
   operator: Operator,
   of: readonly Expression[],
-  lambda: Lambda | undefined,
+  lambda: LambdaMeasure | undefined,
   parameters: Parameters | undefined,
 ): Type {
   const { gives }: Signature = OPERATORS[operator];
@@ -94,7 +94,7 @@ function typeGiven(
   if (gives === 'tuple') return tupleType(of.map(({ type }) => type));
   if (gives === 'part') return partTypes(first?.type as Tuple)[(parameters?.place ?? 1) - 1] ?? 'text';
   if (gives !== 'list') return gives;
-  if (operator === 'map') return listOf((lambda as Lambda).body.type) ?? 'texts';
+  if (operator === 'map') return listOf((lambda as LambdaMeasure).body.type) ?? 'texts';
   if (operator === 'list') return listOf(first?.type ?? 'text') ?? 'texts';
   return (first as Expression).type;
 }

@@ -166,7 +166,7 @@ const shift = (width: bigint): bigint => (100_000_000_000_000_000n / width + 1n)
  * Width in microseconds of the steps that are always as long, and what they are counted from: 4 January 1970 was a Sunday, the
  * 5th a Monday.
  */
-export const STEPS: Readonly<
+export const TIME_STEPS: Readonly<
   Record<Exclude<Step, 'month' | 'quarter' | 'year'>, readonly [width: bigint, origin: bigint]>
 > = {
   second: [WIDTHS_US.second, 0n],
@@ -310,14 +310,14 @@ export function alike({ slash, startOf, unitsSince1970, addMonths, bound }: Spel
 
     truncate: ([x], { step }) => {
       if (isMonths(step)) return tried(startOf(String(x), step));
-      const [width, origin] = STEPS[step];
+      const [width, origin] = TIME_STEPS[step];
       const added = shift(width) - origin;
       return tried(`((${x} + ${added}) ${slash} ${width}) * ${width} - ${added}`);
     },
     count_units: ([x], { unit }) => {
       if (isMonths(unit)) return tried(unitsSince1970(String(x), unit));
       // Weeks are counted by their Mondays.
-      if (unit === 'week') return tried(floorDivided(`(${x} - ${STEPS.monday[1]})`, WEEK_US));
+      if (unit === 'week') return tried(floorDivided(`(${x} - ${TIME_STEPS.monday[1]})`, WEEK_US));
       return tried(floorDivided(String(x), WIDTHS_US[unit]));
     },
     earlier: (of) => tried(two(of, '-')),

@@ -58,7 +58,7 @@ interface Measure {
 type Node = Extract<Expression, { readonly operator: Operator }>;
 
 /** A lambda: what it does with the element, and which element that is. */
-export interface Lambda {
+export interface LambdaMeasure {
   readonly variable: number;
   readonly body: Expression;
 }
@@ -103,7 +103,7 @@ const multiplied = (length: Length, by: number): Length => joined([length], ([va
 const isConstant = ({ times }: Length): boolean => times.every((one) => one === 0);
 
 /** How long the value of an operator may be, by its arguments. */
-type Growth = (of: readonly Length[], node: Node, lambda: Lambda | undefined) => Length;
+type Growth = (of: readonly Length[], node: Node, lambda: LambdaMeasure | undefined) => Length;
 
 const same: Growth = (of) => longest(of);
 const scalar: Growth = () => SCALAR;
@@ -237,7 +237,7 @@ function growthOfLetters(chain: readonly Node[]): number {
 const constantBy = ({ of: [, by] }: Node): string => (by === undefined ? '' : constantOf(by));
 
 /** A list whose elements are replaced by what the lambda makes of them. */
-function ofMapped([list = SCALAR]: readonly Length[], { of: [from] }: Node, lambda: Lambda | undefined): Length {
+function ofMapped([list = SCALAR]: readonly Length[], { of: [from] }: Node, lambda: LambdaMeasure | undefined): Length {
   if (lambda === undefined || from === undefined) return list;
   if (!isText(lambda.body.type)) return list;
   const { length } = measureOf(lambda.body);
@@ -262,7 +262,7 @@ function knownElements(list: Expression): number | undefined {
 }
 
 /** Keeps the measure of a node that was made now, of children that were measured. Refuses what is, or grows, too large. */
-export function measured(node: Node, lambda?: Lambda): Expression {
+export function measured(node: Node, lambda?: LambdaMeasure): Expression {
   const of = node.of.map(measureOf);
   const length = isText(node.type)
     ? GROWTH[node.operator as Grows](
@@ -302,7 +302,7 @@ function copiesOf({ operator, of, type }: Node): number {
 export const TOO_COMPLEX = 'The query is too complex';
 
 /** A lambda is evaluated for each element; what it reads of other sources, for each of perhaps many. */
-function weightOfLambda(list: Expression, { variable, body }: Lambda): number {
+function weightOfLambda(list: Expression, { variable, body }: LambdaMeasure): number {
   const { weight } = measureOf(body);
   const count = knownElements(list);
   if (count !== undefined) return weight * Math.max(1, count);

@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS, SECOND_MS } from '../basics/units.ts';
 import { constantText } from './build.ts';
 import type { Expression, Operator, Parameters, Select, Step, Unit, WholeQuery } from './expression.ts';
 import { INSTANT } from './patterns.ts';
-import { isTime, STEPS } from './print.ts';
+import { isTime, TIME_STEPS } from './print.ts';
 
 /** Milliseconds since 1970, both inclusive; infinite where there is no bound. */
 export interface Times {
@@ -97,13 +97,13 @@ const later = ({ isOfRow, from, to }: Span, least: number, most = least): Span =
 });
 
 /** Months in the steps that are not always as long, and the days of a month. */
-const MONTHS: Readonly<Record<Exclude<Step, keyof typeof STEPS>, number>> = { month: 1, quarter: 3, year: 12 };
+const MONTHS: Readonly<Record<Exclude<Step, keyof typeof TIME_STEPS>, number>> = { month: 1, quarter: 3, year: 12 };
 const MONTH_DAYS = { least: 28, most: 31 };
 
 /** How long a unit is. */
 function lengthOf(unit: Unit | Step): { readonly least: number; readonly most: number } {
-  if (unit in STEPS) {
-    const width = Number(STEPS[unit as keyof typeof STEPS][0]) / 1000;
+  if (unit in TIME_STEPS) {
+    const width = Number(TIME_STEPS[unit as keyof typeof TIME_STEPS][0]) / 1000;
     return { least: width, most: width };
   }
   const months = MONTHS[unit as keyof typeof MONTHS];

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ImportProgress, type ImportReport, importEvents } from '../lake/import/import.ts';
-import type { Writing } from '../lake/lease.ts';
+import type { LakeWriter } from '../lake/lease.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import type { ReadingOptions } from './model.ts';
 import { joinParts, partsIn, rejectedOf, sizeOf, uploadGone } from './spool.ts';
@@ -30,7 +30,7 @@ interface RunOptions {
 
 /** Imports what was uploaded, and leaves nothing in the folder. Throws what `importEvents` does, and a 409 when it is gone. */
 export async function runImport(
-  context: Writing,
+  context: LakeWriter,
   task: ImportTask,
   { files, folder, onProgress }: RunOptions,
 ): Promise<ImportResult> {

@@ -6,7 +6,7 @@ import { fromJsonText, type JsonText } from '../ports/table/json-text.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Table } from '../ports/table/table.ts';
-import type { Written } from './intact.ts';
+import type { FileDigest } from './intact.ts';
 import { MODELS, type Model } from './schema.ts';
 
 declare module '../ports/table/keys.ts' {
@@ -20,7 +20,7 @@ declare module '../ports/table/keys.ts' {
  * What a file of the lake holds. Instants are milliseconds since 1970, rounded down; `min` and `max` are inclusive.
  * A file holds one model's rows of one arrival day, sorted by arrival, timestamp and uuid.
  */
-export interface LakeFile extends Written {
+export interface LakeFile extends FileDigest {
   readonly path: string;
   readonly rows: number;
   readonly min_arrival: number;

@@ -14,7 +14,7 @@ import { allFiles, type LakeFile, publishedAt } from './catalog.ts';
 import { writeDayFiles } from './day-files.ts';
 import { intactCopies, intactFiles } from './intact.ts';
 import { learnedProperties } from './learned-properties.ts';
-import type { Writing } from './lease.ts';
+import type { LakeWriter } from './lease.ts';
 import { MAX_REPLACED, removeRetired, replaceFiles } from './replace.ts';
 import { MODELS, type Model } from './schema.ts';
 
@@ -72,7 +72,7 @@ function packed<File extends LakeFile>(files: readonly File[]): File[][] {
 
 /** Joins what is to be joined of a project, and removes files whose place others have taken. Safe beside anything else. */
 export async function compact(
-  context: Writing,
+  context: LakeWriter,
   projectId: number,
   { until = Number.POSITIVE_INFINITY }: CompactionOptions = {},
 ): Promise<CompactionReport> {
@@ -116,7 +116,7 @@ interface Join {
 }
 
 /** Returns whether the files were joined. What fails is told, and keeps nothing else from being joined. */
-async function joinFiles(context: Writing, join_: Join): Promise<boolean> {
+async function joinFiles(context: LakeWriter, join_: Join): Promise<boolean> {
   const { projectId, model, files } = join_;
   const { table, lake, log, databases } = context;
   try {

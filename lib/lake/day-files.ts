@@ -10,7 +10,7 @@ import type { FileStore } from '../ports/files/files.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
 import { type LakeFile } from './catalog.ts';
 import { shortProperties, withHotColumns } from './hot-columns.ts';
-import { digestOf, type Written } from './intact.ts';
+import { digestOf, type FileDigest } from './intact.ts';
 import type { WrittenFile } from './publish.ts';
 import { LAKE_MODELS, type Model, ROW_GROUP } from './schema.ts';
 
@@ -134,7 +134,7 @@ function isNotBefore([column = '', ...columns]: readonly string[], [value, ...va
   return `(${column} > ${bound} OR (${column} = ${bound} AND ${isNotBefore(columns, values)}))`;
 }
 
-type Content = Omit<LakeFile, 'path' | keyof Written>;
+type Content = Omit<LakeFile, 'path' | keyof FileDigest>;
 
 /** What each arrival day of the rows holds, in order. */
 async function contentByDay(connection: DuckDBConnection, rows: string, timestamp: string): Promise<Content[]> {

@@ -6,14 +6,14 @@ import { Damaged } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
 
 /** What was written into a file. */
-export interface Written {
+export interface FileDigest {
   readonly bytes: number;
   /** In hexadecimal digits. Absent: the file is older than digests, and only its size can be compared. */
   readonly sha256?: string;
 }
 
 /** A file that is to be compared: its path in the lake, and where this machine reads it. */
-interface Compared extends Partial<Written> {
+interface Compared extends Partial<FileDigest> {
   readonly path: string;
   readonly local: string;
 }
@@ -80,7 +80,7 @@ export function intactFiles(clock: () => number = () => performance.now(), diges
 export async function intactCopies(
   lake: Pick<FileStore, 'local'>,
   isIntact: Intact,
-  files: readonly (Partial<Written> & { readonly path: string })[],
+  files: readonly (Partial<FileDigest> & { readonly path: string })[],
   folder: string,
 ): Promise<string[]> {
   const paths = files.map(({ path }) => path);

@@ -64,7 +64,7 @@ const isDead = ({ pid, processes }: LeaseItem): boolean => processes === PROCESS
 export type Publishing = Pick<Context, 'table' | 'lake' | 'clock' | 'newId' | 'random' | 'log' | 'settings'>;
 
 /** The same, and the databases with which files of the lake are made. */
-export type Writing = Publishing & { readonly databases: DatabasePool };
+export type LakeWriter = Publishing & { readonly databases: DatabasePool };
 
 /** The hold that somebody has on a project. `signal` is aborted when it is lost, or its holder is to stop. */
 export interface Lease {

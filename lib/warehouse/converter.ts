@@ -5,7 +5,7 @@ import { LAKE_MODELS, type Model } from '../lake/schema.ts';
 import { messageOf, Permanent } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { collectBuffersRarely } from '../workers/buffers.ts';
-import type { Task, WorkerPool } from '../workers/pool.ts';
+import type { PoolTask, WorkerPool } from '../workers/pool.ts';
 import type { Converter } from './athena.ts';
 import { lineDatabase, type Rows } from './line-database.ts';
 import { packed, packingOf } from './packing.ts';
@@ -90,7 +90,7 @@ export function pooledConverter(options: ConverterOptions): Converter & { close(
     paths: readonly string[],
     signal: AbortSignal,
     form?: Form,
-  ): Promise<Task> => {
+  ): Promise<PoolTask> => {
     const input = { model, files: await onDisk(paths), ...(form && { form }) } satisfies ConvertWanted;
     return { name, input, owner, signal };
   };

@@ -1,7 +1,7 @@
 /** The warehouse of one machine as the service sees it: rows are selected, and their bytes formed, by worker processes. */
 import type { Interval } from '../lake/intervals.ts';
 import { collectBuffersRarely } from '../workers/buffers.ts';
-import type { Task, WorkerPool } from '../workers/pool.ts';
+import type { PoolTask, WorkerPool } from '../workers/pool.ts';
 import { type ReadAheadOptions, readAhead } from '../workers/read-ahead.ts';
 import { batched } from './batches.ts';
 import { type AllWanted, type BatchWarehouse, filesOf } from './duckdb.ts';
@@ -65,12 +65,12 @@ const within = (plan: FrozenPlan, intervals: readonly Interval[]): FrozenPlan =>
   return { ...plan, files: filesOf(plan, { start, end }), intervals };
 };
 
-function task(name: string, plan: FrozenPlan, interval: Interval, signal: AbortSignal, form?: Form): Task {
+function task(name: string, plan: FrozenPlan, interval: Interval, signal: AbortSignal, form?: Form): PoolTask {
   const input = { plan: within(plan, [interval]), interval, ...(form && { form }) } satisfies RowsWanted;
   return { name, input, owner: plan.organizationId, subject: `${plan.attempt} ${interval.start}`, signal };
 }
 
-function together(name: string, input: CountsWanted | AllWanted, signal: AbortSignal): Task {
+function together(name: string, input: CountsWanted | AllWanted, signal: AbortSignal): PoolTask {
   const { organizationId: owner, attempt } = input.plan;
   return { name, input, owner, subject: `${attempt} together`, mostDeaths: 1, signal };
 }

@@ -1,6 +1,6 @@
 import type { ParquetCompression } from '../duckdb/parquet.ts';
 import type { Expression, QueryColumn } from '../hogql/expression.ts';
-import type { Written } from '../lake/intact.ts';
+import type { FileDigest } from '../lake/intact.ts';
 import type { Interval } from '../lake/intervals.ts';
 import type { Model } from '../lake/schema.ts';
 import type { Unload } from '../workflow/messages.ts';
@@ -26,7 +26,7 @@ export interface FrozenPlan {
 }
 
 /** A file of the lake: its path, what was written into it, and the arrivals that it holds, in milliseconds, inclusive. */
-export interface PlannedFile extends Partial<Written> {
+export interface PlannedFile extends Partial<FileDigest> {
   readonly path: string;
   readonly from: number;
   readonly to: number;

@@ -4,11 +4,11 @@ import { SECOND_MS } from '../basics/units.ts';
 import { invalid } from '../ports/errors.ts';
 import { FunctionBusy, InputTooLarge, type LambdaFunction } from '../ports/functions/lambda.ts';
 import { receivedError, type SentError } from './errors.ts';
-import { type Loss, type Task, WorkerLost, type WorkerPool } from './pool.ts';
+import { type Loss, type PoolTask, WorkerLost, type WorkerPool } from './pool.ts';
 import { LineFull } from './turns.ts';
 
 /** A task on its way to the function. Plain JSON. */
-export interface FunctionTask extends Pick<Task, 'name' | 'input' | 'owner'> {
+export interface FunctionTask extends Pick<PoolTask, 'name' | 'input' | 'owner'> {
   /** Nobody waits for it from then on; milliseconds since 1970. */
   readonly until: number;
 }
@@ -113,7 +113,7 @@ async function outcomeOf(
   if ('returned' in called) return called.returned as FunctionOutcome;
   const { name, message } = called.ended;
   // Where time ends, Lambda tells it in the message alone.
-  const lost = /Task timed out/.test(message) ? 'silence' : LOSSES.get(name);
+  const lost = /PoolTask timed out/.test(message) ? 'silence' : LOSSES.get(name);
   if (lost !== undefined) return { lost, message };
   if (name === TOO_LARGE)
     invalid(null, 'What was found is too large to be sent. Ask for less: a shorter time, or a filter.');

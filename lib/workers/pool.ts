@@ -48,7 +48,7 @@ export interface PoolOptions {
   readonly log: Pick<Log, 'warning'>;
 }
 
-export interface Task {
+export interface PoolTask {
   readonly name: string;
   /** Plain JSON. */
   readonly input: unknown;
@@ -68,9 +68,9 @@ export interface WorkerPool {
    * abort; `LineFull`; `WorkerLost` when its process was killed or died; `Permanent` when that was the third time, and
    * `Transient` when it had to go because all together took too much memory, or could not be started. Who stops early kills the worker.
    */
-  stream(task: Task): AsyncGenerator<Buffer, unknown>;
+  stream(task: PoolTask): AsyncGenerator<Buffer, unknown>;
   /** The result of a task that gives no bytes. */
-  run(task: Task): Promise<unknown>;
+  run(task: PoolTask): Promise<unknown>;
   /** Whether a task is under way. */
   readonly isBusy: boolean;
   /** Kills all workers. The pool can be used again. */
@@ -121,7 +121,7 @@ class Pool implements WorkerPool {
     this.#deaths = underWay(options.deaths);
   }
 
-  async *stream(task: Task): AsyncGenerator<Buffer, unknown> {
+  async *stream(task: PoolTask): AsyncGenerator<Buffer, unknown> {
     const giveBack = await this.#turns.take(task.owner, task.signal);
     try {
       return yield* this.#counted(task);
@@ -130,7 +130,7 @@ class Pool implements WorkerPool {
     }
   }
 
-  async run(task: Task): Promise<unknown> {
+  async run(task: PoolTask): Promise<unknown> {
     const steps = this.stream(task);
     for (;;) {
       const step = await steps.next();
@@ -144,7 +144,7 @@ class Pool implements WorkerPool {
   }
 
   /** Refuses a task whose subject took its process down too often, and counts when it does so again. */
-  async *#counted(task: Task): AsyncGenerator<Buffer, unknown> {
+  async *#counted(task: PoolTask): AsyncGenerator<Buffer, unknown> {
     const { subject, mostDeaths = MOST_DEATHS } = task;
     if (subject === undefined) return yield* this.#done(task);
     const before = this.#deaths.begin(subject);
@@ -168,7 +168,7 @@ class Pool implements WorkerPool {
     );
   }
 
-  async *#done({ name, input, signal }: Task): AsyncGenerator<Buffer, unknown> {
+  async *#done({ name, input, signal }: PoolTask): AsyncGenerator<Buffer, unknown> {
     signal?.throwIfAborted();
     const worker = this.#waiting() ?? this.#start();
     this.#begin(worker);

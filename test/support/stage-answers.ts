@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LambdaClient, TooManyRequestsException } from '@aws-sdk/client-lambda';
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import type { Asked } from '../../lib/insights/answering/answerer.ts';
+import type { AnswerInput } from '../../lib/insights/answering/answerer.ts';
 import { athenaPool, bySize } from '../../lib/insights/answering/athena-pool.ts';
 import { type AnswerOfAthena, athenaAnswers } from '../../lib/insights/answering/athena-world.ts';
 import { type AnswerOfCopies, answerOfCopies } from '../../lib/insights/answering/copied-world.ts';
@@ -178,5 +178,5 @@ export async function stageContext({
 }
 
 /** The queries that the function was asked for. */
-export const askedOf = (tasks: readonly FunctionTask[]): readonly Asked['query'][] =>
-  tasks.filter(({ name }) => name === 'answer').map(({ input }) => (input as Asked).query);
+export const askedOf = (tasks: readonly FunctionTask[]): readonly AnswerInput['query'][] =>
+  tasks.filter(({ name }) => name === 'answer').map(({ input }) => (input as AnswerInput).query);

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type * as z from 'zod';
 import type { BackfillEstimate, BatchExportBackfill } from '../../exports/records/backfills/model.ts';
-import type { Outcome } from '../commands.ts';
+import type { CommandResult } from '../commands.ts';
 import { type Addressed, type Asked, exportPath, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, table } from './table.ts';
 
@@ -27,7 +27,7 @@ const backfillText = (one: Backfill): string =>
   });
 
 /** Watches a backfill until it ends. */
-async function watched(asked: Pick<Asked, 'client' | 'progress' | 'pause'>, path: string): Promise<Outcome> {
+async function watched(asked: Pick<Asked, 'client' | 'progress' | 'pause'>, path: string): Promise<CommandResult> {
   const bar = asked.progress();
   try {
     for (;;) {

@@ -1,7 +1,7 @@
 /** What a command is that asks a running service. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ImportFile } from '../../lake/import/import.ts';
-import type { Outcome } from '../commands.ts';
+import type { CommandResult } from '../commands.ts';
 import type { Progress } from '../progress.ts';
 import type { Client } from './client.ts';
 
@@ -42,7 +42,7 @@ export interface ServiceCommand {
   /** Adds its options. */
   readonly options?: (command: Command) => Command;
   /** Asks, and returns what is printed; undefined: it has shown everything. */
-  readonly run: (asked: Asked<never>) => Promise<Outcome | undefined>;
+  readonly run: (asked: Asked<never>) => Promise<CommandResult | undefined>;
 }
 
 /** How often something that moves is looked at. */

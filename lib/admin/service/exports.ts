@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { plain } from '../../basics/plain.ts';
 import type { BatchExportLogEntry } from '../../exports/records/log-entry/model.ts';
 import type { BatchExport } from '../../exports/records/model.ts';
-import type { Outcome } from '../commands.ts';
+import type { CommandResult } from '../commands.ts';
 import { type Addressed, type Asked, exportPath, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, table } from './table.ts';
 
@@ -46,7 +46,7 @@ const runText = (run: Run): string =>
 /** Does something to an export, and shows how it is then. */
 const changed =
   (action: 'pause' | 'unpause', word: string) =>
-  async (asked: Asked<{ readonly backfill?: true }>): Promise<Outcome> => {
+  async (asked: Asked<{ readonly backfill?: true }>): Promise<CommandResult> => {
     const { backfill } = asked.options;
     await asked.client.send('POST', `${exportPath(asked)}/${action}/`, { backfill });
     const found = await asked.client.get<Export>(`${exportPath(asked)}/`);

@@ -8,7 +8,7 @@ import { plain } from '../../basics/plain.ts';
 import { MIB } from '../../basics/units.ts';
 import { type Import, OPEN_STATES, type ReadingInput, type Upload } from '../../imports/model.ts';
 import { localFile } from '../../lake/import/import.ts';
-import type { Outcome } from '../commands.ts';
+import type { CommandResult } from '../commands.ts';
 import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
 import { counted, rejectionLines } from '../import-report.ts';
 import { ServiceError } from './client.ts';
@@ -115,7 +115,7 @@ const readingOf = ({ format, column, value, arrived, pageViews }: ChosenOfFiles)
   definedOf({ format, columns: column, values: value, arrived, page_views: pageViews });
 
 /** Sends files one after the other; those that are elsewhere are kept here for as long. Empty ones are only named. */
-async function send(asked: Asked<ChosenOfFiles>): Promise<Outcome> {
+async function send(asked: Asked<ChosenOfFiles>): Promise<CommandResult> {
   const folder = await mkdtemp(join(tmpdir(), 'sending-'));
   try {
     const done: ImportObject[] = [];

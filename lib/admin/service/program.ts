@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ImportFile } from '../../lake/import/import.ts';
-import type { Outcome } from '../commands.ts';
+import type { CommandResult } from '../commands.ts';
 import type { Progress } from '../progress.ts';
 import { openClient, type ServiceAddress } from './client.ts';
 import type { ServiceCommand } from './command.ts';
@@ -42,7 +42,7 @@ interface OwnOptions {
 export function addServiceCommands(
   root: Command,
   surroundings: ServiceSurroundings,
-  ended: (outcome: Outcome) => void,
+  ended: (outcome: CommandResult) => void,
 ): void {
   for (const command of SERVICE_COMMANDS) addCommand(groupOf(root, command), command, surroundings, ended);
 }
@@ -58,7 +58,7 @@ function addCommand(
   group: Command,
   { spec, description, options, run }: ServiceCommand,
   surroundings: ServiceSurroundings,
-  ended: (outcome: Outcome) => void,
+  ended: (outcome: CommandResult) => void,
 ): void {
   const { print, complain } = surroundings;
   const made = group

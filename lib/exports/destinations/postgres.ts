@@ -3,8 +3,8 @@ import * as z from 'zod';
 import { Transient } from '../../ports/errors.ts';
 import { checkDatabaseConfig, DATABASE_KEYS } from './databases/config.ts';
 import {
-  type Entry,
   intervalName,
+  type LedgerEntry,
   noteDelivery,
   noteNothing,
   type PriorDelivery,
@@ -126,7 +126,7 @@ const lock = (session: Session, name: string): Promise<unknown> =>
  * Has whoever is about to note a delivery into the table wait for the transaction. Throws `Transient` when the ledger does
  * not say any more what it said: others have brought in rows of the same time, which this delivery has not seen.
  */
-async function lockUnchanged(session: Session, entry: Entry, prior: PriorDelivery): Promise<void> {
+async function lockUnchanged(session: Session, entry: LedgerEntry, prior: PriorDelivery): Promise<void> {
   await lock(session, tableName(entry));
   if (isDeepStrictEqual(await priorDelivery(session, entry), prior)) return;
   throw new Transient('Another delivery has meanwhile brought events of the same time into the table.', {

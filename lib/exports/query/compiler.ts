@@ -1,7 +1,7 @@
 /** The compiler of exports' queries as the service sees it: callers' texts are read and compiled by worker processes. */
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { invalid, Transient } from '../../ports/errors.ts';
-import { type Task, WorkerLost, type WorkerPool } from '../../workers/pool.ts';
+import { type PoolTask, WorkerLost, type WorkerPool } from '../../workers/pool.ts';
 import { failFull, LineFull } from '../../workers/turns.ts';
 import type { BatchExportPatch } from '../records/model.ts';
 import { type QueryFields, queryFields, type Selection, type StoredQuery, selectionOf } from './compile.ts';
@@ -9,16 +9,16 @@ import { type QueryFields, queryFields, type Selection, type StoredQuery, select
 type SentQuery = Pick<BatchExportPatch, 'hogql_query' | 'filters'>;
 
 /** Who waits for the compiler: whose turn it takes, and what is aborted when they have left. */
-export interface Waiting {
+export interface CompileTurn {
   readonly organization: string;
   readonly callerLeft?: AbortSignal | undefined;
 }
 
 export interface Compiler {
   /** Returns what is stored of the query and the filters that were sent. Fails with 400 for what cannot be exported. */
-  fields(sent: SentQuery, waiting: Waiting): Promise<QueryFields>;
+  fields(sent: SentQuery, waiting: CompileTurn): Promise<QueryFields>;
   /** Returns what a run of the export selects. Throws `Permanent` when what is stored is not supported, or no longer. */
-  selection(stored: StoredQuery, waiting: Waiting): Promise<Selection>;
+  selection(stored: StoredQuery, waiting: CompileTurn): Promise<Selection>;
 }
 
 /** Compiles in this process, in which a text may take any time and memory: what a worker does. */
@@ -62,7 +62,7 @@ export function pooledCompiler(pool: WorkerPool): Compiler {
   };
 }
 
-const task = (name: string, input: object, { organization, callerLeft }: Waiting): Task => ({
+const task = (name: string, input: object, { organization, callerLeft }: CompileTurn): PoolTask => ({
   name,
   input,
   owner: organization,

@@ -18,11 +18,11 @@ import { orderOf, varying } from './order.ts';
 import { ofWindows } from './over.ts';
 import { scopeOf } from './scope.ts';
 import { nothingSelected, sourcesOf } from './sources.ts';
-import { type Checked, type Named, relationName, type Table, type Whole, weigh } from './whole.ts';
+import { type Checked, type Named, relationName, type TableFields, type Whole, weigh } from './whole.ts';
 
 /** What a query may read, and how. */
 export interface Language extends Clock {
-  readonly tables: ReadonlyMap<string, Table>;
+  readonly tables: ReadonlyMap<string, TableFields>;
 }
 
 /** A query that may be run. */

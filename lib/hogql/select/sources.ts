@@ -8,7 +8,7 @@ import { columnOf } from '../size.ts';
 import { isQuery, type JoinExpr, type Syntax } from '../syntax.ts';
 import { columnNamed } from './columns.ts';
 import type { Relation } from './making.ts';
-import { countSource, type Named, relationName, type Table, type Whole } from './whole.ts';
+import { countSource, type Named, relationName, type TableFields, type Whole } from './whole.ts';
 
 const FROM_CLAUSES: Readonly<Record<string, string>> = {
   table_args: 'Table functions are not supported',
@@ -91,7 +91,7 @@ function ofColumns(as: string, names: readonly string[], columns: readonly Colum
   };
 }
 
-function ofTable(as: string, names: readonly string[], table: string, fields: Table, whole: Whole): Relation {
+function ofTable(as: string, names: readonly string[], table: string, fields: TableFields, whole: Whole): Relation {
   const longest = Math.max(0, ...[...fields.keys()].map((name) => name.split('.').length));
   const found = new Map<string, Expression>();
   return {

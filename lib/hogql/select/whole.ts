@@ -20,7 +20,7 @@ interface TableField {
  * The fields of a table by their names. A name may have dots: the longest that the path begins with is taken, so that
  * `person.properties` may be a field, or `properties.$browser`. `*` is those without.
  */
-export type Table = ReadonlyMap<string, TableField>;
+export type TableFields = ReadonlyMap<string, TableField>;
 
 const MAX_SOURCES = 60;
 
@@ -40,7 +40,7 @@ export type Named = ReadonlyMap<string, { readonly name: string; readonly column
 
 /** What is known of the whole of a query while it is checked. */
 export interface Whole {
-  readonly tables: ReadonlyMap<string, Table>;
+  readonly tables: ReadonlyMap<string, TableFields>;
   readonly read: Map<string, Set<string>>;
   relations: number;
   sources: number;

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { folderFiles } from '../../ports/files/folder.ts';
 import { serveTasks } from '../../workers/serve.ts';
-import { type Asked, computed } from './answerer.ts';
+import { type AnswerInput, computed } from './answerer.ts';
 import { type AnswerOfCopies, answerOfCopies } from './copied-world.ts';
 import { worldDatabase } from './world.ts';
 
@@ -19,7 +19,7 @@ void serveTasks<AnswerWorkerOptions>(async ({ folder, options: { lake, parsed, m
   const files = folderFiles(lake);
   const worlds = worldDatabase({ lake: files, parsed: folderFiles(parsed), tempDirectory: folder, memoryLimit });
   return {
-    answer: (asked: Asked) => computed(worlds, asked),
+    answer: (asked: AnswerInput) => computed(worlds, asked),
     'answer-of-copies': (asked: AnswerOfCopies) =>
       answerOfCopies(worlds, asked, (path) => existsSync(files.address(path))),
   };

@@ -9,7 +9,7 @@ import type { Looked, Moment, WorldFile, WorldFiles } from './looking-world.ts';
 import type { WorldDatabase } from './world.ts';
 
 /** A query, and all that its answer depends on. Plain JSON. */
-export interface Asked {
+export interface AnswerInput {
   readonly query: SentQuery;
   readonly moment: Moment;
   readonly files: WorldFiles;
@@ -18,13 +18,13 @@ export interface Asked {
 }
 
 /** An answer, and what was looked at for it. Plain JSON. */
-export interface Answered {
+export interface ComputedAnswer {
   readonly answer: Answer;
   readonly looked: Looked;
 }
 
 /** Who waits for an answer: whose turn it takes, and what is aborted when nobody waits any more. */
-export interface Waiting {
+export interface AnswerTurn {
   readonly organization: string;
   readonly signal: AbortSignal;
   /** Nobody waits at the other end of a request, so it may take longer. */
@@ -36,7 +36,7 @@ export interface Answerer {
    * Throws a 400 for a query that cannot be answered or takes more time, memory or rows than one may, a 429 when too
    * much waits already, and the signal's reason.
    */
-  answer(asked: Asked, waiting: Waiting): Promise<Answered>;
+  answer(asked: AnswerInput, waiting: AnswerTurn): Promise<ComputedAnswer>;
 }
 
 /** An answer has at most so many bytes, as JSON. */
@@ -45,9 +45,9 @@ const MAX_BYTES = 5_000_000;
 /** Computes an answer in this process: what a worker does. `reads` is told the files that are read, before they are. */
 export async function computed(
   worlds: Pick<WorldDatabase, 'world'>,
-  { query, moment, files, isTile = false }: Asked,
+  { query, moment, files, isTile = false }: AnswerInput,
   reads?: (files: readonly WorldFile[]) => void,
-): Promise<Answered> {
+): Promise<ComputedAnswer> {
   const kind = kindOf(query);
   const read = kind.schema.safeParse(query, { reportInput: true });
   if (!read.success) throw within('query', failureOf(read.error));

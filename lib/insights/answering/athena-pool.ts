@@ -5,7 +5,7 @@ import { QueryFailed, type RowQueries } from '../../ports/queries/athena.ts';
 import { valuesInWords } from '../../ports/queries/values.ts';
 import { inTime, type SharedTurns } from '../../workers/function-pool.ts';
 import type { WorkerPool } from '../../workers/pool.ts';
-import type { Answerer, Asked } from './answerer.ts';
+import type { Answerer, AnswerInput } from './answerer.ts';
 import type { AnsweredOfAthena, AnswerOfAthena, AthenaLake } from './athena-world.ts';
 import { TOO_LARGE } from './read-bytes.ts';
 
@@ -43,7 +43,7 @@ export function athenaPool(options: AthenaPoolOptions): Pick<WorkerPool, 'run'> 
           const given: AnswerOfAthena['given'][number][] = [];
           let bytes = 0;
           while (given.length < MOST_ROUNDS) {
-            const asked: AnswerOfAthena = { ...(input as Asked), lake, mostBytes, given };
+            const asked: AnswerOfAthena = { ...(input as AnswerInput), lake, mostBytes, given };
             const told = (await workers.run({
               name: 'answer-of-athena',
               input: asked,

@@ -10,7 +10,7 @@ import { inFilesAt, inFilesNamed } from '../../lake/athena-files.ts';
 import { LAKE_MODELS, type Model } from '../../lake/schema.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { TextRow } from '../../ports/queries/athena.ts';
-import { type Answered, type Asked, computed } from './answerer.ts';
+import { type AnswerInput, type ComputedAnswer, computed } from './answerer.ts';
 import { type CheckedQuestion, lookingWorlds, type WorldFile } from './looking-world.ts';
 import { checkSize } from './read-bytes.ts';
 import { personsOf, propertyBy, relation, type TableDialect, tiesOfPersons } from './tables.ts';
@@ -24,14 +24,14 @@ export interface AthenaLake {
 }
 
 /** A query, how much may be read for its answer, and the rows that are known. Plain JSON. */
-export interface AnswerOfAthena extends Asked {
+export interface AnswerOfAthena extends AnswerInput {
   readonly lake: AthenaLake;
   readonly mostBytes: number;
   readonly given: readonly { readonly sql: string; readonly rows: readonly TextRow[] }[];
 }
 
 /** Plain JSON; `wanted` is the SQL whose rows are to be given next. */
-export type AnsweredOfAthena = { readonly answered: Answered } | { readonly wanted: string };
+export type AnsweredOfAthena = { readonly answered: ComputedAnswer } | { readonly wanted: string };
 
 /** The rows of this SQL are not known. */
 class Wanted extends Error {

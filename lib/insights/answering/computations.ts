@@ -8,7 +8,7 @@ import type { Context } from '../../ports/context.ts';
 import { messageOf } from '../../ports/errors.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { Refresh } from '../queries/model.ts';
-import type { Answered, Answerer, Waiting } from './answerer.ts';
+import type { Answerer, AnswerTurn, ComputedAnswer } from './answerer.ts';
 import { type AnswerCache, answerKey, type KeptAnswer } from './cache.ts';
 import { clockUseOf, filesDigest, meansTheSame } from './freshness.ts';
 import type { Moment, WorldFile, WorldFiles } from './looking-world.ts';
@@ -76,10 +76,10 @@ export function computations(
       { project, query, dashboard }: AskedQuery,
       key: string,
       moment: Moment,
-      waiting: Pick<Waiting, 'signal' | 'isBackground'>,
+      waiting: Pick<AnswerTurn, 'signal' | 'isBackground'>,
     ): Promise<KeptAnswer> => {
       const files = await filesOf(project.id);
-      const found: Answered = await answerer.answer(
+      const found: ComputedAnswer = await answerer.answer(
         { query, moment, files, ...(dashboard !== undefined && { isTile: true }) },
         { organization: project.organization_id, ...waiting },
       );

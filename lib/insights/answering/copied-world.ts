@@ -1,17 +1,17 @@
 /** Answers where the lake is elsewhere: a question is asked again once copies of the files that it reads are there. */
-import { type Answered, type Asked, computed } from './answerer.ts';
+import { type AnswerInput, type ComputedAnswer, computed } from './answerer.ts';
 import type { WorldFile } from './looking-world.ts';
 import { checkSize, type MostRead } from './read-bytes.ts';
 import type { WorldDatabase } from './world.ts';
 
 /** A query, and how much may be read for its answer. Plain JSON. */
-export interface AnswerOfCopies extends Asked {
+export interface AnswerOfCopies extends AnswerInput {
   readonly most: MostRead;
 }
 
 /** Plain JSON. */
 export type AnsweredOfCopies =
-  | { readonly answered: Answered; readonly read: readonly string[] }
+  | { readonly answered: ComputedAnswer; readonly read: readonly string[] }
   /** Some of these files are not there, and all of them are read. */
   | { readonly wanted: readonly (Pick<WorldFile, 'path'> & { readonly bytes: number })[] };
 

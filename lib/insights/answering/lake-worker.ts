@@ -10,7 +10,7 @@ import type { Reading } from '../../warehouse/reader.ts';
 import { sentError } from '../../workers/errors.ts';
 import type { FunctionOutcome, FunctionTask } from '../../workers/function-pool.ts';
 import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
-import type { Asked } from './answerer.ts';
+import type { AnswerInput } from './answerer.ts';
 import type { AnsweredOfCopies, AnswerOfCopies } from './copied-world.ts';
 import type { MostRead } from './read-bytes.ts';
 
@@ -38,7 +38,7 @@ const WAITED_MS = 30_000;
 const MOST_ROUNDS = 50;
 
 export function lakeWorker({ copies, answers, rows, mostBytes, clock, log }: LakeWorkerOptions): LakeWorker {
-  const answered = async (input: Asked, owner: string, most: MostRead, signal: AbortSignal): Promise<unknown> => {
+  const answered = async (input: AnswerInput, owner: string, most: MostRead, signal: AbortSignal): Promise<unknown> => {
     const asked: AnswerOfCopies = { ...input, most };
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
       const told = (await answers.run({ name: 'answer-of-copies', input: asked, owner, signal })) as AnsweredOfCopies;
@@ -69,7 +69,7 @@ export function lakeWorker({ copies, answers, rows, mostBytes, clock, log }: Lak
       const most: MostRead = { mostBytes: isBackground ? background : waited, mostLater, isBackground };
       const signal = AbortSignal.timeout(left);
       try {
-        if (name === 'answer') return { result: await answered(input as Asked, owner, most, signal) };
+        if (name === 'answer') return { result: await answered(input as AnswerInput, owner, most, signal) };
         if (name === 'look') return { result: await read(input as Reading, owner, most, signal) };
         throw new Error(`there is no task ${name}`);
       } catch (error) {

@@ -15,7 +15,7 @@ import { hogqlText } from '../../hogql/text.ts';
 import { type Times, timesRead } from '../../hogql/times-read.ts';
 import { trinoSelect } from '../../hogql/trino-select.ts';
 import { constant } from '../../hogql/write.ts';
-import type { Written } from '../../lake/intact.ts';
+import type { FileDigest } from '../../lake/intact.ts';
 import type { Model } from '../../lake/schema.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { FileStore } from '../../ports/files/files.ts';
@@ -24,7 +24,7 @@ import { parsedQuestions } from './parsed-questions.ts';
 import { INSIGHT_TABLES, readsPersons, readsSessions, readsTies } from './tables.ts';
 
 /** A file of the lake. The timestamps of its rows are milliseconds since 1970, inclusive. */
-export interface WorldFile extends Partial<Written> {
+export interface WorldFile extends Partial<FileDigest> {
   readonly path: string;
   readonly min_timestamp: number;
   readonly max_timestamp: number;

@@ -4,7 +4,7 @@ import { SECOND_MS } from '../../basics/units.ts';
 import { Damaged, invalid, Permanent } from '../../ports/errors.ts';
 import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
 import { failFull, LineFull } from '../../workers/turns.ts';
-import type { Answered, Answerer } from './answerer.ts';
+import type { Answerer, ComputedAnswer } from './answerer.ts';
 
 /** Somebody waits so long for an answer. */
 export const WAITED_MS = 25 * SECOND_MS;
@@ -34,7 +34,7 @@ export const pooledAnswerer = (pools: {
     const late = isBackground ? undefined : AbortSignal.timeout(WITH_TURN_MS);
     try {
       const ends = late === undefined ? signal : AbortSignal.any([signal, late]);
-      return (await pool.run({ name: 'answer', input: asked, owner, signal: ends })) as Answered;
+      return (await pool.run({ name: 'answer', input: asked, owner, signal: ends })) as ComputedAnswer;
     } catch (error) {
       // It may have had a turn, and most of its time before that it waited.
       const isLate = late?.aborted === true && !signal.aborted;

@@ -1,7 +1,7 @@
 /** The tables of insights: which fields each has, and what its rows are over the lake's files, in both dialects. */
 import { type Dialect, print } from '../../hogql/print.ts';
 import { columnText } from '../../hogql/print-select.ts';
-import type { Table } from '../../hogql/select/whole.ts';
+import type { TableFields } from '../../hogql/select/whole.ts';
 
 /** What the dialects write differently of tables. */
 export interface TableDialect {
@@ -136,10 +136,10 @@ const PERSON_FIELDS: Readonly<Record<string, Field>> = {
   distinct_ids: { column: 'distinct_ids', type: 'texts' },
 };
 
-const tableOf = (fields: Readonly<Record<string, Field>>): Table => new Map(Object.entries(fields));
+const tableOf = (fields: Readonly<Record<string, Field>>): TableFields => new Map(Object.entries(fields));
 
 /** What a query of an insight may select from. */
-export const INSIGHT_TABLES: ReadonlyMap<string, Table> = new Map([
+export const INSIGHT_TABLES: ReadonlyMap<string, TableFields> = new Map([
   ['events', tableOf(EVENT_FIELDS)],
   ['persons', tableOf(PERSON_FIELDS)],
   ['sessions', tableOf({ session_id: SESSION_ID, id: SESSION_ID, ...SESSION_FIELDS })],

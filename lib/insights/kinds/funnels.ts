@@ -2,7 +2,7 @@
 import type { Syntax } from '../../hogql/syntax.ts';
 import { all, any, type Columns, call, constant, field, fieldsOf, over, select } from '../../hogql/write.ts';
 import { invalid } from '../../ports/errors.ts';
-import type { Answer, Kind, Question, Rows, Selection, World } from './kind.ts';
+import type { Answer, ChosenNumber, Kind, Question, Rows, World } from './kind.ts';
 import { type Breakdown, breakdownLabel, MISSING, SEPARATOR } from './parts/breakdown.ts';
 import { bucketIndex } from './parts/bucket-index.ts';
 import { bucketsOf, resolvedDateRange } from './parts/date-range.ts';
@@ -245,13 +245,13 @@ async function timeToConvert(funnel: Funnel, world: World): Promise<unknown> {
   };
 }
 
-async function actors(query: FunnelsQuery, selection: Selection, world: World): Promise<Question> {
+async function actors(query: FunnelsQuery, selection: ChosenNumber, world: World): Promise<Question> {
   const funnel = await funnelOf(query, world);
   const { shape, range, breakdown, from, to } = funnel;
   const by = query.funnelsFilter?.funnelAggregateByHogQL ?? '';
   if (by !== '' && by !== 'person_id')
     return invalid('source__source__funnelsFilter', 'The funnel counts no persons: it has `funnelAggregateByHogQL`.');
-  const ofValue = (value: Selection['funnelStepBreakdown'], others: readonly Syntax[]): Syntax[] => {
+  const ofValue = (value: ChosenNumber['funnelStepBreakdown'], others: readonly Syntax[]): Syntax[] => {
     if (breakdown === undefined || value === undefined) return [];
     const told = [value].flat().map((one) => (one === '' ? MISSING : String(one)));
     const isValue = call('equals', field('value'), constant(told.join(SEPARATOR)));

@@ -20,11 +20,11 @@ export interface Kind<Query = unknown> {
    * Returns what selects the persons behind a number of the answer. Its rows have `actor_id`, each once, and may have
    * more. A kind that counts no persons has none.
    */
-  actors?(query: Query, selection: Selection, world: World): Promise<Question>;
+  actors?(query: Query, selection: ChosenNumber, world: World): Promise<Question>;
 }
 
 /** Which number of an answer is meant, as an ActorsQuery says it; what is absent is not chosen by. */
-export interface Selection {
+export interface ChosenNumber {
   /** A value of `days`; of stickiness, a number of intervals. */
   readonly day?: string | number | undefined;
   /** Which result of a lifecycle. */

@@ -4,7 +4,7 @@ import type { Syntax } from '../../hogql/syntax.ts';
 import { all, call, comparison, constant, field } from '../../hogql/write.ts';
 import { choice } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
-import type { Answer, Kind, Question, Rows, Selection, World } from './kind.ts';
+import type { Answer, ChosenNumber, Kind, Question, Rows, World } from './kind.ts';
 import { bucketIndex } from './parts/bucket-index.ts';
 import {
   type Bucket,
@@ -14,10 +14,10 @@ import {
   INTERVALS,
   inRange,
   instantConstant,
-  type Range,
   rangeAsked,
   resolvedDateRange,
   startOfInterval,
+  type TimeRange,
 } from './parts/date-range.ts';
 import { MEMBERS } from './parts/members.ts';
 import { propertyCondition } from './parts/property-filters.ts';
@@ -39,7 +39,7 @@ interface Plan {
   /** Those of the answer, and before them the one that tells who was there already. */
   readonly buckets: readonly Bucket[];
   /** Without that one. */
-  readonly range: Range;
+  readonly range: TimeRange;
   readonly values: Readonly<Record<string, Syntax>>;
   readonly from: number;
   readonly to: number;
@@ -209,7 +209,7 @@ async function answer(query: LifecycleQuery, world: World): Promise<Answer> {
 }
 
 /** Those of a status in an interval. */
-async function actors(query: LifecycleQuery, { day, status }: Selection, world: World): Promise<Question> {
+async function actors(query: LifecycleQuery, { day, status }: ChosenNumber, world: World): Promise<Question> {
   const plan = await planOf(query, world);
   if (status !== undefined && !STATUSES.some((one) => one === status)) {
     invalid('source__status', `A lifecycle has the statuses ${STATUSES.join(', ')}.`);

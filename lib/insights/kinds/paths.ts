@@ -18,8 +18,8 @@ import {
   when,
 } from '../../hogql/write.ts';
 import { choice, integer, text } from '../../http/fields.ts';
-import type { Answer, Kind, Question, Selection, World } from './kind.ts';
-import { firstEvent, inRange, type Range, rangeAsked, resolvedDateRange } from './parts/date-range.ts';
+import type { Answer, ChosenNumber, Kind, Question, World } from './kind.ts';
+import { firstEvent, inRange, rangeAsked, resolvedDateRange, type TimeRange } from './parts/date-range.ts';
 import { lacking, MEMBERS } from './parts/members.ts';
 import { propertyCondition, propertyFilters } from './parts/property-filters.ts';
 
@@ -121,7 +121,7 @@ function connected<T extends Edge>(edges: readonly T[]): T[] {
   return edges.filter(({ source }) => reached.has(source));
 }
 
-async function actors(query: PathsQuery, _selection: Selection, world: World): Promise<Question> {
+async function actors(query: PathsQuery, _selection: ChosenNumber, world: World): Promise<Question> {
   const { steps, range } = await stepsOf(query, world);
   const { pathStartKey: start, pathEndKey: end, pathDropoffKey: last } = query.pathsFilter ?? {};
   const conditions = last
@@ -196,7 +196,10 @@ function eventTypes({ includeEventTypes: types }: PathsFilter): Syntax[] {
  * Returns a query whose rows are the steps of paths: whose (`actor`), when (`at`, microseconds since 1970), what (`name`,
  * such as `2_/a`), the step before of the same path (`last_name`, `last_at`), and whether it `is_last`.
  */
-async function stepsOf(query: PathsQuery, world: World): Promise<{ readonly steps: Syntax; readonly range: Range }> {
+async function stepsOf(
+  query: PathsQuery,
+  world: World,
+): Promise<{ readonly steps: Syntax; readonly range: TimeRange }> {
   const filter = query.pathsFilter ?? {};
   const passed = all([await propertyCondition(query, world), ...eventTypes(filter)]);
   const range = await rangeAsked(query.dateRange, 'day', world, () => firstEvent(world, passed));

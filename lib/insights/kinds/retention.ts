@@ -5,7 +5,7 @@ import type { Syntax } from '../../hogql/syntax.ts';
 import { all, any, call, constant, field } from '../../hogql/write.ts';
 import { choice, integer, text } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
-import type { Answer, Kind, Question, Selection, World } from './kind.ts';
+import type { Answer, ChosenNumber, Kind, Question, World } from './kind.ts';
 import {
   type Breakdown,
   BreakdownFilter,
@@ -25,10 +25,10 @@ import {
   firstEvent,
   inRange,
   instantConstant,
-  type Range,
   rangeAsked,
   resolvedDateRange,
   startOfInterval,
+  type TimeRange,
   wireInstantOf,
 } from './parts/date-range.ts';
 import { lacking, MEMBERS } from './parts/members.ts';
@@ -98,7 +98,7 @@ interface Plan {
   /** How many values a row has. */
   readonly width: number;
   /** Whole intervals. */
-  readonly range: Range;
+  readonly range: TimeRange;
   readonly breakdown: Breakdown | undefined;
   readonly isSummed: boolean;
   /**
@@ -168,7 +168,7 @@ async function planOf(query: RetentionQuery, world: World): Promise<Plan> {
 const BEFORE = -1;
 
 /** Returns the value of an event, by which the answer is broken down. */
-const valueIn = async (breakdown: Breakdown, condition: Syntax, range: Range, world: World): Promise<Syntax> =>
+const valueIn = async (breakdown: Breakdown, condition: Syntax, range: TimeRange, world: World): Promise<Syntax> =>
   breakdownValue(breakdown, await binEdges(breakdown, condition, range, world), world);
 
 /** Returns what holds where one of two conditions does; files are skipped by one that is not said twice. */
@@ -425,7 +425,7 @@ function gridOf(
 }
 
 /** Those who began in an interval of the answer, with how many intervals later they came back. */
-async function actors(query: RetentionQuery, { interval, breakdown }: Selection, world: World): Promise<Question> {
+async function actors(query: RetentionQuery, { interval, breakdown }: ChosenNumber, world: World): Promise<Question> {
   const plan = await planOf(query, world);
   const value = breakdown === undefined ? undefined : [breakdown].flat().map((part) => String(part) || MISSING);
   if (value?.includes(OTHER) === true) invalid('source__breakdown', OTHERS_UNKNOWN);

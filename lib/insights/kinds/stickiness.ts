@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { all, call, constant, field } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
-import type { Answer, Kind, Question, Selection, World } from './kind.ts';
+import type { Answer, ChosenNumber, Kind, Question, World } from './kind.ts';
 import { bucketIndex } from './parts/bucket-index.ts';
 import {
   type Bucket,
@@ -12,9 +12,9 @@ import {
   INTERVALS,
   inRange,
   previousOf,
-  type Range,
   rangeAsked,
   resolvedDateRange,
+  type TimeRange,
 } from './parts/date-range.ts';
 import { MEMBERS } from './parts/members.ts';
 import { propertyCondition } from './parts/property-filters.ts';
@@ -51,7 +51,7 @@ type StickinessQuery = z.output<typeof StickinessQuery>;
 interface Line {
   readonly series: z.output<typeof Series>;
   readonly order: number;
-  readonly range: Range;
+  readonly range: TimeRange;
   readonly buckets: readonly Bucket[];
   /** Null where nothing is compared. */
   readonly compared: 'current' | 'previous' | null;
@@ -63,7 +63,7 @@ async function linesOf(query: StickinessQuery, world: World): Promise<readonly L
     firstOfSeries(query.series, await propertyCondition(query, world), world),
   );
   const isCompared = query.compareFilter?.compare === true;
-  const linesIn = (of: Range, compared: Line['compared']): readonly Line[] => {
+  const linesIn = (of: TimeRange, compared: Line['compared']): readonly Line[] => {
     const buckets = bucketsOf(of, interval, world);
     return query.series.map((series, order) => ({ series, order, range: of, buckets, compared }));
   };
@@ -130,7 +130,7 @@ async function answer(query: StickinessQuery, world: World): Promise<Answer> {
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
 /** Those who did it in so many intervals. */
-async function actors(query: StickinessQuery, selection: Selection, world: World): Promise<Question> {
+async function actors(query: StickinessQuery, selection: ChosenNumber, world: World): Promise<Question> {
   const lines = await linesOf(query, world);
   const { series = 0, compare, day, operator } = selection;
   const line = lines.find((one) => one.order === series && (one.compared ?? 'current') === (compare ?? 'current'));

@@ -4,7 +4,7 @@ import type { Syntax } from '../../hogql/syntax.ts';
 import { all, any, constant, field } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
-import type { Answer, Kind, Question, Selection, World } from './kind.ts';
+import type { Answer, ChosenNumber, Kind, Question, World } from './kind.ts';
 import {
   type Breakdown,
   BreakdownFilter,
@@ -25,14 +25,14 @@ import {
   bucketsOf,
   CompareFilter,
   INTERVALS,
-  type Interval,
+  type IntervalUnit,
   inRange,
   instantConstant,
   previousOf,
-  type Range,
   rangeAsked,
   resolvedDateRange,
   startOfInterval,
+  type TimeRange,
   wireInstantOf,
 } from './parts/date-range.ts';
 import { type Formula, readFormula } from './parts/formula.ts';
@@ -97,7 +97,7 @@ type TrendsQuery = z.output<typeof TrendsQuery>;
 interface Frame {
   readonly query: TrendsQuery;
   readonly world: World;
-  readonly interval: Interval;
+  readonly interval: IntervalUnit;
   /** There is one number for all of the range, and none for each interval. */
   readonly isTotal: boolean;
   readonly isCumulative: boolean;
@@ -110,7 +110,7 @@ interface Frame {
 
 /** Some time that numbers are told of. */
 interface Period {
-  readonly range: Range;
+  readonly range: TimeRange;
   /** None where there is one number for all of the range. */
   readonly buckets: readonly Bucket[];
   /** Undefined where nothing is compared. */
@@ -176,7 +176,7 @@ async function frameOf(query: TrendsQuery, world: World): Promise<Frame> {
 
 async function periodsOf({ query, world, interval, isTotal, passed }: Frame): Promise<readonly Period[]> {
   const { dateRange, compareFilter } = query;
-  const periodOf = (range: Range, label: Period['label']): Period => ({
+  const periodOf = (range: TimeRange, label: Period['label']): Period => ({
     range,
     buckets: isTotal ? [] : bucketsOf(range, interval, world),
     label,
@@ -313,7 +313,7 @@ async function conditionsOf({ event, properties, fixedProperties }: TrendsSeries
 async function toldApart(
   breakdown: Breakdown,
   series: TrendsSeries,
-  range: Range,
+  range: TimeRange,
   frame: Frame,
 ): Promise<NonNullable<Totals['breakdown']>> {
   const { query, world, isReckoned } = frame;
@@ -408,7 +408,7 @@ const filterOf = ({ dateRange, interval, trendsFilter }: TrendsQuery) => ({
 });
 
 /** Those whose events a number counts, with how many these are. */
-async function actors(query: TrendsQuery, selection: Selection, world: World): Promise<Question> {
+async function actors(query: TrendsQuery, selection: ChosenNumber, world: World): Promise<Question> {
   const { series: order = 0, day, breakdown: chosen, compare = 'current' } = selection;
   const frame = await frameOf(query, world);
   const period = (await periodsOf(frame)).find(({ label }) => (label ?? 'current') === compare);

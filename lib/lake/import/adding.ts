@@ -1,7 +1,7 @@
 /** What whoever adds rows to the lake does around it: a staging, and the end of what is under way in any case. */
 import type { Arrived } from '../arrival.ts';
 import type { LakeFile } from '../catalog.ts';
-import type { Adder, Writing } from '../lease.ts';
+import type { Adder, LakeWriter } from '../lease.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { openStaging, type SameEvents } from './staging.ts';
 import type { UuidLists } from './uuid-lists.ts';
@@ -20,7 +20,7 @@ interface AddingOptions {
 
 /** Returns what `work` does with a writer of batches and the writer's folder, which is gone then. */
 export async function adding<T>(
-  context: Writing,
+  context: LakeWriter,
   adder: Adder,
   { before, arrived, same, lists, isAgain }: AddingOptions,
   work: (batches: BatchWriter, folder: string) => Promise<T>,

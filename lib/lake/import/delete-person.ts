@@ -2,7 +2,7 @@
 import type { Op } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
 import { forgetAnswers } from '../forget-answers.ts';
-import { adderUnder, type Lease, underLease, type Writing } from '../lease.ts';
+import { adderUnder, type LakeWriter, type Lease, underLease } from '../lease.ts';
 import type { FoundPerson, PersonChange } from '../persons/change.ts';
 import { adding } from './adding.ts';
 import {
@@ -53,7 +53,7 @@ interface DeletionOptions {
  * Answers to queries that are kept are forgotten. Nothing else is done of those who are none. Throws `ImportUnderWay` while
  * somebody else adds to the project.
  */
-export async function deleteNow(context: Writing, { projectId, persons }: Deletion): Promise<void> {
+export async function deleteNow(context: LakeWriter, { projectId, persons }: Deletion): Promise<void> {
   const at = context.clock();
   await deletePersons(context, { projectId, persons: persons.map((person) => ({ ...person, at })) });
 }
@@ -64,7 +64,7 @@ export async function deleteNow(context: Writing, { projectId, persons }: Deleti
  * those of persons are. Returns the place at which its time was over; null: all is done.
  */
 export async function deletePersons(
-  context: Writing,
+  context: LakeWriter,
   { projectId, persons }: { readonly projectId: number; readonly persons: readonly AskedPerson[] },
   { waits = false, ...walk }: DeletionOptions = {},
 ): Promise<string | null> {
@@ -122,7 +122,7 @@ const forgottenOfNobody = (persons: readonly AskedPerson[]): Forgotten[] =>
 
 /** Returns what is forgotten of those whose events go too. */
 async function forgottenOfPersons(
-  context: Writing,
+  context: LakeWriter,
   projectId: number,
   persons: readonly KnownPerson[],
 ): Promise<ForgottenPerson[]> {

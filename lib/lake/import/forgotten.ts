@@ -14,7 +14,7 @@ import { allFiles, type LakeFile, personStates } from '../catalog.ts';
 import { writeDayFiles } from '../day-files.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
 import { learnedProperties } from '../learned-properties.ts';
-import { type Lease, type Publishing, type Writing, writeUnderLease } from '../lease.ts';
+import { type LakeWriter, type Lease, type Publishing, writeUnderLease } from '../lease.ts';
 import type { FoundPerson } from '../persons/change.ts';
 import { forgottenId } from '../persons/forgotten-id.ts';
 import { replaceFiles } from '../replace.ts';
@@ -105,7 +105,7 @@ interface EventsOptions {
  * after it died anywhere. Returns the place at which its time was over; null: all is done.
  */
 export async function forgetEvents(
-  context: Writing,
+  context: LakeWriter,
   projectId: number,
   forgotten: readonly Forgotten[],
   { place = null, until = Number.POSITIVE_INFINITY }: EventsOptions = {},
@@ -132,7 +132,7 @@ const IS_THEIRS = `sha256(distinct_id) IN (SELECT sha256 FROM forgotten_persons)
  * states that come meanwhile would be made of it.
  */
 export async function forgetProperties(
-  context: Writing,
+  context: LakeWriter,
   lease: Lease,
   persons: readonly ForgottenPerson[],
 ): Promise<void> {
@@ -178,7 +178,7 @@ interface Rewriting {
 
 /** Writes each file anew that has such rows. What is joined meanwhile is looked at again. Returns where it was cut. */
 async function rewritten(
-  context: Writing,
+  context: LakeWriter,
   projectId: number,
   { model, of, columns, where, place = null, until = Number.POSITIVE_INFINITY, signal }: Rewriting,
   { connection, folder }: DatabaseJob,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parquet } from '../../duckdb/database.ts';
 import { allFiles } from '../catalog.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
-import type { Writing } from '../lease.ts';
+import type { LakeWriter } from '../lease.ts';
 import type { FoundPerson } from '../persons/change.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { FoundPerson } from '../persons/change.ts';
  * later changes nothing of it. Files are read one at a time, so that no disk must hold all.
  */
 export async function foundDistinctIds(
-  { table, lake, databases }: Pick<Writing, 'table' | 'lake' | 'databases'>,
+  { table, lake, databases }: Pick<LakeWriter, 'table' | 'lake' | 'databases'>,
   projectId: number,
   persons: readonly FoundPerson[],
 ): Promise<string[][]> {

@@ -17,7 +17,7 @@ import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { allFiles, firstOf, type LakeFile, lastOf } from '../catalog.ts';
 import type { ArrivalHours, ArrivalRange } from '../intervals.ts';
-import { type Adder, asImport, type Writing } from '../lease.ts';
+import { type Adder, asImport, type LakeWriter } from '../lease.ts';
 import { countRefused } from '../persons/refusals.ts';
 import type { Model } from '../schema.ts';
 import { contentUuid } from '../sources/event.ts';
@@ -134,7 +134,7 @@ interface PersonReport {
  * Imports files into a project. Throws `Failure` for an unknown project or a file that is not there (before anything
  * is read), `ImportUnderWay` while another import into it runs. Whatever the files hold, it does not throw.
  */
-export async function importEvents(context: Writing, options: ImportOptions): Promise<ImportReport> {
+export async function importEvents(context: LakeWriter, options: ImportOptions): Promise<ImportReport> {
   const { projectId } = options;
   const project = await context.table.get(keys.project(projectId));
   if (project === undefined || project['deleted_at'] !== null) fail('not_found', `There is no project ${projectId}.`);

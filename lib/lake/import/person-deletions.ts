@@ -10,7 +10,7 @@ import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, type Op } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
-import type { Writing } from '../lease.ts';
+import type { LakeWriter } from '../lease.ts';
 import type { FoundPerson } from '../persons/change.ts';
 import { type DeletedPerson, type Deletion, deletePersons } from './delete-person.ts';
 
@@ -125,7 +125,7 @@ interface WalkOptions {
 }
 
 /** Does what was asked for in a project. Returns whether there may be more. Killed anywhere, the next walk goes on. */
-export async function walkDeletions(context: Writing, projectId: number, options: WalkOptions): Promise<boolean> {
+export async function walkDeletions(context: LakeWriter, projectId: number, options: WalkOptions): Promise<boolean> {
   const { table } = context;
   const project = await table.get(keys.project(projectId));
   if (project === undefined || project.deleted_at !== null) return false;

@@ -15,7 +15,7 @@ import { keys } from '../../ports/table/keys.ts';
 import type { Item, Table } from '../../ports/table/table.ts';
 import { allFiles, type LakeFile, type PublishedFile, personStates, publishedAt } from '../catalog.ts';
 import { fileForm, meanBytes } from '../day-files.ts';
-import { digestOf, type Intact, intactCopies, type Written } from '../intact.ts';
+import { digestOf, type FileDigest, type Intact, intactCopies } from '../intact.ts';
 import { type Lease, type Publishing, writeUnderLease } from '../lease.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
 import { BUCKET, newestIn, type StateFiles } from './derive.ts';
@@ -56,7 +56,7 @@ interface PersonsStateItem extends Item, Omit<Snapshot, 'buckets' | 'recent'> {
 
 type Bucket = Stored & Pick<LakeFile, 'rows'>;
 
-type Stored = Pick<LakeFile, 'path' | keyof Written>;
+type Stored = Pick<LakeFile, 'path' | keyof FileDigest>;
 
 /** Fewer changes than these, or files of them, are read as fast as a snapshot is written. */
 const FEW = { rows: 10_000, files: 32 };

@@ -12,7 +12,7 @@ import { FUNCTION_NAMES } from '../../../lib/hogql/functions.ts';
 import { hogqlParser, type Parser } from '../../../lib/hogql/parse.ts';
 import { Refusal } from '../../../lib/hogql/refusal.ts';
 import { checkedSelect } from '../../../lib/hogql/select/select.ts';
-import type { Table } from '../../../lib/hogql/select/whole.ts';
+import type { TableFields } from '../../../lib/hogql/select/whole.ts';
 import type { SelectQuery, Syntax } from '../../../lib/hogql/syntax.ts';
 import { hogqlText, schemaOf } from '../../../lib/hogql/text.ts';
 import { onlyTellsApart } from '../../../lib/hogql/told-apart.ts';
@@ -266,7 +266,7 @@ const NUMBERED = '(SELECT * REPLACE (length(event) AS event) FROM events)';
 test.each(['UTC', 'America/St_Johns'])(
   'whole SELECTs that are accepted run on any rows, by the clock of %s',
   async (zone) => {
-    const tables = new Map<string, Table>([
+    const tables = new Map<string, TableFields>([
       ['events', EVENTS_TABLE],
       ['others', OTHERS],
     ]);

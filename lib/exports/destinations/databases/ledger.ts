@@ -56,7 +56,8 @@ export type PriorDelivery =
   | { readonly is: 'overlapping'; readonly notes: readonly Note[] };
 
 /** What the ledger notes of a delivery. */
-export interface Entry extends Pick<Delivery<TableConfig>, 'exportId' | 'runId' | 'teamId' | 'interval' | 'config'> {
+export interface LedgerEntry
+  extends Pick<Delivery<TableConfig>, 'exportId' | 'runId' | 'teamId' | 'interval' | 'config'> {
   /** As in a note. */
   readonly uuid: string | null;
 }
@@ -66,7 +67,7 @@ export function withUuid<D>(
   delivery: D,
   columns: readonly Column[],
   { folded }: TableDialect,
-): D & Pick<Entry, 'uuid'> {
+): D & Pick<LedgerEntry, 'uuid'> {
   const uuid = columns.find(({ field }) => field === 'uuid')?.name;
   return { ...delivery, uuid: uuid === undefined ? null : folded(uuid) };
 }
@@ -75,7 +76,7 @@ const instant = (at: number): string => new Date(at).toISOString();
 
 const intervalValues = ({ start, end }: Interval): [string, string] => [instant(start), instant(end)];
 
-const keyValues = ({ exportId, config, interval }: Entry): string[] => [
+const keyValues = ({ exportId, config, interval }: LedgerEntry): string[] => [
   exportId,
   config.table_name,
   ...intervalValues(interval),
@@ -85,14 +86,15 @@ const keyValues = ({ exportId, config, interval }: Entry): string[] => [
 export const ledgerOf = ({ schema }: Pick<TableConfig, 'schema'>): string => qualified(schema, LEDGER);
 
 /** What all deliveries into a table have in common, whichever export of the project they are of. */
-export const tableName = ({ config, teamId }: Entry): string =>
+export const tableName = ({ config, teamId }: LedgerEntry): string =>
   JSON.stringify([config.schema, config.table_name, teamId]);
 
 /** What those of an interval have. */
-export const intervalName = (entry: Entry): string => tableName(entry) + JSON.stringify(intervalValues(entry.interval));
+export const intervalName = (entry: LedgerEntry): string =>
+  tableName(entry) + JSON.stringify(intervalValues(entry.interval));
 
 /** Returns what the ledger says, to who keeps others from writing it, or wants to know no more than how it was just now. */
-export async function priorDelivery(session: Session, entry: Entry): Promise<PriorDelivery> {
+export async function priorDelivery(session: Session, entry: LedgerEntry): Promise<PriorDelivery> {
   const { rows } = await session.query(
     `SELECT batch_export_id, run_id, records, uuid_column,
         CASE WHEN interval_start = $2::timestamptz AND interval_end = $3::timestamptz THEN 'same' END AS bounds
@@ -120,7 +122,7 @@ export async function priorDelivery(session: Session, entry: Entry): Promise<Pri
  * Notes what this run delivered, in place of an earlier note of the same interval. Where rows have uuids that is kept:
  * rows without any are added to none of these.
  */
-export async function noteDelivery(session: Session, entry: Entry, records: number, { now }: TableDialect) {
+export async function noteDelivery(session: Session, entry: LedgerEntry, records: number, { now }: TableDialect) {
   const ledger = ledgerOf(entry.config);
   const values = [...keyValues(entry), entry.runId, String(records), String(entry.teamId), entry.uuid];
   const { count } = await session.query(
@@ -143,7 +145,7 @@ export async function noteDelivery(session: Session, entry: Entry, records: numb
  * export: the transaction is to be rolled back.
  */
 export async function noteNothing(session: Session, config: TableConfig, dialect: TableDialect): Promise<void> {
-  const entry: Entry = { exportId: '', runId: '', teamId: 0, interval: { start: 0, end: 0 }, config, uuid: null };
+  const entry: LedgerEntry = { exportId: '', runId: '', teamId: 0, interval: { start: 0, end: 0 }, config, uuid: null };
   await priorDelivery(session, entry);
   await noteDelivery(session, entry, 0, dialect);
 }

@@ -3,7 +3,7 @@ import { Permanent } from '../../../ports/errors.ts';
 import type { Column } from '../../../warehouse/columns.ts';
 import type { Delivery } from '../destination.ts';
 import { LEDGER } from './config.ts';
-import type { Entry, Note, PriorDelivery } from './ledger.ts';
+import type { LedgerEntry, Note, PriorDelivery } from './ledger.ts';
 import type { Session } from './session.ts';
 import { qualified, quoted, quotedList } from './sql-identifier.ts';
 import { namesOf, type TableConfig } from './table.ts';
@@ -29,7 +29,7 @@ const mergeText = ({ notes }: Overlapping, records: number, added: number): stri
  */
 export async function mergeEvents(
   session: Session,
-  entry: Entry & Pick<Delivery, 'say'>,
+  entry: LedgerEntry & Pick<Delivery, 'say'>,
   columns: readonly Column[],
   records: number,
   before: Overlapping,
@@ -52,7 +52,7 @@ export async function mergeEvents(
 }
 
 /** Returns the warning that nothing is added, or throws `Permanent` where that would be wrong. */
-function unmerged({ uuid, config, interval }: Entry, own: readonly Note[], there: Note, records: number): string {
+function unmerged({ uuid, config, interval }: LedgerEntry, own: readonly Note[], there: Note, records: number): string {
   const table = qualified(config.schema, config.table_name);
   const range = `${new Date(interval.start).toISOString()} to ${new Date(interval.end).toISOString()}`;
   const known = there.uuid === null ? '' : `, or add uuid to the query${there.uuid && ` as ${quoted(there.uuid)}`}`;
@@ -73,7 +73,7 @@ function unmerged({ uuid, config, interval }: Entry, own: readonly Note[], there
 }
 
 /** Returns the statement that adds the rows that wait and whose uuid, if they have one, no row of the project has. */
-function additionText({ teamId }: Entry, columns: readonly Column[], table: string): string {
+function additionText({ teamId }: LedgerEntry, columns: readonly Column[], table: string): string {
   const named = (field: string): string | undefined => columns.find((column) => column.field === field)?.name;
   const [uuid, timestamp, team] = [named('uuid'), named('timestamp'), named('team_id')];
   const names = namesOf(columns);

@@ -12,19 +12,19 @@ import type { Answer, World } from '../kind.ts';
 
 /** By what an insight cuts its time, from the shortest. */
 export const INTERVALS = ['minute', 'hour', 'day', 'week', 'month'] as const;
-export type Interval = (typeof INTERVALS)[number];
+export type IntervalUnit = (typeof INTERVALS)[number];
 
 /** What time it is, where, and what begins a week there. */
 export type Calendar = Pick<World, 'now' | 'timezone' | 'weekStartDay'>;
 
 /** Some time, in milliseconds since 1970: `to` is its last millisecond. It is empty where `to` is before `from`. */
-export interface Range {
+export interface TimeRange {
   readonly from: number;
   readonly to: number;
 }
 
 /** A range that may have no beginning. */
-export type EndingRange = Pick<Range, 'to'> & Partial<Range>;
+export type EndingRange = Pick<TimeRange, 'to'> & Partial<TimeRange>;
 
 /** A piece of a range. Those of a range are in order, and each of its instants is in one. */
 export interface Bucket {
@@ -206,7 +206,7 @@ export function behind(text: string): string {
 }
 
 /** Returns to what a beginning is cut: to its day, where neither it nor the interval is finer. */
-function grainOf(date: Told, interval: Interval): Unit | undefined {
+function grainOf(date: Told, interval: IntervalUnit): Unit | undefined {
   const isRelative = 'unit' in date;
   if (isRelative && date.position !== undefined) return undefined;
   if (interval === 'minute') return 'minute';
@@ -224,10 +224,10 @@ const DEFAULT_FROM: Told = { count: 7, unit: 'day', position: undefined };
  */
 export function rangeOf(
   sent: DateRange | null | undefined,
-  interval: Interval,
+  interval: IntervalUnit,
   calendar: Calendar,
   earliest?: number,
-): Range {
+): TimeRange {
   return {
     from: beginningOf(sent, interval, calendar, earliest).epochMilliseconds,
     to: endOf(sent, interval, calendar).epochMilliseconds,
@@ -237,14 +237,14 @@ export function rangeOf(
 /** Returns the range of a query, as `rangeOf`; one of all time begins with the event whose time `first` finds out. */
 export const rangeAsked = async (
   sent: DateRange | null | undefined,
-  interval: Interval,
+  interval: IntervalUnit,
   calendar: Calendar,
   first: () => Promise<number | undefined>,
-): Promise<Range> => rangeOf(sent, interval, calendar, isOfAllTime(sent) ? await first() : undefined);
+): Promise<TimeRange> => rangeOf(sent, interval, calendar, isOfAllTime(sent) ? await first() : undefined);
 
 function beginningOf(
   sent: DateRange | null | undefined,
-  interval: Interval,
+  interval: IntervalUnit,
   calendar: Calendar,
   earliest: number | undefined,
 ): Temporal.ZonedDateTime {
@@ -258,7 +258,7 @@ function beginningOf(
   return grain === undefined ? at : startOf(grain, at, calendar);
 }
 
-function endOf(sent: DateRange | null | undefined, interval: Interval, calendar: Calendar): Temporal.ZonedDateTime {
+function endOf(sent: DateRange | null | undefined, interval: IntervalUnit, calendar: Calendar): Temporal.ZonedDateTime {
   const date = read(sent?.date_to ?? '');
   const at = date === undefined ? zoned(calendar.now, calendar) : zonedOf(date, calendar, 'dateRange__date_to');
   if (sent?.explicitDate === true) return at;
@@ -272,15 +272,15 @@ function endOf(sent: DateRange | null | undefined, interval: Interval, calendar:
  * today by hour with these hours of yesterday; and the eight days of `-7d` with those a week before.
  */
 export function previousOf(
-  range: Range,
+  range: TimeRange,
   sent: DateRange | null | undefined,
-  interval: Interval,
+  interval: IntervalUnit,
   calendar: Calendar,
   compareTo?: string | null,
-): Range {
+): TimeRange {
   const [from, to] = [zoned(range.from, calendar).toPlainDateTime(), zoned(range.to, calendar).toPlainDateTime()];
   const span = from.until(to, { largestUnit: 'day' });
-  const spanFrom = (start: Temporal.PlainDateTime): Range => ({
+  const spanFrom = (start: Temporal.PlainDateTime): TimeRange => ({
     from: start.toZonedDateTime(calendar.timezone).epochMilliseconds,
     to: start.add(span).toZonedDateTime(calendar.timezone).epochMilliseconds,
   });
@@ -295,7 +295,7 @@ export function previousOf(
 }
 
 /** Returns whether a range of days is some weeks and today: `-7d`, `-14d`, `-1w`, and what is by default. */
-function isOfWeeks(sent: DateRange | null | undefined, interval: Interval): boolean {
+function isOfWeeks(sent: DateRange | null | undefined, interval: IntervalUnit): boolean {
   const date = read(sent?.date_from ?? '') ?? DEFAULT_FROM;
   if (interval !== 'day' || isOfAllTime(sent) || read(sent?.date_to ?? '') !== undefined) return false;
   if (!('unit' in date) || date.position !== undefined || date.count === 0) return false;
@@ -303,11 +303,11 @@ function isOfWeeks(sent: DateRange | null | undefined, interval: Interval): bool
 }
 
 /** Returns the first instant of the interval in which an instant lies. */
-export const startOfInterval = (instant: number, interval: Interval, calendar: Calendar): number =>
+export const startOfInterval = (instant: number, interval: IntervalUnit, calendar: Calendar): number =>
   startOf(interval, zoned(instant, calendar), calendar).epochMilliseconds;
 
 /** Returns the start of the interval that lies `count` after, or where it is negative before, the one that begins there. */
-export function addIntervals(start: number, count: number, interval: Interval, calendar: Calendar): number {
+export function addIntervals(start: number, count: number, interval: IntervalUnit, calendar: Calendar): number {
   const moved = zoned(start, calendar).add(durationOf(interval, count));
   return startOf(interval, moved, calendar).epochMilliseconds;
 }
@@ -317,7 +317,7 @@ export function addIntervals(start: number, count: number, interval: Interval, c
  * beyond the range; days have the hours that the clocks give them, and an hour that is told twice is two pieces of one
  * name. Throws `Failure` (400) when they are more than 20,000.
  */
-export function bucketsOf(range: Range, interval: Interval, calendar: Calendar): Bucket[] {
+export function bucketsOf(range: TimeRange, interval: IntervalUnit, calendar: Calendar): Bucket[] {
   const starts = startsOf(range, interval, calendar);
   return starts.slice(0, -1).map((start, n) => {
     const end = starts[n + 1] as number;
@@ -327,7 +327,7 @@ export function bucketsOf(range: Range, interval: Interval, calendar: Calendar):
 }
 
 /** Returns the starts of the intervals of a range in order, and the end of the last. */
-function startsOf(range: Range, interval: Interval, calendar: Calendar): number[] {
+function startsOf(range: TimeRange, interval: IntervalUnit, calendar: Calendar): number[] {
   if (range.to < range.from) return [];
   const [first, last] = [zoned(range.from, calendar), zoned(range.to, calendar)];
   const starts: number[] = [];
@@ -377,12 +377,14 @@ const fullDate = (date: LocalDate): string => `${dayAndMonth(date)}-${date.year}
 const isoDate = (at: Temporal.PlainDateTime): string => at.toPlainDate().toString();
 const clockOf = (at: Temporal.PlainDateTime): string => at.toPlainTime().toString({ smallestUnit: 'minute' });
 
-const dayOf = (at: Temporal.PlainDateTime, interval: Interval): string =>
+const dayOf = (at: Temporal.PlainDateTime, interval: IntervalUnit): string =>
   interval === 'hour' || interval === 'minute' ? `${isoDate(at)} ${clockOf(at)}:00` : isoDate(at);
 
 const clockLabel = (at: Temporal.PlainDateTime): string => `${dayAndMonth(at)} ${clockOf(at)}`;
 
-const LABELS: Readonly<Record<Interval, (at: Temporal.PlainDateTime, range: Range, calendar: Calendar) => string>> = {
+const LABELS: Readonly<
+  Record<IntervalUnit, (at: Temporal.PlainDateTime, range: TimeRange, calendar: Calendar) => string>
+> = {
   minute: clockLabel,
   hour: clockLabel,
   day: fullDate,
@@ -391,7 +393,7 @@ const LABELS: Readonly<Record<Interval, (at: Temporal.PlainDateTime, range: Rang
 };
 
 /** The days of a week that lie in the range. */
-function weekLabel(week: Temporal.PlainDate, range: Range, calendar: Calendar): string {
+function weekLabel(week: Temporal.PlainDate, range: TimeRange, calendar: Calendar): string {
   const [from, to] = [zoned(range.from, calendar).toPlainDate(), zoned(range.to, calendar).toPlainDate()];
   const [monday, sunday] = [week, week.add({ days: 6 })];
   const start = Temporal.PlainDate.compare(monday, from) < 0 ? from : monday;
@@ -421,7 +423,10 @@ export function wireInstantOf(instant: number, calendar: Calendar): string {
 }
 
 /** Returns `resolved_date_range` of an answer. */
-export const resolvedDateRange = (range: Range, calendar: Calendar): NonNullable<Answer['resolved_date_range']> => ({
+export const resolvedDateRange = (
+  range: TimeRange,
+  calendar: Calendar,
+): NonNullable<Answer['resolved_date_range']> => ({
   date_from: wireInstantOf(range.from, calendar),
   date_to: wireInstantOf(range.to, calendar),
 });

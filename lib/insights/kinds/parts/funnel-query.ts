@@ -6,7 +6,7 @@ import { choice, integer } from '../../../http/fields.ts';
 import { invalid } from '../../../ports/errors.ts';
 import type { World } from '../kind.ts';
 import { type Breakdown, BreakdownFilter, breakdownOf, breakdownValue, missingValue } from './breakdown.ts';
-import { firstEvent, INTERVALS, inRange, type Range, rangeAsked } from './date-range.ts';
+import { firstEvent, INTERVALS, inRange, rangeAsked, type TimeRange } from './date-range.ts';
 import { type FunnelShape, groupsOf } from './funnel-runs.ts';
 import { lacking, MEMBERS } from './members.ts';
 import { areDisjoint, propertyCondition, propertyFilters } from './property-filters.ts';
@@ -86,7 +86,7 @@ export type FunnelsQuery = z.output<typeof FunnelsQuery>;
 export interface Funnel {
   readonly query: FunnelsQuery;
   readonly filter: FunnelsFilter;
-  readonly range: Range;
+  readonly range: TimeRange;
   readonly shape: FunnelShape;
   readonly breakdown: Breakdown | undefined;
   /** The steps between which it tells times and rates, counted from 0. */

@@ -4,7 +4,7 @@ import { all, call, comparison, constant, field, list } from '../../../hogql/wri
 import type { Question } from '../kind.ts';
 import { OTHER } from './breakdown.ts';
 import { bucketIndex } from './bucket-index.ts';
-import { inRange, type Range } from './date-range.ts';
+import { inRange, type TimeRange } from './date-range.ts';
 import type { Measure } from './math.ts';
 
 /** What is asked of a series. */
@@ -14,7 +14,7 @@ export interface Totals {
   readonly named: Syntax;
   /** The condition that they must pass besides. */
   readonly passed: Syntax;
-  readonly range: Range;
+  readonly range: TimeRange;
   /** The first instants of the buckets and the end of the last; absent: one number for all of the range. */
   readonly edges?: readonly number[];
   readonly breakdown?: {

@@ -7,7 +7,7 @@ import { startGateway } from '../../../../infra/local/gateway/gateway.ts';
 import { probesOf } from '../../../../infra/local/gateway/probes.ts';
 import { sha256 } from '../../../../lib/accounts/personal-api-keys/lookup.ts';
 import { keysOfUser, revokeKey } from '../../../../lib/accounts/personal-api-keys/store.ts';
-import type { Compiler, Waiting } from '../../../../lib/exports/query/compiler.ts';
+import type { Compiler, CompileTurn } from '../../../../lib/exports/query/compiler.ts';
 import { prometheusMetrics } from '../../../../lib/ports/metrics/prometheus.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import type { Table } from '../../../../lib/ports/table/table.ts';
@@ -731,7 +731,7 @@ describe('the probes', () => {
 });
 
 test('work that a caller waits for is told when they have left', async () => {
-  const begun = Promise.withResolvers<Waiting>();
+  const begun = Promise.withResolvers<CompileTurn>();
   const compiler: Compiler = {
     selection: () => Promise.reject(new Error('nothing runs')),
     fields: (_sent, waiting) => {

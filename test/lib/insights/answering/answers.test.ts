@@ -1,5 +1,5 @@
 import type { ProjectItem } from '../../../../lib/accounts/organizations/model.ts';
-import type { Answered, Answerer, Waiting } from '../../../../lib/insights/answering/answerer.ts';
+import type { Answerer, AnswerTurn, ComputedAnswer } from '../../../../lib/insights/answering/answerer.ts';
 import { type Asker, answersOf } from '../../../../lib/insights/answering/answers.ts';
 import { answerCache } from '../../../../lib/insights/answering/cache.ts';
 import type { AskedQuery } from '../../../../lib/insights/answering/computations.ts';
@@ -11,7 +11,7 @@ import { Busy } from '../../../../lib/ports/table/table.ts';
 import { testContext } from '../../../support/context.ts';
 import { importRecords } from '../../../support/imports.ts';
 
-const ANSWERED: Answered = {
+const ANSWERED: ComputedAnswer = {
   answer: { results: [1] },
   looked: { events: [], persons: false, now: false, hogql: null },
 };
@@ -24,7 +24,7 @@ const asked = (query = 'SELECT 1', project = 7, organization = 'o'): AskedQuery 
 /** Answers of an answerer that answers when it is told to, and notes who was stopped. */
 function world(limits?: Parameters<typeof answerCache>[1]) {
   const context = testContext();
-  const calls: { readonly waiting: Waiting; readonly answer: (answered?: Answered) => void }[] = [];
+  const calls: { readonly waiting: AnswerTurn; readonly answer: (answered?: ComputedAnswer) => void }[] = [];
   const answerer: Answerer = {
     answer: (_, waiting) =>
       new Promise((resolve, reject) => {

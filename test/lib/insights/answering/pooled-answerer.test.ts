@@ -1,6 +1,6 @@
 import { type Answerer } from '../../../../lib/insights/answering/answerer.ts';
 import { pooledAnswerer } from '../../../../lib/insights/answering/pooled-answerer.ts';
-import { type Task, WorkerLost } from '../../../../lib/workers/pool.ts';
+import { type PoolTask, WorkerLost } from '../../../../lib/workers/pool.ts';
 import { Turns } from '../../../../lib/workers/turns.ts';
 
 const organization = 'an organization';
@@ -16,7 +16,7 @@ function answering(work: () => Promise<unknown>) {
   const late = new AbortController();
   const timeout = jest.spyOn(AbortSignal, 'timeout').mockReturnValue(late.signal);
   const turns = new Turns({ atOnce: 1, each: 1 });
-  const pool = { run: ({ owner, signal }: Task) => turns.run(owner, work, signal) };
+  const pool = { run: ({ owner, signal }: PoolTask) => turns.run(owner, work, signal) };
   const answerer = pooledAnswerer({ waited: pool, background: pool });
   const answer = (isBackground: boolean) =>
     answerer.answer(asked, { organization, signal: new AbortController().signal, isBackground });

@@ -7,7 +7,7 @@ import {
   CompareFilter,
   DateRange,
   INTERVALS,
-  type Interval,
+  type IntervalUnit,
   instantOf,
   previousOf,
   rangeOf,
@@ -28,7 +28,7 @@ const iso = (instant: number): string => new Date(instant).toISOString();
 /** The range that `date_from` and `date_to` name, in UTC unless the calendar says so. */
 function ends(
   sent: DateRange,
-  { interval = 'day', at = calendar('2026-03-18T10:20:30.400Z') }: { interval?: Interval; at?: Calendar } = {},
+  { interval = 'day', at = calendar('2026-03-18T10:20:30.400Z') }: { interval?: IntervalUnit; at?: Calendar } = {},
 ) {
   const { from, to } = rangeOf(DateRange.parse(sent), interval, at);
   return [iso(from), iso(to)];
@@ -150,7 +150,7 @@ describe('The period before', () => {
       interval = 'day',
       at = calendar('2026-03-24T10:20:30Z'),
       compareTo,
-    }: { interval?: Interval; at?: Calendar; compareTo?: string } = {},
+    }: { interval?: IntervalUnit; at?: Calendar; compareTo?: string } = {},
   ) => {
     const { from, to } = previousOf(rangeOf(sent, interval, at), sent, interval, at, compareTo);
     return [iso(from), iso(to)];
@@ -242,7 +242,7 @@ describe('The period before', () => {
 });
 
 describe('The pieces of a range', () => {
-  const names = (sent: DateRange, interval: Interval, at = calendar('2026-03-18T10:20:30Z')) =>
+  const names = (sent: DateRange, interval: IntervalUnit, at = calendar('2026-03-18T10:20:30Z')) =>
     bucketsOf(rangeOf(sent, interval, at), interval, at).map(({ day, label }) => [day, label]);
 
   it('are named as PostHog names them', () => {
@@ -283,7 +283,7 @@ describe('The pieces of a range', () => {
 
   it('have the hours that the clocks give them', () => {
     const at = calendar('2026-12-01T00:00:00Z', { timezone: 'Europe/Berlin' });
-    const pieces = (day: string, interval: Interval) =>
+    const pieces = (day: string, interval: IntervalUnit) =>
       bucketsOf(rangeOf({ date_from: day, date_to: day }, interval, at), interval, at);
     expect(pieces('2026-03-29', 'day').map(({ start, end }) => (end - start) / HOUR_MS)).toEqual([23]);
     expect(pieces('2026-10-25', 'day').map(({ start, end }) => (end - start) / HOUR_MS)).toEqual([25]);
@@ -320,7 +320,7 @@ describe('The pieces of a range', () => {
   }
 
   /** The name of the piece that an instant lies in, by its local time alone. */
-  function nameOf(instant: number, interval: Interval, { timezone, weekStartDay }: Calendar): string {
+  function nameOf(instant: number, interval: IntervalUnit, { timezone, weekStartDay }: Calendar): string {
     const local = localTime(instant, timezone);
     if (interval === 'minute') return `${local.slice(0, 16)}:00`;
     if (interval === 'hour') return `${local.slice(0, 13)}:00:00`;
