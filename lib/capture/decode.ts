@@ -214,7 +214,9 @@ function parse(bytes: Buffer, limits: DecodeLimits): unknown {
     throw tooLarge(limits);
   const text = MAY_NAME_BY_NUMBER.test(sent) ? sent.replace(NAMING_NUMBER, withExactName) : sent;
   if (/^\s*$/.test(text)) throw new Undecodable('empty', 'The request holds no data.');
-  return mayHoldLong(text) ? withLongNumbers(parsed(outsideTexts(text, NUMBER, marked))) : parsed(text);
+  const value = parsed(text);
+  // Only of what is JSON it is certain that a number is no name.
+  return mayHoldLong(text) ? withLongNumbers(text) : value;
 }
 
 function parsed(text: string): unknown {
@@ -249,23 +251,24 @@ function mayHoldLong(text: string): boolean {
 }
 
 const NUMBER = /-?\d[\d.eE+-]*/y;
-const LONG = /^-?[1-9]\d{15,}$/;
+/** Whether a number is whole, and JavaScript would write it with other digits. It may have millions of them. */
+const isLong = (number: string): boolean =>
+  number.length >= LONG_DIGITS &&
+  /^-?[1-9]/.test(number) &&
+  !/[.eE+]|\d-/.test(number) &&
+  isLossy(Number(number), number);
 
 /**
- * What the text begins with that stands for a number while JSON is read: parsing with a function that is told each number's
- * text takes up to fifty times as long. Nobody who sends can know it.
+ * The value of JSON text with its long numbers as `RawNumber`s. A text stands for each while JSON is read, for parsing with a
+ * function that is told each number's text takes up to fifty times as long; nobody who sends can know what it begins with.
  */
-const MARK = `${randomUUID()} `;
-
-const marked = (number: string): string =>
-  LONG.test(number) && isLossy(Number(number), number) ? `"${MARK}${number}"` : number;
-
-/** Puts numbers in the place of the texts that stand for them; changes the value. */
-function withLongNumbers(value: unknown): unknown {
+function withLongNumbers(text: string): unknown {
+  const mark = `${randomUUID()} `;
+  const value = parsed(outsideTexts(text, NUMBER, (number) => (isLong(number) ? `"${mark}${number}"` : number)));
   const left: object[] = [];
   const meant = (inner: unknown): unknown => {
     if (typeof inner === 'object' && inner !== null) left.push(inner);
-    return typeof inner === 'string' && inner.startsWith(MARK) ? rawNumber(inner.slice(MARK.length)) : inner;
+    return typeof inner === 'string' && inner.startsWith(mark) ? rawNumber(inner.slice(mark.length)) : inner;
   };
   const whole = meant(value);
   for (let at = left.pop(); at !== undefined; at = left.pop()) {

@@ -169,6 +169,17 @@ describe('JSON as Python writes it', () => {
     );
   });
 
+  test('a long number in the place of a name is no JSON, as any number there', () => {
+    const long = '12345678901234567891';
+    for (const properties of [`{"a":0,${long}:1,"n":${long}}`, `{"n":${long},"z":{${long}:{}}}`])
+      expect(refusal(`{"event":"e","token":"${TOKEN}","properties":${properties}}`)).toEqual([400, 'undecodable']);
+  });
+
+  test('a number of millions of digits is read as any other', () => {
+    const digits = '7'.repeat(8_000_000);
+    expect(JSON.stringify(properties(`{"n":${digits}}`)) === `{"n":${digits}}`).toBe(true);
+  });
+
   test('a number that names somebody keeps its digits', () => {
     expect(
       read(
