@@ -1,5 +1,5 @@
-import { documentText } from '../lib/api/computed/document.ts';
 import { endpoint } from '../lib/api/endpoint.ts';
+import { documentText } from '../lib/api/reference/document-text.ts';
 import { retrieveSchema } from '../lib/api/reference/routes.ts';
 import { TextAnswer } from '../lib/http/answer.ts';
 

@@ -80,7 +80,10 @@ function withoutEffects(source: string, types: readonly string[]): string {
 /** What is known before the service runs is in a bundle as its value, without the rows that it was computed from. */
 const computed = replacement('computed', /\/lib\/api\/computed\/[\w-]+\.ts$/, async (path) =>
   Object.entries<unknown>(await import(path))
-    .map(([name, value]) => `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(value))});`)
+    .map(([name, value]) => {
+      if (typeof value === 'function') throw new Error(`${path} exports ${name}, which is no value of JSON`);
+      return `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(value))});`;
+    })
     .join('\n'),
 );
 
