@@ -128,7 +128,7 @@ export function refusalOf(sent: unknown, arrival: Arrival): Refusal | null {
 
 function readEvent(sent: unknown): ReadEvent | Refusal {
   if (!isObject(sent)) return { reason: 'not_an_object', event: null, distinctId: null };
-  const event = typeof sent['event'] === 'string' ? cut(sent['event']) : null;
+  const event = typeof sent['event'] === 'string' ? nameOfCaptured(sent['event']) : null;
   const bytes = mostBytes(sent, MAX_DEPTH);
   if (bytes === Number.POSITIVE_INFINITY) return { reason: 'nested_too_deeply', event, distinctId: null };
   const given = sent['properties'] ?? {};
@@ -185,7 +185,7 @@ function normalized(read: ReadEvent, arrival: Arrival): Normalized | Refusal {
     personProperties: null,
     elementsChain: elementsChain === '' ? null : storableText(elementsChain),
     // The token is public: whoever reads it in a page must not be able to delete people.
-    personChange: event === DELETE ? null : personChangeOf(event, properties, null, cut),
+    personChange: event === DELETE ? null : personChangeOf(event, properties, null, nameOfCaptured),
   };
 }
 
@@ -206,7 +206,7 @@ function distinctIdOf(sent: Readonly<Record<string, unknown>>, properties: unkno
   const value =
     sent['distinct_id'] ?? sent['$distinct_id'] ?? (isObject(properties) ? properties['distinct_id'] : undefined);
   if (value === undefined || value === null) return null;
-  const text = cut(typeof value === 'string' ? value : JSON.stringify(value));
+  const text = nameOfCaptured(typeof value === 'string' ? value : JSON.stringify(value));
   return text.trim() === '' ? null : text;
 }
 
@@ -258,8 +258,8 @@ const tellsApart = (micros: number | null): micros is number => micros !== null 
 /** A character may be two units of a text. */
 const LONGEST = new RegExp(`^.{${LONGEST_NAME}}`, 'su');
 
-/** The first characters of a text, as it can be stored. */
-const cut = (text: string): string =>
+/** Returns a name as captured events have it: its first characters, as it can be stored. */
+export const nameOfCaptured = (text: string): string =>
   storableText(text.length > LONGEST_NAME ? (LONGEST.exec(text)?.[0] ?? text) : text);
 
 /** Of a unit of a text, as an escape; of a number, `-1.2345678901234567e-300`; of what stands around a value. */

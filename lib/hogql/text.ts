@@ -5,6 +5,7 @@ import {
   isQuery,
   type JoinExpr,
   type Known,
+  type Listing,
   type OrderExpr,
   type SelectQuery,
   type SelectSetQuery,
@@ -154,6 +155,8 @@ function selectText(query: SelectQuery, walk: Walk): string {
   const windows = Object.entries(query.window_exprs ?? {}).map(
     ([name, over]) => `${identifier(name)} AS (${overText(over, walk)})`,
   );
+  // Rows are grouped by a tuple where they are by its parts, which may have names.
+  const keys = (query.group_by ?? []).flatMap((one) => (one.node === 'Tuple' ? (one as Listing).exprs : [one]));
   const by = query.limit_by;
   const limitBy = by ? ` LIMIT ${walk(by.n)}${clause('OFFSET', by.offset_value)} BY ${listText(by.exprs, walk)}` : '';
   return [
@@ -161,7 +164,7 @@ function selectText(query: SelectQuery, walk: Walk): string {
     `SELECT ${query.distinct ? 'DISTINCT ' : ''}${query.select.map(named).join(', ')}`,
     query.select_from ? ` FROM ${fromText(query.select_from, walk)}` : '',
     clause('WHERE', query.where),
-    query.group_by?.length ? ` GROUP BY ${query.group_by.map(named).join(', ')}` : '',
+    keys.length > 0 ? ` GROUP BY ${keys.map(named).join(', ')}` : '',
     clause('HAVING', query.having),
     windows.length > 0 ? ` WINDOW ${windows.join(', ')}` : '',
     query.order_by?.length ? ` ORDER BY ${ordersText(query.order_by, walk)}` : '',

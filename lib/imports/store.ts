@@ -198,11 +198,11 @@ export async function uploadPart(
   if (end > item.bytes) invalid('offset', `The part would end at ${end}, and the file has ${item.bytes} bytes.`);
   if (end < item.bytes && bytes.length < PART_BYTES.min)
     invalid(null, `A part has ${PART_BYTES.min} bytes at least, but for the last one.`);
-  if ((await offered.freeBytes()) - bytes.length < RESERVED_BYTES) noRoom('part');
   const parts = await partsIn(files, item);
   const uploaded = sizeOf(parts);
   const isRepeated = parts.some((part) => part.offset === offset && part.size === bytes.length);
   if (offset !== uploaded && !isRepeated) fail('conflict', `The next part begins at ${uploaded}.`);
+  if (!isRepeated && (await offered.freeBytes()) - bytes.length < RESERVED_BYTES) noRoom('part');
   await keepPart(files, item, offset, bytes);
   return Math.max(end, uploaded);
 }

@@ -227,9 +227,8 @@ function makingOf(
   const columnsNamed = (syntax.ctes ?? []).flatMap(({ name, cte_type, expr }) =>
     cte_type === 'column' ? [[name, expr] as const] : [],
   );
-  const aliased = [...(group_by ?? []), ...select].flatMap((one) =>
-    isA(one, 'Alias') ? [[one.alias, one.expr] as const] : [],
-  );
+  const keys = (group_by ?? []).flatMap((one) => tupleOf(one) ?? [one]);
+  const aliased = [...keys, ...select].flatMap((one) => (isA(one, 'Alias') ? [[one.alias, one.expr] as const] : []));
   const isGrouped =
     Boolean(group_by?.length) || Boolean(having) || [select, order_by, columnsNamed].some((one) => hasAggregate(one));
   return {

@@ -58,9 +58,9 @@ export function keyfileVault(path: string, noted?: string): Vault {
 export async function keyfileProblem(path: string, noted: string): Promise<string | undefined> {
   const print = (await orAbsent(readFile(noted, 'utf8')))?.trim();
   if (print === undefined) return undefined;
-  const secret = await orAbsent(readKey(path));
-  if (secret !== undefined && fingerprint(secret) === print) return undefined;
-  const how = secret === undefined ? 'gone' : 'another one';
+  const secret = await orAbsent(readKey(path).catch(orDamaged));
+  if (typeof secret === 'object' && fingerprint(secret) === print) return undefined;
+  const how = secret === undefined ? 'gone' : secret === 'damaged' ? secret : 'another one';
   return (
     `The key that the stored credentials were sealed with is ${how}: put ${basename(path)} back from a backup. If it is lost, ` +
     `remove ${basename(noted)}; exports, alerts and subscriptions fail then until their credentials are entered again.`
@@ -86,10 +86,17 @@ async function sealingKey(path: string, noted?: string): Promise<Buffer> {
 
 const fingerprint = (secret: Buffer): string => hash('sha256', secret).slice(0, 16);
 
+class NoKeyFile extends Error {}
+
+function orDamaged(error: unknown): 'damaged' {
+  if (error instanceof NoKeyFile) return 'damaged';
+  throw error;
+}
+
 async function readKey(path: string): Promise<Buffer> {
   const [header, text = ''] = (await readFile(path, 'utf8')).split('\n');
   const secret = Buffer.from(text, 'base64url');
-  if (header !== HEADER || secret.length !== KEY_BYTES) throw new Error(`${path} is not a key file`);
+  if (header !== HEADER || secret.length !== KEY_BYTES) throw new NoKeyFile(`${path} is not a key file`);
   return secret;
 }
 

@@ -1,5 +1,7 @@
 /** Who is to be deleted by a request that names many. */
+
 import type { ActivityOps } from '../../accounts/activity/model.ts';
+import { nameOfCaptured } from '../../capture/normalize.ts';
 import type { DeletedPerson } from '../../lake/import/delete-person.ts';
 import { forgottenId } from '../../lake/persons/forgotten-id.ts';
 import { invalid } from '../../ports/errors.ts';
@@ -13,13 +15,16 @@ interface NamedPersons {
   readonly distinct_ids?: readonly string[] | undefined;
 }
 
-/** Returns what a request names, each once. Throws a 400 when that is nobody, or too many. */
+/**
+ * Returns what a request names, each once, a distinct_id also as captured events have it, which are cut where it is long.
+ * Throws a 400 when that is nobody, or too many.
+ */
 export function namedPersons({ ids = [], distinct_ids = [] }: NamedPersons) {
-  const named = { ids: [...new Set(ids)], distinctIds: [...new Set(distinct_ids)] };
-  const many = named.ids.length + named.distinctIds.length;
+  const [named, asked] = [new Set(ids), new Set(distinct_ids)];
+  const many = named.size + asked.size;
   if (many === 0) invalid(null, 'Name who: `ids`, `distinct_ids` or both.');
   if (many > MAX_TOGETHER) invalid(null, `At most ${MAX_TOGETHER} \`ids\` and \`distinct_ids\` together at a time.`);
-  return named;
+  return { ids: [...named], distinctIds: [...new Set([...asked].flatMap((one) => [one, nameOfCaptured(one)]))] };
 }
 
 /**

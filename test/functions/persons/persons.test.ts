@@ -367,6 +367,15 @@ describe('persons who are deleted together', () => {
     expect(await left()).toHaveLength(2);
   });
 
+  test('are found by a distinct_id that is longer than captured events have it', async () => {
+    const { id } = service.project;
+    const long = 'l'.repeat(300);
+    await importRecords(context, id, [seen(long), seen(long.slice(0, 200))]);
+    context.clock.advance(SECOND_MS);
+    expect((await bulk({ distinct_ids: [long], delete_events: true })).status).toBe(202);
+    expect((await namesOfEvents()).filter((name) => name.startsWith('lll'))).toEqual([]);
+  });
+
   test('may be a thousand, whose events are read once', async () => {
     const { id } = service.project;
     const names = Array.from({ length: 1_000 }, (_, n) => `herd-${n}`);

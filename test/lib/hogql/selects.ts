@@ -108,6 +108,7 @@ export const SELECTS: Readonly<Record<string, readonly Case[]>> = {
       [['buy', 2]],
     ],
     ['SELECT event, count() FROM events GROUP BY upper(event) AS event ORDER BY event LIMIT 1', [['BUY', 2]]],
+    ['SELECT e, count() FROM events GROUP BY (upper(event) AS e, person_id IS NULL) ORDER BY e LIMIT 1', [['BUY', 2]]],
     [
       'SELECT event, count() FROM events GROUP BY 1 ORDER BY 2 DESC',
       [

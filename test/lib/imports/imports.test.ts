@@ -343,6 +343,9 @@ describe('an import by request', () => {
     });
     free = 1e9 + 3;
     expect((await call('PUT', `${id}/content/?offset=0`, 'abc')).status).toBe(200);
+    // Whose answer was lost, that is sent again and is there.
+    free = 1e9;
+    expect((await call('PUT', `${id}/content/?offset=0`, 'abc')).status).toBe(200);
   });
 
   test('may be larger than half of the room when its organization has no other', async () => {

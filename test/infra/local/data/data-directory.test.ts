@@ -332,6 +332,7 @@ describe('the key of stored credentials', () => {
 
   test.each([
     ['gone', gone, (folder: string) => rmSync(at(folder, 'vault.key'))],
+    ['damaged', gone.replace('gone', 'damaged'), (folder: string) => truncateSync(at(folder, 'vault.key'))],
     [
       'another one',
       another,
