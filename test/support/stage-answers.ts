@@ -58,7 +58,8 @@ interface StageContextOptions {
 
 /**
  * Returns such a context. `fetched` are the paths of the lake that were fetched, `orders` those that nobody has carried
- * out yet; `lambda.instead` answers calls in the place of the function that reads the lake. `athena` are the queries that
+ * out yet; `lambda.before` is awaited at the beginning of each call of the function that reads
+ * the lake, and `lambda.instead` answers in its place. `athena` are the queries that
  * Athena was asked, and `athena.instead` answers in its place.
  */
 export async function stageContext({
@@ -106,7 +107,11 @@ export async function stageContext({
     log: base.log,
   });
 
-  const lambda: { instead: (() => object) | undefined; tasks: FunctionTask[] } = { instead: undefined, tasks: [] };
+  const lambda: {
+    before: () => Promise<unknown>;
+    instead: (() => object) | undefined;
+    tasks: FunctionTask[];
+  } = { before: () => Promise.resolve(), instead: undefined, tasks: [] };
   const send = (
     { input }: { readonly input: { readonly Payload?: Uint8Array } },
     { abortSignal }: { readonly abortSignal?: AbortSignal } = {},
@@ -118,6 +123,7 @@ export async function stageContext({
   const done = async (input: { readonly Payload?: Uint8Array }) => {
     const task = JSON.parse(Buffer.from(input.Payload ?? []).toString()) as FunctionTask;
     lambda.tasks.push(task);
+    await lambda.before();
     if (lambda.instead !== undefined) return lambda.instead();
     return { Payload: Buffer.from(JSON.stringify(await worker.run(task))) };
   };

@@ -4,8 +4,8 @@ import { Failure, fail, invalid, messageOf } from '../../ports/errors.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { Refresh } from '../queries/model.ts';
 import type { Answerer } from './answerer.ts';
-import { type AnswerCache, answerCache, type KeptAnswer } from './cache.ts';
-import { type AskedQuery, computations, type SeenFiles } from './computations.ts';
+import { type AnswerCache, answerCache, forgottenBy, type KeptAnswer } from './cache.ts';
+import { type AskedQuery, computations, computedToBeFound, type SeenFiles } from './computations.ts';
 import type { Moment } from './looking-world.ts';
 import {
   cancelled,
@@ -91,7 +91,8 @@ export function answersOf(
 
   /** Returns the computation that is under way, or begins one; it is stopped when all who wait have left. */
   const flightOf = (asked: AskedQuery, key: string, moment: Moment, isBackground: boolean) => {
-    const name = `${isBackground ? 'background' : 'waited'} ${key}`;
+    // Its answer is not kept for who asks after their project has forgotten answers.
+    const name = `${isBackground ? 'background' : 'waited'} ${forgottenBy(asked.project)} ${key}`;
     const known = flights.get(name);
     if (known !== undefined && !known.stop.signal.aborted) return { flight: known, isJoined: true };
     const stop = new AbortController();
@@ -178,7 +179,9 @@ export function answersOf(
     const stop = new AbortController();
     const signal = isAsync || callerLeft === undefined ? stop.signal : AbortSignal.any([stop.signal, callerLeft]);
     runs.set(name, { run, organization: asked.project.organization_id, stop });
-    const promise = computed(asked, key, moment, { signal, isBackground: isAsync || isBackground }).then(
+    const made = (one: AskedQuery): Promise<KeptAnswer> =>
+      computed(one, key, moment, { signal, isBackground: isAsync || isBackground });
+    const promise = (isAsync ? computedToBeFound(context, asked, made) : made(asked)).then(
       (kept) => {
         run.endedAt = clock();
         return kept;

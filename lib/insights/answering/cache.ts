@@ -117,7 +117,8 @@ function keptOf(text: string): KeptAnswer {
   };
 }
 
-const forgottenBy = (project: AnsweredProject | undefined): number => project?.answers_forgotten ?? 0;
+/** Returns how often a project has forgotten its answers. */
+export const forgottenBy = (project: AnsweredProject | undefined): number => project?.answers_forgotten ?? 0;
 
 /** Returns where an answer is in the table: elsewhere, once its project has forgotten its answers. */
 const placeOf = (project: AnsweredProject, key: string): Key<AnswerItem> =>

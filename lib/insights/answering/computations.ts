@@ -6,12 +6,14 @@ import { propertyReads } from '../../lake/learned-properties.ts';
 import type { Model } from '../../lake/schema.ts';
 import type { Context } from '../../ports/context.ts';
 import { messageOf } from '../../ports/errors.ts';
+import { keys } from '../../ports/table/keys.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { Refresh } from '../queries/model.ts';
 import type { Answerer, AnswerTurn, ComputedAnswer } from './answerer.ts';
-import { type AnswerCache, answerKey, type KeptAnswer } from './cache.ts';
+import { type AnswerCache, answerKey, forgottenBy, type KeptAnswer } from './cache.ts';
 import { clockUseOf, filesDigest, meansTheSame } from './freshness.ts';
 import type { Moment, WorldFile, WorldFiles } from './looking-world.ts';
+import { forgotten } from './runs.ts';
 
 /** A query of a project, with the overrides that it was asked with. */
 export interface AskedQuery {
@@ -112,6 +114,28 @@ export function computations(
       return { key, moment, way, cached: cachedOf(key, kept) };
     },
   };
+}
+
+/**
+ * Has a query computed for who looks for its answer later: once more, of the project as it is then, if that has forgotten its
+ * answers meanwhile. Throws the failure that says to ask again when it has done so both times.
+ */
+export async function computedToBeFound<T>(
+  { table }: Pick<Context, 'table'>,
+  asked: AskedQuery,
+  compute: (asked: AskedQuery) => Promise<T>,
+): Promise<T> {
+  /** Returns the project if it has forgotten its answers since it was read so. Nobody looks for those of one that is gone. */
+  const changed = async (project: ProjectItem): Promise<ProjectItem | undefined> => {
+    const now = await table.get(keys.project(project.id));
+    return now !== undefined && forgottenBy(now) !== forgottenBy(project) ? now : undefined;
+  };
+  const first = await compute(asked);
+  const project = await changed(asked.project);
+  if (project === undefined) return first;
+  const second = await compute({ ...asked, project });
+  if ((await changed(project)) !== undefined) throw forgotten();
+  return second;
 }
 
 const cachedOf = (key: string, kept: KeptAnswer | null | undefined) => ({

@@ -10,7 +10,7 @@ import type { SharedTurn, SharedTurns } from '../../workers/function-pool.ts';
 import { LineFull } from '../../workers/turns.ts';
 import type { Answerer } from './answerer.ts';
 import { answerCache, OF_MANY } from './cache.ts';
-import { type AskedQuery, computations, keyOf, momentOf } from './computations.ts';
+import { type AskedQuery, computations, computedToBeFound, keyOf, momentOf } from './computations.ts';
 import { BACKGROUND_MS } from './pooled-answerer.ts';
 import { askedOf, BEGUN_MS, type QueryRunner } from './query-orders.ts';
 import { cancelled, failureOf, noteFailed } from './runs.ts';
@@ -66,8 +66,11 @@ export function queryRunner(context: OrderContext): QueryRunner {
     }, cancelMs);
     const late = setTimeout(() => stop.abort(tooLong()), LATEST_MS);
     try {
-      await compute(asked, key, momentOf(asked, clock()), { signal: stop.signal, isBackground: true });
-      const isKept = (await cache.find(asked.project, key)) !== undefined;
+      const moment = momentOf(asked, clock());
+      const isKept = await computedToBeFound(context, asked, async (one) => {
+        await compute(one, key, moment, { signal: stop.signal, isBackground: true });
+        return (await cache.find(one.project, key)) !== undefined;
+      });
       await runs.end(name, isKept ? null : tooLarge(), key);
     } catch (error) {
       noteFailed(log, error);
@@ -90,7 +93,8 @@ export function queryRunner(context: OrderContext): QueryRunner {
     let turn: SharedTurn | undefined;
     try {
       turn = await background.take(organization, BEGUN_MS);
-      await renewed(asked, key, moment, { signal: new AbortController().signal, isBackground: true });
+      const waiting = { signal: new AbortController().signal, isBackground: true };
+      await computedToBeFound(context, asked, (one) => renewed(one, key, moment, waiting));
     } catch (error) {
       // What was asked cannot be answered, or too many wait: editors are told so where they look.
       if (!(error instanceof Failure || error instanceof LineFull)) throw error;

@@ -60,7 +60,8 @@ export function noteFailed(log: Log, error: unknown): void {
   else log.error('a query failed', { error });
 }
 
-const forgotten = (): Failure =>
+/** Why a run has no answer although its query was answered. */
+export const forgotten = (): Failure =>
   new Failure('validation', { attr: 'query', detail: 'The answer is not kept any more. Ask the query again.' });
 
 /** The wire form of a run, with its answer where that is told. */

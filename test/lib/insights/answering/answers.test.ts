@@ -135,6 +135,52 @@ test('an answer that is under way while its project forgets its answers is kept 
   expect((await answers.ask(now, 'force_cache', {})).kept).toBeNull();
 });
 
+describe('a run that nobody waits for', () => {
+  /** Begins one in a project that is there, which forgets its answers while each of these computations is under way. */
+  async function forgetting(times: number) {
+    const { context, answers, calls, begun } = world();
+    await context.table.write([{ put: { ...keys.project(7), id: 7 } }]);
+    await answers.ask(asked(), 'force_async', { runId: 'mine' });
+    for (const n of [0, 1]) {
+      await begun(n + 1);
+      if (n < times) await forgetAnswers(context.table, 7);
+      calls[n]?.answer({ ...ANSWERED, answer: { results: [n] } });
+    }
+    await answers.idle();
+    return { answers, calls };
+  }
+
+  test('is computed once more when its project forgets its answers meanwhile', async () => {
+    const { answers, calls } = await forgetting(1);
+    expect(await answers.run(7, 'mine')).toMatchObject({ failure: null, answer: { results: [1] } });
+    expect(calls).toHaveLength(2);
+  });
+
+  test('says to ask again when its project forgets its answers both times', async () => {
+    const { answers, calls } = await forgetting(2);
+    expect(await answers.run(7, 'mine')).toMatchObject({
+      answer: null,
+      failure: { message: 'The answer is not kept any more. Ask the query again.' },
+    });
+    expect(calls).toHaveLength(2);
+  });
+
+  test('that is begun after its project has forgotten its answers joins none from before', async () => {
+    const { context, answers, calls, begun } = world();
+    await context.table.write([{ put: { ...keys.project(7), id: 7 } }]);
+    const before = answers.ask(asked(), 'blocking', { isBackground: true });
+    await begun(1);
+    await forgetAnswers(context.table, 7);
+    const now = { ...asked(), project: { ...asked().project, answers_forgotten: 1 } };
+    await answers.ask(now, 'force_async', { runId: 'mine' });
+    await begun(2);
+    for (const [n, call] of calls.entries()) call.answer({ ...ANSWERED, answer: { results: [n] } });
+    expect((await before).kept?.answer.results).toEqual([0]);
+    await answers.idle();
+    expect(await answers.run(7, 'mine')).toMatchObject({ failure: null, answer: { results: [1] } });
+  });
+});
+
 test.each([
   [new Transient('The disk is full.'), 'unavailable', 'WARNING'],
   [Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }), 'unavailable', 'WARNING'],

@@ -5,6 +5,7 @@ import { answerOfCopies } from '../../../../lib/insights/answering/copied-world.
 import type { QueryOrder } from '../../../../lib/insights/answering/query-orders.ts';
 import { INSIGHT_TABLES } from '../../../../lib/insights/answering/tables.ts';
 import { worldDatabase } from '../../../../lib/insights/answering/world.ts';
+import { forgetAnswers } from '../../../../lib/lake/forget-answers.ts';
 import { Transient } from '../../../../lib/ports/errors.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
 import { QueryFailed } from '../../../../lib/ports/queries/athena.ts';
@@ -51,6 +52,7 @@ async function stage(options: Parameters<typeof stageContext>[0] = {}) {
   return { ...made, service, project, path, hogql, trends };
 }
 
+const ASK_AGAIN = 'The answer is not kept any more. Ask the query again.';
 const COUNT = 'SELECT count() AS n FROM events';
 
 test('a query is answered over copies of the files that its range touches, which are kept for the next', async () => {
@@ -362,6 +364,24 @@ describe('a run that nobody waits for', () => {
     });
   });
 
+  test.each([
+    [
+      'once while it is computed has its answer',
+      1,
+      { status: 200, body: { query_status: { results: { results: [[12]] } } } },
+    ],
+    ['each time that it is computed says to ask again', 2, { status: 400, body: { detail: ASK_AGAIN } }],
+  ])('whose project forgets its answers %s', async (_, times, told) => {
+    const { context, project, hogql, service, path, orders, carryOut, lambda } = await stage();
+    await hogql(COUNT, { refresh: 'async', client_query_id: 'mine' });
+    lambda.before = async () => {
+      if (lambda.tasks.length <= times) await forgetAnswers(context.table, project);
+    };
+    for (const order of orders) await carryOut(order);
+    expect(await service.call('GET', `${path}mine/`)).toMatchObject(told);
+    expect(lambda.tasks).toHaveLength(2);
+  });
+
   test('whose answer is too large to be kept says so', async () => {
     const { context, project, hogql, service, path, orders, carryOut } = await stage();
     const noise = Array.from({ length: 40 }, (_, n) => ({
@@ -397,6 +417,21 @@ test('what a page shows to strangers is ordered at once, and computed once while
   for (const order of orders) await carryOut(order);
   expect(lambda.tasks).toHaveLength(2);
   expect((await context.answers.cached(asked)).map(({ kept }) => kept?.answer.results)).toEqual([[[12]], [[1]]]);
+});
+
+test('what is renewed for a page is there although the project forgets its answers meanwhile', async () => {
+  const { context, project, orders, carryOut, lambda } = await stage();
+  const asked = async () => {
+    const item = await context.table.get(keys.project(project));
+    if (item === undefined) throw new Error('no project');
+    return [{ project: item, query: { kind: 'HogQLQuery', query: COUNT } }];
+  };
+  await context.answers.renew(await asked());
+  lambda.before = async () => {
+    if (lambda.tasks.length === 1) await forgetAnswers(context.table, project);
+  };
+  for (const order of orders) await carryOut(order);
+  expect((await context.answers.cached(await asked())).map(({ kept }) => kept?.answer.results)).toEqual([[[12]]]);
 });
 
 describe('what is too large for the function, and asked for later, Athena answers', () => {
