@@ -1,7 +1,7 @@
 /** Deletes persons, as the `$delete_person` of an import does, without an event of it. */
 import type { Op } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';
-import { forgetAnswers } from '../forget-answers.ts';
+import { hideAnswers, removeForgottenAnswers } from '../forget-answers.ts';
 import { adderUnder, type LakeWriter, type Lease, underLease } from '../lease.ts';
 import type { FoundPerson, PersonChange } from '../persons/change.ts';
 import { adding } from './adding.ts';
@@ -79,7 +79,7 @@ export async function deletePersons(
   }
   const remove = async (lease: Lease): Promise<void> => {
     // A death from here on leaves no answer with their events ...
-    await forgetAnswers(context.table, projectId);
+    await hideAnswers(context.table, projectId);
     // What a call before has told that was cut is there.
     for (const { telling = [] } of persons) if (telling.length > 0) await isWritten(context.table, telling);
     if (theirs.length > 0) await forgetProperties(context, lease, theirs);
@@ -103,10 +103,12 @@ export async function deletePersons(
       await batches.end();
     });
     // ... and what was computed meanwhile may have what was known of them.
-    await forgetAnswers(context.table, projectId);
+    await hideAnswers(context.table, projectId);
   };
   // What was rewritten is not to be read again because somebody adds at this moment.
   await underLease(context, projectId, remove, { purpose: waits || forgotten.length > 0 ? 'batch' : 'import' });
+  // Nobody finds them, so nobody who adds has to wait for this.
+  await removeForgottenAnswers(context.table, projectId);
   return null;
 }
 

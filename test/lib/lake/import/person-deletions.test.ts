@@ -17,6 +17,7 @@ import { listAll } from '../../../../lib/ports/table/list-all.ts';
 import type { Op } from '../../../../lib/ports/table/table.ts';
 import { inLake, personOf } from '../../../support/capture.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../../support/imports.ts';
+import { tableWith } from '../../../support/table-override.ts';
 
 type World = Awaited<ReturnType<typeof importContext>>;
 
@@ -165,6 +166,27 @@ test('deletions that are asked for before each walk do not keep the one before t
   expect((await asked(context)).length).toBeLessThan(6);
   await whole(slow);
   expect(await asked(context)).toEqual([]);
+});
+
+test('nobody waits for the removal of answers that were kept, and those that were asked for since are not removed', async () => {
+  const context = await world(1);
+  const kept = { at: 0, body: 'x' };
+  await context.table.write([{ put: { ...keys.answer(PROJECT, 0, 'before'), ...kept } }]);
+  const person = await personOf(context, PROJECT, 'ada');
+  const held: boolean[] = [];
+  const table = tableWith(context.table, {
+    list: async (range, page) => {
+      if (range.partition === ranges.answersOf(PROJECT).partition) {
+        held.push((await context.table.get(keys.lease(PROJECT))) !== undefined);
+        const { answers_forgotten: forgotten = 0 } = (await context.table.get(keys.project(PROJECT))) ?? {};
+        await context.table.write([{ put: { ...keys.answer(PROJECT, forgotten, 'since'), ...kept } }]);
+      }
+      return context.table.list(range, page);
+    },
+  });
+  await deleteNow({ ...context, table }, { projectId: PROJECT, persons: [{ distinctId: 'ada', person }] });
+  expect(held).toEqual([false]);
+  expect((await listAll(context.table, ranges.answersOf(PROJECT))).map(({ sk }) => sk)).toEqual(['ANSWER#2#since']);
 });
 
 test('nobody waits for its files, and what comes after it was asked for stays', async () => {
