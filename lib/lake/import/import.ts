@@ -7,6 +7,8 @@
  * gets a uuid made of the project, the record (of a line its text, of a row its fields) and how many equal ones its file
  * has before it. So the same file twice adds nothing, a file that has grown adds its new records, and two files that
  * hold equal ones hold the same events. Of a person what is not newer than known adds nothing.
+ *
+ * With persons whom it deletes, the answers that the project has kept are forgotten at its end.
  */
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,8 +18,10 @@ import { fail } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { allFiles, firstOf, type LakeFile, lastOf } from '../catalog.ts';
+import { forgetAnswers } from '../forget-answers.ts';
 import type { ArrivalHours, ArrivalRange } from '../intervals.ts';
 import { type Adder, asImport, type LakeWriter } from '../lease.ts';
+import { deletesPerson } from '../persons/change.ts';
 import { countRefused } from '../persons/refusals.ts';
 import type { Model } from '../schema.ts';
 import { contentUuid } from '../sources/event.ts';
@@ -144,7 +148,12 @@ export async function importEvents(context: LakeWriter, options: ImportOptions):
     const before = () => allFiles(context.table, projectId, 'events');
     const { arrived = 'auto' } = options;
     const isAgain = options.isAgain === true || adder.isAfterFailure;
-    return adding(context, adder, { before, arrived, isAgain }, async (batches, folder) => {
+    let hasDeletions = false;
+    const forget = async (): Promise<void> => {
+      if (hasDeletions) await forgetAnswers(context.table, projectId);
+      hasDeletions = false;
+    };
+    const added = adding(context, adder, { before, arrived, isAgain }, async (batches, folder) => {
       const files: FileReport[] = [];
       const rejected: RejectedLine[] = [];
       const reads: FileRead[] = [];
@@ -159,6 +168,7 @@ export async function importEvents(context: LakeWriter, options: ImportOptions):
           name,
           limits: { memoryLimit: '200MB', tempDirectory: join(folder, 'rows') },
           batches,
+          onDeletion: () => (hasDeletions = true),
           passage: () => (passages += 1),
           rejected: await rejectedLines(name, options.rejectedFolder, rejected, known?.lines),
           onRecords: (bytes, { events, bad }) =>
@@ -174,6 +184,8 @@ export async function importEvents(context: LakeWriter, options: ImportOptions):
         else if (read !== undefined) reads.push(read);
       }
       const { published, known, forgotten, knownHours, refused } = await batches.end();
+      // Before the bookmarks: who repeats an import that died reads its deletions again.
+      await forget();
       for (const read of reads) await keepBookmark(context, projectId, read);
       const rowsOf = (model: Model): number => ofModel(published, model).reduce((rows, file) => rows + file.rows, 0);
       return {
@@ -192,6 +204,8 @@ export async function importEvents(context: LakeWriter, options: ImportOptions):
         },
       };
     });
+    // One that fails, or is stopped, has added some of it.
+    return added.finally(forget);
   };
   return asImport(context, projectId, work, { stop: options.stop });
 }
@@ -232,6 +246,8 @@ interface Reading extends ImportOptions {
   readonly batches: BatchWriter;
   readonly rejected: Rejected;
   readonly limits: DatabaseLimits;
+  /** It is called for each record that deletes a person. */
+  readonly onDeletion: () => void;
   /** Returns a number of its own for each time that a file is read: equal lines are counted within it. */
   readonly passage: () => number;
   readonly onRecords: (bytes: number, count: Pick<FileReport, 'events' | 'bad'>) => void;
@@ -295,6 +311,7 @@ async function readFrom(
     const uuid = content.uuid ?? contentUuid(`${projectId} ${identity}`);
     const own = content.uuid !== null || content.event === null;
     if (!batches.add({ ...content, uuid, own, file: n })) return 'too large as JSON';
+    if (deletesPerson(content.personChange)) options.onDeletion();
     count[content.event === null ? 'persons' : 'events'] += 1;
     newest = Math.max(newest, content.timestamp);
     return undefined;

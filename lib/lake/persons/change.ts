@@ -97,6 +97,14 @@ export const personStateChange = (person: string, state: PersonState): string =>
 /** The change that a text of `personChangeOf` holds. */
 export const readPersonChange = (text: string): PersonChange => parseExact(text) as PersonChange;
 
+/** Returns whether a text of `personChangeOf` or `personStateChange` says that a person is deleted. */
+export function deletesPerson(text: string | null): boolean {
+  // Hardly any does, and to read each takes time.
+  if (text === null || !text.includes('"delete')) return false;
+  const change = readPersonChange(text);
+  return change.delete === true || change.state?.deleted === true;
+}
+
 const isEmpty = (object: object): boolean => Object.keys(object).length === 0;
 
 /** Names in a list, or those of an object. */

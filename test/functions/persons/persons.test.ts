@@ -254,6 +254,32 @@ describe('a person who is deleted', () => {
     },
   );
 
+  test.each([
+    ['an event', 'jo', { event: '$delete_person', timestamp: '2025-11-08T00:00:00Z' }],
+    [
+      'a state of theirs',
+      'lu',
+      { person_version: 9, person_distinct_id_version: 9, created_at: '2025-11-08T00:00:00Z', is_deleted: true },
+    ],
+  ])('by %s of an import is shown by no answer that was kept', async (_, name, deletion) => {
+    const { id } = service.project;
+    const email = `${name}@example.com`;
+    const person = { distinct_id: name, person_id: `01940000-0000-7000-8000-0000000000${name === 'jo' ? 'aa' : 'bb'}` };
+    await importRecords(context, id, [{ ...identified(name, 7, { email }), ...person }]);
+    context.clock.advance(SECOND_MS);
+    const query = `SELECT person.properties.email FROM events WHERE distinct_id = '${name}'`;
+    const ask = async (refresh: string) => {
+      const body = { query: { kind: 'HogQLQuery', query }, refresh };
+      return JSON.stringify((await service.call('POST', `/api/projects/${id}/query/`, { body })).body);
+    };
+    expect(await ask('blocking')).toContain(email);
+    await importRecords(context, id, [{ ...identified('kim', 7, {}), event: name }]);
+    expect(await ask('force_cache')).toContain(email);
+    await importRecords(context, id, [{ ...deletion, ...person, properties: {} }]);
+    expect((await list({ distinct_id: name })).results).toEqual([]);
+    expect(await ask('force_cache')).not.toContain(email);
+  });
+
   test('is asked to be deleted where no request could wait for it, and is then', async () => {
     const { id } = service.project;
     await importRecords(context, id, [identified('gil', 7, { email: 'gil@example.com' })]);

@@ -677,3 +677,48 @@ test('a death before any change loses nothing, and doubles nothing', async () =>
   }
   expect(deaths).toBeGreaterThan(8);
 });
+
+test('a death before any change keeps no repetition from forgetting answers with a person that the import deletes', async () => {
+  const deletion = { event: '$delete_person', distinct_id: 'ada', timestamp: '2015-05-17T00:00:00Z' };
+  let deaths = 0;
+  for (let isOver = false; !isOver; deaths += 1) {
+    const context = await importContext();
+    const file = fileIn(context, 'deletion.jsonl', `${JSON.stringify(deletion)}\n`);
+    const { dying, hasDied } = killableContext(context, deaths + 1);
+    await run(dying, file).catch(() => {});
+    isOver = !hasDied();
+    context.clock.advance(HOUR_MS);
+    await run(context, file);
+    expect((await context.table.get(keys.project(PROJECT)))?.answers_forgotten).toBeGreaterThanOrEqual(1);
+  }
+  expect(deaths).toBeGreaterThan(5);
+});
+
+test('an import that fails has forgotten answers with a person whom it had deleted by then', async () => {
+  const context = await importContext();
+  const timestamp = '2015-05-17T00:00:00Z';
+  const records = [
+    { event: '$set', distinct_id: 'ada', timestamp, properties: { $set: { plan: 'free' } } },
+    { event: '$delete_person', distinct_id: 'ada', timestamp },
+    { event: 'clicked', distinct_id: 'bob', timestamp },
+  ].map((record) => `${JSON.stringify(record)}\n`);
+  const personFiles = () => filesBetween(context.table, PROJECT, 'persons', 0, START + DAY_MS);
+  /** It fails when the batch before it is in the lake. */
+  const failing = {
+    name: 'elsewhere',
+    size: 0,
+    save: async () => {
+      while ((await personFiles()).length === 0) await new Promise((resolve) => setImmediate(resolve));
+      throw new Error('it is elsewhere');
+    },
+  };
+  const files = [
+    fileIn(context, 'deletion.jsonl', records.slice(0, 2).join('')),
+    fileIn(context, 'more.jsonl', records.slice(2).join('')),
+    failing,
+  ];
+  // Batches end by the clock.
+  const onProgress = () => void context.clock.advance(2 * MINUTE_MS);
+  await expect(run(context, files, { onProgress })).rejects.toThrow('it is elsewhere');
+  expect((await context.table.get(keys.project(PROJECT)))?.answers_forgotten).toBe(1);
+});
