@@ -29,7 +29,8 @@ const PAUSE_MS = 250;
 
 /**
  * Deletes by a pool whose workers have the task `delete-now`. What takes more than one write, that of events too, is
- * recorded: once it has begun a job finishes it, whatever becomes of the worker and of this process.
+ * recorded: once it has begun a job finishes it, whatever becomes of the worker, who is lost where it takes too long for a
+ * request (`asked`), and of this process.
  */
 export const pooledPersonRemoval = (
   pool: Pick<WorkerPool, 'run'>,
@@ -45,6 +46,8 @@ export const pooledPersonRemoval = (
         await forget();
         return 'deleted';
       } catch (error) {
+        // It is recorded, so nobody has to ask again.
+        if (error instanceof WorkerLost && isLong) return 'asked';
         if (error instanceof WorkerLost)
           fail('unavailable', 'The person could not be deleted at the moment. Try again later.');
         const isBusy = (error as Error).name === 'ImportUnderWay';

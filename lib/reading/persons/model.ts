@@ -17,7 +17,7 @@ export const Person = z
 export const PersonsDeleted = z.object({
   persons_found: z.int(),
   persons_deleted: z.int().describe('Who are gone.'),
-  persons_queued_for_deletion: z.int().describe('Who will be, on AWS.'),
+  persons_queued_for_deletion: z.int().describe('Who will be, minutes later.'),
   events_queued_for_deletion: z.boolean().describe('Events are gone, or will be.'),
   recordings_queued_for_deletion: z.boolean().describe('There are none: it was asked for.'),
   deletion_errors: z.array(z.unknown()).describe('Empty: what fails is an error of the whole request.'),

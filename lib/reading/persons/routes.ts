@@ -46,8 +46,8 @@ export const destroyPerson = route({
   summary: 'Delete a person',
   description:
     'With all their distinct_ids and properties; exports deliver the deletion. Their events stay unless `delete_events` is ' +
-    'true. A later event of theirs makes them a person again, without properties. 204: they are gone. 202, on AWS: they ' +
-    'will be, minutes later, the person last. 409, on one machine: events are being imported.',
+    'true. A later event of theirs makes them a person again, without properties. 204: they are gone. 202, on AWS and where ' +
+    'events are too many for a request: they will be, minutes later, the person last. 409, on one machine: events are being imported.',
   query: z.object({
     delete_events: boolean()
       .optional()
@@ -69,8 +69,8 @@ export const destroyPersons = route({
   summary: 'Delete persons',
   description:
     'As one is deleted, up to 1,000 at once: by `ids`, `distinct_ids` or both. Where nobody is known by a distinct_id, ' +
-    '`delete_events` has the events with it deleted all the same. On one machine they are gone; on AWS they will be, ' +
-    'minutes later.',
+    '`delete_events` has the events with it deleted all the same. On one machine they are gone, unless events are too many ' +
+    'for a request; then, and on AWS, they will be, minutes later.',
   body: z
     .object({
       ids: z.array(uuid()).optional().describe('Of persons.'),

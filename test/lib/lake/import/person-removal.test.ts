@@ -40,6 +40,12 @@ test.each([
   await expect(removal(error).remove()).rejects.toMatchObject(failure);
 });
 
+test('a deletion with events whose worker is lost is told as one that will be done, as a job finishes it', async () => {
+  const { remove, tasks, recorded } = removal(new WorkerLost('silence', 'x'));
+  expect(await remove(true)).toBe('asked');
+  expect([tasks(), await recorded()]).toEqual([1, 1]);
+});
+
 test.each([
   ['is done', new ImportUnderWay('x'), 1, 0],
   ['was not begun, beside an import', new ImportUnderWay('x'), Infinity, 0],
