@@ -5,6 +5,7 @@ import { SECOND_MS } from '../../basics/units.ts';
 import { sourceOf } from '../../charts/describe/read.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Told } from '../../insights/answering/answers.ts';
+import { forgottenBy } from '../../insights/answering/cache.ts';
 import type { AskedQuery } from '../../insights/answering/computations.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
@@ -102,7 +103,7 @@ export async function shownResults(
 
 /** So many answers are known to have been looked after lately. */
 const MAX_LOOKED_AFTER = 10_000;
-/** When this process has last had an answer looked after, by its key. */
+/** When this process has last had an answer looked after, by how often its project has forgotten answers, and its key. */
 const lookedAfter = recentOf<number>(MAX_LOOKED_AFTER, () => 1);
 
 /** Has answers computed that are missing or may not be true any more. Nobody waits for it. */
@@ -113,14 +114,15 @@ async function renew(
 ): Promise<void> {
   const now = clock();
   const lately = lookedAfter(answers);
-  const isLate = ({ key, kept, isCached }: Told): boolean =>
+  const isLate = ({ kept, isCached }: Told, name: string): boolean =>
     (kept === null ? !isCached : now - kept.at >= LOOKED_LATELY_MS) &&
-    now - (lately.get(key) ?? -Infinity) >= LOOKED_LATELY_MS;
+    now - (lately.get(name) ?? -Infinity) >= LOOKED_LATELY_MS;
   const late = insights.flatMap(({ asked }, at) => {
     const one = told[at];
-    return one !== undefined && isLate(one) ? [{ asked, key: one.key }] : [];
+    const name = `${forgottenBy(asked.project)} ${one?.key}`;
+    return one !== undefined && isLate(one, name) ? [{ asked, name }] : [];
   });
-  for (const { key } of late) lately.set(key, now);
+  for (const { name } of late) lately.set(name, now);
   if (late.length > 0) await answers.renew(late.map(({ asked }) => asked));
 }
 

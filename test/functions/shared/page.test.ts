@@ -3,6 +3,7 @@ import { retrieveShared } from '../../../lib/dashboards/public-page/routes.ts';
 import type { Answers, Told } from '../../../lib/insights/answering/answers.ts';
 import type { KeptAnswer } from '../../../lib/insights/answering/cache.ts';
 import type { SentQuery } from '../../../lib/insights/kinds/source.ts';
+import { forgetAnswers } from '../../../lib/lake/forget-answers.ts';
 import { type Page, PictureFailed } from '../../../lib/pictures/pictures.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { describeInBrowser, obstacles } from '../../support/browser.ts';
@@ -403,6 +404,14 @@ describe('results', () => {
       }
       expect(world.answers.asked).toHaveLength(2);
     }
+  });
+
+  test('are asked for at once when their project has forgotten its answers', async () => {
+    const world = await shown(() => undefined);
+    await look(world, `/shared/${world.token}`);
+    await forgetAnswers(world.context.table, world.service.project.id);
+    for (let looks = 0; looks < 2; looks += 1) await look(world, `/shared/${world.token}`);
+    expect(world.answers.asked).toHaveLength(2);
   });
 
   test('that are not there yet are not waited for', async () => {
