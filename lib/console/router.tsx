@@ -75,11 +75,13 @@ const PLACE = '__TSR_index';
 
 /**
  * Gives an entry its place that has none, as by an address that was pasted. Without one the router takes it for the first,
- * and does not know which way “back” goes.
+ * and does not know which way “back” goes; nor does it once the page is loaded again, where the entry has no key.
  */
 function placeEntry(): void {
   if (history.state?.[PLACE] !== undefined) return;
-  const state = { ...history.state, [PLACE]: router.history.location.state[PLACE] + 1 };
+  const key = Math.random().toString(36).slice(2);
+  const place = router.history.location.state[PLACE] + 1;
+  const state = { key, __TSR_key: key, ...history.state, [PLACE]: place };
   // Past the router, which would take it for an address that the page itself has changed.
   History.prototype.replaceState.call(history, state, '');
 }

@@ -475,6 +475,30 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
   });
 
+  test('asks also on a pasted page that was loaded again, and leaves it the address of who stays', async () => {
+    const path = at(`/insights/${String((await trend('Reloaded'))['id'])}`);
+    const { page } = await open(at('/events'));
+    const paste = (pasted: string) => page.goto(`${service().address}/#${pasted}`);
+    await paste(at('/persons'));
+    await expectSeen(page.getByRole('heading', { name: 'Persons', level: 1 }));
+    await paste(path);
+    await expectSeen(page.getByRole('heading', { name: 'Reloaded', level: 1 }));
+    await page.reload();
+    const name = page.getByRole('textbox', { name: 'Name' });
+    await name.fill('Half of it');
+    const leave = page.getByRole('dialog', { name: 'Leave without saving?' });
+    for (const _ of ['once', 'twice']) {
+      await page.goBack();
+      await button(leave, 'Stay here').click();
+      await expectGone(leave);
+      expect(await name.inputValue()).toBe('Half of it');
+      await page.waitForURL(`**${path}`);
+    }
+    await page.goBack();
+    await button(leave, 'Leave').click();
+    await expectSeen(page.getByRole('heading', { name: 'Persons', level: 1 }));
+  });
+
   test('shows an insight as it is now, though it was read before', async () => {
     const path = `/insights/${String((await trend('Seen'))['id'])}`;
     const { page } = await open(at(path));
