@@ -499,6 +499,24 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.getByRole('heading', { name: 'Persons', level: 1 }));
   });
 
+  test('asks once about a page and a dialog on it, and leads who stays back to where they wrote', async () => {
+    const { id } = await trend('Twice written');
+    const { page } = await open(at('/insights'));
+    await page.goto(`${service().address}/#${at(`/insights/${String(id)}`)}`);
+    await page.getByRole('textbox', { name: 'Name' }).fill('Half of it');
+    await button(page, 'Other days').click();
+    const from = page.getByRole('dialog', { name: 'Other days' }).getByLabel('From');
+    await from.fill('2015-05-17');
+    const leave = page.getByRole('dialog', { name: 'Leave without saving?' });
+    await from.press('Escape');
+    await button(leave, 'Stay here').press('Enter');
+    await expectGone(leave);
+    await expectSeen(from.and(page.locator(':focus')));
+    await page.goBack();
+    await button(leave, 'Leave').press('Enter');
+    await expectSeen(page.getByRole('heading', { name: 'Insights', level: 1 }));
+  });
+
   test('shows an insight as it is now, though it was read before', async () => {
     const path = `/insights/${String((await trend('Seen'))['id'])}`;
     const { page } = await open(at(path));
