@@ -351,6 +351,42 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(await obstacles(page)).toEqual([]);
   });
 
+  test.each([
+    ['light', 1280],
+    ['dark', 390],
+  ] as const)('tells beside the title of a chart how old it is, in %s at %i pixels', async (colorScheme, width) => {
+    await service().send({ event: 'drawn', distinct_id: 'ada' });
+    const long = `${'A name that goes on '.repeat(4)}and_does_not_end_${'where_it_should_'.repeat(4)}`.trim();
+    const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'drawn' }] };
+    const insights = [];
+    for (const name of ['Short', long]) {
+      insights.push({ insight: (await service().call('POST', api('/insights/'), { name, query })).body['id'] });
+    }
+    const narrow = { layouts: { sm: { x: 0, y: 5, w: 3, h: 5 } } };
+    const path = await made({ name: 'Old ones', tiles: [insights[0], { ...insights[1], ...narrow }] });
+    const { page } = await open(at(path), { colorScheme, viewport: { width, height: 1200 } });
+    for (const name of ['Short', long]) {
+      const one = tile(page, name);
+      await expectSeen(one.locator('figure svg'));
+      const parts = [
+        one,
+        one.getByRole('link', { name }),
+        button(one, 'Ask again'),
+        one.getByRole('group', { name: 'Content' }),
+      ];
+      const [outer, title, again, content] = await Promise.all(parts.map((part) => part.boundingBox()));
+      expect(content?.height).toBeGreaterThan(200);
+      expect(title && again && title.x + title.width <= again.x).toBe(true);
+      expect(again && outer && again.y + again.height <= outer.y + outer.height).toBe(true);
+      expect(again && outer && again.x + again.width <= outer.x + outer.width).toBe(true);
+    }
+    const isWhole = await tile(page, 'Short')
+      .getByRole('group', { name: 'Content' })
+      .evaluate(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight);
+    expect(isWhole).toBe(true);
+    expect(await obstacles(page)).toEqual([]);
+  });
+
   test('asks before a text that was written in a dialog is given up, by Escape and by “back”', async () => {
     await made({ name: 'Written on' });
     const { page } = await open(at('/dashboards'));

@@ -346,6 +346,32 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(cell('3'));
   });
 
+  test('asks again by the keyboard, whose place it keeps, and is quiet when it asks by itself', async () => {
+    const { id } = await made('/insights/', { name: 'By keys', query: { kind: 'HogQLQuery', query: 'SELECT 1' } });
+    const { page } = await open(at('/insights'));
+    await page.clock.install();
+    await page.goto(`${service().address}/#${at(`/insights/${String(id)}`)}`);
+    const again = button(page, 'Ask again');
+    await again.focus();
+    let asked = 0;
+    const release = await heldBack(page, '**/query/', () => {
+      asked += 1;
+      return true;
+    });
+    await page.clock.fastForward(MINUTE_MS);
+    const focused = (also: string) => expectSeen(again.and(page.locator(`:focus${also}`)));
+    await expectSeen(page.locator('[aria-busy=true]').filter({ has: again }));
+    await focused(':not([data-loading])[aria-busy=false]');
+    await again.press('Enter');
+    await focused('[aria-busy=true]');
+    await again.press('Enter');
+    await expectSeen(page.getByText('Asking…'));
+    release();
+    await focused('[aria-busy=false]');
+    await expectGone(page.getByText('Asking…'));
+    expect(asked).toBe(2);
+  });
+
   test('keeps what is written while it is being saved', async () => {
     const insight = await trend('Slowly');
     const path = `/insights/${String(insight['id'])}`;

@@ -1,7 +1,7 @@
 import { ActionIcon, Box, Card, Group, Skeleton, Text, VisuallyHidden } from '@mantine/core';
 import { useInViewport, useMediaQuery } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react';
+import { type KeyboardEvent, type PointerEvent, type ReactNode, type Ref, useState } from 'react';
 import { COLUMNS, type Place, placesOf } from '../../../charts/places.ts';
 import type { Tile } from '../../client/dashboards.ts';
 import { type BoardView, tileAnswer, toldAnswer, unheededBy } from '../../client/insights.ts';
@@ -11,6 +11,7 @@ import { counted } from '../../client/words.ts';
 import { Computed } from '../insights/computed.tsx';
 import { LazyChart } from '../insights/lazy-chart.tsx';
 import { useKeptFocus } from '../kept-focus.ts';
+import { LineIcon } from '../line-icon.tsx';
 import { Markdown } from '../markdown.tsx';
 import { MayBeOld, Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
@@ -184,17 +185,7 @@ function Handle({ label, help, path, ...events }: HandleProps) {
       style={{ cursor: 'move', touchAction: 'none' }}
       {...events}
     >
-      <svg
-        viewBox="0 0 16 16"
-        width="1rem"
-        height="1rem"
-        fill="none"
-        stroke="currentColor"
-        strokeWidth={1.2}
-        aria-hidden
-      >
-        <path d={path} />
-      </svg>
+      <LineIcon path={path} />
     </ActionIcon>
   );
 }
@@ -213,52 +204,77 @@ interface TileContentProps extends Pick<TileGridProps, 'board'> {
 
 function TileContent({ board, tile }: TileContentProps) {
   const { insight, text } = tile;
+  if (insight !== null) return <InsightContent board={board} insight={insight} name={nameOf(tile)} />;
+  return <Scrolled>{text !== null && <Markdown text={text.body} />}</Scrolled>;
+}
+
+/** What of a tile can be longer than it. */
+function Scrolled({ children, ...rest }: { readonly children: ReactNode; readonly ref?: Ref<HTMLDivElement> }) {
   return (
-    <Box style={{ overflow: 'auto' }} h="100%" tabIndex={0} role="group" aria-label="Content">
-      {text !== null && <Markdown text={text.body} />}
-      {insight !== null && (
-        <>
-          <To to={`/projects/${board.project}/insights/${insight.id}`}>{nameOf(tile)}</To>
-          {insight.description !== '' && (
-            <Text size="sm" c="dimmed">
-              {insight.description}
-            </Text>
-          )}
-          <TileChart board={board} insight={insight} />
-        </>
-      )}
+    <Box style={{ overflow: 'auto' }} h="100%" tabIndex={0} role="group" aria-label="Content" {...rest}>
+      {children}
     </Box>
   );
 }
 
-interface TileChartProps extends Pick<TileGridProps, 'board'> {
+interface InsightContentProps extends Pick<TileGridProps, 'board'> {
   readonly insight: NonNullable<Tile['insight']>;
+  readonly name: string;
 }
 
-/** A chart and how old it is. Its first answer is asked for wherever it stands, later ones while it is on the screen. */
-function TileChart({ board, insight }: TileChartProps) {
+/**
+ * A chart, and beside its title how old it is. Its first answer is asked for wherever it stands, later ones while it is on
+ * the screen.
+ */
+function InsightContent({ board, insight, name }: InsightContentProps) {
+  const { query, description } = insight;
   const { ref, inViewport } = useInViewport();
-  const { data, error, isFetching, refetch } = useQuery({
+  const { data, error, refetch } = useQuery({
     ...tileAnswer(board, insight),
-    enabled: ({ state }) => insight.query !== null && (inViewport || state.data === undefined),
+    enabled: ({ state }) => query !== null && (inViewport || state.data === undefined),
     refetchInterval: eachMinute,
   });
-  if (insight.query === null) return null;
-  const known = data ?? toldAnswer(board, insight);
-  const ask = (): void => void refetch();
-  const unheeded = unheededBy(board, insight.query);
-  if (known === undefined)
-    return error === null ? <Skeleton height={160} mt="xs" /> : <Problem error={error} retry={ask} />;
+  const known = query === null ? undefined : (data ?? toldAnswer(board, insight));
+  const unheeded = unheededBy(board, query);
   return (
-    <Box ref={ref}>
-      {unheeded !== undefined && (
-        <Text size="xs" c="dimmed">
-          Not by the dashboard’s {unheeded}
+    <>
+      <Group gap="xs" wrap="nowrap" align="start" justify="space-between">
+        {/* A long name leaves the chart its room; around it is as much as the focus is drawn in. */}
+        <Text
+          component="div"
+          size="sm"
+          lineClamp={2}
+          title={name}
+          mx={-4}
+          my={-3}
+          px={4}
+          py={3}
+          style={{ overflowWrap: 'anywhere' }}
+        >
+          <To to={`/projects/${board.project}/insights/${insight.id}`}>{name}</To>
         </Text>
-      )}
-      <MayBeOld error={error} retry={ask} />
-      <LazyChart query={insight.query} answer={known} />
-      <Computed answer={known} isAsking={isFetching} ask={ask} />
-    </Box>
+        {known !== undefined && <Computed answer={known} ask={refetch} isShort />}
+      </Group>
+      <Scrolled ref={ref}>
+        {description !== '' && (
+          <Text size="sm" c="dimmed">
+            {description}
+          </Text>
+        )}
+        {query !== null && known === undefined && error === null && <Skeleton height={160} mt="xs" />}
+        {known === undefined && error !== null && <Problem error={error} retry={() => void refetch()} />}
+        {known !== undefined && (
+          <>
+            {unheeded !== undefined && (
+              <Text size="xs" c="dimmed">
+                Not by the dashboard’s {unheeded}
+              </Text>
+            )}
+            <MayBeOld error={error} retry={() => void refetch()} />
+            <LazyChart query={query} answer={known} />
+          </>
+        )}
+      </Scrolled>
+    </>
   );
 }
