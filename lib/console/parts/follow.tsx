@@ -1,4 +1,5 @@
 import { Button, Switch } from '@mantine/core';
+import { useRef } from 'react';
 import type { Paged } from '../client/paged.ts';
 
 interface FollowProps {
@@ -13,16 +14,23 @@ export function Follow({ list: { isReadOn, showNewest }, isWanted, want }: Follo
     want(isOn);
     if (isOn && isReadOn) showNewest();
   };
+  const ref = useRef<HTMLInputElement>(null);
+  const lead = (): void => {
+    showNewest();
+    // With the button the focus would be gone.
+    ref.current?.focus();
+  };
   return (
     <>
       <Switch
+        ref={ref}
         label="Follow"
         checked={isWanted && !isReadOn}
         onChange={(event) => turn(event.currentTarget.checked)}
         mb={8}
       />
       {isReadOn && (
-        <Button variant="default" onClick={showNewest}>
+        <Button variant="default" onClick={lead}>
           Show the newest
         </Button>
       )}

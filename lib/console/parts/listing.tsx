@@ -26,6 +26,8 @@ interface ListingProps<T> {
   readonly pages?: { readonly count: number; readonly at: number; go(page: number): void };
   /** A list that goes on. */
   readonly more?: Paged<unknown>['more'];
+  /** The way back to the newest rows, which come by themselves, of a list that has no *Follow*. */
+  readonly newest?: Pick<Paged<unknown>, 'isReadOn' | 'showNewest'>;
 }
 
 /** Returns what a table takes of the numbered page that the address names. */
@@ -47,11 +49,16 @@ const PLACEHOLDERS = ['a', 'b', 'c', 'd'];
 
 /** A table of a list: its rows, what is said when there are none, and the way to the next. */
 export function Listing<T>(props: ListingProps<T>) {
-  const { label, rows, error, retry } = props;
+  const { label, rows, error, retry, newest } = props;
   const kept = useKeptFocus(rows);
   return (
     <Box {...kept} role="group" aria-label={label}>
       {rows !== undefined && <MayBeOld error={error} {...(retry === undefined ? {} : { retry })} />}
+      {newest?.isReadOn && (
+        <Button variant="default" size="xs" mb="xs" onClick={newest.showNewest}>
+          Show the newest
+        </Button>
+      )}
       <Rows {...props} />
     </Box>
   );

@@ -140,6 +140,48 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     expect(complaints).toEqual([]);
   });
 
+  test('leads who has read on in older runs back to the newest, which come by themselves again', async () => {
+    const one = await made('/batch_exports/', {
+      name: 'Of many runs',
+      interval: 'hour',
+      paused: true,
+      destination: { type: 'Folder', config: { path: temporaryFolder() } },
+    });
+    const { page } = await open(at('/exports'));
+    let newest = 'Newer.';
+    await page.route('**/runs/?*after=*', (asked) => {
+      const isOlder = new URL(asked.request().url()).searchParams.has('cursor');
+      const error = isOlder ? 'Older.' : newest;
+      const run = {
+        id: error,
+        batch_export: one['id'],
+        status: 'Failed',
+        data_interval_start: '2015-05-17T10:00:00Z',
+        data_interval_end: '2015-05-17T11:00:00Z',
+        created_at: '2015-05-17T11:00:00Z',
+        finished_at: '2015-05-17T11:00:01Z',
+        latest_error: error,
+        records_completed: 1,
+        backfill: null,
+      };
+      return asked.fulfill({ json: { next: isOlder ? null : `${service().address}/?cursor=more`, results: [run] } });
+    });
+    await page.goto(`${service().address}/#${at(`/exports/${String(one['id'])}?tab=runs`)}`);
+    await expectSeen(row(page, 'Runs', 'Newer.'));
+    expect(await button(page, 'Show the newest').count()).toBe(0);
+    await button(page, 'Show more').click();
+    await expectSeen(row(page, 'Runs', 'Older.'));
+    newest = 'Newest.';
+    await button(page, 'Show the newest').press('Enter');
+    await expectSeen(row(page, 'Runs', 'Newest.'));
+    await expectGone(row(page, 'Runs', 'Older.'));
+    await expectGone(button(page, 'Show the newest'));
+    // Who works with the keyboard goes on from there.
+    await expectSeen(page.getByRole('group', { name: 'Runs' }).and(page.locator(':focus')));
+    newest = 'By itself.';
+    await expectSeen(row(page, 'Runs', 'By itself.'));
+  });
+
   test('shows a run that the list leaves out as it goes on', async () => {
     const one = await made('/batch_exports/', {
       name: 'Watched',

@@ -28,6 +28,7 @@ export function Backfills({ project, id }: BackfillsProps) {
       <Listing
         label="Backfills"
         {...backfills}
+        newest={backfills}
         rowKey={(one) => one.id}
         empty={<Text>No backfills. Choose a time above to deliver what happened before the export was made.</Text>}
         columns={[

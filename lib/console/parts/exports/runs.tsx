@@ -68,6 +68,7 @@ export function Runs({ project, one }: RunsProps) {
       <Listing
         label="Runs"
         {...runs}
+        newest={runs}
         rowKey={({ id: run }) => run}
         empty={<Text>{status === undefined ? noRuns(one) : 'No run is like that.'}</Text>}
         columns={[
