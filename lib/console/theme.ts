@@ -28,6 +28,7 @@ export const variables: CSSVariablesResolver = ({ colors }) => ({
     '--mantine-color-placeholder': colors.gray[7] ?? '',
     '--mantine-color-error': colors.red[9] ?? '',
     '--mantine-color-anchor': colors.indigo[8] ?? '',
+    '--mantine-color-indigo-light-hover': colors.indigo[1] ?? '',
   },
   dark: {
     '--mantine-color-dimmed': colors.dark[1] ?? '',

@@ -357,6 +357,14 @@ describeConsole('the console', ({ service, open, at, api }) => {
     expect(complaints).toEqual([]);
   });
 
+  test.each(['light', 'dark'] as const)('can be read below the pointer in its menu, in %s', async (colorScheme) => {
+    const { page } = await open(at('/events'), { colorScheme });
+    for (const name of ['Events', 'Persons']) {
+      await page.getByRole('link', { name, exact: true }).hover();
+      expect(await obstacles(page)).toEqual([]);
+    }
+  });
+
   test('breaks long names where there is no room for them', async () => {
     const long = (letter: string): string => letter.repeat(90);
     await service().send({ event: 'named at length', distinct_id: long('x') });
