@@ -31,11 +31,12 @@ function useLack({ scope, level }: Needed): string | undefined {
 export function ScopedButton({ scope, level, onClick, type = 'button', ...rest }: ScopedButtonProps) {
   const reason = useLack({ scope, ...(level === undefined ? {} : { level }) });
   if (reason === undefined) return <Button type={type} onClick={onClick} {...rest} />;
+  // What sends a form is still that: Enter in a field presses it, and is stopped by it.
   return (
     <Tooltip label={reason} events={{ hover: true, focus: true, touch: true }}>
       <Button
         {...rest}
-        type="button"
+        type={type}
         data-disabled
         aria-disabled
         aria-description={reason}

@@ -213,6 +213,12 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     for (const name of ['New project', 'Delete the project', 'Change the token'])
       expect(await why(button(page, name))).toBe(admins);
     expect(await why(button(page, 'Delete the organization'))).toBe('Only owners of the organization may do it');
+    const sentMethods: string[] = [];
+    page.on('request', (one) => sentMethods.push(one.method()));
+    await page.getByRole('textbox', { name: 'Organization’s name' }).press('Enter');
+    await page.getByRole('link', { name: 'People' }).click();
+    await expectSeen(row(page, 'Invitations', 'dan@example.com'));
+    expect(sentMethods.filter((method) => method !== 'GET')).toEqual([]);
   });
 
   test('stays signed in, in all tabs, with the new value of the key that somebody has signed in with', async () => {
