@@ -301,6 +301,17 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(await obstacles(page)).toEqual([]);
   });
 
+  test('has “Other days” beside the dates also on a phone', async () => {
+    const { page } = await open(at('/insights/new'), { viewport: { width: 390, height: 844 } });
+    const middle = async (one: Locator): Promise<number> => {
+      const { y, height } = (await one.boundingBox()) ?? { y: 0, height: 0 };
+      return y + height / 2;
+    };
+    const [dates, days] = [page.getByRole('combobox', { name: 'When' }), button(page, 'Other days')];
+    await expectSeen(days);
+    expect(Math.abs((await middle(dates)) - (await middle(days)))).toBeLessThan(10);
+  });
+
   test('draws an answer by what was asked for it, until the next one is there', async () => {
     await service().send({ event: 'drawn', distinct_id: 'ada' });
     const { page } = await open(at('/events'));

@@ -120,8 +120,16 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
           )}
           <PropertyFilters filters={filters} change={(next) => change({ filters: next })} />
           <Group align="end" gap="xs">
-            <When range={question.range} change={(range) => change({ range })} />
-            <Days scope="query:read" range={question.range} does="Choose them" choose={(range) => change({ range })} />
+            <Group align="end" gap="xs" wrap="nowrap">
+              <When range={question.range} change={(range) => change({ range })} />
+              <Days
+                scope="query:read"
+                range={question.range}
+                does="Choose them"
+                choose={(range) => change({ range })}
+                flex="none"
+              />
+            </Group>
             {WITH_INTERVAL.includes(kind) && (
               <Select
                 label="By"
