@@ -164,15 +164,17 @@ const isSaid = (value: unknown): boolean => (Array.isArray(value) ? value.length
 
 /**
  * Returns what of a dashboard a chart does not heed, as people say it: its dates and filters reach HogQL only in the place of
- * `{filters}`. Undefined: nothing that is in force.
+ * `{filters}`, its dates in that of `{filters.dateRange.from}` too. Undefined: nothing that is in force.
  */
 export function unheededBy(board: BoardView, query: unknown): string | undefined {
   const node = object(query);
   const source = node['source'] === undefined ? node : object(node['source']);
-  if (source['kind'] !== 'HogQLQuery' || /\{\s*filters\b/.test(text(source['query'], ''))) return undefined;
+  if (source['kind'] !== 'HogQLQuery') return undefined;
+  const hogql = text(source['query'], '');
   const shown = { ...board.filters, ...overrideOf(board) };
-  const dates = isSaid(shown['date_from']) || isSaid(shown['date_to']) ? ['dates'] : [];
-  const filters = isSaid(shown['properties']) ? ['filters'] : [];
+  const areDates = isSaid(shown['date_from']) || isSaid(shown['date_to']);
+  const dates = areDates && !/\{\s*filters\b/.test(hogql) ? ['dates'] : [];
+  const filters = isSaid(shown['properties']) && !/\{\s*filters\s*\}/.test(hogql) ? ['filters'] : [];
   const unheeded = [...dates, ...filters];
   return unheeded.length === 0 ? undefined : unheeded.join(' and ');
 }

@@ -335,7 +335,8 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
       (await service().call('POST', api('/insights/'), { name, query: { kind: 'HogQLQuery', query } })).body['id'];
     const deaf = await hogql('Deaf', 'SELECT count() FROM events');
     const heeding = await hogql('Heeding', 'SELECT count() FROM events WHERE {filters}');
-    const path = await made({ name: 'In HogQL', tiles: [{ insight: deaf }, { insight: heeding }] });
+    const dated = await hogql('Dated', 'SELECT count() FROM events WHERE timestamp >= {filters.dateRange.from}');
+    const path = await made({ name: 'In HogQL', tiles: [{ insight: deaf }, { insight: heeding }, { insight: dated }] });
     const { page } = await open(at(path));
     await expectSeen(tile(page, 'Deaf').locator('figure'));
     expect(await page.getByText('Not by the dashboard').count()).toBe(0);
@@ -348,6 +349,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await expectSeen(tile(page, 'Deaf').getByText('Not by the dashboard’s dates and filters', { exact: true }));
     await expectSeen(tile(page, 'Heeding').locator('figure'));
     expect(await tile(page, 'Heeding').getByText('Not by the dashboard').count()).toBe(0);
+    await expectSeen(tile(page, 'Dated').getByText('Not by the dashboard’s filters', { exact: true }));
     expect(await obstacles(page)).toEqual([]);
   });
 
