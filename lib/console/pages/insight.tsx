@@ -86,7 +86,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   // What is kept was never read; the service says what is wrong with it.
   const query = useMemo(() => (isForm ? queryOf(settled) : (kept?.query as Schemas['Query'])), [isForm, settled, kept]);
   const answer = useAnswer(project, query);
-  const ask = () => answer.refetch();
+  const ask = (): void => void answer.refetch();
   // What could not be asked for again is there still.
   const failure = answer.data === undefined ? answer.error : null;
   const fault = failure instanceof Refusal ? failure.message : undefined;
@@ -244,7 +244,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
             <>
               <MayBeOld error={answer.error} retry={ask} />
               <LazyChart {...answer.data} />
-              <Computed answer={answer.data.answer} ask={ask} />
+              <Computed answer={answer.data.answer} ask={answer.refetch} />
               <LoadedLater>
                 <DownloadCsv {...answer.data} name={title} />
               </LoadedLater>

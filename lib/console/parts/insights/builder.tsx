@@ -1,4 +1,4 @@
-import { Autocomplete, Button, Group, Select, Stack } from '@mantine/core';
+import { Autocomplete, Box, Button, Group, Select, Stack } from '@mantine/core';
 import { lazy } from 'react';
 import { useEventNames } from '../../client/events.ts';
 import {
@@ -120,15 +120,16 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
           )}
           <PropertyFilters filters={filters} change={(next) => change({ filters: next })} />
           <Group align="end" gap="xs">
-            <Group align="end" gap="xs" wrap="nowrap">
+            <Group align="end" gap="xs" wrap="nowrap" maw="100%">
               <When range={question.range} change={(range) => change({ range })} />
-              <Days
-                scope="query:read"
-                range={question.range}
-                does="Choose them"
-                choose={(range) => change({ range })}
-                flex="none"
-              />
+              <Box flex="none">
+                <Days
+                  scope="query:read"
+                  range={question.range}
+                  does="Choose them"
+                  choose={(range) => change({ range })}
+                />
+              </Box>
             </Group>
             {WITH_INTERVAL.includes(kind) && (
               <Select
@@ -171,6 +172,7 @@ function When({ range, change }: WhenProps) {
     <Select
       label="When"
       w="16rem"
+      miw={0}
       data={[...other, ...RANGES]}
       value={isListed ? range.date_from : 'days'}
       allowDeselect={false}
