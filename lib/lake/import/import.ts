@@ -204,8 +204,12 @@ export async function importEvents(context: LakeWriter, options: ImportOptions):
         },
       };
     });
-    // One that fails, or is stopped, has added some of it.
-    return added.finally(forget);
+    try {
+      return await added;
+    } finally {
+      // One that fails, or is stopped, has added some of it.
+      await forget();
+    }
   };
   return asImport(context, projectId, work, { stop: options.stop });
 }
