@@ -1,6 +1,7 @@
 /** What a data directory holds, as far as whoever adds to the lake needs it: the table and the lake. And the claim of who serves it. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { v7 } from 'uuid';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
@@ -23,7 +24,8 @@ export const inboxIn = (folder: string): string => join(folder, 'inbox');
 
 /** Removes what processes left unfinished that are not there any more. Only whoever has claimed the directory may. */
 export async function removeUnfinished(folder: string): Promise<void> {
-  rmSync(temporaryIn(folder), { recursive: true, force: true });
+  // The workers of a service that was killed may write for a moment longer, as they end: this waits some ten seconds in all.
+  await rm(temporaryIn(folder), { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   await Promise.all([lakeIn(folder), runFilesIn(folder), importsIn(folder)].map(removeLeftovers));
 }
 

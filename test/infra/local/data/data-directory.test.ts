@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
@@ -409,6 +411,23 @@ test('what killed processes left unfinished is removed at the start', async () =
   }
   await removeUnfinished(folder);
   expect(left.filter((path) => existsSync(join(folder, path)))).toEqual([]);
+});
+
+test('what a worker of a service that was killed still writes, as it ends, is in the way of no start', async () => {
+  const folder = temporaryFolder();
+  const program = `
+    const { mkdirSync, writeFileSync } = require('node:fs');
+    const folder = ${JSON.stringify(at(folder, 'temporary'))};
+    for (let n = 0; n < 30_000; n++) {
+      mkdirSync(folder, { recursive: true });
+      try { writeFileSync(folder + '/' + n, ''); } catch {}
+      if (n === 2_000) console.log('writes');
+    }`;
+  const worker = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(worker, 'exit');
+  await once(worker.stdout, 'data');
+  await removeUnfinished(folder);
+  await ended;
 });
 
 test('what is damaged in the inbox is named, also when it was set aside', async () => {
