@@ -9,6 +9,7 @@ import { S3 } from '@aws-sdk/client-s3';
 import { SFNClient, StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { type Gateway, serveRestApi } from '../../infra/local/gateway/rest-api.ts';
 import type { Log } from '../../lib/ports/log.ts';
+import { LOCAL_SETTINGS } from '../../lib/ports/settings.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { type Certificate, selfSigned } from '../support/certificate.ts';
 import { dynamodbClient, dynamodbServer } from '../support/dynamodb-local.ts';
@@ -108,7 +109,8 @@ export async function startStage({ assembly, log, functionLog }: StageOptions): 
       assembly,
       permissions,
       endpoint: () => endpoint,
-      settings: { queryBytes: QUERY_BYTES },
+      // The contract suite makes more organizations by one user than a stage lets them have.
+      settings: { queryBytes: QUERY_BYTES, organizationsPerUser: LOCAL_SETTINGS.organizationsPerUser },
       clockOffset: clock.offset,
       trusted,
       log: functionLog,
