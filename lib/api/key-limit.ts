@@ -4,6 +4,7 @@
  * time a write for ten requests. The limit holds about: each process may let nine more pass.
  */
 
+import { getOrMake } from '../basics/maps.ts';
 import { MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { fail, messageOf } from '../ports/errors.ts';
@@ -45,8 +46,7 @@ export function keyLimit(context: Counting): (keyId: string) => Promise<void> {
     const now = Math.floor(clock() / MINUTE_MS);
     if (now !== minute) counts.clear();
     minute = now;
-    const count = counts.get(keyId) ?? { untold: 0, told: 0 };
-    counts.set(keyId, count);
+    const count = getOrMake(counts, keyId, () => ({ untold: 0, told: 0 }));
     count.untold += 1;
     if (count.untold >= TOLD_AT_ONCE && count.told <= most) await tell(context, keyId, minute, count);
     if (count.told + count.untold > most) refuse(Math.ceil(((minute + 1) * MINUTE_MS - clock()) / SECOND_MS));

@@ -3,7 +3,7 @@
  * the process and told to the table now and then, so they hold about: what a process had not told when it died is lost.
  */
 
-import { dayOf } from '../basics/days.ts';
+import { dayOf, hourOf } from '../basics/days.ts';
 import { wasLately } from '../basics/lately.ts';
 import { getOrMake } from '../basics/maps.ts';
 import { DAY_MS, SECOND_MS } from '../basics/units.ts';
@@ -239,9 +239,9 @@ export class CaptureCounts {
   }
 
   #addToMinute(projectId: number, counts: Readonly<Partial<Record<MinuteCount, number>>>, delayMs?: number): void {
-    const now = new Date(this.#context.clock()).toISOString();
-    const minute = now.slice(14, 16);
-    const { add, set } = getOrMake(this.#countOf(projectId).hours, now.slice(0, 13), emptyCount);
+    const now = this.#context.clock();
+    const minute = new Date(now).toISOString().slice(14, 16);
+    const { add, set } = getOrMake(this.#countOf(projectId).hours, hourOf(now), emptyCount);
     for (const [name, events] of Object.entries(counts))
       if (events > 0) add[`${name}_${minute}`] = (add[`${name}_${minute}`] ?? 0) + events;
     if (delayMs === undefined) return;

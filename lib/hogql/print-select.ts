@@ -1,4 +1,5 @@
 /** What the printers of whole SELECTs have in common: the order of the parts, and the names of what is between them. */
+import { getOrMake } from '../basics/maps.ts';
 import type {
   Aggregate,
   Expression,
@@ -86,7 +87,7 @@ type Layers = ReadonlyMap<string, string>;
 function printOne(select: Select, printer: Printer, told: SelectDialect['told'] = (value) => value): string {
   const fields = fieldsOf(select);
   const read = new Map<string, Set<string>>();
-  for (const { relation = '', column } of fields) read.set(relation, (read.get(relation) ?? new Set()).add(column));
+  for (const { relation = '', column } of fields) getOrMake(read, relation, () => new Set()).add(column);
   const layers = new Map<string, string>();
   const surroundings: Surroundings = {
     field: ({ relation = '', column }) => fieldName(relation, column, layers),

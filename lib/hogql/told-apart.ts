@@ -1,4 +1,5 @@
 /** Columns whose values a query only tells apart: any other values do as well for it, as numbers do for texts. */
+import { getOrMake } from '../basics/maps.ts';
 import type { Expression, Join, Query, QueryField, Select, Source, WholeQuery } from './expression.ts';
 
 /** What compares two values, or a value with none. */
@@ -16,7 +17,7 @@ export function onlyTellsApart(whole: WholeQuery, table: string, column: string)
   let isOnly = true;
 
   const hold = (relation: string, name: string): void => {
-    holding.set(relation, (holding.get(relation) ?? new Set()).add(name));
+    getOrMake(holding, relation, () => new Set()).add(name);
   };
   const holds = (expression: Expression): expression is QueryField =>
     'column' in expression && holding.get(expression.relation ?? '')?.has(expression.column) === true;

@@ -17,6 +17,7 @@
  * `onEnded` is notified of whatever did not succeed until it resolves (12 times at most), also after a crash. An ended
  * execution is known by name for 7 days more.
  */
+import { getOrMake } from '../basics/maps.ts';
 import { alarm, systemTimer, type Time, type Timer } from '../basics/timer.ts';
 import { MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import { inWords } from '../ports/disk-failures.ts';
@@ -160,12 +161,7 @@ class EmbeddedEngine implements Engine {
     const { concurrency: atOnce = 16, ownerOf, lineNameOf = () => '' } = options;
     const limits = { atOnce, each: ownerOf === undefined ? atOnce : Math.ceil(atOnce / 2) };
     const lines = new Map<string, Turns>();
-    this.#turnsFor = (name) => {
-      const line = lineNameOf(name);
-      const turns = lines.get(line) ?? new Turns(limits);
-      lines.set(line, turns);
-      return turns;
-    };
+    this.#turnsFor = (name) => getOrMake(lines, lineNameOf(name), () => new Turns(limits));
     this.#ownerOf = ownerOf ?? (() => Promise.resolve(''));
     this.#definitions = new DefinitionStore(options.table, options.log, options.machines);
   }
@@ -420,8 +416,8 @@ class EmbeddedEngine implements Engine {
     let ended: ExecutionItem | undefined;
     let wake = (item: ExecutionItem): void => void (ended = item);
     const watch = (item: ExecutionItem): void => wake(item);
-    const watchers = this.#watchers.get(name) ?? new Set();
-    this.#watchers.set(name, watchers.add(watch));
+    const watchers = getOrMake(this.#watchers, name, () => new Set());
+    watchers.add(watch);
     try {
       const found = await this.#durably(signal, () => this.#begin(machine, name, input, running.name));
       if (found !== undefined && found.status !== 'RUNNING') ended = found;

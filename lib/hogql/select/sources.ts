@@ -1,4 +1,5 @@
 /** What FROM and JOIN name: tables, queries of WITH, subqueries. */
+import { getOrMake } from '../../basics/maps.ts';
 import { integerConstant } from '../build.ts';
 import { isA, refuseParts } from '../check.ts';
 import { withClickhouseType } from '../clickhouse-types.ts';
@@ -103,13 +104,11 @@ function ofTable(as: string, names: readonly string[], table: string, fields: Ta
         const name = path.slice(0, length).join('.');
         const field = fields.get(name);
         if (field === undefined) continue;
-        const known =
-          found.get(name) ??
-          withClickhouseType({ relation: as, column: field.column, type: field.type }, field.clickhouse);
-        found.set(name, known);
-        const read = whole.read.get(table) ?? new Set();
-        whole.read.set(table, read.add(field.column));
-        return { value: known, length };
+        const value = getOrMake(found, name, () =>
+          withClickhouseType({ relation: as, column: field.column, type: field.type }, field.clickhouse),
+        );
+        getOrMake(whole.read, table, () => new Set()).add(field.column);
+        return { value, length };
       }
       return undefined;
     },

@@ -1,5 +1,7 @@
 /** How much of something happens, and when: numbers of events by time, told apart by their values. */
+
 import * as z from 'zod';
+import { getOrMake } from '../../basics/maps.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
 import { all, any, constant, field } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
@@ -253,11 +255,8 @@ async function numbersOf(
 
   const length = isTotal ? 1 : lead + buckets.length;
   const byValue = new Map<string | undefined, { readonly spot: number; readonly data: number[] }>();
-  const noted = (value: string | undefined, spot: number): number[] => {
-    const known = byValue.get(value) ?? { spot, data: Array.from({ length }, () => 0) };
-    byValue.set(value, known);
-    return known.data;
-  };
+  const noted = (value: string | undefined, spot: number): number[] =>
+    getOrMake(byValue, value, () => ({ spot, data: Array.from({ length }, () => 0) })).data;
   if (breakdown === undefined) noted(undefined, 0);
   for (const row of rows) {
     const cells = [...row];

@@ -70,7 +70,7 @@ export async function deletePersons(
 ): Promise<string | null> {
   const known = persons.filter(isKnown);
   const theirs = await forgottenOfPersons(context, projectId, known);
-  const forgotten = together([...theirs.flatMap((one) => one.forgotten), ...forgottenOfNobody(persons)]);
+  const forgotten = latestOf([...theirs.flatMap((one) => one.forgotten), ...forgottenOfNobody(persons)]);
   if (forgotten.length > 0) {
     const purpose = waits ? 'batch' : 'import';
     await underLease(context, projectId, (lease) => markForgotten(context, lease, forgotten), { purpose });
@@ -139,7 +139,7 @@ async function forgottenOfPersons(
 }
 
 /** Returns what is forgotten of them. One may be asked for twice, and of two times the later counts. */
-function together(forgotten: readonly Forgotten[]): Forgotten[] {
+function latestOf(forgotten: readonly Forgotten[]): Forgotten[] {
   const at = new Map<string, number>();
   for (const one of forgotten) at.set(one.sha256, Math.max(one.at, at.get(one.sha256) ?? one.at));
   return [...at].map(([sha256, instant]) => ({ sha256, at: instant }));

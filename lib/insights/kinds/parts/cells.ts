@@ -1,5 +1,7 @@
 /** Cells of tables as answers show them. */
+
 import { Temporal } from 'temporal-polyfill';
+import { dayOf } from '../../../basics/days.ts';
 import { partNames } from '../../../hogql/clickhouse-types.ts';
 import { isTime } from '../../../hogql/print.ts';
 import type { Rows } from '../kind.ts';
@@ -20,7 +22,7 @@ function shownAs(type: string, zone: string): (value: unknown) => unknown {
   const parts = partNames(type)?.map((part) => shownAs(part, zone));
   if (parts !== undefined) return (value) => (Array.isArray(value) ? parts.map((part, n) => part(value[n])) : value);
   if (/\bDateTime/.test(type)) return ofNumber((at) => instantText(at, zone));
-  if (/\bDate(32)?\b/.test(type)) return ofNumber((at) => new Date(at).toISOString().slice(0, 10));
+  if (/\bDate(32)?\b/.test(type)) return ofNumber(dayOf);
   return (value) => value;
 }
 
