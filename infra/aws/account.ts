@@ -5,7 +5,7 @@ import {
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import { messageOf } from '../../lib/ports/errors.ts';
+import { messageOf } from '../../lib/basics/text.ts';
 import { dataStackName, type Stage } from './stages.ts';
 
 /** Something has to be done first; the message says what, in one sentence. */

@@ -32,7 +32,7 @@ export interface Bundles {
   readonly metafile: Metafile;
 }
 
-/** Ports that bring native code with them: each is made in a file of its own. */
+/** Ports that bring native code with them. */
 const NATIVE_PORTS = ['converter', 'compactor', 'personDeletions', 'landing', 'lakeWorker'] as const;
 
 /** Does the function run only on the processor that its native code is made for? */
@@ -196,20 +196,19 @@ async function programOf(path: string): Promise<Uint8Array> {
 }
 
 /**
- * An entry makes the function's handler with the context of just what it needs, and hands it the event alone. The
- * authorizer gets the scopes of all rows beside it.
+ * An entry makes the function's handler with the context of just what it needs, each port from its own file below
+ * `runtime/ports/`, and hands it the event alone. The authorizer gets the scopes of all rows beside it.
  */
 function entryOf(spec: LambdaSpec): string {
   const { name, needs } = spec;
   const given = needs.map((need) => (need === 'converter' ? 'warehouse' : need)).join(', ');
   const event = name === 'steps/execution-ended' ? 'endedInput(event)' : 'event';
-  const ofRuntime = needs.filter((port) => !NATIVE_PORTS.some((native) => port === native));
-  const native = NATIVE_PORTS.filter((port) => needs.includes(port));
   return [
-    ...(isNative(spec) ? [`import './infra/aws/own-disk.ts';`] : []),
+    ...(isNative(spec) ? [`import './infra/aws/runtime/own-disk.ts';`] : []),
     `import { handler as made } from './functions/${name}.ts';`,
-    `import { ${['contextOf', 'endedInput', ...ofRuntime].join(', ')} } from './infra/aws/runtime.ts';`,
-    ...native.map((port) => `import { ${imported(port)} } from './infra/aws/${fileOf(port)}.ts';`),
+    `import { contextOf } from './infra/aws/runtime/context.ts';`,
+    `import { endedInput } from './infra/aws/runtime/ended-input.ts';`,
+    ...needs.map((port) => `import { ${imported(port)} } from './infra/aws/runtime/ports/${fileOf(port)}.ts';`),
     ...(name === 'authorizer' ? [`import { scopeFor } from './lib/api/methods.ts';`] : []),
     `const run = made(contextOf({ ${given} })${name === 'authorizer' ? ', scopeFor' : ''});`,
     `export const handler = async (event) => run(${event});`,

@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { messageOf } from '../../lib/ports/errors.ts';
+import { messageOf } from '../../lib/basics/text.ts';
 import { checkBootstrap, checkConcurrency, NotReady } from './account.ts';
 import { FUNCTIONS, reservedOf } from './functions.ts';
 import { BadOptions, concurrencyOf, optionsOf } from './options.ts';

@@ -1,5 +1,5 @@
+import { messageOf } from '../../lib/basics/text.ts';
 import { inWords } from '../../lib/ports/disk-failures.ts';
-import { messageOf } from '../../lib/ports/errors.ts';
 import { jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
 import { builtConsole } from '../build/console.ts';
 import { type Choices, choicesOf } from './environment.ts';

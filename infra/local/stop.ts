@@ -1,6 +1,6 @@
+import { messageOf } from '../../lib/basics/text.ts';
 import { systemTimer, type Timer } from '../../lib/basics/timer.ts';
 import { SECOND_MS } from '../../lib/basics/units.ts';
-import { messageOf } from '../../lib/ports/errors.ts';
 import type { Log } from '../../lib/ports/log.ts';
 import type { Service } from './service.ts';
 

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { messageOf } from '../basics/text.ts';
 import { unsealed } from '../exports/runs/run-files.ts';
 import { allFiles } from '../lake/catalog.ts';
 import { type FileDigest, intactCopies, intactFiles } from '../lake/intact.ts';
@@ -10,7 +11,7 @@ import { snapshotFiles } from '../lake/persons/states.ts';
 import { MODELS } from '../lake/schema.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
-import { Damaged, messageOf, Transient } from '../ports/errors.ts';
+import { Damaged, Transient } from '../ports/errors.ts';
 import type { Progress } from './progress.ts';
 
 /** What is not as it was written. */

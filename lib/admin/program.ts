@@ -1,8 +1,8 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { messageOf } from '../basics/text.ts';
 import { LEVELS } from '../http/levels.ts';
 import { ImportStopped } from '../lake/import/import.ts';
 import { inWords } from '../ports/disk-failures.ts';
-import { messageOf } from '../ports/errors.ts';
 import * as commands from './commands.ts';
 import { withImportOptions } from './import-options.ts';
 import type { Progress } from './progress.ts';

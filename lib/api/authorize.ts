@@ -1,9 +1,9 @@
 import { findKey, noteUse } from '../accounts/personal-api-keys/lookup.ts';
+import { messageOf } from '../basics/text.ts';
 import type { Credentials } from '../http/credentials.ts';
 import type { Route } from '../http/route.ts';
 import { isPermitted } from '../http/scopes.ts';
 import type { Context } from '../ports/context.ts';
-import { messageOf } from '../ports/errors.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
 
 /**

@@ -5,9 +5,10 @@
  */
 
 import { getOrMake } from '../basics/maps.ts';
+import { messageOf } from '../basics/text.ts';
 import { MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
-import { fail, messageOf } from '../ports/errors.ts';
+import { fail } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item } from '../ports/table/table.ts';
 import { ttlAt } from '../ports/table/ttl.ts';

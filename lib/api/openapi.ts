@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { PAGING, type PagingRule, type Route, TWIN } from '../http/route.ts';
 import { FAILURES, type FailureKind } from '../ports/errors.ts';
-import { TAGS } from './tags.ts';
+import { OPENAPI_TAGS } from './openapi-tags.ts';
 
 /** A JSON Schema or a part of an OpenAPI document. */
 type JsonObject = { readonly [name: string]: unknown };
@@ -46,7 +46,7 @@ export function openApi(rows: readonly Route[], kinds: Kinds = {}): OpenApi {
     openapi: '3.1.0',
     info: { title: 'Workspace Management Service', version: '1', description: DESCRIPTION },
     servers: [{ url: '/' }],
-    tags: Object.entries(TAGS)
+    tags: Object.entries(OPENAPI_TAGS)
       .filter(([name]) => rows.some(({ tag }) => tag === name))
       .map(([name, description]) => ({ name, description })),
     paths,

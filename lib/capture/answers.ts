@@ -4,10 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { messageOf } from '../basics/text.ts';
 import { SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
-import { messageOf } from '../ports/errors.ts';
 import { type Inbox, InboxClosed } from '../ports/inbox/inbox.ts';
 import type { ArrivedRequest, RequestContent } from './content.ts';
 import type { CaptureCounts } from './counts.ts';

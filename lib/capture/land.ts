@@ -3,6 +3,7 @@
  * requests again adds nothing, so a segment is removed only after all of it is in the lake.
  */
 
+import { messageOf } from '../basics/text.ts';
 import { DAY_MS, HOUR_MS } from '../basics/units.ts';
 import { filesSince } from '../lake/catalog.ts';
 import { adding } from '../lake/import/adding.ts';
@@ -19,7 +20,6 @@ import {
 } from '../lake/lease.ts';
 import type { RefusedChanges } from '../lake/persons/refusals.ts';
 import { ProjectGone } from '../lake/publish.ts';
-import { messageOf } from '../ports/errors.ts';
 import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
 import { lineOf } from '../workers/turns.ts';
 import { eventsIn } from './content.ts';

@@ -1,4 +1,5 @@
 /** From syntax to the checked tree of an expression: every name and type is known after this, or refused in words. */
+import { beginningOf } from '../basics/text.ts';
 import {
   allAs,
   anyOf,
@@ -261,7 +262,7 @@ function field(path: readonly (string | number)[], scope: Scope): Expression {
 
 function unknownField(name: string, path: readonly (string | number)[], { table, reader }: Scope): never {
   if (!NOT_EXPORTED.test(name))
-    return refuse(`Invalid HogQL query: Unable to resolve field: ${path.join('.').slice(0, 200)}`);
+    return refuse(`Invalid HogQL query: Unable to resolve field: ${beginningOf(path.join('.'), 200)}`);
   const supported = [...table.keys()].toSorted().join(', ');
   return refuse(`${reader} cannot read these fields: ${name}. Supported fields are: ${supported}.`);
 }
@@ -290,7 +291,7 @@ export function place(
   if (isTuple(value.type) && typeof first === 'number') return place(partOf(value, first, '.'), rest, whole, property);
   if (isList(value.type) && typeof first === 'number')
     return place(elementOf(value, integerConstant(first), '.'), rest, whole, property);
-  return refuse(`Invalid HogQL query: Unable to resolve field: ${whole.join('.').slice(0, 200)}`);
+  return refuse(`Invalid HogQL query: Unable to resolve field: ${beginningOf(whole.join('.'), 200)}`);
 }
 
 function keyOrPlace(step: string | number): Path[number] {
@@ -417,7 +418,7 @@ const CASTS: readonly (readonly [RegExp, string])[] = [
 function castOf(type: string): string {
   const plain = type.toLowerCase().replace(/^nullable\((.*)\)$/, '$1');
   return (
-    CASTS.find(([pattern]) => pattern.test(plain))?.[1] ?? refuse(`Casts to ${type.slice(0, 50)} are not supported`)
+    CASTS.find(([pattern]) => pattern.test(plain))?.[1] ?? refuse(`Casts to ${beginningOf(type, 50)} are not supported`)
   );
 }
 
@@ -490,7 +491,7 @@ function unknownFunction(name: string): never {
     known.toLowerCase().startsWith(name.toLowerCase().replace(/(8|16|32|64)?(OrNull|OrZero)?$/i, '')),
   );
   const advice = close === undefined ? '' : `. Perhaps you meant '${close}(...)'?`;
-  return refuse(`Invalid HogQL query: Unsupported function call '${name.slice(0, 100)}(...)'${advice}`);
+  return refuse(`Invalid HogQL query: Unsupported function call '${beginningOf(name, 100)}(...)'${advice}`);
 }
 
 /** A function that goes through a list: of one element at a time. */

@@ -1,4 +1,5 @@
 /** The functions that a query may call, by the names that HogQL has for them, with ClickHouse's meaning. */
+import { beginningOf } from '../basics/text.ts';
 import {
   allAs,
   argument,
@@ -122,7 +123,7 @@ export const divided = (of: readonly Expression[], name: string): Expression => 
 function asFloats(of: readonly Expression[], name: string): Expression[] {
   const text = of.map(constantText).find((one) => one !== undefined && !namesNumber(one));
   if (text !== undefined)
-    refuse(`${name} takes numbers, not the text '${text.slice(0, 100)}'; concat() puts texts together`);
+    refuse(`${name} takes numbers, not the text '${beginningOf(text, 100)}'; concat() puts texts together`);
   return allAs(of, 'float', name);
 }
 
@@ -384,7 +385,7 @@ const capital = (word: string): string => word.slice(0, 1).toUpperCase() + word.
 
 export function unitOf(word: string): Unit {
   const unit = word.toLowerCase().replace(/s$/, '');
-  return UNITS.find((one) => one === unit) ?? refuse(`Unknown unit of time '${word.slice(0, 50)}'`);
+  return UNITS.find((one) => one === unit) ?? refuse(`Unknown unit of time '${beginningOf(word, 50)}'`);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Patterns, formats and zones of queries: constants that both dialects must understand alike, and never fail on. */
+import { beginningOf } from '../basics/text.ts';
 import { timeZoneOf } from '../basics/time-zones.ts';
 import type { FormatCode, FormatPiece } from './expression.ts';
 import { refuse } from './refusal.ts';
@@ -23,7 +24,7 @@ const TOKEN =
 
 /** A pattern that is safe in both dialects: no look-around, no back reference, no class of either's own. */
 export function checkedPattern(source: string): Pattern {
-  const fault = (why: string): never => refuse(`Regular expression '${source.slice(0, 100)}' ${why}`);
+  const fault = (why: string): never => refuse(`Regular expression '${beginningOf(source, 100)}' ${why}`);
   if (source.length > MAX_PATTERN) fault(`is longer than ${MAX_PATTERN} characters`);
   let [level, groups, repeats, at] = [0, 0, 1, 0];
   let isRepeatable = false;
@@ -123,7 +124,7 @@ export function checkedReplacement(source: string, groups: number): (string | nu
   for (const [piece, escaped] of source.matchAll(/\\(.)|[^\\]+|\\$/gsu)) {
     if (escaped !== undefined && /\d/.test(escaped)) {
       if (Number(escaped) > groups)
-        refuse(`Replacement '${source.slice(0, 100)}' has '${piece}', a group that the expression lacks`);
+        refuse(`Replacement '${beginningOf(source, 100)}' has '${piece}', a group that the expression lacks`);
       pieces.push(Number(escaped));
     } else pieces.push(escaped ?? piece);
   }
@@ -182,7 +183,7 @@ export function checkedFormat(source: string): FormatPiece[] {
 
 /** The name that every tz database has for a time zone. */
 export const checkedZone = (source: string): string =>
-  timeZoneOf(source) ?? refuse(`Unknown time zone '${source.slice(0, 100)}'`);
+  timeZoneOf(source) ?? refuse(`Unknown time zone '${beginningOf(source, 100)}'`);
 
 /** A number, in what RE2, Java and JavaScript share. */
 export const FLOAT = String.raw`[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?`;

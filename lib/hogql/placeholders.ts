@@ -1,4 +1,5 @@
 /** Placeholders of a query, `{name}`, and what is put in their place: syntax, never text. */
+import { beginningOf } from '../basics/text.ts';
 import { refuse } from './refusal.ts';
 import type { BetweenExpr, JoinExpr, SelectQuery, Syntax } from './syntax.ts';
 import { all, any, comparison, constant } from './write.ts';
@@ -55,7 +56,7 @@ const isComparison = (value: object): boolean => {
   return node === 'CompareOperation' || (node === 'Call' && COMPARING.test(name));
 };
 
-const refuseName = (name: string): never => refuse(`The placeholder {${name.slice(0, 100)}} has no value`);
+const refuseName = (name: string): never => refuse(`The placeholder {${beginningOf(name, 100)}} has no value`);
 
 /** The tables that a SELECT names after FROM and JOIN. */
 function tablesOf({ select_from: from }: SelectQuery): ReadonlySet<string> {

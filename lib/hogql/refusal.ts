@@ -4,10 +4,10 @@ import type { Syntax } from './syntax.ts';
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   /** Where in the text that was read the fault is, in characters from 0, the end exclusive; absent: it is not known. */
-  place: Place | undefined;
+  span: Span | undefined;
 }
 
-interface Place {
+interface Span {
   readonly start: number;
   readonly end: number;
 }
@@ -16,12 +16,12 @@ export function refuse(text: string): never {
   throw new Refusal(text);
 }
 
-/** Returns what the work gives; a refusal that has no place yet is of this part of the text. */
+/** Returns what the work gives; a refusal that has no span yet is of this part of the text. */
 export function within<T>(part: object, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof Refusal) error.place ??= placeOf(part);
+    if (error instanceof Refusal) error.span ??= spanOf(part);
     throw error;
   }
 }
@@ -36,15 +36,15 @@ export async function refusedAs<T>(work: () => Promise<T>, instead: (refusal: Re
   }
 }
 
-/** The place of what the parser made. */
-function placeOf(part: object): Place | undefined {
+/** The span of what the parser made. */
+function spanOf(part: object): Span | undefined {
   const { start, end } = part as { readonly start?: Partial<Position>; readonly end?: Partial<Position> };
   const [from, to] = [start?.offset, end?.offset];
   return from === undefined || to === undefined ? undefined : { start: Math.min(from, to), end: Math.max(from, to) };
 }
 
-/** Returns where a place of a text begins, as people count: `line 2, column 5`. */
-export function lineAndColumn(text: string, { start }: Place): string {
+/** Returns where a span of a text begins, as people count: `line 2, column 5`. */
+export function lineAndColumn(text: string, { start }: Span): string {
   const before = Array.from(text).slice(0, start);
   const lines = before.filter((character) => character === '\n').length;
   return `line ${lines + 1}, column ${before.length - before.lastIndexOf('\n')}`;

@@ -1,4 +1,5 @@
 /** Functions over the rows around a row: `f(x) OVER (PARTITION BY ... ORDER BY ... ROWS BETWEEN ...)`. */
+import { beginningOf } from '../basics/text.ts';
 import { aggregateOf, isAggregate } from './aggregates.ts';
 import { argument, converted, integerConstant, nothing, operation, unified } from './build.ts';
 import type { Bound, Expression, Frame, Order, Window, WindowName } from './expression.ts';
@@ -74,7 +75,7 @@ export function windowOf(
     if (value === undefined || others.length > 0) return refuse(`${name}() takes one argument`);
     return { window: end, of: [value], ...rest, ...(frame && { frame }), type: value.type };
   }
-  if (!isAggregate(name)) return refuse(`Window functions like ${name.slice(0, 100)}() are not supported`);
+  if (!isAggregate(name)) return refuse(`Window functions like ${beginningOf(name, 100)}() are not supported`);
   const { aggregate, where, ...found } = aggregateOf(name, of, {
     isDistinct: false,
     level: parameters[0],

@@ -1,6 +1,7 @@
 import { parse } from 'node:querystring';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod';
+import { beginningOf } from '../basics/text.ts';
 import { MIB } from '../basics/units.ts';
 import { Failure, fail } from '../ports/errors.ts';
 import { headerOf } from './header.ts';
@@ -33,7 +34,7 @@ export function bodyOf(event: APIGatewayProxyEvent, schema: z.ZodType): unknown 
   if (mediaType === 'application/x-www-form-urlencoded') {
     return isJsonObject(bytes) ? json(bytes) : fields(formOf(utf8(bytes)), schema);
   }
-  return fail('unsupported_media_type', `Unsupported media type "${sent.slice(0, 200)}" in request.`);
+  return fail('unsupported_media_type', `Unsupported media type "${beginningOf(sent, 200)}" in request.`);
 }
 
 /** Returns the values of a form. Throws the 400 of one with more names than a form has. */
@@ -60,7 +61,7 @@ const isJsonObject = (bytes: Buffer): boolean => /^\s*\{/.test(bytes.toString('l
 function checkEncoding(sent: string): void {
   const encoding = sent.trim().toLowerCase();
   if (encoding === '' || encoding === 'identity') return;
-  const detail = `Unsupported content encoding "${sent.slice(0, 200)}" in request. None is taken: send the body as it is.`;
+  const detail = `Unsupported content encoding "${beginningOf(sent, 200)}" in request. None is taken: send the body as it is.`;
   fail('unsupported_media_type', detail);
 }
 

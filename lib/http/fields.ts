@@ -6,9 +6,10 @@
 import * as z from 'zod';
 import { isObject } from '../basics/json.ts';
 import { isRawNumber, numberText } from '../basics/raw-number.ts';
+import { inQuotes } from '../basics/text.ts';
 import { timeZoneOf } from '../basics/time-zones.ts';
 import { MINUTE_MS } from '../basics/units.ts';
-import { Failure, inQuotes } from '../ports/errors.ts';
+import { Failure } from '../ports/errors.ts';
 
 /** Reports a fault of the value; what it returns is never seen. */
 type Fault = (detail: string, code?: string) => never;

@@ -1,24 +1,10 @@
 import * as z from 'zod';
+import type { Need } from '../ports/needs.ts';
 import type { MembershipLevel } from './levels.ts';
 import type { Scope } from './scopes.ts';
 import type { Unsupported } from './unsupported.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-/** A port, other than the table, that a handler touches; infra grants exactly these. */
-export type Need =
-  | 'workflow'
-  | 'vault'
-  | 'lake'
-  | 'runFiles'
-  | 'outbound'
-  | 'compiler'
-  | 'reader'
-  | 'personRemoval'
-  | 'answers'
-  | 'imports'
-  | 'pictures'
-  | 'testTurns';
 
 /** How a list is paged; `page.ts` reads it. */
 export interface PagingRule {

@@ -1,11 +1,12 @@
 /** Has imports by request run: each in its organization's turn, and again after whatever has ended it before its time. */
 
+import { messageOf } from '../basics/text.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import { neededBackfills } from '../exports/resource/import-backfills.ts';
 import type { ImportProgress } from '../lake/import/import.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
-import { Damaged, Failure, messageOf, Transient } from '../ports/errors.ts';
+import { Damaged, Failure, Transient } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { fromJsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, ranges } from '../ports/table/keys.ts';

@@ -11,16 +11,17 @@ export const REJECTED = 'rejected';
 /** The folder of a project's imports. */
 export const importsOf = (projectId: number): string => `team_id=${projectId}/`;
 
-interface Place {
+/** Which import: of a project, by its id. */
+interface ImportRef {
   readonly project_id: number;
   readonly id: string;
 }
 
-const folderOf = ({ project_id, id }: Place): string => `${importsOf(project_id)}${id}/`;
-const partsOf = (place: Place): string => `${folderOf(place)}parts/`;
-export const rejectedOf = (place: Place): string => `${folderOf(place)}rejected`;
+const folderOf = ({ project_id, id }: ImportRef): string => `${importsOf(project_id)}${id}/`;
+const partsOf = (of: ImportRef): string => `${folderOf(of)}parts/`;
+export const rejectedOf = (of: ImportRef): string => `${folderOf(of)}rejected`;
 
-const partAt = (place: Place, offset: number): string => `${partsOf(place)}${String(offset).padStart(15, '0')}`;
+const partAt = (of: ImportRef, offset: number): string => `${partsOf(of)}${String(offset).padStart(15, '0')}`;
 
 interface Part {
   readonly path: string;
@@ -29,10 +30,10 @@ interface Part {
 }
 
 /** Returns the parts of a file that follow one another from its beginning. */
-export async function partsIn(files: FileStore, place: Place): Promise<readonly Part[]> {
+export async function partsIn(files: FileStore, of: ImportRef): Promise<readonly Part[]> {
   const found: Part[] = [];
   let end = 0;
-  for await (const { path, size } of files.list(partsOf(place))) {
+  for await (const { path, size } of files.list(partsOf(of))) {
     const offset = Number(path.slice(path.lastIndexOf('/') + 1));
     if (offset !== end) break;
     found.push({ path, offset, size });
@@ -45,17 +46,17 @@ export async function partsIn(files: FileStore, place: Place): Promise<readonly 
 export const sizeOf = (parts: readonly Part[]): number => parts.reduce((sum, { size }) => sum + size, 0);
 
 /** Keeps a part, durably. */
-export const keepPart = (files: FileStore, place: Place, offset: number, bytes: Uint8Array): Promise<void> =>
-  files.write(partAt(place, offset), bytes);
+export const keepPart = (files: FileStore, of: ImportRef, offset: number, bytes: Uint8Array): Promise<void> =>
+  files.write(partAt(of, offset), bytes);
 
 /** Removes what was uploaded. */
-export const removeParts = (files: FileStore, place: Place): Promise<void> => files.remove(partsOf(place));
+export const removeParts = (files: FileStore, of: ImportRef): Promise<void> => files.remove(partsOf(of));
 
 /** Removes all files of an import. */
-export const removeImport = (files: FileStore, place: Place): Promise<void> => files.remove(folderOf(place));
+export const removeImport = (files: FileStore, of: ImportRef): Promise<void> => files.remove(folderOf(of));
 
 /** Yields each import that has files, once. */
-export async function* importFolders(files: FileStore): AsyncGenerator<Place> {
+export async function* importFolders(files: FileStore): AsyncGenerator<ImportRef> {
   let last = '';
   for await (const { path } of files.list('')) {
     const [, project, id] = /^team_id=(\d+)\/([^/]+)\//.exec(path) ?? [];
@@ -88,9 +89,9 @@ interface Piece {
 }
 
 /** Returns a piece of what was rejected, from an offset in bytes. Bytes that are no UTF-8 become U+FFFD. Throws a 404. */
-export async function readRejected(files: FileStore, place: Place, offset: number): Promise<Piece> {
+export async function readRejected(files: FileStore, of: ImportRef, offset: number): Promise<Piece> {
   const [path = ''] = await files
-    .local([rejectedOf(place)], tmpdir())
+    .local([rejectedOf(of)], tmpdir())
     .catch(() => fail('not_found', 'There are no rejected lines of the import.'));
   await using file = await open(path);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, offset);

@@ -1,9 +1,10 @@
 /** Finds the jobs that are due, and starts the machines that do them. */
 
+import { messageOf } from '../basics/text.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
-import { messageOf, Transient } from '../ports/errors.ts';
+import { Transient } from '../ports/errors.ts';
 import { keys, places, ranges } from '../ports/table/keys.ts';
 import { Refused } from '../ports/table/table.ts';
 import { lineOf } from '../workers/turns.ts';

@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path';
 import { dayOf } from '../basics/days.ts';
+import { messageOf } from '../basics/text.ts';
 import { DAY_MS, HOUR_MS, MIB, MINUTE_MS } from '../basics/units.ts';
 import { parquet } from '../duckdb/database.ts';
-import { messageOf } from '../ports/errors.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Table } from '../ports/table/table.ts';

@@ -4,9 +4,9 @@
  * file asks the file.
  */
 
+import { messageOf } from '../basics/text.ts';
 import { DAY_MS, MINUTE_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
-import { messageOf } from '../ports/errors.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Table } from '../ports/table/table.ts';

@@ -1,5 +1,6 @@
 import { isThrottlingError, isTransientError } from '@smithy/core/retry';
-import { messageOf, Transient } from './errors.ts';
+import { messageOf } from '../basics/text.ts';
+import { Transient } from './errors.ts';
 
 type SdkError = Parameters<typeof isTransientError>[0];
 

@@ -1,4 +1,5 @@
-import { messageOf, Permanent, Transient } from './errors.ts';
+import { messageOf } from '../basics/text.ts';
+import { Permanent, Transient } from './errors.ts';
 
 /** What is in the way on the disk of the service, in words for a person. */
 const WORDS = {

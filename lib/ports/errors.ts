@@ -1,5 +1,3 @@
-import type { Log } from './log.ts';
-
 const failure = <const T extends string, const C extends string>(status: number, type: T, code: C, detail: string) =>
   ({ status, type, code, detail }) as const;
 
@@ -129,35 +127,5 @@ export class Damaged extends Permanent {
     super(`The service's file '${path}' is damaged: ${how}. It must be restored from a copy before this can be done.`);
     this.path = path;
     this.how = how;
-  }
-}
-
-/** Returns the text of anything that was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** Returns the words as messages list them: `'a', 'b'`. */
-export const inQuotes = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');
-
-/**
- * Does work that is tried until some time, for somebody who is told how it went. Returns the `Transient` or `Permanent`
- * that it ended with, if it did. Anything else it throws, unless it was stopped or the time has come: then whatever
- * broke is logged, and a `Permanent` stands for it, so that nothing is tried without end.
- */
-export async function knownFailure(
-  { clock, log }: { readonly clock: () => number; readonly log: Log },
-  work: () => Promise<void>,
-  { until, signal }: { readonly until: number; readonly signal: AbortSignal },
-): Promise<Transient | Permanent | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch (error) {
-    if (error instanceof Transient || error instanceof Permanent) return error;
-    if (signal.aborted || clock() < until) throw error;
-    log.error('what was tried until now broke, and is given up', { error });
-    const name = error instanceof Error ? error.name : typeof error;
-    return new Permanent(`The service met an error of its own (${name}).`);
   }
 }

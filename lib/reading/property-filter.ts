@@ -1,8 +1,9 @@
 /** Filters by properties, as PostHog's lists take them: JSON of a list, of which each must hold. */
 import * as z from 'zod';
 import { numberText } from '../basics/raw-number.ts';
+import { beginningOf, inQuotes } from '../basics/text.ts';
 import { BadJson, parseJson } from '../http/json.ts';
-import { inQuotes, invalid } from '../ports/errors.ts';
+import { invalid } from '../ports/errors.ts';
 
 /** The SQL of each operator, over a property's text and one of the filter's values; several values are alternatives. */
 const OPERATORS = {
@@ -44,11 +45,11 @@ export function propertyFilters(text: string | undefined, type: 'event' | 'perso
     return refuse(`Expected JSON of a list of at most ${MAX_FILTERS} filters: [{"key": "plan", "value": "pro"}].`);
   return parsed.data.map(({ key, operator, type: own, value }) => {
     if (own !== undefined && own !== null && own !== type)
-      return refuse(`A filter of type '${own.slice(0, 100)}' is not supported here; '${type}' is.`);
+      return refuse(`A filter of type '${beginningOf(own, 100)}' is not supported here; '${type}' is.`);
     const name = NAMES.find((known) => known === (operator ?? 'exact'));
     if (name === undefined)
       return refuse(
-        `The operator '${String(operator).slice(0, 100)}' is not supported here. These are: ${inQuotes(NAMES)}.`,
+        `The operator '${beginningOf(String(operator), 100)}' is not supported here. These are: ${inQuotes(NAMES)}.`,
       );
     const values = [value ?? []].flat().map(textOf);
     if (values.length > MAX_VALUES) return refuse(`A filter has at most ${MAX_VALUES} values.`);

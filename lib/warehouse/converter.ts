@@ -1,8 +1,9 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { messageOf } from '../basics/text.ts';
 import { type DatabaseLimits, parquet } from '../duckdb/database.ts';
 import { LAKE_MODELS, type Model } from '../lake/schema.ts';
-import { messageOf, Permanent } from '../ports/errors.ts';
+import { Permanent } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import { collectBuffersRarely } from '../workers/buffers.ts';
 import type { PoolTask, WorkerPool } from '../workers/pool.ts';

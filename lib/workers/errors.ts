@@ -1,5 +1,7 @@
 /** Errors on their way from a worker to whoever asked it. */
-import { Damaged, Failure, messageOf, Permanent, Transient } from '../ports/errors.ts';
+
+import { messageOf } from '../basics/text.ts';
+import { Damaged, Failure, Permanent, Transient } from '../ports/errors.ts';
 import { Busy } from '../ports/table/table.ts';
 
 /** Plain JSON. */

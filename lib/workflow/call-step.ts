@@ -1,7 +1,8 @@
 /** Calls steps within their limits of time, and tells why one is called off. */
+
+import { messageOf } from '../basics/text.ts';
 import { alarm, type Time } from '../basics/timer.ts';
 import { SECOND_MS } from '../basics/units.ts';
-import { messageOf } from '../ports/errors.ts';
 import { MAX_CAUSE, StateError } from './state-error.ts';
 import type { StepRunner } from './step.ts';
 import { GRACE_SECONDS } from './steps.ts';

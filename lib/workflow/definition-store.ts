@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { messageOf } from '../ports/errors.ts';
+import { messageOf } from '../basics/text.ts';
 import type { Log } from '../ports/log.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, ranges } from '../ports/table/keys.ts';

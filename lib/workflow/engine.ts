@@ -18,10 +18,10 @@
  * execution is known by name for 7 days more.
  */
 import { getOrMake } from '../basics/maps.ts';
+import { messageOf } from '../basics/text.ts';
 import { alarm, systemTimer, type Time, type Timer } from '../basics/timer.ts';
 import { MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import { inWords } from '../ports/disk-failures.ts';
-import { messageOf } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
 import { fromJsonText, toJsonText } from '../ports/table/json-text.ts';
 import { idsIn, keys, places, ranges } from '../ports/table/keys.ts';

@@ -1,5 +1,5 @@
 import jsonata from 'jsonata';
-import { messageOf } from '../ports/errors.ts';
+import { messageOf } from '../basics/text.ts';
 import { type ErrorOutput, MAX_PAYLOAD } from './messages.ts';
 import { StateError } from './state-error.ts';
 import type { Json } from './workflow.ts';

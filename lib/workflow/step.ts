@@ -1,6 +1,7 @@
+import { messageOf } from '../basics/text.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
-import { Damaged, messageOf, Permanent, Transient } from '../ports/errors.ts';
+import { Damaged, Permanent, Transient } from '../ports/errors.ts';
 import { Busy } from '../ports/table/table.ts';
 import type { Json } from './workflow.ts';
 

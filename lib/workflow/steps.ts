@@ -1,4 +1,4 @@
-import type { Need } from '../http/route.ts';
+import type { Need } from '../ports/needs.ts';
 
 /** A port that a step touches. `converter` is the warehouse that also forms bytes; `warehouse` only writes queries. */
 export type StepNeed =

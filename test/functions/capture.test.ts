@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { handler as capture } from '../../functions/capture.ts';
 import { handler as landInbox } from '../../functions/steps/land-inbox.ts';
-import { landing } from '../../infra/aws/landing.ts';
+import { landing } from '../../infra/aws/runtime/ports/landing.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../lib/basics/units.ts';
 import { LANDING_JOB } from '../../lib/capture/landing.ts';
 import { allFiles } from '../../lib/lake/catalog.ts';

@@ -1,7 +1,7 @@
 /** What those who run the service ask of it, beside its API: whether it lives, whether it is ready, and its numbers. */
 import type { APIGatewayProxyResult } from 'aws-lambda';
+import { messageOf } from '../../../lib/basics/text.ts';
 import type { Context } from '../../../lib/ports/context.ts';
-import { messageOf } from '../../../lib/ports/errors.ts';
 import type { PrometheusMetrics } from '../../../lib/ports/metrics/prometheus.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';
 

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
+import { messageOf } from '../../../lib/basics/text.ts';
 import { KIB, MIB, MINUTE_MS, SECOND_MS } from '../../../lib/basics/units.ts';
 import {
   type GatewayResponse,
@@ -14,7 +15,7 @@ import { headerOf } from '../../../lib/http/header.ts';
 import { networkOf } from '../../../lib/http/network.ts';
 import { loggedPath } from '../../../lib/http/route.ts';
 import { traceOf } from '../../../lib/http/trace.ts';
-import { Failure, type FailureKind, messageOf } from '../../../lib/ports/errors.ts';
+import { Failure, type FailureKind } from '../../../lib/ports/errors.ts';
 import type { Log } from '../../../lib/ports/log.ts';
 import { addressAt } from '../environment.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';

@@ -1,6 +1,6 @@
 /** Which fields an entry of the activity log shows of a change, and as much of their values as fits. */
 
-import { beginningOf } from '../../basics/cut.ts';
+import { beginningOf } from '../../basics/text.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Value } from '../../ports/table/table.ts';

@@ -1,6 +1,7 @@
 /** The shape of a template, and the text of what is wrong with a value of another shape. */
+
 import * as z from 'zod';
-import { inQuotes } from '../../ports/errors.ts';
+import { beginningOf, inQuotes } from '../../basics/text.ts';
 
 /** The error of a schema, in the words of PostHog's validator with the place of the fault: `..., at tiles.0.color`. */
 const refused = (text: (value: string) => string) => ({
@@ -17,7 +18,7 @@ const placed = (path: readonly PropertyKey[]): string =>
 /** A value as a text shows it, at most 200 characters of it. */
 function quoted(value: unknown): string {
   const text = typeof value === 'string' ? `'${value}'` : JSON.stringify(value);
-  return text.length > 200 ? `${text.slice(0, 200).toWellFormed()}...` : text;
+  return text.length > 200 ? `${beginningOf(text, 200)}...` : text;
 }
 
 /** A length counts code points. */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { inQuotes } from '../../basics/text.ts';
 import { notAChoice, typeName } from '../../http/fields.ts';
-import { inQuotes, invalid, Permanent } from '../../ports/errors.ts';
+import { invalid, Permanent } from '../../ports/errors.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { Config, Destination, Reach } from './destination.ts';
 import { checkSecretsSentAgain, merge } from './secrets.ts';

@@ -16,8 +16,9 @@ import {
 } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import * as z from 'zod';
+import { messageOf } from '../../basics/text.ts';
 import { SECOND_MS } from '../../basics/units.ts';
-import { messageOf, Permanent, Transient } from '../../ports/errors.ts';
+import { Permanent, Transient } from '../../ports/errors.ts';
 import { isBelow } from '../../ports/files/below.ts';
 import { orAbsent } from '../../ports/files/or-absent.ts';
 import { syncPath } from '../../ports/files/sync-path.ts';

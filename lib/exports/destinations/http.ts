@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import * as z from 'zod';
-import { beginningOf } from '../../basics/cut.ts';
 import { prefetch } from '../../basics/prefetch.ts';
+import { beginningOf } from '../../basics/text.ts';
 import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { traceOf } from '../../http/trace.ts';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';

@@ -1,5 +1,7 @@
 /** Refusals of a config, in PostHog's words where it has some. */
-import { inQuotes, invalid } from '../../ports/errors.ts';
+
+import { inQuotes } from '../../basics/text.ts';
+import { invalid } from '../../ports/errors.ts';
 
 /** Throws the `Failure` that refuses a config. */
 export function refuseConfig(detail: string): never {

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { inQuotes } from '../../basics/text.ts';
 import { typeName } from '../../http/fields.ts';
 import type { Context } from '../../ports/context.ts';
-import { inQuotes, invalid, Permanent } from '../../ports/errors.ts';
+import { invalid, Permanent } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { Belonging } from '../../ports/vault/vault.ts';
 import type { BatchExportItem } from '../records/model.ts';

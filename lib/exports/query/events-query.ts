@@ -1,4 +1,5 @@
 /** What an export may read of events: expressions with names, and a condition. All else is refused in words. */
+import { beginningOf } from '../../basics/text.ts';
 import { converted } from '../../hogql/build.ts';
 import { expression, isA, refuseParts, type Scope, standingFor, UNSUPPORTED, withoutTable } from '../../hogql/check.ts';
 import {
@@ -124,7 +125,7 @@ function checkName(name: string): void {
   if (name.trim() === '') refuse('A column must have a name');
   if (name.includes('\0') || !name.isWellFormed()) refuse('Null characters are not allowed');
   if (name.length > MAX_NAME)
-    refuse(`The name of a column is longer than ${MAX_NAME} characters: ${name.slice(0, 50)}...; give it an alias`);
+    refuse(`The name of a column is longer than ${MAX_NAME} characters: ${beginningOf(name, 50)}...; give it an alias`);
 }
 
 /** Letter case does not tell columns apart in every destination. */

@@ -1,4 +1,6 @@
 /** Property filters, as PostHog's clients send them, to one condition of the checked tree. */
+
+import { inQuotes } from '../../basics/text.ts';
 import { anyOf, column, converted, operation, textConstant } from '../../hogql/build.ts';
 import type { Expression, QueryTable } from '../../hogql/expression.ts';
 import { equal, less, lessOrEqual, like, matches } from '../../hogql/functions.ts';
@@ -6,7 +8,6 @@ import type { Parser } from '../../hogql/parse.ts';
 import { likeHolding, namesNumber, namesTime } from '../../hogql/patterns.ts';
 import { refuse } from '../../hogql/refusal.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
-import { inQuotes } from '../../ports/errors.ts';
 import { checkedCondition } from './events-query.ts';
 
 const TYPES = ['event', 'hogql', 'person'] as const;

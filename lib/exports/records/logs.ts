@@ -3,7 +3,7 @@
  * transaction of what it says where it can; a run's lines are found by time and id.
  */
 
-import { shortened } from '../../basics/cut.ts';
+import { shortened } from '../../basics/text.ts';
 import { DAY_MS, MINUTE_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import type { Level } from '../../ports/log.ts';

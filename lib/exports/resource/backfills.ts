@@ -1,12 +1,13 @@
 /** Backfills as callers begin and estimate them. Their way through the pipeline is told in `../runs/backfill.ts`. */
 import type * as z from 'zod';
+import { messageOf } from '../../basics/text.ts';
 import { MINUTE_MS } from '../../basics/units.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import { filesBetween } from '../../lake/catalog.ts';
 import type { ArrivalRange } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
-import { fail, invalid, messageOf } from '../../ports/errors.ts';
+import { fail, invalid } from '../../ports/errors.ts';
 import { keys, places } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';

@@ -1,8 +1,9 @@
 /** The test of a destination: its connection checks, run one at a time before an export is made or changed. */
 import type * as z from 'zod';
+import { messageOf } from '../../basics/text.ts';
 import { SECOND_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
-import { fail, invalid, messageOf, Permanent, Transient } from '../../ports/errors.ts';
+import { fail, invalid, Permanent, Transient } from '../../ports/errors.ts';
 import type { Settings } from '../../ports/settings.ts';
 import type { Column } from '../../warehouse/columns.ts';
 import { deliveredColumns } from '../../warehouse/query-columns.ts';

@@ -4,9 +4,10 @@
  * others go on when that one has reached it. Who changes the export, or begins a backfill, has it tried at once.
  */
 
+import { messageOf } from '../../basics/text.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
-import { messageOf, Transient } from '../../ports/errors.ts';
+import { Transient } from '../../ports/errors.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';

@@ -1,6 +1,8 @@
 /** Cancels what is under way of an export: a run, a backfill with its runs, or all of it. */
+
+import { messageOf } from '../../basics/text.ts';
 import type { Context } from '../../ports/context.ts';
-import { fail, invalid, messageOf } from '../../ports/errors.ts';
+import { fail, invalid } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';

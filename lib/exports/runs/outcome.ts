@@ -1,6 +1,6 @@
 /** How a run ends: its status, its lines in the log, its numbers and the notice of a failure, in one write. */
 
-import { beginningOf } from '../../basics/cut.ts';
+import { beginningOf } from '../../basics/text.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Value } from '../../ports/table/table.ts';

@@ -1,9 +1,10 @@
 /** The step that sends an interval: its rows are prepared at the destination, its receipt is kept, then it is committed. */
 
+import { messageOf } from '../../basics/text.ts';
 import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { inWords } from '../../ports/disk-failures.ts';
-import { Damaged, messageOf, Permanent, Transient } from '../../ports/errors.ts';
+import { Damaged, Permanent, Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Value } from '../../ports/table/table.ts';
 import { isWritten } from '../../ports/table/until-written.ts';

@@ -1,10 +1,10 @@
 /** Settles what an execution acquired, however it ended: runs, plan, what the export shows, the next job. */
 
+import { messageOf } from '../../basics/text.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { jobOps } from '../../jobs/job.ts';
 import type { Context } from '../../ports/context.ts';
-import { messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';

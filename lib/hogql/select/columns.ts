@@ -1,4 +1,5 @@
 /** The columns that a SELECT gives. */
+import { beginningOf } from '../../basics/text.ts';
 import { expression, isA, type Scope, standingFor } from '../check.ts';
 import { clickhouseType } from '../clickhouse-types.ts';
 import type { Column, Expression } from '../expression.ts';
@@ -27,7 +28,8 @@ function starOf(table: readonly (string | number)[], making: Making, scope: Scop
   const [name] = table;
   const relations =
     name === undefined ? making.relations : making.relations.filter(({ names }) => names.includes(String(name)));
-  if (relations.length === 0 || table.length > 1) refuse(`Unknown table ${table.join('.').slice(0, 100)} before .*`);
+  if (relations.length === 0 || table.length > 1)
+    refuse(`Unknown table ${beginningOf(table.join('.'), 100)} before .*`);
   return relations.flatMap((relation) =>
     relation.all.map((field) => {
       const { value } = relation.find([field]) as { readonly value: Expression };
@@ -38,7 +40,7 @@ function starOf(table: readonly (string | number)[], making: Making, scope: Scop
 }
 
 /** The column that a number names by its place, from 0; undefined: it is no number. */
-export function placeOf(syntax: Syntax, columns: number): number | undefined {
+export function positionOf(syntax: Syntax, columns: number): number | undefined {
   if (!isA(syntax, 'Constant') || typeof syntax.value !== 'object' || syntax.value === null) return undefined;
   const number = Number(syntax.value.number);
   if (!Number.isInteger(number)) return undefined;

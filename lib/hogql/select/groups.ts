@@ -6,13 +6,13 @@ import { refuse } from '../refusal.ts';
 import { columnOf } from '../size.ts';
 import type { SelectQuery, Syntax } from '../syntax.ts';
 import { hasAggregate } from './calls.ts';
-import { placeOf } from './columns.ts';
+import { positionOf } from './columns.ts';
 import type { Making } from './making.ts';
 import { idOf } from './whole.ts';
 
 /** An entry of GROUP BY: an expression, which may have an alias of its own, an alias, or the place of a column. */
 export function keyOf(syntax: Syntax, { select }: SelectQuery, { whole }: Making, rows: Scope): Expression {
-  const at = placeOf(syntax, select.length);
+  const at = positionOf(syntax, select.length);
   const meant = at === undefined ? syntax : (select[at] as Syntax);
   if (hasAggregate(meant)) refuse('Aggregate functions are not supported in GROUP BY');
   if (!isA(meant, 'Alias')) return expression(meant, rows);

@@ -3,7 +3,7 @@ import { partsOf } from '../build.ts';
 import { expression, refuseParts, type Scope } from '../check.ts';
 import { type Column, isTuple, type Order } from '../expression.ts';
 import type { OrderExpr } from '../syntax.ts';
-import { placeOf } from './columns.ts';
+import { positionOf } from './columns.ts';
 import { idOf, type Whole } from './whole.ts';
 
 /** Constants say nothing of the order, and DuckDB refuses them. */
@@ -22,11 +22,11 @@ export function readOrder(syntax: OrderExpr): OrderExpr {
 
 export function orderOf(syntax: OrderExpr, columns: readonly Column[], scope: Scope, whole: Whole): Order[] {
   const { expr, order } = readOrder(syntax);
-  const place = placeOf(expr, columns.length);
-  const value = place === undefined ? expression(expr, scope) : (columns[place] as Column).expression;
+  const position = positionOf(expr, columns.length);
+  const value = position === undefined ? expression(expr, scope) : (columns[position] as Column).expression;
   return inTurn({ expression: value, down: order === 'DESC' }).map((one) => {
     const column = columns.findIndex(({ expression: known }) => idOf(known, whole) === idOf(one.expression, whole));
-    const found = one.expression === value ? (place ?? column) : column;
+    const found = one.expression === value ? (position ?? column) : column;
     return { ...one, ...(found >= 0 && { column: found }) };
   });
 }

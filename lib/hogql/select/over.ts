@@ -1,4 +1,5 @@
 /** Calls of window functions: `name(...) OVER (...)`. */
+import { beginningOf } from '../../basics/text.ts';
 import { expression, type Scope } from '../check.ts';
 import { clickhouseType, nullable, withClickhouseType } from '../clickhouse-types.ts';
 import type { Expression, Window } from '../expression.ts';
@@ -40,7 +41,8 @@ export const ofWindows = (windows: readonly Window[]): Expression[] =>
 export function overCall(node: WindowFunction, making: Making, inside: Scope): Expression {
   const of = (one: Syntax): Expression => expression(one, inside);
   const named = node.over_identifier ? making.windowNames[node.over_identifier] : undefined;
-  if (node.over_identifier && named === undefined) refuse(`There is no window ${node.over_identifier.slice(0, 100)}`);
+  if (node.over_identifier && named === undefined)
+    refuse(`There is no window ${beginningOf(node.over_identifier, 100)}`);
   const over = overOf(node.over_expr ?? named, of);
   const [args, parameters] = node.exprs === null ? [node.args ?? [], []] : [node.exprs, node.args ?? []];
   const all = args.length === 1 && isStar(args[0] as Syntax) ? [] : args;

@@ -1,4 +1,5 @@
 /** What an expression means in a SELECT: fields of its tables, aliases, aggregates, windows, subqueries. */
+import { beginningOf } from '../../basics/text.ts';
 import { place, type Scope, standingFor } from '../check.ts';
 import type { Expression } from '../expression.ts';
 import { refuse } from '../refusal.ts';
@@ -47,7 +48,7 @@ function fieldOf(path: readonly (string | number)[], making: Making, scope: Scop
   const found = making.relations.flatMap((one) => one.find(path) ?? []);
   const [first] = found;
   if (first === undefined) return unknown(path, making);
-  if (found.length > 1) refuse(`Ambiguous query. Found multiple sources for field: ${name.slice(0, 200)}`);
+  if (found.length > 1) refuse(`Ambiguous query. Found multiple sources for field: ${beginningOf(name, 200)}`);
   return below(first.value, path, first.length, making, scope);
 }
 
@@ -66,7 +67,7 @@ function below(
 function unknown(path: readonly (string | number)[], { relations }: Making): never {
   const known = [...new Set(relations.flatMap(({ all }) => all))].toSorted().slice(0, 40).join(', ');
   const fields = known === '' ? '' : `. Fields are: ${known}`;
-  return refuse(`Invalid HogQL query: Unable to resolve field: ${path.join('.').slice(0, 200)}${fields}`);
+  return refuse(`Invalid HogQL query: Unable to resolve field: ${beginningOf(path.join('.'), 200)}${fields}`);
 }
 
 /** Windows, and what is refused in a SELECT by another name than in an expression. */

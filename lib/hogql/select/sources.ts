@@ -1,5 +1,7 @@
 /** What FROM and JOIN name: tables, queries of WITH, subqueries. */
+
 import { getOrMake } from '../../basics/maps.ts';
+import { beginningOf } from '../../basics/text.ts';
 import { integerConstant } from '../build.ts';
 import { isA, refuseParts } from '../check.ts';
 import { withClickhouseType } from '../clickhouse-types.ts';
@@ -69,7 +71,7 @@ function sourceOf({ table, alias }: JoinExpr, named: Named, whole: Whole): Pick<
   if (query !== undefined) return { source: { named: query.name, as }, relation: ofColumns(as, names, query.columns) };
   const fields =
     whole.tables.get(name) ??
-    refuse(`Unknown table ${name.slice(0, 100)}. There are: ${[...whole.tables.keys()].toSorted().join(', ')}.`);
+    refuse(`Unknown table ${beginningOf(name, 100)}. There are: ${[...whole.tables.keys()].toSorted().join(', ')}.`);
   return { source: { table: name, as }, relation: ofTable(as, names, name, fields, whole) };
 }
 

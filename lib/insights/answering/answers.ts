@@ -1,6 +1,8 @@
 /** Answers to queries: from the cache while they are true, else computed, once for all who ask at the same time. */
+
+import { messageOf } from '../../basics/text.ts';
 import type { Context } from '../../ports/context.ts';
-import { Failure, fail, invalid, messageOf } from '../../ports/errors.ts';
+import { Failure, fail, invalid } from '../../ports/errors.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { Refresh } from '../queries/model.ts';
 import type { Answerer } from './answerer.ts';

@@ -1,5 +1,7 @@
 /** Who has large queries answered by Athena: a pool for `pooledAnswerer`, beside that of functions with copies. */
-import { Failure, messageOf } from '../../ports/errors.ts';
+
+import { messageOf } from '../../basics/text.ts';
+import { Failure } from '../../ports/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { QueryFailed, type RowQueries } from '../../ports/queries/athena.ts';
 import { valuesInWords } from '../../ports/queries/values.ts';

@@ -121,7 +121,7 @@ function keptOf(text: string): KeptAnswer {
 export const forgottenBy = (project: AnsweredProject | undefined): number => project?.answers_forgotten ?? 0;
 
 /** Returns where an answer is in the table: elsewhere, once its project has forgotten its answers. */
-const placeOf = (project: AnsweredProject, key: string): Key<AnswerItem> =>
+const itemKeyOf = (project: AnsweredProject, key: string): Key<AnswerItem> =>
   keys.answer(project.id, forgottenBy(project), key);
 
 const nameOf = (project: AnsweredProject, key: string): string => `${project.id} ${forgottenBy(project)} ${key}`;
@@ -158,7 +158,7 @@ export function answerCache(
       if (text !== undefined) texts.set(key, () => text);
     }
     const missing = [...new Set(wanted)].filter((key) => !texts.has(key));
-    const items = missing.length === 0 ? [] : await table.many(missing.map((key) => placeOf(project, key)));
+    const items = missing.length === 0 ? [] : await table.many(missing.map((key) => itemKeyOf(project, key)));
     for (const [n, item] of items.entries())
       if (item !== undefined)
         texts.set(missing[n] as string, () => inflateRawSync(Buffer.from(item.body, 'base64')).toString());
@@ -195,7 +195,7 @@ export function answerCache(
       const text = textOf(kept);
       memory.set(nameOf(project, key), text);
       const body = (await deflated(text)).toString('base64');
-      const at = placeOf(project, key);
+      const at = itemKeyOf(project, key);
       if (body.length > storedCharacters) {
         await table.write([{ remove: at }]);
         return;

@@ -1,11 +1,11 @@
 /** An answer is computed over the files that a project has, and kept; it is true until they, or the dates, are others. */
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
+import { messageOf } from '../../basics/text.ts';
 import { allFiles, filesAsListed, type LakeFile } from '../../lake/catalog.ts';
 import { propertyReads } from '../../lake/learned-properties.ts';
 import type { Model } from '../../lake/schema.ts';
 import type { Context } from '../../ports/context.ts';
-import { messageOf } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import type { Refresh } from '../queries/model.ts';

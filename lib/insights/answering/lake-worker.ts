@@ -2,8 +2,10 @@
  * What the function that reads the lake does: it has copies of the lake's files on its disk, and worker processes over
  * them. It does one task at a time.
  */
+
+import { messageOf } from '../../basics/text.ts';
 import type { CopiedFile, LakeCopies } from '../../lake/copies.ts';
-import { Damaged, messageOf, Permanent } from '../../ports/errors.ts';
+import { Damaged, Permanent } from '../../ports/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Settings } from '../../ports/settings.ts';
 import type { Reading } from '../../warehouse/reader.ts';

@@ -212,6 +212,6 @@ const finite = (instant: number): number | null => (Number.isFinite(instant) ? i
 
 /** Throws the 400 of what a caller wrote and is not supported: with the place in `text`, if that is theirs. */
 const understood = <T>(work: () => Promise<T>, text?: string): Promise<T> =>
-  refusedAs(work, ({ message, place }) =>
-    invalid('query', text && place ? `${message} (${lineAndColumn(text, place)})` : message),
+  refusedAs(work, ({ message, span }) =>
+    invalid('query', text && span ? `${message} (${lineAndColumn(text, span)})` : message),
   );

@@ -1,9 +1,10 @@
 /** Runs of queries, wherever they are kept: what is known of one, how it ended, and how it is told. */
 
+import { messageOf } from '../../basics/text.ts';
 import { MINUTE_MS } from '../../basics/units.ts';
 import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import { inWords } from '../../ports/disk-failures.ts';
-import { Failure, invalid, messageOf, Transient } from '../../ports/errors.ts';
+import { Failure, invalid, Transient } from '../../ports/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { Busy, type Table } from '../../ports/table/table.ts';

@@ -2,8 +2,10 @@
  * The answers of a stage: of many functions, none of which outlives its request. What is known of them is in the table,
  * and what nobody waits for is carried out by a function that is started for it.
  */
+
+import { messageOf } from '../../basics/text.ts';
 import type { Context } from '../../ports/context.ts';
-import { Failure, invalid, messageOf } from '../../ports/errors.ts';
+import { Failure, invalid } from '../../ports/errors.ts';
 import type { SharedTurns } from '../../workers/function-pool.ts';
 import { LineFull } from '../../workers/turns.ts';
 import type { Answerer } from './answerer.ts';

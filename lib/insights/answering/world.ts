@@ -1,4 +1,5 @@
 /** The world of insights over DuckDB: HogQL over the lake's files, persons resolved through merges. */
+
 import { hash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import {
@@ -8,6 +9,7 @@ import {
   DuckDBStructValue,
   type DuckDBValue,
 } from '@duckdb/node-api';
+import { messageOf } from '../../basics/text.ts';
 import { type DatabaseLimits, openDatabase, ownFolder, parquet, pathList } from '../../duckdb/database.ts';
 import { DUCKDB } from '../../hogql/duckdb.ts';
 import { duckdbSelect } from '../../hogql/duckdb-select.ts';
@@ -20,8 +22,9 @@ import { eventRows, type HotFile, hotColumn, hotPropertiesOf } from '../../lake/
 import { intactFiles } from '../../lake/intact.ts';
 import { LAKE_MODELS, type Model } from '../../lake/schema.ts';
 import { inWords } from '../../ports/disk-failures.ts';
-import { Failure, invalid, messageOf } from '../../ports/errors.ts';
+import { Failure, invalid } from '../../ports/errors.ts';
 import type { FileStore } from '../../ports/files/files.ts';
+import { valuesInWords } from '../../ports/queries/values.ts';
 import { type LookingWorld, lookingWorlds, type Moment, type WorldFile, type WorldFiles } from './looking-world.ts';
 import { type NumberedPersons, RESOLVED_COLUMNS, resolvedEvents } from './resolved-events.ts';
 import {
@@ -286,8 +289,7 @@ function explained(thrown: unknown): unknown {
   const message = messageOf(error);
   if (message.startsWith('Out of Memory'))
     return asFailure('The query takes more memory than one query may have. Ask for less: a shorter time, or a filter.');
-  if (/^(Out of Range|Conversion|Invalid Input) Error/.test(message))
-    return asFailure(`The query cannot be computed: ${message.split('\n', 1)[0]?.slice(0, 300)}`);
+  if (/^(Out of Range|Conversion|Invalid Input) Error/.test(message)) return asFailure(valuesInWords(message));
   return error;
 }
 

@@ -1,4 +1,5 @@
 /** The kinds of query that are answered. */
+import { beginningOf } from '../../basics/text.ts';
 import { invalid } from '../../ports/errors.ts';
 import { actorsOf } from './actors.ts';
 import { events } from './events.ts';
@@ -24,7 +25,7 @@ export function kindOf({ kind: name }: SentQuery): Kind {
   const kind = byName.get(name);
   // Its schema has read the query before it answers.
   if (kind !== undefined) return kind as Kind;
-  const shown = name.slice(0, 100);
+  const shown = beginningOf(name, 100);
   if (/^\w+Node$/.test(name)) return invalid('query', `Unsupported query kind: ${shown}`, 'parse_error');
   return invalid('query', `'${shown}' is not a kind of query that is answered here. ${known()}`, 'parse_error');
 }

@@ -7,9 +7,9 @@
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBInstance } from '@duckdb/node-api';
+import { messageOf } from '../../basics/text.ts';
 import { literal, parquet } from '../../duckdb/database.ts';
 import { inWords } from '../../ports/disk-failures.ts';
-import { messageOf } from '../../ports/errors.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item, Table } from '../../ports/table/table.ts';

@@ -6,8 +6,8 @@ import { isUtf8 } from 'node:buffer';
 import { open } from 'node:fs/promises';
 import type { Transform } from 'node:stream';
 import { constants, createGunzip, createZstdDecompress } from 'node:zlib';
+import { messageOf } from '../../basics/text.ts';
 import { MIB } from '../../basics/units.ts';
-import { messageOf } from '../../ports/errors.ts';
 
 /** A line that holds more bytes than this is refused. */
 export const LONGEST_LINE = MIB;

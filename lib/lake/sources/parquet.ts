@@ -1,8 +1,8 @@
 /** Rows of a Parquet file as events, in constant memory. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { isObject } from '../../basics/json.ts';
+import { messageOf } from '../../basics/text.ts';
 import { type DatabaseLimits, identifier, openDatabase, parquet } from '../../duckdb/database.ts';
-import { messageOf } from '../../ports/errors.ts';
 import { parseAsWritten } from './exact-json.ts';
 import type { Line } from './lines.ts';
 import type { SourceRecord } from './record.ts';

@@ -17,7 +17,7 @@ import type { NotifierInput } from '../../workflow/messages.ts';
 import { insightLink } from '../links.ts';
 import { type Message, messageOps, type Outcome, type Target } from '../messages/message.ts';
 import { dueOps, failed, ofInput, paused, SUCCEEDED, UNSEEN, unchangedOp } from '../notifier.ts';
-import { type Place, placeOf } from '../place.ts';
+import { type Tenant, tenantOf } from '../tenant.ts';
 import type { AlertCheck, AlertItem } from './model.ts';
 import { watchedQuery } from './query.ts';
 import { type Breach, dayOf, type Evaluated, evaluated, NoNumber, type TrendsResult } from './rules.ts';
@@ -37,20 +37,20 @@ export async function checkAlert(context: CheckContext, input: NotifierInput, si
   const key = keys.alert(input.project, String(input.id));
   await untilWritten(async () => {
     const item = await table.get(key);
-    const place = item?.enabled === true ? await placeOf(table, item) : undefined;
-    if (item === undefined || place === undefined) {
+    const tenant = item?.enabled === true ? await tenantOf(table, item) : undefined;
+    if (item === undefined || tenant === undefined) {
       await table.write([unchangedOp(key, item), ...dueOps('alert', ofInput(input), null)]);
       return;
     }
     const now = clock();
-    const { timezone } = insightMoment(place.project);
+    const { timezone } = insightMoment(tenant.project);
     const due = afterWeekend(Math.max(item.next_check_at, item.snoozed_until ?? 0), item.skip_weekend, timezone);
     if (due > now) {
       await table.write([unchangedOp(key, item), ...dueOps('alert', item, due)]);
       return;
     }
     const next = nextCheck(now, item, timezone);
-    const { set, messages } = await outcome(context, item, place, signal, now);
+    const { set, messages } = await outcome(context, item, tenant, signal, now);
     const after = { ...item, ...set } as AlertItem;
     const ops: Op[] = [
       {
@@ -69,7 +69,7 @@ export async function checkAlert(context: CheckContext, input: NotifierInput, si
 async function outcome(
   context: CheckContext,
   item: AlertItem,
-  { organization, project, membership }: Place,
+  { organization, project, membership }: Tenant,
   signal: AbortSignal,
   now: number,
 ): Promise<Outcome> {

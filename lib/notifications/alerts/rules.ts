@@ -1,5 +1,5 @@
 /** What is made of a body, and which numbers of an insight break the bounds of an alert. */
-import { beginningOf } from '../../basics/cut.ts';
+import { beginningOf } from '../../basics/text.ts';
 import { invalid } from '../../ports/errors.ts';
 import { toJsonText } from '../../ports/table/json-text.ts';
 import type { AlertItem, AlertPatch, Threshold } from './model.ts';

@@ -1,6 +1,6 @@
 /** A message as a mail: texts, tables and links; and pictures, where there are some, for mail programs show no SVG. */
 
-import { beginningOf } from '../../basics/cut.ts';
+import { beginningOf } from '../../basics/text.ts';
 import { cellText } from '../../charts/cells.ts';
 import type { Cell, NumberTable } from '../../charts/chart.ts';
 import { html, type Markup } from '../../http/markup.ts';

@@ -5,8 +5,9 @@ import { seenInsights } from '../../dashboards/insights/visibility.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { beginJob } from '../../jobs/begin.ts';
 import { aboutOf, jobOps } from '../../jobs/job.ts';
+import { knownFailure } from '../../jobs/known-failure.ts';
 import type { Context } from '../../ports/context.ts';
-import { knownFailure, Permanent, Transient } from '../../ports/errors.ts';
+import { Permanent, Transient } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Key, Op } from '../../ports/table/table.ts';
@@ -15,7 +16,7 @@ import { postWebhook } from '../../webhooks/webhook.ts';
 import type { MessageInput } from '../../workflow/messages.ts';
 import type { AlertItem } from '../alerts/model.ts';
 import { failed, type NotifierItem, SUCCEEDED } from '../notifier.ts';
-import { placeOf } from '../place.ts';
+import { tenantOf } from '../tenant.ts';
 import { chartPictures } from './chart-pictures.ts';
 import { letterOf } from './letter.ts';
 import type { Message, Target } from './message.ts';
@@ -67,10 +68,10 @@ const keyOf = ({ project, by: { kind, id } }: Message): Key<NotifierItem> =>
 
 /** Whoever made it is still there; and a member who is told is one still, and sees what it is about. */
 async function isWanted({ table }: Context, item: NotifierItem, { target }: Message): Promise<boolean> {
-  const place = await placeOf(table, item);
-  if (place?.membership === undefined) return false;
+  const tenant = await tenantOf(table, item);
+  if (tenant?.membership === undefined) return false;
   if (target.type !== 'member') return true;
-  const { organization, project } = place;
+  const { organization, project } = tenant;
   const membership = await findMembership(table, target.user, organization.id);
   const insight = await table.get(keys.insight(project.id, (item as AlertItem).insight_id));
   if (membership === undefined || insight === undefined) return false;

@@ -1,6 +1,6 @@
 /** Composes what a subscription sends when it is due: the numbers of an insight, or of those of a dashboard. */
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
-import { shortened } from '../../basics/cut.ts';
+import { shortened } from '../../basics/text.ts';
 import type { Cell } from '../../charts/chart.ts';
 import { figure } from '../../charts/figure.ts';
 import { dashboardOverrides } from '../../dashboards/answers.ts';
@@ -27,7 +27,7 @@ import { dashboardLink, insightLink } from '../links.ts';
 import { packedFigure } from '../messages/chart-pictures.ts';
 import { type Message, messageOps, type Outcome, type ShownInsight, type Target } from '../messages/message.ts';
 import { dueOps, failed, ofInput, paused, UNSEEN, unchangedOp } from '../notifier.ts';
-import { type Place, placeOf } from '../place.ts';
+import { type Tenant, tenantOf } from '../tenant.ts';
 import { addressesOf, type SubscriptionItem } from './model.ts';
 import { nextTime, scheduleText } from './schedule.ts';
 
@@ -47,8 +47,8 @@ export async function composeSubscription(
   await untilWritten(async () => {
     const item = await table.get(key);
     const isLive = item?.enabled === true && !item.deleted && item.next_delivery_date !== null;
-    const place = isLive ? await placeOf(table, item) : undefined;
-    if (item === undefined || place === undefined || item.next_delivery_date === null) {
+    const tenant = isLive ? await tenantOf(table, item) : undefined;
+    if (item === undefined || tenant === undefined || item.next_delivery_date === null) {
       await table.write([unchangedOp(key, item), ...dueOps('subscription', ofInput(input), null)]);
       return;
     }
@@ -57,8 +57,8 @@ export async function composeSubscription(
       await table.write([unchangedOp(key, item), ...dueOps('subscription', item, item.next_delivery_date)]);
       return;
     }
-    const next = nextTime(fromJsonText(item.schedule), now, insightMoment(place.project).timezone);
-    const { set, messages } = await outcome(context, item, place, signal, now);
+    const next = nextTime(fromJsonText(item.schedule), now, insightMoment(tenant.project).timezone);
+    const { set, messages } = await outcome(context, item, tenant, signal, now);
     const isPaused = set['enabled'] === false;
     await table.write([
       {
@@ -77,11 +77,11 @@ const NOTHING: Outcome = { set: {}, messages: [] };
 async function outcome(
   context: ComposeContext,
   item: SubscriptionItem,
-  place: Place,
+  tenant: Tenant,
   signal: AbortSignal,
   now: number,
 ): Promise<Outcome> {
-  const found = await subjectOf(context, item, place);
+  const found = await subjectOf(context, item, tenant);
   // What is deleted may come back, and its subscription with it.
   if (found === 'deleted') return NOTHING;
   if (found === 'unseen') return { set: paused(UNSEEN), messages: [] };
@@ -92,7 +92,7 @@ async function outcome(
     const shown: ShownInsight[] = [];
     let bytes = 0;
     for (const insight of found.insights.slice(0, MAX_INSIGHTS)) {
-      const one = await shownInsight(context, insight, found, place, { signal, withFigures });
+      const one = await shownInsight(context, insight, found, tenant, { signal, withFigures });
       const { figure: picture = '', ...numbers } = one;
       bytes += Buffer.byteLength(JSON.stringify(numbers));
       if (bytes > MAX_BYTES) break;
@@ -129,7 +129,7 @@ interface Subject {
 async function subjectOf(
   context: ComposeContext,
   item: SubscriptionItem,
-  { organization, project, membership }: Place,
+  { organization, project, membership }: Tenant,
 ): Promise<Subject | 'deleted' | 'unseen'> {
   const { table } = context;
   if (item.dashboard !== null) {
@@ -173,7 +173,7 @@ async function shownInsight(
   context: ComposeContext,
   insight: InsightItem,
   { dashboard, overrides }: Subject,
-  { project }: Place,
+  { project }: Tenant,
   { signal, withFigures }: { readonly signal: AbortSignal; readonly withFigures: boolean },
 ): Promise<ShownInsight> {
   const head = {

@@ -5,8 +5,8 @@
  * again adds nothing.
  */
 import { type FirehoseClient, PutRecordCommand } from '@aws-sdk/client-firehose';
+import { messageOf } from '../../basics/text.ts';
 import { SECOND_MS } from '../../basics/units.ts';
-import { messageOf } from '../errors.ts';
 import type { FileStore } from '../files/files.ts';
 import type { Log } from '../log.ts';
 import { frameOf, requestsIn } from './frame.ts';

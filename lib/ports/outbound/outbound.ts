@@ -5,9 +5,9 @@ import { Agent as HttpsAgent, request as overHttps, type RequestOptions } from '
 import { connect, isIP, type LookupFunction, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import ipaddr from 'ipaddr.js';
-import { shortened } from '../../basics/cut.ts';
+import { messageOf, shortened } from '../../basics/text.ts';
 import { SECOND_MS } from '../../basics/units.ts';
-import { invalid, messageOf, Permanent, Transient } from '../errors.ts';
+import { invalid, Permanent, Transient } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 
 /** The one way to customers' addresses. The answer of DNS is checked when a connection is made. */

@@ -2,7 +2,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../../basics/text.ts';
 import { fromCursor, type Position, toCursor } from './cursor.ts';
 import {
   boundsOf,

@@ -6,7 +6,8 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { Failure, messageOf, Permanent } from '../errors.ts';
+import { messageOf } from '../../basics/text.ts';
+import { Failure, Permanent } from '../errors.ts';
 import { orAbsent } from '../files/or-absent.ts';
 import { syncPath } from '../files/sync-path.ts';
 import { decrypted, encrypted, KEY_BYTES } from './cipher.ts';

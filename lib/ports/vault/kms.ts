@@ -14,8 +14,9 @@ import {
   KMSInvalidStateException,
   NotFoundException,
 } from '@aws-sdk/client-kms';
+import { messageOf } from '../../basics/text.ts';
 import { orTransient } from '../aws-failures.ts';
-import { messageOf, Permanent } from '../errors.ts';
+import { Permanent } from '../errors.ts';
 import { decrypted, encrypted } from './cipher.ts';
 import { type Belonging, boundTo, notOfThisForm, notOfThisOwner, type Vault } from './vault.ts';
 

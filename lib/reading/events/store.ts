@@ -8,8 +8,8 @@ import { LAKE_ROWS } from '../../warehouse/reader.ts';
 import { sortableMicroseconds } from '../microseconds.ts';
 import type { StateRow } from '../persons/model.ts';
 import { newestStates } from '../persons/store.ts';
-import { cursorAt, placeOf } from '../place.ts';
 import { propertyConditions, type propertyFilters } from '../property-filter.ts';
+import { cursorOf, sortKeyOf } from '../row-cursor.ts';
 import type { Look } from '../waiting.ts';
 import type { EventRow, LakeEvent } from './model.ts';
 
@@ -47,7 +47,7 @@ export async function newestEvents(
   asked: EventsAsked,
   limit: number,
 ): Promise<{ rows: EventRow[]; next: string | undefined }> {
-  const place = asked.cursor === undefined ? undefined : placeOf(asked.cursor, ORDER.length);
+  const place = asked.cursor === undefined ? undefined : sortKeyOf(asked.cursor, ORDER.length);
   const latest = Math.min(asked.before ?? Infinity, place === undefined ? Infinity : Number(place[0]) / 1000);
   const files = (await allFiles(table, projectId, 'events'))
     .filter(
@@ -81,7 +81,7 @@ export async function newestEvents(
   const rows = fitting(found.slice(0, limit));
   const last = rows.at(-1);
   const hasMore = cut !== undefined || rows.length < found.length;
-  return { rows, next: hasMore && last !== undefined ? cursorAt(placeIn(last)) : undefined };
+  return { rows, next: hasMore && last !== undefined ? cursorOf(placeIn(last)) : undefined };
 }
 
 /** Returns the cursor of the last of so many events that are passed over; undefined: there are no more than these. */
@@ -96,7 +96,7 @@ async function lastPassedOver(
   const { parameters, sql } = queryOf(asked, place, 1, { columns: PLACE_COLUMNS, offset: offset - 1 });
   const { rows } = await look({ files, parameters, sql });
   const [last] = rows as unknown as EventRow[];
-  return last === undefined ? undefined : cursorAt(placeIn(last));
+  return last === undefined ? undefined : cursorOf(placeIn(last));
 }
 
 const placeIn = ({ at, uuid, event, distinct_id }: EventRow): string[] => [at, uuid, event, distinct_id];

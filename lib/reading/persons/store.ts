@@ -7,8 +7,8 @@ import { parseExact } from '../../lake/sources/exact-json.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Table } from '../../ports/table/table.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
-import { cursorAt, placeOf } from '../place.ts';
 import { propertyConditions, type propertyFilters } from '../property-filter.ts';
+import { cursorOf, sortKeyOf } from '../row-cursor.ts';
 import type { Look } from '../waiting.ts';
 import type { FoundRow, Person, PersonRow, StateRow } from './model.ts';
 
@@ -75,7 +75,7 @@ export async function newestPersons(
   asked: PersonsAsked,
   limit: number,
 ): Promise<{ rows: PersonRow[]; next: string | undefined }> {
-  const place = asked.cursor === undefined ? undefined : placeOf(asked.cursor, 2);
+  const place = asked.cursor === undefined ? undefined : sortKeyOf(asked.cursor, 2);
   const files = await allFiles(table, projectId, 'persons');
   if (files.length === 0) return { rows: [], next: undefined };
   const parameters: Record<string, string> = {};
@@ -121,7 +121,7 @@ export async function newestPersons(
   const rows = read.rows.slice(0, limit) as unknown as PersonRow[];
   const last = rows.at(-1);
   const hasMore = read.isCut || rows.length < read.rows.length;
-  return { rows, next: hasMore && last !== undefined ? cursorAt([last.created, last.person_id]) : undefined };
+  return { rows, next: hasMore && last !== undefined ? cursorOf([last.created, last.person_id]) : undefined };
 }
 
 /** SQL of the texts in a parameter that is JSON of a list. */

@@ -1,5 +1,5 @@
 import { handler as deletePersons } from '../../../functions/steps/delete-persons.ts';
-import { personDeletions } from '../../../infra/aws/person-deletions.ts';
+import { personDeletions } from '../../../infra/aws/runtime/ports/person-deletions.ts';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
 import { askedPersonRemoval } from '../../../lib/lake/import/person-removal.ts';
 import { ranges } from '../../../lib/ports/table/keys.ts';

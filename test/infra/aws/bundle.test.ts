@@ -5,7 +5,7 @@ import { type Bundles, builtBundles, isNative } from '../../../infra/aws/bundle.
 import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
 import { document } from '../../../lib/api/computed/document.ts';
 import { routes } from '../../../lib/api/routes.ts';
-import { messageOf } from '../../../lib/ports/errors.ts';
+import { messageOf } from '../../../lib/basics/text.ts';
 import { workerPool } from '../../../lib/workers/pool.ts';
 import { temporaryFolder } from '../../support/context.ts';
 

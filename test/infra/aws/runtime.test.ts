@@ -4,18 +4,16 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
-import {
-  contextOf,
-  endedInput,
-  imports,
-  inbox,
-  lake,
-  ofMemory,
-  pictures,
-  reader,
-  runFiles,
-  testTurns,
-} from '../../../infra/aws/runtime.ts';
+import { contextOf } from '../../../infra/aws/runtime/context.ts';
+import { endedInput } from '../../../infra/aws/runtime/ended-input.ts';
+import { imports } from '../../../infra/aws/runtime/ports/imports.ts';
+import { inbox } from '../../../infra/aws/runtime/ports/inbox.ts';
+import { lake } from '../../../infra/aws/runtime/ports/lake.ts';
+import { pictures } from '../../../infra/aws/runtime/ports/pictures.ts';
+import { reader } from '../../../infra/aws/runtime/ports/reader.ts';
+import { runFiles } from '../../../infra/aws/runtime/ports/run-files.ts';
+import { testTurns } from '../../../infra/aws/runtime/ports/test-turns.ts';
+import { ofMemory } from '../../../infra/aws/runtime/workers.ts';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import type { Reading } from '../../../lib/warehouse/reader.ts';

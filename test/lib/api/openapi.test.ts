@@ -2,8 +2,8 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import * as z from 'zod';
 import { document } from '../../../lib/api/computed/document.ts';
 import { openApi } from '../../../lib/api/openapi.ts';
+import { OPENAPI_TAGS } from '../../../lib/api/openapi-tags.ts';
 import { routes } from '../../../lib/api/routes.ts';
-import { TAGS } from '../../../lib/api/tags.ts';
 import { DESTINATIONS } from '../../../lib/exports/destinations/index.ts';
 import { integer, text } from '../../../lib/http/fields.ts';
 import { pageOf, route } from '../../../lib/http/route.ts';
@@ -288,8 +288,10 @@ test('two different schemas of one name are a mistake', () => {
 
 test('every part of the reference that rows name says what it is about, and there is no other', () => {
   const named = new Set(routes.map(({ tag }) => tag));
-  expect(new Set(Object.keys(TAGS))).toEqual(named);
-  expect(openApi(routes).tags).toEqual(Object.entries(TAGS).map(([name, description]) => ({ name, description })));
+  expect(new Set(Object.keys(OPENAPI_TAGS))).toEqual(named);
+  expect(openApi(routes).tags).toEqual(
+    Object.entries(OPENAPI_TAGS).map(([name, description]) => ({ name, description })),
+  );
 });
 
 describe('the config of a destination', () => {

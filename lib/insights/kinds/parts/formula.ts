@@ -1,6 +1,8 @@
 /** Formulas over the series of an insight: `A + 2 * B`. */
+
+import { beginningOf, inQuotes } from '../../../basics/text.ts';
 import type { Known, Syntax } from '../../../hogql/syntax.ts';
-import { inQuotes, invalid } from '../../../ports/errors.ts';
+import { invalid } from '../../../ports/errors.ts';
 import type { World } from '../kind.ts';
 
 /** Returns the number that a formula gives for the numbers of the series, in their order. */
@@ -58,6 +60,7 @@ function formulaOf(written: Syntax, series: number, attr: string): Formula {
 function letter(name: string, series: number, attr: string): Formula {
   const letters = Array.from({ length: series }, (_, place) => letterOf(place));
   const place = letters.indexOf(name.toUpperCase());
-  if (place < 0) invalid(attr, `The formula names '${name.slice(0, 50)}'. There are the series ${inQuotes(letters)}.`);
+  if (place < 0)
+    invalid(attr, `The formula names '${beginningOf(name, 50)}'. There are the series ${inQuotes(letters)}.`);
   return (values) => values[place] ?? 0;
 }

@@ -1,4 +1,5 @@
 /** What a series counts: its `math`, as cells that are read of events and the totals that are made of cells. */
+import { beginningOf } from '../../../basics/text.ts';
 import type { Known, Syntax } from '../../../hogql/syntax.ts';
 import { call, constant, field } from '../../../hogql/write.ts';
 import { invalid } from '../../../ports/errors.ts';
@@ -119,7 +120,7 @@ function measureOfNumbers(series: MathSeries, math: string, attr: string): Measu
     const detail =
       math === 'unique_group'
         ? "Groups are not supported, and so is the math 'unique_group'."
-        : `There is no math '${math.slice(0, 100)}'.`;
+        : `There is no math '${beginningOf(math, 100)}'.`;
     return invalid(`${attr}__math`, detail);
   }
   const made = AGGREGATES[aggregate];

@@ -2,11 +2,12 @@
 import * as z from 'zod';
 import { isObject } from '../../../basics/json.ts';
 import { numberText } from '../../../basics/raw-number.ts';
+import { beginningOf, inQuotes } from '../../../basics/text.ts';
 import { namesTime } from '../../../hogql/patterns.ts';
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, any, call, comparison, constant, field, list, subquery } from '../../../hogql/write.ts';
 import { notAChoice } from '../../../http/fields.ts';
-import { inQuotes, invalid } from '../../../ports/errors.ts';
+import { invalid } from '../../../ports/errors.ts';
 import { QUERY_FILTERS } from '../../filter-schema.ts';
 import type { World } from '../kind.ts';
 
@@ -350,7 +351,7 @@ function readFilter(sent: unknown, path: Path, reading: Reading): FilterGroup | 
     return { type, key, operator: 'exact', values: [] };
   }
   if (type === 'event_metadata' && !METADATA.some((one) => one === key))
-    throw new Fault([...path, 'key'], `Events have no '${key.slice(0, 100)}'. They have: ${inQuotes(METADATA)}.`);
+    throw new Fault([...path, 'key'], `Events have no '${beginningOf(key, 100)}'. They have: ${inQuotes(METADATA)}.`);
   if (type === 'person' && key === 'distinct_id')
     throw new Fault([...path, 'key'], "Filter by 'distinct_id' with the type 'event_metadata'.");
   if (!isOperator(operator)) throw new Fault([...path, 'operator'], notAChoice(operator, operatorNames()));
@@ -361,7 +362,7 @@ function readFilter(sent: unknown, path: Path, reading: Reading): FilterGroup | 
 function typeOf(sent: unknown, { types }: Reading, path: Path): FilterType {
   const type = types.find((one) => one === (sent ?? types[0]));
   if (type !== undefined) return type;
-  const detail = `A filter of type '${String(sent).slice(0, 100)}' is not supported here. These are: ${inQuotes(types)}.`;
+  const detail = `A filter of type '${beginningOf(String(sent), 100)}' is not supported here. These are: ${inQuotes(types)}.`;
   throw new Fault([...path, 'type'], detail);
 }
 
@@ -374,7 +375,7 @@ function readValues(sent: unknown, operator: Operator, path: Path): readonly Sca
     const number = numberText(value);
     if (typeof value === 'string' || typeof value === 'boolean') return value;
     if (number !== undefined && !Number.isFinite(Number(number)))
-      throw new Fault(path, `The number ${number.slice(0, 100)} is too large.`);
+      throw new Fault(path, `The number ${beginningOf(number, 100)} is too large.`);
     if (number !== undefined) return Number(number);
     throw new Fault(path, 'The value of a filter is a text, a number or a boolean, or a list of them.');
   });

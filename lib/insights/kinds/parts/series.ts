@@ -1,8 +1,8 @@
 /** The series of an insight: which events it counts, and by what name its results go. */
 import * as z from 'zod';
+import { inQuotes } from '../../../basics/text.ts';
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, any, call, constant, field } from '../../../hogql/write.ts';
-import { inQuotes } from '../../../ports/errors.ts';
 import type { World } from '../kind.ts';
 import { firstEvent } from './date-range.ts';
 import { propertyCondition, propertyFilters } from './property-filters.ts';

@@ -1,6 +1,6 @@
 /** Persons whose deletion was asked for, where a job has it done: killed anywhere, cut, or asked for once more meanwhile. */
 import { handler as deletePersons } from '../../../../functions/steps/delete-persons.ts';
-import { personDeletions } from '../../../../infra/aws/person-deletions.ts';
+import { personDeletions } from '../../../../infra/aws/runtime/ports/person-deletions.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../../lib/basics/units.ts';
 import { aboutOf } from '../../../../lib/jobs/job.ts';
 import { tick } from '../../../../lib/jobs/tick.ts';

@@ -1,7 +1,7 @@
 import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { newestEvents } from '../../../../lib/reading/events/store.ts';
-import { cursorAt } from '../../../../lib/reading/place.ts';
+import { cursorOf } from '../../../../lib/reading/row-cursor.ts';
 import type { Reading } from '../../../../lib/warehouse/reader.ts';
 import { START, testContext } from '../../../support/context.ts';
 
@@ -61,7 +61,7 @@ test.each([
 ])('pages are whole and in order, whatever a reading gives: %i rows at most, pages of %i', async (most, limit) => {
   const { table, look } = await world(most);
   const found: string[] = [];
-  for (let cursor: string | undefined = cursorAt([String(START * 2000), '~', '', '']); cursor !== undefined; ) {
+  for (let cursor: string | undefined = cursorOf([String(START * 2000), '~', '', '']); cursor !== undefined; ) {
     const page: Awaited<ReturnType<typeof newestEvents>> = await newestEvents(table, look, 7, { cursor }, limit);
     expect(page.rows.length).toBeGreaterThan(0);
     found.push(...page.rows.map(({ uuid }) => uuid));

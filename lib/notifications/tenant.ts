@@ -1,19 +1,19 @@
-/** Where an alert or a subscription is, and as whom it looks. */
+/** The organization and project of an alert or a subscription, and as whom it looks. */
 import type { MembershipItem, OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
 import { findProject } from '../accounts/organizations/projects/store.ts';
 import { findMembership, findOrganization } from '../accounts/organizations/store.ts';
 import type { Table } from '../ports/table/table.ts';
 import type { NotifierItem } from './notifier.ts';
 
-export interface Place {
+export interface Tenant {
   readonly organization: OrganizationItem;
   readonly project: ProjectItem;
   /** Of whoever made it; undefined: they have left. */
   readonly membership: MembershipItem | undefined;
 }
 
-/** Returns where it is; undefined when that is deleted. */
-export async function placeOf(table: Table, item: NotifierItem): Promise<Place | undefined> {
+/** Returns whose it is; undefined when that is deleted. */
+export async function tenantOf(table: Table, item: NotifierItem): Promise<Tenant | undefined> {
   const [organization, project, membership] = await Promise.all([
     findOrganization(table, item.organization_id),
     findProject(table, item.project_id),

@@ -1,10 +1,12 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ConvertWorkerOptions } from '../../lib/warehouse/convert-worker.ts';
-import { pooledConverter } from '../../lib/warehouse/converter.ts';
-import { STEPS } from '../../lib/workflow/steps.ts';
-import { ofMemory, runFiles, warehouse, workers } from './runtime.ts';
+import type { ConvertWorkerOptions } from '../../../../lib/warehouse/convert-worker.ts';
+import { pooledConverter } from '../../../../lib/warehouse/converter.ts';
+import { STEPS } from '../../../../lib/workflow/steps.ts';
+import { ofMemory, workers } from '../workers.ts';
+import { runFiles } from './run-files.ts';
+import { warehouse } from './warehouse.ts';
 
 const { memory: DECLARED } = STEPS['send-interval'];
 /** Of the 4 GB that the function has: DuckDB's, and those of the process in which it runs. */

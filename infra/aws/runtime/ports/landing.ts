@@ -1,14 +1,14 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MINUTE_MS, SECOND_MS } from '../../lib/basics/units.ts';
-import { CaptureCounts } from '../../lib/capture/counts.ts';
-import { land } from '../../lib/capture/land.ts';
-import { Lander } from '../../lib/capture/lander.ts';
-import type { Landing } from '../../lib/capture/landing.ts';
-import { lakeDatabases } from '../../lib/lake/databases.ts';
-import { UuidLists } from '../../lib/lake/import/uuid-lists.ts';
-import type { Context } from '../../lib/ports/context.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../../lib/basics/units.ts';
+import { CaptureCounts } from '../../../../lib/capture/counts.ts';
+import { land } from '../../../../lib/capture/land.ts';
+import { Lander } from '../../../../lib/capture/lander.ts';
+import type { Landing } from '../../../../lib/capture/landing.ts';
+import { lakeDatabases } from '../../../../lib/lake/databases.ts';
+import { UuidLists } from '../../../../lib/lake/import/uuid-lists.ts';
+import type { Context } from '../../../../lib/ports/context.ts';
 
 /** The function has 15 minutes: what is begun last has five. */
 const WALK_MS = 10 * MINUTE_MS;

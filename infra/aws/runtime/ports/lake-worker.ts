@@ -1,14 +1,15 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { AnswerWorkerOptions } from '../../lib/insights/answering/answer-worker.ts';
-import { type LakeWorker, lakeWorker as workerOver } from '../../lib/insights/answering/lake-worker.ts';
-import { BACKGROUND_MS } from '../../lib/insights/answering/pooled-answerer.ts';
-import { lakeCopies } from '../../lib/lake/copies.ts';
-import type { Context } from '../../lib/ports/context.ts';
-import { READING_MS } from '../../lib/warehouse/reader.ts';
-import type { RowWorkerOptions } from '../../lib/warehouse/row-worker.ts';
-import { lake, ofMemory, workers } from './runtime.ts';
+import type { AnswerWorkerOptions } from '../../../../lib/insights/answering/answer-worker.ts';
+import { type LakeWorker, lakeWorker as workerOver } from '../../../../lib/insights/answering/lake-worker.ts';
+import { BACKGROUND_MS } from '../../../../lib/insights/answering/pooled-answerer.ts';
+import { lakeCopies } from '../../../../lib/lake/copies.ts';
+import type { Context } from '../../../../lib/ports/context.ts';
+import { READING_MS } from '../../../../lib/warehouse/reader.ts';
+import type { RowWorkerOptions } from '../../../../lib/warehouse/row-worker.ts';
+import { ofMemory, workers } from '../workers.ts';
+import { lake } from './lake.ts';
 
 /** What functions.ts declares the function with, in MB. */
 const DECLARED = 4_096;

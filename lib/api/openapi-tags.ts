@@ -1,5 +1,5 @@
 /** The parts of the reference, in its order, with a text about each; rows name theirs as `tag`. */
-export const TAGS: Readonly<Record<string, string>> = {
+export const OPENAPI_TAGS: Readonly<Record<string, string>> = {
   Users: 'Who asks, and where they are a member.',
   Organizations: 'What everything belongs to: people, projects, exports.',
   Members: 'Who is in an organization, and at which level: member, admin or owner.',
