@@ -194,6 +194,8 @@ class RestApiServer implements Gateway {
         request.url = originForm(request.url);
         void this.#serve(request, response);
       },
+      // Node ends those that are at rest when it closes, and waits for those that come to rest later.
+      (socket) => this.#isClosing && socket.end(),
       () => options.log.info('closed a connection that sent too many requests ahead'),
     );
     this.#server = createServer({

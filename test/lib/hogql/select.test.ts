@@ -472,7 +472,7 @@ test.each([
 ])('a refusal of %s says where', async (query, part) => {
   const refusal: unknown = await checked(query).catch((error: unknown) => error);
   const start = query.lastIndexOf(part);
-  expect(refusal).toMatchObject({ place: { start, end: start + part.length } });
+  expect(refusal).toMatchObject({ span: { start, end: start + part.length } });
 });
 
 test('a refusal of what cannot be parsed says where', async () => {

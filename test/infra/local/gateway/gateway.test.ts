@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent, request as httpRequest, type IncomingMessage, Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { startGateway } from '../../../../infra/local/gateway/gateway.ts';
@@ -13,6 +13,7 @@ import { keys } from '../../../../lib/ports/table/keys.ts';
 import type { Table } from '../../../../lib/ports/table/table.ts';
 import { testContext } from '../../../support/context.ts';
 import { INPUT } from '../../../support/exports.ts';
+import { onEnd } from '../../../support/on-end.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 import { countRoundTrips } from '../../../support/round-trips.ts';
 import { testService } from '../../../support/service.ts';
@@ -589,7 +590,9 @@ describe('closing', () => {
     await closed;
   });
 
-  test('an answer that is still being taken arrives whole', async () => {
+  test('an answer that is still being taken arrives whole, and its connection is not waited for', async () => {
+    const cut = jest.spyOn(Server.prototype, 'closeAllConnections');
+    onEnd(() => cut.mockRestore());
     // More than a system takes in for somebody who does not read.
     const body = 'x'.repeat(32 * 1024 * 1024);
     const probes = { '/large': async () => ({ statusCode: 200, body }) };
@@ -603,6 +606,7 @@ describe('closing', () => {
     for await (const chunk of response) bytes += (chunk as Buffer).length;
     expect(bytes).toBe(body.length);
     await closed;
+    expect(cut).not.toHaveBeenCalled();
     agent.destroy();
   });
 
