@@ -18,10 +18,11 @@ export interface LambdaSpec extends StepRow {
 }
 
 /**
- * What a function does with the table. `keys`: it reads personal API keys, and notes their use. `write` includes
- * `read`; `write-many`: also items that do not belong together.
+ * What a function does with the table. `keys`: it reads personal API keys, and notes their use. `capture`: it looks up
+ * tokens of projects, counts what it takes, and asks for the landing. `write` includes `read`; `write-many`: also items
+ * that do not belong together.
  */
-export type TableUse = 'none' | 'keys' | 'read' | 'write' | 'write-many';
+export type TableUse = 'none' | 'keys' | 'capture' | 'read' | 'write' | 'write-many';
 
 /** What the template gives each function, and what it gives for each port beyond that. */
 export const ENVIRONMENT = {
@@ -96,7 +97,7 @@ export const FUNCTIONS: readonly LambdaSpec[] = [
   { name: 'authorizer', table: 'keys', needs: [], timeout: 10, memory: 512 },
   { name: 'method-not-allowed', table: 'read', needs: [], ...ENDPOINT },
   // A body may be 5 MB and unpack to 100 MB, and 1,769 MB are a whole core.
-  { name: 'capture', table: 'write', needs: ['inbox'], timeout: 28, memory: 1769 },
+  { name: 'capture', table: 'capture', needs: ['inbox'], timeout: 28, memory: 1769 },
   ...endpoints(),
   // It takes jobs for 40 s, and what it takes last ends before the next one begins.
   { name: 'tick', table: 'write', needs: ['workflow'], timeout: 55, memory: 512 },

@@ -1,10 +1,12 @@
 /** What a dashboard, or whoever asks, says of a query beside it. */
+
 import * as z from 'zod';
 import { isObject } from '../basics/json.ts';
 import { readJson } from '../http/json.ts';
 import { invalid } from '../ports/errors.ts';
 import { behind } from './kinds/parts/date-range.ts';
 import type { SentQuery } from './kinds/source.ts';
+import { traitsOf } from './kinds/traits.ts';
 
 /** Filters that replace or join those of a query. */
 export const FiltersOverride = z.looseObject({
@@ -46,9 +48,6 @@ export function overridden(query: SentQuery, { filters, variables = [] }: Overri
   const changed = isObject(filters) ? filtered(query, filters) : query;
   return variables.reduce(withVariables, changed);
 }
-
-/** The kinds that an interval cuts. */
-const BY_INTERVAL: ReadonlySet<string> = new Set(['TrendsQuery', 'StickinessQuery', 'LifecycleQuery', 'FunnelsQuery']);
 
 interface SentRange {
   readonly date_from: string | null;
@@ -92,7 +91,7 @@ function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): Sen
     ...(hasDate ? { dateRange } : {}),
     ...joinedProperties(query['properties'], properties),
     ...(isObject(breakdown_filter) ? { breakdownFilter: breakdown_filter } : {}),
-    ...(typeof interval === 'string' && BY_INTERVAL.has(query.kind) ? { interval } : {}),
+    ...(typeof interval === 'string' && traitsOf(query.kind).isByInterval ? { interval } : {}),
     ...(query.kind === 'ActorsQuery' ? {} : testAccounts),
   };
 }

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { routes } from '../../lib/api/routes.ts';
 import { type Import, ROOT, type Source, sourceOf, sourcesIn } from '../support/source.ts';
@@ -141,6 +141,21 @@ describe('a handler', () => {
     });
     expect(long).toEqual([]);
   });
+});
+
+test('a page of the documentation names no file that is not there', () => {
+  const pages = ['README.md', 'CONTRIBUTING.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)];
+  const named = pages
+    .filter((page) => page.endsWith('.md'))
+    .flatMap((page) => {
+      const text = readFileSync(join(ROOT, page), 'utf8');
+      return [...text.matchAll(/`((?:lib|functions|infra|test|docs)\/[\w./-]+\.\w+)`/g)].map(([, path = '']) => [
+        page,
+        path,
+      ]);
+    });
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter(([, path = '']) => !existsSync(join(ROOT, path)))).toEqual([]);
 });
 
 describe('these rules', () => {

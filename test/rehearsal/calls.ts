@@ -303,22 +303,30 @@ function accessesOf(service: string, action: string, received: Received): Access
   return [{ action: `states:${action}`, resource: asked.stateMachineArn ?? asked.executionArn }];
 }
 
+interface ItemKey {
+  readonly pk: { readonly S: string };
+}
+
 // oxlint-disable-next-line typescript/no-explicit-any
 function dynamodbAccesses(action: string, asked: any): Access[] {
   const table = (name: string): string => `arn:${PARTITION}:dynamodb:${REGION}:${ACCOUNT}:table/${name}`;
-  const on = (name: string, action: string, key?: { pk: { S: string } }): Access => ({
+  const on = (name: string, action: string, key?: ItemKey): Access => ({
     action: `dynamodb:${action}`,
     resource: table(name),
     ...(key === undefined ? {} : { keys: { 'dynamodb:LeadingKeys': key.pk.S } }),
   });
   switch (action) {
     case 'TransactWriteItems':
-      return (asked.TransactItems as Record<string, { TableName: string }>[]).flatMap((item) =>
-        Object.entries(item).map(([kind, { TableName }]) =>
-          on(TableName, DYNAMODB_WRITES[kind as keyof typeof DYNAMODB_WRITES]),
-        ),
+      return (asked.TransactItems as Record<string, { TableName: string; Key?: ItemKey; Item?: ItemKey }>[]).flatMap(
+        (item) =>
+          Object.entries(item).map(([kind, { TableName, Key, Item }]) =>
+            on(TableName, DYNAMODB_WRITES[kind as keyof typeof DYNAMODB_WRITES], Key ?? Item),
+          ),
       );
     case 'BatchGetItem':
+      return Object.entries(asked.RequestItems as Record<string, { Keys: ItemKey[] }>).flatMap(([name, { Keys }]) =>
+        Keys.map((key) => on(name, action, key)),
+      );
     case 'BatchWriteItem':
       return Object.keys(asked.RequestItems).map((name) => on(name, action));
     case 'Query':

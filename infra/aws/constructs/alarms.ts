@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Aws, Duration } from 'aws-cdk-lib';
 import { CfnBudget } from 'aws-cdk-lib/aws-budgets';
 import {
   Alarm,
@@ -133,16 +133,24 @@ const rules = (
     threshold: 10,
   },
   'Functions are held back': {
-    says: 'The account runs as many functions at once as it may, senders and queries aside.',
-    metric: new MathExpression({
-      expression: `SUM([all, -1 * senders, ${queries.map((_, n) => `-1 * queries${n}`).join(', ')}])`,
-      usingMetrics: {
-        all: everyFunction('Throttles', FIVE_MINUTES),
-        senders: sender.metricThrottles({ period: FIVE_MINUTES }),
-        ...throttlesOf(queries),
-      },
-      period: FIVE_MINUTES,
-    }),
+    ...(stage.concurrency === null
+      ? {
+          says: 'The account runs as many functions at once as it may.',
+          metric: everyFunction('Throttles', FIVE_MINUTES),
+        }
+      : {
+          says: 'The account runs as many functions at once as it may, senders and queries aside.',
+          // What has a number of its own is held back by that number first.
+          metric: new MathExpression({
+            expression: `SUM([all, -1 * senders, ${queries.map((_, n) => `-1 * queries${n}`).join(', ')}])`,
+            usingMetrics: {
+              all: everyFunction('Throttles', FIVE_MINUTES),
+              senders: sender.metricThrottles({ period: FIVE_MINUTES }),
+              ...throttlesOf(queries),
+            },
+            period: FIVE_MINUTES,
+          }),
+        }),
     threshold: 1,
   },
   'Queries are held back': {
@@ -184,8 +192,10 @@ export class Alarms extends Construct {
   constructor(scope: Construct, id: string, { stage, options: { alertEmail }, measured }: AlarmsProps) {
     super(scope, id);
     const topic = new Topic(this, 'Topic', { displayName: `Workspaces (${stage.name})`, enforceSSL: true });
-    topic.grantPublish(new ServicePrincipal('budgets.amazonaws.com'));
-    topic.grantPublish(new ServicePrincipal('cloudwatch.amazonaws.com'));
+    // Services of AWS speak for every account: only what they say for this one is passed on.
+    const conditions = { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } };
+    for (const service of ['budgets.amazonaws.com', 'cloudwatch.amazonaws.com'])
+      topic.grantPublish(new ServicePrincipal(service, { conditions }));
     if (alertEmail !== undefined) topic.addSubscription(new EmailSubscription(alertEmail));
 
     this.all = Object.entries(rules(stage, measured)).map(([heading, rule]) => {

@@ -6,6 +6,7 @@ import { Construct } from 'constructs';
 import { getOrMake } from '../../../lib/basics/maps.ts';
 import { INBOX_FOLDERS } from '../../../lib/ports/inbox/firehose.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
+import type { Key } from '../../../lib/ports/table/table.ts';
 import type { FileUse, StepNeed, StepUses } from '../../../lib/workflow/steps.ts';
 import type { MachineName } from '../../../lib/workflow/workflow.ts';
 import { isNative } from '../bundle.ts';
@@ -48,6 +49,8 @@ const WRITES = ['ConditionCheckItem', 'DeleteItem', 'PutItem', 'UpdateItem'];
 const TABLE_ACTIONS: Readonly<Record<TableUse, readonly string[]>> = {
   none: [],
   keys: ['GetItem', 'UpdateItem'],
+  // By the partition: below.
+  capture: [],
   read: READS,
   write: [...READS, ...WRITES],
   'write-many': [...READS, ...WRITES, 'BatchWriteItem'],
@@ -186,6 +189,13 @@ function tableStatements({ table: use, countsKeys, reads, needs }: LambdaSpec, t
       conditions: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [partition] } },
     });
   if (use === 'keys') return [within(keys.personalApiKey('*').pk, actions)];
+  if (use === 'capture')
+    return [
+      within(keys.projectToken('*').pk, ['dynamodb:GetItem']),
+      within(ofProjects(keys.project(0)), ['dynamodb:ConditionCheckItem']),
+      within(ofProjects(keys.captureCounts(0, '')), ['dynamodb:BatchGetItem', 'dynamodb:UpdateItem']),
+      within(keys.job('landing', '*').pk, ['dynamodb:PutItem', 'dynamodb:UpdateItem']),
+    ];
   return [
     allow(actions, [table]),
     allow(['dynamodb:Query'], [table, `${table}/index/*`]),
@@ -198,8 +208,9 @@ function tableStatements({ table: use, countsKeys, reads, needs }: LambdaSpec, t
   ];
 }
 
-/** The partitions of all projects. */
-const ANSWERS = keys.propertyReads(0).pk.replace('0', '*');
+/** Returns the partitions of all projects, by that of project 0. */
+const ofProjects = ({ pk }: Key): string => pk.replace('0', '*');
+const ANSWERS = ofProjects(keys.propertyReads(0));
 /** What is kept of queries is put, changed and removed, each by itself. */
 const KEEPS = ['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'];
 /** A turn is taken and given back. */

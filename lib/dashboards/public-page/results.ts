@@ -1,4 +1,5 @@
 /** The answers of a shared page's insights, as anybody may see them. */
+
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { recentOf } from '../../basics/recent.ts';
 import { SECOND_MS } from '../../basics/units.ts';
@@ -7,6 +8,7 @@ import { parseJson } from '../../http/json.ts';
 import type { Told } from '../../insights/answering/answers.ts';
 import { forgottenBy } from '../../insights/answering/cache.ts';
 import type { AskedQuery } from '../../insights/answering/computations.ts';
+import { traitsOf } from '../../insights/kinds/traits.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf, type ResultFields, toldFields } from '../../insights/results.ts';
@@ -37,12 +39,9 @@ const NOTHING: ShownResults = { results: new Map(), leftOut: new Set() };
 /** An answer that was computed or looked after so lately is shown as it is: many who look at once cost as much as one. */
 const LOOKED_LATELY_MS = 10 * SECOND_MS;
 
-/** Queries whose answers are rows about persons; these are not shown to strangers. */
-const PERSONAL: ReadonlySet<unknown> = new Set(['EventsQuery', 'ActorsQuery']);
-
-/** Returns whether an insight's answer is rows about persons. */
+/** Returns whether an insight's answer is rows about persons, which are not shown to strangers. */
 export const isPersonal = ({ query }: Pick<InsightItem, 'query'>): boolean =>
-  query !== null && PERSONAL.has(sourceOf(parseJson(query))['kind']);
+  query !== null && traitsOf(sourceOf(parseJson(query))['kind']).isAboutPersons;
 
 /** Returns why a page has no answer of an insight; undefined: it may have one at a later look. */
 export function unansweredReason(insight: InsightItem, { leftOut }: ShownResults): string | undefined {

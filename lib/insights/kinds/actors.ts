@@ -93,7 +93,7 @@ function searched(search: string, id: Syntax): Syntax {
 
 /** Returns the kind, given those whose numbers it knows. */
 export function actorsOf(kinds: readonly Kind[]): Kind<ActorsQuery> {
-  const byName = new Map(kinds.map((kind) => [kind.name, kind]));
+  const byName = new Map<string, Kind>(kinds.map((kind) => [kind.name, kind]));
 
   async function questionOf(sent: Source, world: World): Promise<Question> {
     const { kind: _, source, ...selection } = sent;

@@ -1,7 +1,9 @@
 /** What a kind of query is made of: the part of an insight that knows its question, and no table, file or engine. */
+
 import type * as z from 'zod';
 import type { Filling } from '../../hogql/placeholders.ts';
 import type { Syntax } from '../../hogql/syntax.ts';
+import type { KindName } from './traits.ts';
 
 /**
  * A kind of query. A new kind is a file beside this one and a line in `kinds.ts`; CONTRIBUTING.md says what else it may have.
@@ -10,8 +12,8 @@ import type { Syntax } from '../../hogql/syntax.ts';
  * export const trends: Kind<TrendsQuery> = { name: 'TrendsQuery', schema: TrendsQuery, answer };
  */
 export interface Kind<Query = unknown> {
-  /** The value of `kind` in its JSON. */
-  readonly name: string;
+  /** The value of `kind` in its JSON; its traits are in `traits.ts`. */
+  readonly name: KindName;
   /** What a query of the kind may say. What is sent and not supported is refused by its name. */
   readonly schema: z.ZodType<Query>;
   /** Asks the world what it has to, and returns what the query answers. Throws a `Failure` (400) for what makes no sense. */

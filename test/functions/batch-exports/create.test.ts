@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
+import { DESTINATIONS } from '../../../lib/exports/destinations/index.ts';
 import { keys, places, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { START, settableClock, temporaryFolder, testContext } from '../../support/context.ts';
@@ -18,6 +19,8 @@ import {
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { testService } from '../../support/service.ts';
 import { watchWrites } from '../../support/table-override.ts';
+
+const TYPES = DESTINATIONS.map(({ type }) => type).join(', ');
 
 test('a new export has every field of the interface, and reads the same on both addresses', async () => {
   const service = await testService(testContext());
@@ -295,7 +298,7 @@ describe('a bad body is refused', () => {
       { ...INPUT, destination: { ...FOLDER, type: 'constructor' } },
       {
         attr: 'destination__type',
-        detail: '"constructor" is not a valid choice. Choose one of: Folder, HTTP, NoOp, Postgres, Redshift, S3.',
+        detail: `"constructor" is not a valid choice. Choose one of: ${TYPES}.`,
         code: 'invalid_choice',
       },
     ],
@@ -304,7 +307,7 @@ describe('a bad body is refused', () => {
       { ...INPUT, destination: { ...FOLDER, type: 'Snowflake' } },
       {
         attr: 'destination__type',
-        detail: '"Snowflake" is not a valid choice. Choose one of: Folder, HTTP, NoOp, Postgres, Redshift, S3.',
+        detail: `"Snowflake" is not a valid choice. Choose one of: ${TYPES}.`,
       },
     ],
     ['no interval', { ...INPUT, interval: undefined }, { attr: 'interval', code: 'required' }],

@@ -414,6 +414,21 @@ describe('the functions of a stage', () => {
       new Set(['shared/open counts']),
     );
     expect(writes('shared/open')).toBe(false);
+    // What takes events of strangers counts them, and asks for their landing.
+    const ofCapture = statementsOf('capture').flatMap(({ Action, Condition }) =>
+      [Action]
+        .flat()
+        .filter((one) => one.startsWith('dynamodb:'))
+        .map((one) => [one.slice('dynamodb:'.length), JSON.stringify(Condition ?? null).replace(/^.*\["|"\].*$/g, '')]),
+    );
+    expect(ofCapture).toEqual([
+      ['GetItem', 'T#*'],
+      ['ConditionCheckItem', 'P#*'],
+      ['BatchGetItem', 'W#*'],
+      ['UpdateItem', 'W#*'],
+      ['PutItem', 'J#landing#*'],
+      ['UpdateItem', 'J#landing#*'],
+    ]);
     // What is learned of queries is kept where somebody with a key asks, and by what they have ordered.
     const keeping = FUNCTIONS.filter(({ name }) => statementsOf(name).some((one) => isWithin(one, 'ANSWERS#*')));
     const reading = FUNCTIONS.filter(({ table, reads }) => reads === true && table === 'read');
@@ -964,6 +979,15 @@ describe('watching a stage', () => {
       expect(properties).toMatchObject({ AlarmActions: topic(dev.service), OKActions: topic(dev.service) });
     }
     expect(topic(dev.service)).toHaveLength(1);
+    // What a service of AWS says for another account is not passed on.
+    const statements = ofType(dev.service, 'AWS::SNS::TopicPolicy').flatMap(
+      ([, { Properties }]) =>
+        (Properties['PolicyDocument'] as { Statement: (Statement & { Effect: string })[] }).Statement,
+    );
+    const allowing = statements.filter(({ Effect }) => Effect === 'Allow');
+    expect(allowing).toHaveLength(1);
+    const ofThis = { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } };
+    for (const { Condition } of allowing) expect(Condition).toEqual(ofThis);
     expect(ofType(dev.service, 'AWS::SNS::Subscription')).toEqual([]);
     expect(ofType(prod.service, 'AWS::SNS::Subscription').map(([, { Properties }]) => Properties)).toMatchObject([
       { Protocol: 'email', Endpoint: OWN.alertEmail, TopicArn: topic(prod.service)[0] },
@@ -1013,8 +1037,8 @@ describe('watching a stage', () => {
   });
 
   test('queries that are more than may run at once are no alarm at once, whoever runs them, and nor are deliveries', () => {
-    const throttled = (wanted: string) =>
-      alarms(dev.service)
+    const throttled = (wanted: string, { service } = prod) =>
+      alarms(service)
         .filter(({ heading }) => heading === wanted)
         .flatMap(({ properties }) => (properties['Metrics'] ?? []) as { MetricStat?: { Metric: Metric } }[])
         .flatMap(({ MetricStat }) => MetricStat?.Metric.Dimensions ?? [])
@@ -1026,6 +1050,8 @@ describe('watching a stage', () => {
     expect(throttled('Queries are held back')).toEqual(queries);
     // Of what the account throttles.
     expect(throttled('Functions are held back')).toEqual(['steps/send-interval', ...queries]);
+    // Where nothing is set apart for them, the account itself holds them back.
+    expect(throttled('Functions are held back', dev)).toEqual([]);
   });
 
   // https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/metrics-dimensions.html
@@ -1054,7 +1080,7 @@ describe('watching a stage', () => {
   });
 
   test('docs/deploy.md counts the alarms, and the numbers that they read, for which one pays', () => {
-    const numbers = alarms(dev.service).map(({ properties }) =>
+    const numbers = alarms(prod.service).map(({ properties }) =>
       ((properties['Metrics'] ?? [{ MetricStat: properties }]) as object[]).filter((one) => 'MetricStat' in one),
     );
     const page = readFileSync(join(ROOT, 'docs', 'deploy.md'), 'utf8');

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { choicesOf, VARIABLES } from '../../../infra/local/environment.ts';
+import { DESTINATIONS } from '../../../lib/exports/destinations/index.ts';
 import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -102,7 +103,7 @@ test('what is wrong is told in sentences, all at once', () => {
       'RATE_LIMIT must be on or off, not "no".',
       `FOLDER_ROOTS must be any, none, or absolute paths with ':' between them, not "exports".`,
       'PRIVATE_ADDRESSES must be on or off, not "true".',
-      `DESTINATIONS must be names with ',' between them, of Folder, HTTP, NoOp, Postgres, Redshift, S3, not "S3,FTP".`,
+      `DESTINATIONS must be names with ',' between them, of ${DESTINATIONS.map(({ type }) => type).join(', ')}, not "S3,FTP".`,
       'SETTLE_SECONDS must be a number from 0 to 3600, not "-1".',
       'RUN_DAYS must be a number from 7 to 36500, or forever, not "3".',
       'SMTP_URL and MAIL_FROM must be set together: mail needs a server and a sender.',
