@@ -80,7 +80,7 @@ export interface SelectSetQuery {
   readonly order_by?: readonly OrderExpr[] | null;
 }
 
-export interface Cte {
+interface Cte {
   readonly name: string;
   readonly cte_type: 'subquery' | 'column';
   readonly columns?: readonly string[] | null;

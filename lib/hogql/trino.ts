@@ -27,7 +27,7 @@ const CODES: Partial<Record<FormatCode, string>> = { I: '%h', S: '%s' };
 const PARTS: Partial<Record<Part, string>> = { day_of_month: 'day', iso_week: 'week' };
 
 /** A text as a literal. A brace is written by its number: no constant is taken for the `{try}` of an UNLOAD. */
-export function trinoLiteral(text: string): string {
+function trinoLiteral(text: string): string {
   const quoted = text.replaceAll("'", "''");
   if (!quoted.includes('{')) return `'${quoted}'`;
   return `U&'${quoted.replaceAll('\\', '\\\\').replaceAll('{', '\\007B')}'`;

@@ -120,7 +120,7 @@ export interface ServeOptions {
 }
 
 /** Is told of every answer to a request of the API. */
-export type AnswerWatcher = (about: {
+type AnswerWatcher = (about: {
   readonly method: string;
   readonly status: number;
   readonly seconds: number;

@@ -51,7 +51,7 @@ export const readInsight = (project: string, id: string): Promise<Versioned<Insi
   );
 
 /** The dashboards on which an insight is put, and those from which it is taken. */
-export interface BoardsChange {
+interface BoardsChange {
   readonly added: readonly number[];
   readonly removed: readonly number[];
 }

@@ -87,7 +87,7 @@ const SWEPT_AT_ONCE = 50;
 const FOUND_AT_ONCE = 100;
 
 /** The project that answers are of, as it was read when they were asked for: none is found from before it forgot some. */
-export type AnsweredProject = Pick<ProjectItem, 'id' | 'answers_forgotten'>;
+type AnsweredProject = Pick<ProjectItem, 'id' | 'answers_forgotten'>;
 
 export interface AnswerCache {
   find(project: AnsweredProject, key: string): Promise<KeptAnswer | undefined>;

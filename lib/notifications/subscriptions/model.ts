@@ -16,7 +16,7 @@ declare module '../../ports/table/keys.ts' {
 const TARGET_TYPES = ['email', 'slack', 'webhook'] as const;
 export const FREQUENCIES = ['daily', 'weekly', 'monthly', 'yearly'] as const;
 export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
-export type Weekday = (typeof WEEKDAYS)[number];
+type Weekday = (typeof WEEKDAYS)[number];
 
 /** A rule of recurrence. Instants are milliseconds since 1970. */
 export interface Schedule {

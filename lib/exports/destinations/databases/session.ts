@@ -17,7 +17,7 @@ export interface Account extends TableAddress {
 }
 
 /** A row of an answer: every value as the server writes it. */
-export type AnswerRow = Readonly<Record<string, string | null>>;
+type AnswerRow = Readonly<Record<string, string | null>>;
 
 /**
  * Every call throws `Permanent` or `Transient` with a text for the user; `stateOf` tells the SQLSTATE. When the signal

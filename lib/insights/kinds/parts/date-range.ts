@@ -395,9 +395,9 @@ const LABELS: Readonly<
 /** The days of a week that lie in the range. */
 function weekLabel(week: Temporal.PlainDate, range: TimeRange, calendar: Calendar): string {
   const [from, to] = [zoned(range.from, calendar).toPlainDate(), zoned(range.to, calendar).toPlainDate()];
-  const [monday, sunday] = [week, week.add({ days: 6 })];
-  const start = Temporal.PlainDate.compare(monday, from) < 0 ? from : monday;
-  const end = Temporal.PlainDate.compare(sunday, to) > 0 ? to : sunday;
+  const [first, last] = [week, week.add({ days: 6 })];
+  const start = Temporal.PlainDate.compare(first, from) < 0 ? from : first;
+  const end = Temporal.PlainDate.compare(last, to) > 0 ? to : last;
   if (start.equals(end)) return fullDate(start);
   if (start.year !== end.year) return `${fullDate(start)} – ${fullDate(end)}`;
   if (start.month !== end.month) return `${dayAndMonth(start)} – ${dayAndMonth(end)}`;
