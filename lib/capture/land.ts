@@ -238,7 +238,7 @@ async function landProject(
     // By when they came, not by now: they may have landed then, as of a segment that could not be forgotten.
     const since = oldestOf(context, requests) - ATTEMPTS_MS;
     const before = () => filesSince(context.table, projectId, 'events', since);
-    const options = { before, arrived: 'now', same: SAME_CAPTURED, lists } as const;
+    const options = { before, arrived: 'now', same: SAME_CAPTURED, changesInOrderOf: 'rows', lists } as const;
     return adding(context, adderUnder(lease), options, async (batches) => {
       for (const request of requests) {
         let events = 0;

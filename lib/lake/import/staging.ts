@@ -12,7 +12,7 @@ import type { DatabaseJob } from '../../duckdb/pool.ts';
 import type { FileStore } from '../../ports/files/files.ts';
 import { arrivalSql } from '../arrival.ts';
 import { writeDayFiles } from '../day-files.ts';
-import { DERIVED, derivePersons } from '../persons/derive.ts';
+import { type ChangesInOrderOf, DERIVED, derivePersons } from '../persons/derive.ts';
 import type { RefusedChanges } from '../persons/refusals.ts';
 import type { PersonStates } from '../persons/states.ts';
 import type { WrittenFile } from '../publish.ts';
@@ -142,15 +142,20 @@ export interface SameEvents {
 /** Of imports: what is imported carries the timestamp that was stored. */
 const SAME_RECORDS: SameEvents = { columns: ['uuid', 'timestamp_us'], withinMs: 0 };
 
-/**
- * Staging for one import into one project, as long as its job lasts. `same`: by default as imports tell events apart.
- * `isAgain`: what is known may be of an earlier attempt, so it tells when that arrived.
- */
+export interface StagingOptions {
+  /** Default: as imports tell events apart. */
+  readonly same?: SameEvents | undefined;
+  /** What is known may be of an earlier attempt, so it tells when that arrived. Default: it is not. */
+  readonly isAgain?: boolean | undefined;
+  /** In which order the changes of persons are made that arrive at once. Default: of `time`. */
+  readonly changesInOrderOf?: ChangesInOrderOf | undefined;
+}
+
+/** Staging for one import into one project, as long as its job lasts. */
 export async function openStaging(
   { database, connection, folder }: DatabaseJob,
   projectId: number,
-  same: SameEvents = SAME_RECORDS,
-  isAgain = false,
+  { same = SAME_RECORDS, isAgain = false, changesInOrderOf = 'time' }: StagingOptions = {},
 ): Promise<Staging> {
   const columns = Object.entries(STAGED).map(([name, type]) => `${name} ${type}`);
   // What earlier batches held of the file that goes on in the next one: a row for each line.
@@ -176,7 +181,7 @@ export async function openStaging(
       const place = { scratch: join(folder, 'parquet'), folder: target, lake };
       const events = await writeDayFiles(connection, 'events', rows, { ...place, learned });
       if (persons === undefined) return { files: events, refused: {}, statedIn: [] };
-      const about = { projectId, at: at * 1000, arrival, states: persons.files, signal };
+      const about = { projectId, at: at * 1000, arrival, changesInOrderOf, states: persons.files, signal };
       const { refused } = await derivePersons(database, about);
       const files = [...events, ...(await writeDayFiles(connection, 'persons', DERIVED, place))];
       if (!isAgain) return { files, refused, statedIn: [] };
@@ -243,17 +248,22 @@ async function dropKnown(
   );
   if (min === undefined || max === undefined) return { known: 0, knownHours: NO_HOURS };
   const within = same.withinMs * 1000;
+  const columns = same.columns.join(', ');
+  // Of those of which each lies within so long of the one before, the first that came is kept, whatever its time.
   const [again] = await numbers(
     connection,
     `DELETE FROM staged WHERE row IN (
-      SELECT row FROM staged WHERE event IS NOT NULL AND (uuid IN (FROM repeated) OR row IN (SELECT row FROM numbered))
-      QUALIFY timestamp_us - lag(timestamp_us) OVER (
-        PARTITION BY ${same.columns.join(', ')} ORDER BY timestamp_us, row) <= ${within})`,
+      SELECT row FROM (
+        SELECT *, count(*) FILTER (is_apart) OVER (PARTITION BY ${columns} ORDER BY timestamp_us, row) AS chain FROM (
+          SELECT row, ${[...new Set([...same.columns, 'timestamp_us'])].join(', ')}, coalesce(timestamp_us - lag(timestamp_us) OVER (
+            PARTITION BY ${columns} ORDER BY timestamp_us, row) > ${within}, true) AS is_apart
+          FROM staged WHERE event IS NOT NULL AND (uuid IN (FROM repeated) OR row IN (SELECT row FROM numbered))))
+      QUALIFY row_number() OVER (PARTITION BY ${columns}, chain ORDER BY row) > 1)`,
   );
   const [from, to] = [Math.floor(min / 1000) - same.withinMs, Math.floor(max / 1000) + same.withinMs];
   const { paths, rows } = await lake(from, to, connection);
   if (paths.length === 0) return { known: again ?? 0, knownHours: NO_HOURS };
-  const both = `${rows} s JOIN ${parquet(paths)} f USING (${same.columns.join(', ')})
+  const both = `${rows} s JOIN ${parquet(paths)} f USING (${columns})
       WHERE f.timestamp_us BETWEEN ${min - within} AND ${max + within}
         AND abs(f.timestamp_us - s.timestamp_us) <= ${within}`;
   const hours = isAgain

@@ -52,12 +52,19 @@ export const DERIVED = `(SELECT ${NAMES} FROM person_rows
 /** Of so many distinct_ids and more the properties are there once. Few persons have them, and to join them takes time. */
 const MANY = 16;
 
+/**
+ * In which order changes are made that arrive at once. `time`: in that of their timestamps, as of files that tell a history
+ * in any order. `rows`: in that of their rows, which is the one in which they were sent here, whatever they say of the time.
+ */
+export type ChangesInOrderOf = 'time' | 'rows';
+
 interface DeriveOptions {
   readonly projectId: number;
   /** Arrival of a change that comes late, microseconds. */
   readonly at: number;
   /** SQL over `timestamp_us`: arrival of a change that does not. */
   readonly arrival: string;
+  readonly changesInOrderOf: ChangesInOrderOf;
   readonly states: StateFiles;
   readonly signal: AbortSignal;
 }
@@ -176,15 +183,15 @@ function joining(count: number): { join(a: number, b: number): void; find(n: num
   return { find, join: (a, b) => void (parents[find(a)] = find(b)) };
 }
 
-/** States come before changes, and these in the order of arrival; what came at once in that of time, then of the files. */
-const IN_GROUPS = `
+/** States come before changes, and these in the order of arrival, then of time if that counts, then of rows. */
+const inGroups = (order: ChangesInOrderOf): string => `
   SELECT number, change, distinct_id, person_id, properties, person_distinct_id_version, person_version,
     created_us, is_deleted, is_identified, stated_version, stated_tie, timestamp_us, arrival
   FROM (
     SELECT *, 1 AS kind FROM person_changes JOIN person_groups USING (distinct_id)
     UNION ALL BY NAME
     SELECT *, 0 AS kind FROM person_found JOIN person_groups USING (distinct_id) LEFT JOIN person_texts USING (distinct_id)
-  ) ORDER BY number, kind, arrival, timestamp_us, row`;
+  ) ORDER BY number, kind, arrival, ${order === 'time' ? 'timestamp_us, ' : ''}row`;
 
 /** So many characters of properties are held in memory before DuckDB has them, which may spill them. */
 const HELD_LENGTH = 4 * MIB;
@@ -192,7 +199,7 @@ const HELD_LENGTH = 4 * MIB;
 async function foldGroups(
   database: DuckDBInstance,
   connection: DuckDBConnection,
-  { projectId, at, signal }: DeriveOptions,
+  { projectId, at, changesInOrderOf, signal }: DeriveOptions,
 ): Promise<{ refused: RefusedChanges }> {
   const writing = await database.connect();
   try {
@@ -229,7 +236,7 @@ async function foldGroups(
       refused = bothRefused(refused, { [reason]: { changes: 1, distinctId } });
     };
     let current: { readonly group: DuckDBValue; readonly fold: PersonFold } | undefined;
-    for await (const chunk of await connection.stream(IN_GROUPS)) {
+    for await (const chunk of await connection.stream(inGroups(changesInOrderOf))) {
       signal.throwIfAborted();
       for (const values of chunk.getRows()) {
         const [group = null, change, distinctId, personId, properties, tieVersion, version, created] = values;

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import * as fc from 'fast-check';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../lib/basics/units.ts';
 import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { land } from '../../../lib/capture/land.ts';
@@ -17,6 +18,7 @@ import { inLake } from '../../support/capture.ts';
 import { START } from '../../support/context.ts';
 import { fileIn, importContext, killableContext, PROJECT, run } from '../../support/imports.ts';
 import { onEnd } from '../../support/on-end.ts';
+import { propertyRuns } from '../../support/property-runs.ts';
 import { tableWith } from '../../support/table-override.ts';
 
 const OTHER = 8;
@@ -216,6 +218,78 @@ test('persons are folded as imports fold them', async () => {
   expect(new Set(await inLake(context, PROJECT, 'distinct_id', 'persons'))).toEqual(new Set(['ada', 'anonymous 1']));
   expect(new Set(await inLake(context, PROJECT, 'person_id', 'persons')).size).toBe(1);
   expect(await inLake(context, PROJECT, "max_by(properties->>'$.plan', inserted_us)", 'persons')).toEqual(['pro']);
+});
+
+test('of two values of one property the one that was sent last stays, whatever the events say of their time', async () => {
+  const { context, lander, send } = await world();
+  const plan = (name: string, timestamp: string) => ({ timestamp, properties: { $set: { plan: name } } });
+  await send([plan('free', '2026-01-01T00:00:00Z'), plan('pro', '2025-12-31T00:00:00Z')]);
+  await lander.pass();
+  expect(await inLake(context, PROJECT, "properties->>'$.plan'", 'persons')).toEqual(['pro']);
+});
+
+const WHO = fc.constantFrom('ada', 'bob', 'visitor', 'phone');
+const CHANGE = fc.record({
+  event: fc.constantFrom('clicked', '$identify', '$create_alias', '$merge_dangerously'),
+  distinct_id: WHO,
+  other: WHO,
+  /** In seconds before now, as the sender says. */
+  ago: fc.nat(3 * 3_600),
+  set: fc.boolean(),
+  once: fc.boolean(),
+  unset: fc.boolean(),
+});
+const REQUEST = fc.record({
+  changes: fc.array(CHANGE, { minLength: 1, maxLength: 4 }),
+  /** The request so many before it is sent again instead. */
+  again: fc.option(fc.integer({ min: 1, max: 4 }), { freq: 3 }),
+  /** What ends with it. */
+  ends: fc.constantFrom('nothing', 'segment', 'landing'),
+});
+
+test('persons are the same however requests are cut into segments and landings', async () => {
+  const personsOf = async (
+    requests: readonly (typeof REQUEST extends fc.Arbitrary<infer R> ? R : never)[],
+    isCut: boolean,
+  ) => {
+    const { context, inbox, lander, send } = await world();
+    const sent: Sent[][] = [];
+    for (const [n, { changes, again, ends }] of requests.entries()) {
+      const events = changes.map(({ event, distinct_id, other, ago, set, once, unset }, at) => ({
+        event,
+        uuid: `0199aaaa-0000-7000-8000-${String(n * 100 + at).padStart(12, '0')}`,
+        distinct_id,
+        timestamp: new Date(START - ago * SECOND_MS).toISOString(),
+        properties: {
+          [event === '$identify' ? '$anon_distinct_id' : 'alias']: other,
+          ...(set ? { $set: { plan: n, at } } : {}),
+          ...(once ? { $set_once: { first: `${n} ${at}` } } : {}),
+          ...(unset ? { $unset: ['first'] } : {}),
+        },
+      }));
+      sent.push((again === null ? undefined : sent[n - again]) ?? events);
+      // As the clock of the sender goes differently each time, so do the corrected times of what is sent again.
+      await send(sent[n] ?? [], { sent_at: new Date(START + ((n * 7) % 13) * SECOND_MS).toISOString() });
+      context.clock.advance(SECOND_MS);
+      if (isCut && ends !== 'nothing') await inbox.segments();
+      if (isCut && ends === 'landing') await lander.pass();
+    }
+    await lander.pass();
+    const state =
+      "concat_ws(' ', distinct_id, person_id, properties, created_us, is_identified, is_deleted, distinct_ids)";
+    return inLake(
+      context,
+      PROJECT,
+      `DISTINCT max_by(${state}, inserted_us) OVER (PARTITION BY distinct_id)`,
+      'persons',
+    );
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(REQUEST, { minLength: 2, maxLength: 8 }), async (requests) => {
+      expect(await personsOf(requests, true)).toEqual(await personsOf(requests, false));
+    }),
+    { numRuns: propertyRuns(15) },
+  );
 });
 
 test('whose distinct_id was cut is found by it when they are identified', async () => {
