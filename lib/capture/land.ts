@@ -4,7 +4,7 @@
  */
 
 import { messageOf } from '../basics/text.ts';
-import { DAY_MS, HOUR_MS } from '../basics/units.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../basics/units.ts';
 import { filesSince } from '../lake/catalog.ts';
 import { adding } from '../lake/import/adding.ts';
 import { ofModel } from '../lake/import/batch-writer.ts';
@@ -106,6 +106,12 @@ const LATE_MS = HOUR_MS;
 /** Segments that are read at the same time: fewer than an S3 client has connections (50), for which it waits but 3 s. */
 const READ_AT_ONCE = 40;
 
+/**
+ * So long what may have taken down an earlier landing is tried in one pass; the rest of it waits for the next one. What has
+ * landed is forgotten between them, so that a service which is killed again and again does not begin with the same each time.
+ */
+const SUSPECTS_MS = 5 * SECOND_MS;
+
 /** As many rows are held in memory before they go to the disk. */
 const EVENTS_AT_ONCE = 1_000;
 
@@ -123,7 +129,8 @@ class LandingDied extends Error {
 
 /**
  * Lands the requests of segments, each project by itself: what fails for one is told, and keeps no other from landing.
- * What may have taken down an earlier landing comes last, and what did so again and again is set apart.
+ * What may have taken down an earlier landing comes last, and what did so again and again is set apart: only that may land
+ * after what came later.
  */
 export async function land(
   context: Landing,
@@ -137,6 +144,7 @@ export async function land(
   const deaths = await landingDeaths(context, [...byProject.keys()]);
   const deathsOf = ({ projectId }: Pick<Part, 'projectId'>): LandingDeaths => deaths.get(projectId) as LandingDeaths;
   const projects: ProjectLanding[] = [];
+  const done = new Set<Part>();
   const waiting = new Set<number>();
   const failures: LandingReport['failures'][number][] = [];
   const wait = (projectId: number, requests: readonly CapturedRequest[], error: unknown): void => {
@@ -146,7 +154,8 @@ export async function land(
   };
   for (const [projectId, all] of byProject) {
     const of = deathsOf({ projectId });
-    const requests = all.filter(({ segment }) => !of.isSuspect(segment)).flatMap((part) => part.requests);
+    const good = all.filter(({ segment }) => !of.isSuspect(segment));
+    const requests = good.flatMap((part) => part.requests);
     if (requests.length === 0) continue;
     const begin = async (left: LeasePurpose | undefined): Promise<void> => {
       if (left !== 'landing') return;
@@ -155,6 +164,7 @@ export async function land(
     };
     try {
       projects.push(await landProject(context, projectId, requests, { ...options, begin }));
+      for (const part of good) done.add(part);
     } catch (error) {
       if (!(error instanceof LandingDied)) wait(projectId, requests, error);
     }
@@ -162,14 +172,18 @@ export async function land(
   const suspects = parts.filter((part) => deathsOf(part).isSuspect(part.segment));
   const apart = new Set(suspects.filter((part) => deathsOf(part).isApart(part.segment)));
   const timesOf = (part: Part): number => deathsOf(part).timesOf(part.segment);
-  for (const part of suspects.toSorted((one, other) => timesOf(one) - timesOf(other))) {
+  const timesApart = (part: Part): number => (deathsOf(part).wasApart(part.segment) ? timesOf(part) : 0);
+  const suspectsUntil = context.clock() + SUSPECTS_MS;
+  for (const part of suspects.toSorted((one, other) => timesApart(one) - timesApart(other))) {
     const { projectId, segment, requests } = part;
+    if (context.clock() > suspectsUntil && !apart.has(part)) waiting.add(projectId);
     if (apart.has(part) || waiting.has(projectId)) continue;
     try {
       projects.push(
         await landProject(context, projectId, requests, { ...options, begin: () => deathsOf(part).begin(segment) }),
       );
       deathsOf(part).end(segment);
+      done.add(part);
     } catch (error) {
       if (!(error instanceof ImportUnderWay)) deathsOf(part).end(segment);
       wait(projectId, requests, error);
@@ -180,16 +194,16 @@ export async function land(
   return {
     projects,
     failures,
-    segments: segments.map(({ name, landed, held = [] }, n) => {
+    segments: segments.map(({ name, landed }, n) => {
       const { requests = [], damaged = 0, unfinished = 0 } = contents[n] ?? {};
       const all = [...new Set([...landed, ...requests.map(({ projectId }) => projectId)])];
       const setApart = [...apart].filter(({ segment }) => segment === name);
       const left = all.filter((id) => !landed.includes(id) && !setApart.some(({ projectId }) => projectId === id));
-      const waits = left.filter((id) => waiting.has(id) || held.includes(id));
+      const isDone = (id: number): boolean => [...done].some((part) => part.segment === name && part.projectId === id);
       return {
         name,
-        landed: [...landed, ...left.filter((id) => !waits.includes(id))],
-        waiting: waits,
+        landed: [...landed, ...left.filter(isDone)],
+        waiting: left.filter((id) => !isDone(id)),
         apart: setApart.map((part) => ({
           projectId: part.projectId,
           times: timesOf(part),

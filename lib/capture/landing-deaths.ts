@@ -35,11 +35,13 @@ interface SegmentDeaths {
   readonly until: number;
 }
 
-/** One death may have another reason, as a restart; from the second on there is a pause, twice as long each time. */
+/** One death may have another reason, as a restart; from so many on its requests are set apart. */
+const APART_AFTER = 2;
+/** For so long, twice as long each time. */
 const PAUSE_MS = { first: 5 * MINUTE_MS, most: HOUR_MS };
 
 const pauseAfter = (times: number): number =>
-  times < 2 ? 0 : Math.min(PAUSE_MS.most, PAUSE_MS.first * 2 ** (times - 2));
+  times < APART_AFTER ? 0 : Math.min(PAUSE_MS.most, PAUSE_MS.first * 2 ** (times - APART_AFTER));
 
 /** The deaths of those who landed requests of one project. Whoever lands the project has them to themselves. */
 export class LandingDeaths {
@@ -63,6 +65,11 @@ export class LandingDeaths {
   /** Whether its requests in a segment are not to be tried now. */
   isApart(segment: string): boolean {
     return (this.#segments.get(segment)?.until ?? 0) > this.#context.clock();
+  }
+
+  /** Whether its requests in a segment are set apart, or were so until now: others need not wait for them. */
+  wasApart(segment: string): boolean {
+    return this.timesOf(segment) >= APART_AFTER;
   }
 
   /** Whether its requests in a segment are to be tried by themselves, after all others. */

@@ -747,6 +747,63 @@ test('a request that takes down what lands it holds up no other, neither of othe
   expect(await context.table.get(keys.landingDeaths(PROJECT))).toBeUndefined();
 });
 
+test('deaths that are not known to be of what landed keep its order: persons end as sent last', async () => {
+  const { context, inbox, send } = await world();
+  const { state, landing } = dyingLander(context, inbox, 'first');
+  const plan = async (id: string) => {
+    await send([{ event: id, properties: { $set: { plan: id } } }], { id });
+    await inbox.segments();
+  };
+  await plan('first');
+  await plan('last');
+  for (let death = 0; death < 2; death += 1) {
+    await landing().catch(() => {});
+    context.clock.advance(2 * MINUTE_MS);
+  }
+  expect(state.deaths).toBe(2);
+  state.isMended = true;
+  await landing();
+  expect(await inbox.segments()).toEqual([]);
+  expect(await inLake(context, PROJECT, "max_by(properties->>'$.plan', inserted_us)", 'persons')).toEqual(['last']);
+});
+
+test('what has landed after a death is forgotten before all of the rest was tried', async () => {
+  const { context, inbox, send } = await world();
+  const { landing } = dyingLander(context, inbox, '0');
+  const names = Array.from({ length: 6 }, (_, n) => String(n));
+  for (const id of names) {
+    await send([{ event: id }], { id });
+    await inbox.segments();
+  }
+  await landing().catch(() => {});
+  context.clock.advance(2 * MINUTE_MS);
+  const slow: Pick<Inbox, 'read'> = {
+    read: async (name) => {
+      const content = await inbox.read(name);
+      const requests = content.requests.map((request) =>
+        Object.defineProperty({ ...request }, 'body', {
+          enumerable: true,
+          get: () => {
+            // Read twice: a landing of one of them takes three seconds.
+            context.clock.advance(1.5 * SECOND_MS);
+            return request.body;
+          },
+        }),
+      );
+      return { ...content, requests };
+    },
+  };
+  const lander = landerOf(context, inbox, (segments) => land({ ...context, inbox: slow }, segments));
+  const left: number[] = [];
+  do {
+    await lander.pass();
+    left.push((await inbox.segments()).length);
+  } while (lander.left > 0);
+  expect(left).toEqual([4, 2, 0]);
+  expect(await inLake(context, PROJECT, "string_agg(event, '' ORDER BY inserted_us)")).toEqual([names.join('')]);
+  expect(await context.table.get(keys.landingDeaths(PROJECT))).toBeUndefined();
+});
+
 test('a landing that died is known of, also after an import has had the project meanwhile', async () => {
   const { context, inbox, send } = await world();
   const { landing } = dyingLander(context, inbox, 'bad');
