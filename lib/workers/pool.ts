@@ -18,7 +18,7 @@ import { type Frame, framesOf, jsonBody, writeFrame } from './frames.ts';
 import { limitedTo, residentBytes } from './memory.ts';
 import type { Start } from './serve.ts';
 import { type TurnLimits, Turns } from './turns.ts';
-import { MOST_DEATHS, underWay } from './under-way.ts';
+import { type Deaths, MOST_DEATHS, underWay } from './under-way.ts';
 
 export interface PoolOptions {
   /** The file that a worker runs; it calls `serveTasks`. */
@@ -57,7 +57,7 @@ export interface PoolTask {
   readonly owner: string;
   /** What it works on. A subject that took its process down too often is refused. Absent: it is not counted. */
   readonly subject?: string;
-  /** How often is too often. Default: three times. */
+  /** How often is too often. Default: three times, and ten times together with the whole service. */
   readonly mostDeaths?: number;
   readonly signal?: AbortSignal;
 }
@@ -66,7 +66,7 @@ export interface WorkerPool {
   /**
    * Yields the bytes that a task gives, in parts of any length (an empty one is kept), and what it hands over, as one part of
    * JSON: it goes on when the next one is asked for. Returns its result. Throws what the task throws; the signal's reason on
-   * abort; `LineFull`; `WorkerLost` when its process was killed or died; `Permanent` when that was the third time, and
+   * abort; `LineFull`; `WorkerLost` when its process was killed or died; `Permanent` when that was too often, and
    * `Transient` when it had to go because all together took too much memory, or could not be started. Who stops early kills the worker.
    */
   stream(task: PoolTask): AsyncGenerator<Buffer, unknown>;
@@ -146,26 +146,36 @@ class Pool implements WorkerPool {
 
   /** Refuses a task whose subject took its process down too often, and counts when it does so again. */
   async *#counted(task: PoolTask): AsyncGenerator<Buffer, unknown> {
-    const { subject, mostDeaths = MOST_DEATHS } = task;
+    const { subject, mostDeaths } = task;
     if (subject === undefined) return yield* this.#done(task);
-    const before = this.#deaths.begin(subject);
-    let kept = before;
+    const most: Deaths = mostDeaths === undefined ? MOST_DEATHS : { own: mostDeaths, withService: mostDeaths };
+    const { own, withService } = this.#deaths.begin(subject);
+    let hasDied = false;
     try {
-      if (before >= mostDeaths) throw this.#tooOften(before, 'The service ended with it.');
+      if (own >= most.own) throw this.#tooOften(own, '');
+      if (withService >= most.withService) throw this.#tooOftenWithService(withService);
       return yield* this.#done(task);
     } catch (error) {
       if (!(error instanceof WorkerLost)) throw error;
-      kept = before + 1;
-      throw kept < mostDeaths ? error : this.#tooOften(kept, error.message);
+      hasDied = true;
+      throw own + 1 < most.own ? error : this.#tooOften(own + 1, ` ${error.message}`);
     } finally {
-      this.#deaths.end(subject, kept);
+      this.#deaths.end(subject, hasDied);
     }
   }
 
   #tooOften(times: number, last: string): Permanent {
     return new Permanent(
-      `${this.#options.what} took its process down ${times} times, so it is not tried again. ${last} ` +
+      `${this.#options.what} took its process down ${times} times, so it is not tried again.${last} ` +
         'Make the query and the filters simpler, or the interval shorter.',
+    );
+  }
+
+  /** What is not known is not said: that the work was why. */
+  #tooOftenWithService(times: number): Permanent {
+    return new Permanent(
+      `${this.#options.what} was under way each of the ${times} times that the service itself ended, so it is not tried ` +
+        'again by itself. The log of the system may say why the service ended.',
     );
   }
 

@@ -1,37 +1,60 @@
 /**
- * Counts how often a piece of work took its process down: a small file for each that is under way, written before it
- * starts and taken back when it has ended in order. The files outlive the service, so a kill of all its processes counts
- * too; a power cut may lose the newest, and is not the work's doing.
+ * Counts how often a piece of work took its process down, and how often the whole service ended while it was under way,
+ * which may have any reason: a small file for each piece, written before it starts and taken back when it has ended in
+ * order. The files outlive the service; a power cut may lose the newest.
  */
 import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS } from '../basics/units.ts';
 
-/** Work that took its process down so often is not begun again. */
-export const MOST_DEATHS = 3;
+/** How often work has not come to an end in order. */
+export interface Deaths {
+  /** It took its process down, and the service went on. */
+  readonly own: number;
+  /** The whole service ended. Work of the same subject that is under way now counts as well. */
+  readonly withService: number;
+}
+
+/** Work that has died so often is not begun again: what takes the whole service down has to end, too, but seldom is why it ends. */
+export const MOST_DEATHS: Deaths = { own: 3, withService: 10 };
 
 /** What is about work that nobody asked for again for so long is forgotten. */
 const FORGOTTEN_AFTER_MS = 7 * DAY_MS;
 
 interface UnderWay {
   /** Counts a beginning. Returns how often the work was begun before without coming to an end in order. */
-  begin(subject: string): number;
-  /** The beginning after so many others has come to an end in order, and does not count. */
-  end(subject: string, before: number): void;
+  begin(subject: string): Deaths;
+  /** A beginning has come to its end, which counts only if it took its process down. */
+  end(subject: string, hasDied: boolean): void;
 }
+
+const NONE: Deaths = { own: 0, withService: 0 };
+
+const begun = ({ own, withService }: Deaths): Deaths => ({ own, withService: withService + 1 });
+
+const ended = ({ own, withService }: Deaths, hasDied: boolean): Deaths => ({
+  own: own + (hasDied ? 1 : 0),
+  withService: Math.max(0, withService - 1),
+});
+
+const isNone = ({ own, withService }: Deaths): boolean => own === 0 && withService === 0;
 
 /** Keeps the counts in a folder, or without one in this process. */
 export function underWay(folder?: string): UnderWay {
-  const counts = new Map<string, number>();
+  const counts = new Map<string, Deaths>();
   if (folder === undefined)
     return {
       begin: (subject) => {
-        const before = counts.get(subject) ?? 0;
-        counts.set(subject, before + 1);
+        const before = counts.get(subject) ?? NONE;
+        counts.set(subject, begun(before));
         return before;
       },
-      end: (subject, before) => void (before === 0 ? counts.delete(subject) : counts.set(subject, before)),
+      end: (subject, hasDied) => {
+        const after = ended(counts.get(subject) ?? NONE, hasDied);
+        if (isNone(after)) counts.delete(subject);
+        else counts.set(subject, after);
+      },
     };
   mkdirSync(folder, { recursive: true });
   const place = (subject: string): string => join(folder, hash('sha256', subject));
@@ -41,13 +64,15 @@ export function underWay(folder?: string): UnderWay {
       if (!isSwept) forgetOld(folder);
       isSwept = true;
       const file = place(subject);
-      const before = countIn(file);
-      writeFileSync(file, String(before + 1));
+      const before = deathsIn(file);
+      writeFileSync(file, textOf(begun(before)));
       return before;
     },
-    end: (subject, before) => {
-      if (before === 0) rmSync(place(subject), { force: true });
-      else writeFileSync(place(subject), String(before));
+    end: (subject, hasDied) => {
+      const file = place(subject);
+      const after = ended(deathsIn(file), hasDied);
+      if (isNone(after)) rmSync(file, { force: true });
+      else writeFileSync(file, textOf(after));
     },
   };
 }
@@ -59,10 +84,13 @@ function forgetOld(folder: string): void {
   }
 }
 
-function countIn(file: string): number {
+const textOf = ({ own, withService }: Deaths): string => `${withService} ${own}`;
+
+function deathsIn(file: string): Deaths {
   try {
-    return Number(readFileSync(file, 'utf8')) || 0;
+    const [withService = 0, own = 0] = readFileSync(file, 'utf8').split(' ').map(Number);
+    return { own: own || 0, withService: withService || 0 };
   } catch {
-    return 0;
+    return NONE;
   }
 }

@@ -254,7 +254,6 @@ test('a reader who stops early ends the worker', async () => {
 
 describe('work that takes its process down three times', () => {
   const subject = 'an interval';
-  const says = 'The work took its process down 3 times, so it is not tried again.';
 
   test('is refused at the third time', async () => {
     const pool = poolWith();
@@ -264,16 +263,31 @@ describe('work that takes its process down three times', () => {
     await expect(once()).rejects.toBeInstanceOf(Permanent);
   });
 
-  test('is refused when the whole service went down with it each time', async () => {
+  test('is tried again when the whole service went down with it as often, and refused at ten times, without blame', async () => {
     const deaths = temporaryFolder();
-    for (let time = 1; time <= 3; time += 1) {
-      // A service that is killed closes nothing: nobody reads on.
-      const bytes = poolWith({ deaths }).stream({ name: 'gives', input: 5, owner, subject });
-      await bytes.next();
-    }
+    const killed = async (times: number): Promise<void> => {
+      for (let time = 1; time <= times; time += 1) {
+        // A service that is killed closes nothing: nobody reads on.
+        const bytes = poolWith({ deaths }).stream({ name: 'gives', input: 5, owner, subject });
+        await bytes.next();
+      }
+    };
+    await killed(9);
     const pool = poolWith({ deaths });
-    await expect(pool.run({ name: 'answers', input: null, owner, subject })).rejects.toThrow(says);
+    const answer = () => pool.run({ name: 'answers', input: 1, owner, subject });
+    expect(await answer()).toMatchObject({ input: 1 });
+    await killed(1);
+    await expect(answer()).rejects.toThrow(
+      'The work was under way each of the 10 times that the service itself ended, so it is not tried again by itself.',
+    );
     expect(await pool.run({ name: 'answers', input: 1, owner, subject: 'another' })).toMatchObject({ input: 1 });
+  });
+
+  test('is refused at once where one time is too often, also with the whole service', async () => {
+    const deaths = temporaryFolder();
+    const task = { name: 'gives', input: 5, owner, subject, mostDeaths: 1 };
+    await poolWith({ deaths }).stream(task).next();
+    await expect(poolWith({ deaths }).run(task)).rejects.toBeInstanceOf(Permanent);
   });
 
   test('is refused also when other work on the same ended in order between', async () => {
