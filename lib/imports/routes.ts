@@ -31,7 +31,7 @@ export const createImport = route({
   description:
     'Of one file, which is uploaded then, in parts, and started. 413 when it is larger than an import may be, 429 when ' +
     'ten imports of the organization have not ended, or several take more than half of the room on the disk; one that ' +
-    'has failed counts for a day, unless it is cancelled.',
+    'has failed counts for a day, unless it is cancelled, but of the ten none that was interrupted five times.',
   body: ImportInput,
   example: { name: 'events.jsonl.gz', bytes: 52_428 },
   response: Import,

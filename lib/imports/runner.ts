@@ -17,13 +17,10 @@ import { WorkerLost } from '../workers/pool.ts';
 import { type ImportItem, type ReadingOptions } from './model.ts';
 import type { ImportResult, ImportTask } from './run.ts';
 import { importFolders, removeImport, removeParts } from './spool.ts';
-import { CLOSED, endOf, NOTHING_READ } from './store.ts';
+import { CLOSED, endOf, MAX_ATTEMPTS, NOTHING_READ } from './store.ts';
 
 /** Imports that run at the same time; of one organization one. */
 const AT_ONCE = 2;
-
-/** An import that did not come to its end is begun so often, and then is failed. */
-const MAX_ATTEMPTS = 5;
 
 /** Another import holds the project: it is looked again after so long. */
 const HELD_MS = 5 * SECOND_MS;

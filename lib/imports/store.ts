@@ -29,6 +29,12 @@ type Importing = Pick<Context, 'table' | 'clock' | 'newId' | 'imports' | 'settin
 /** Imports of one organization that have not ended, or have failed and may be started again. */
 const MAX_OPEN = 10;
 
+/** An import that did not come to its end is begun so often, and then is failed. */
+export const MAX_ATTEMPTS = 5;
+
+/** Whether an import was interrupted so often that it is given up, for which whoever made it may not be why. */
+const isInterrupted = ({ state, attempts }: ImportItem): boolean => state === 'failed' && attempts >= MAX_ATTEMPTS;
+
 /** Where there is no room, it is looked for again after so many seconds. */
 const RETRY_AFTER = { 'Retry-After': '60' };
 
@@ -88,7 +94,7 @@ async function createNext(
     });
   const open = await listAll(table, ranges.openImports());
   const own = open.filter(({ organization_id }) => organization_id === organization.id);
-  if (own.length >= MAX_OPEN)
+  if (own.filter((item) => !isInterrupted(item)).length >= MAX_OPEN)
     fail('throttled', {
       detail: `${MAX_OPEN} imports of the organization have not ended, or have failed and are kept to be started again. Wait for one of them, or cancel it.`,
       headers: RETRY_AFTER,

@@ -593,6 +593,17 @@ describe('an import that is under way', () => {
     });
   });
 
+  test('leaves the place of an open one to another when it was interrupted five times', async () => {
+    const { call, upload, runner } = await world();
+    const id = await upload('events.jsonl', line(1));
+    await call('POST', `${id}/start/`, {});
+    for (let n = 0; n < 6; n += 1) await runner(() => new Promise(() => {})).pass();
+    for (let n = 0; n < 10; n += 1)
+      expect(await call('POST', '', { name: 'x', bytes: 3 })).toMatchObject({ status: 201 });
+    expect(await call('POST', '', { name: 'x', bytes: 3 })).toMatchObject({ status: 429 });
+    expect(await call('POST', `${id}/start/`, {})).toMatchObject({ status: 200, body: { state: 'queued' } });
+  });
+
   test('is stopped when the service closes, which is no failure of it', async () => {
     const { call, upload, read, runner, pass } = await world();
     const id = await upload('events.jsonl', line(1));
