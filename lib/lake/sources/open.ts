@@ -1,5 +1,6 @@
 /** A file as a source of records, whatever format it is in. */
 import { open } from 'node:fs/promises';
+import { isObject } from '../../basics/json.ts';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { accessLogReader } from './access-log.ts';
 import { columnsOf, csvFormat, headerProblem, isCsvHeader } from './csv.ts';
@@ -81,6 +82,8 @@ function lineSource({ path, format: given, mapping, pageViews, ...options }: Lin
   return {
     batches: async function* () {
       for await (const some of lines.batches()) {
+        unknown = noTextIn(some);
+        if (unknown !== undefined) return;
         name ??= formatOf(some, mapping);
         if (name === null && some.some(isReadable)) {
           unknown = [
@@ -138,14 +141,55 @@ const isReadable = (line: Line): boolean => line.problem === undefined && !isBla
 /** The first line of JSON that is one array. */
 const ARRAY = /^\s*\[\s*(\{|\[|$)/;
 
-/** Says, in a sentence or none, what lines of no known format lack that may be a table of events, or an array of them. */
+/** How files begin that hold no text, each byte as a character, and what they are, with what is to be done first. */
+const NO_TEXT: readonly (readonly [begins: string, says: string])[] = [
+  ['\xff\xfe', 'it is UTF-16: save it as UTF-8'],
+  ['\xfe\xff', 'it is UTF-16: save it as UTF-8'],
+  ['PK\x03\x04', 'it is a ZIP archive: unpack it'],
+];
+
+/** Says what a file is that holds no text, by its first line if that is among these. */
+function noTextIn([first]: readonly Line[]): string | undefined {
+  if (first?.number !== 1) return undefined;
+  const [, says] = NO_TEXT.find(([begins]) => first.text.startsWith(begins)) ?? [];
+  return says === undefined ? undefined : `${says} first; nothing of it was imported`;
+}
+
+/** Says, in a sentence or none, what lines of no known format lack that may be a table of events, objects or an array of them. */
 function lackOf(lines: readonly Line[], mapping: TableMapping): string[] {
   const first = lines.find(isReadable);
   if (first === undefined) return [];
   if (ARRAY.test(first.text)) return ['It is a JSON array: write one object a line'];
+  const object = objectIn(first.text);
+  if (object !== undefined) return [`As JSON lines, its first one cannot be read: ${lackOfJson(first.text, object)}`];
   const isTable = Object.keys(mapping.columns ?? {}).length > 0 || (columnsOf(first.text)?.names.length ?? 0) > 1;
   const lack = isTable ? headerProblem(first, mapping) : undefined;
   return lack === undefined ? [] : [`As a table, ${lack}. Name them with --column <field>=<column>`];
+}
+
+/** The object that a line of JSON is; undefined: it is none. */
+function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** So many fields of a line are named, and so many characters of each. */
+const NAMED = { fields: 20, length: 40 };
+
+/** Says which fields an object lacks to be an event, and which it has; or why it is none though it has them. */
+function lackOfJson(text: string, object: Readonly<Record<string, unknown>>): string {
+  const { properties } = object;
+  const has = (name: string): boolean =>
+    Object.hasOwn(object, name) || (name === 'distinct_id' && isObject(properties) && Object.hasOwn(properties, name));
+  const missing = ['event', 'distinct_id', 'timestamp'].filter((name) => !has(name));
+  if (missing.length === 0) return String(readJsonLine(text));
+  const names = Object.keys(object).map((name) => name.slice(0, NAMED.length).toWellFormed());
+  const more = names.length > NAMED.fields ? ` and ${names.length - NAMED.fields} more` : '';
+  return `it has no ${missing.join(', ')}; its fields are ${names.slice(0, NAMED.fields).join(', ')}${more}`;
 }
 
 /** The format that most of the first lines are in, or a table whose header says what is an event; null: none. */

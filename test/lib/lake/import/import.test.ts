@@ -478,11 +478,54 @@ describe('the format', () => {
     ['Who\nada\n', { columns: { event: 'Action' } }, 'it has no column Action; its columns are Who. Name them'],
     ['[{"event": "e", "distinct_id": "d"}, {"event": "f"}]\n', {}, 'It is a JSON array: write one object a line'],
     ['[\n{"event": "e"},\n{"event": "f"}\n]\n', {}, 'It is a JSON array: write one object a line'],
-  ])('that may be a table or an array says what it lacks: %j', async (content, mapping, lacks) => {
+    [
+      '{"event_type": "Signed up", "user_id": "ada", "event_time": "2026-01-01 10:00:00"}\n',
+      {},
+      'As JSON lines, its first one cannot be read: it has no event, distinct_id, timestamp; its fields are event_type, user_id, event_time',
+    ],
+    [
+      '{"event": "Signed up", "properties": {"distinct_id": "ada", "time": 1767225600}}\n',
+      {},
+      'cannot be read: it has no timestamp; its fields are event, properties',
+    ],
+    [
+      `{${Array.from({ length: 23 }, (_, n) => `"f${n}": 1`).join(', ')}}\n`,
+      {},
+      'it has no event, distinct_id, timestamp; its fields are f0, f1,',
+    ],
+    [`{${Array.from({ length: 23 }, (_, n) => `"f${n}": 1`).join(', ')}}\n`, {}, ', f18, f19 and 3 more'],
+    [
+      '{"event": "e", "distinct_id": "d", "timestamp": "soon"}\n',
+      {},
+      'its first one cannot be read: timestamp is not an instant',
+    ],
+  ])('that may be a table, objects or an array says what it lacks: %j', async (content, mapping, lacks) => {
     const context = await importContext();
     const report = await run(context, fileIn(context, 'table', content), { mapping });
     expect(report.files[0]?.problem).toMatch(/^its first lines are in no known format /);
     expect(report.files[0]?.problem).toContain(lacks);
+  });
+
+  test.each([
+    [
+      'UTF-16 with its low bytes first',
+      Buffer.from('\ufeffevent,distinct_id,timestamp\n', 'utf16le'),
+      'it is UTF-16: save it as UTF-8',
+    ],
+    [
+      'UTF-16 with its high bytes first',
+      Buffer.from('\ufeffevent\n', 'utf16le').swap16(),
+      'it is UTF-16: save it as UTF-8',
+    ],
+    ['a ZIP archive', Buffer.from('504b03041400000008000a0a', 'hex'), 'it is a ZIP archive: unpack it'],
+    ['a ZIP archive without a line end', Buffer.from('504b03041400000008', 'hex'), 'it is a ZIP archive: unpack it'],
+  ])('of %s says what is to be done first', async (_, content, says) => {
+    const context = await importContext();
+    for (const file of [content, gzipSync(content)]) {
+      const report = await run(context, fileIn(context, 'file', file));
+      expect(report).toMatchObject({ events: 0, bad: 0, files: [{ format: null }] });
+      expect(report.files[0]?.problem).toBe(`${says} first; nothing of it was imported`);
+    }
   });
 
   test('of an empty file does not matter', async () => {
