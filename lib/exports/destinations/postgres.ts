@@ -54,7 +54,7 @@ const DIALECT: TableDialect = {
 /**
  * A table of a PostgreSQL database. `deliver` sends the rows within a transaction that it leaves open; `commit` commits
  * it. Events go straight into the table, with a note in the ledger: an interval that this run has delivered is not delivered
- * again, and where another run has, rows are merged by uuid. Persons are merged by key and version.
+ * again, and where another run has, rows are merged. Persons are merged by key and version.
  */
 export const postgres: Destination<PostgresConfig, Receipt, Session> = {
   type: 'Postgres',

@@ -131,7 +131,7 @@ function checkStaging({ bucket, prefix, authorization }: Staging): void {
  * Returns the destination that is a table of Amazon Redshift. `deliver` loads the rows into a temporary table of a
  * session, by INSERT or by COPY from files in the customer's bucket; `commit` brings them into the table in one
  * transaction, under a lock on the ledger, as keys are not enforced there: an interval that this run has delivered is not
- * delivered again, and where another run has, rows are merged by uuid. Persons are merged by key and version. `reach`:
+ * delivered again, and where another run has, rows are merged. Persons are merged by key and version. `reach`:
  * where a bucket is.
  */
 export const redshiftVia = (

@@ -22,10 +22,11 @@ const mergeText = ({ notes }: Overlapping, records: number, added: number): stri
 };
 
 /**
- * Adds the events that wait and are not in the table yet. Which is which, the uuid tells, among rows of the project and
- * of the same span of timestamps, or without any. Rows that this export delivered without uuids, or with them in another
- * column, cannot be merged: `Permanent` is thrown; but where those that wait have none and were as many before,
- * nothing is added. Rows of other exports that cannot be compared are a warning only.
+ * Adds the events that wait and are not in the table yet. Which is which, the uuid tells, with the name, the distinct_id and
+ * the timestamp where the export has these, among rows of the project and of the same span of timestamps, or without
+ * any. Rows that this export delivered without uuids, or with them in another column, cannot be merged: `Permanent` is
+ * thrown; but where those that wait have none and were as many before, nothing is added. Rows of other exports that
+ * cannot be compared are a warning only.
  */
 export async function mergeEvents(
   session: Session,
@@ -72,7 +73,10 @@ function unmerged({ uuid, config, interval }: LedgerEntry, own: readonly Note[],
   return `The interval ${range} was delivered before, with as many rows: nothing was added. ${cure}`;
 }
 
-/** Returns the statement that adds the rows that wait and whose uuid, if they have one, no row of the project has. */
+/** The fields that say which of the events of one uuid a row is, beside that. */
+const TELLING = ['event', 'distinct_id', 'timestamp'];
+
+/** Returns the statement that adds the rows that wait and, if they have uuids, are none of the project's in the table. */
 function additionText({ teamId }: LedgerEntry, columns: readonly Column[], table: string): string {
   const named = (field: string): string | undefined => columns.find((column) => column.field === field)?.name;
   const [uuid, timestamp, team] = [named('uuid'), named('timestamp'), named('team_id')];
@@ -92,8 +96,15 @@ function additionText({ teamId }: LedgerEntry, columns: readonly Column[], table
         ]),
   ];
   const where = limits.length === 0 ? '' : `WHERE ${limits.join(' AND ')}`;
+  const telling = TELLING.map(named).filter((name) => name !== undefined);
+  const known = [`${quoted(uuid)} AS known`, ...telling.map((name, n) => `${quoted(name)} AS known_${n}`)];
+  // The uuids alone join, by hash; the others are compared where these are equal.
+  const isSame = [
+    `there.known = waiting.${quoted(uuid)}`,
+    ...telling.map((name, n) => `(there.known_${n} IS NULL OR there.known_${n} = waiting.${quoted(name)})`),
+  ];
   return `${addition}
-      LEFT JOIN (SELECT ${quoted(uuid)} AS known FROM ${table} ${where}) AS there ON there.known = waiting.${quoted(uuid)}
+      LEFT JOIN (SELECT ${known.join(', ')} FROM ${table} ${where}) AS there ON ${isSame.join(' AND ')}
       WHERE there.known IS NULL`;
 }
 

@@ -7,7 +7,7 @@ import { Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import type { Column } from '../../../../lib/warehouse/columns.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
-import { delivery, EXPORT, INTERVAL, OTHER_EXPORT, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
+import { atOnce, delivery, EXPORT, INTERVAL, OTHER_EXPORT, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 
 type Config = Parameters<typeof postgres.deliver>[0]['config'];
@@ -148,6 +148,71 @@ describeOnPostgres('Postgres', () => {
       const interval = { start: INTERVAL.start + HOUR_MS / 2, end: INTERVAL.end + HOUR_MS / 2 };
       await deliver({ runId: OTHER_RUN, interval, rows: () => eventRows(500, 1000) });
       expect(await counts()).toEqual([1500, 1500]);
+    });
+
+    describe('of one uuid that differ in name, distinct_id or timestamp', () => {
+      const four = async () => {
+        const line = (await atOnce(eventRows(1, 1))).toString();
+        const [event, person, instant] = ['$pageview', 'person-1', '00:00:00.001000Z'];
+        return [
+          line,
+          line.replace(event, 'paid'),
+          line.replace(person, 'person-2'),
+          line.replace(instant, '00:00:00.001001Z'),
+        ];
+      };
+      const rows = (from: number, count: number) =>
+        async function* () {
+          yield Buffer.from((await four()).slice(from, from + count).join(''));
+        };
+      const seen = () => sql('SELECT event, distinct_id, timestamp FROM events ORDER BY 1, 2, 3');
+
+      test('are all there, by whichever way, and nothing twice: at once, overlapping, retried, after a death', async () => {
+        await deliver({ rows: rows(0, 4) });
+        const whole = await seen();
+        expect(whole).toHaveLength(4);
+        schema = await database.newSchema();
+
+        await deliver({ rows: rows(0, 1) });
+        const dying = async function* () {
+          yield* rows(0, 3)();
+          throw new Transient('The process ended.');
+        };
+        await expect(deliver({ runId: OTHER_RUN, rows: dying })).rejects.toThrow(Transient);
+        const interval = { start: INTERVAL.start + HOUR_MS / 2, end: INTERVAL.end + HOUR_MS / 2 };
+        await deliver({ exportId: OTHER_EXPORT, interval, rows: rows(1, 2) });
+        await deliver({ runId: OTHER_RUN, rows: rows(0, 4) });
+        expect(said.at(-1)).toContain('of 4 rows 1 were new');
+        expect(await seen()).toEqual(whole);
+        await deliver({ runId: RUN.replace('2', '5'), rows: rows(0, 4) });
+        expect(await seen()).toEqual(whole);
+      });
+
+      test('are told apart as finely as the table keeps their time, and not twice where it keeps less', async () => {
+        await sql(`CREATE TABLE coarse (uuid TEXT, event TEXT, distinct_id TEXT, "timestamp" TIMESTAMPTZ(0))`);
+        const columns = () =>
+          ['uuid', 'event', 'distinct_id', 'timestamp'].map((name): Column => {
+            const type = name === 'timestamp' ? 'instant' : 'text';
+            return { name, type, field: name };
+          });
+        const lines = async function* () {
+          yield Buffer.from(['1', '2'].map((ms) => `u\te\td\t2023-07-28T00:00:00.00${ms}Z\n`).join(''));
+        };
+        await deliver({ columns, rows: lines }, { table_name: 'coarse' });
+        await deliver({ columns, rows: lines, runId: OTHER_RUN }, { table_name: 'coarse' });
+        expect(await counts('coarse')).toEqual([2, 1]);
+      });
+
+      test('are known by their uuid alone in rows from before the query had those columns', async () => {
+        const bare = () => [{ name: 'uuid', type: 'text' as const, field: 'uuid' }];
+        const uuid = (await four())[0]?.split('\t')[0];
+        const uuids = async function* () {
+          yield Buffer.from(`${uuid}\n`);
+        };
+        await deliver({ columns: bare, rows: uuids });
+        await deliver({ runId: OTHER_RUN, rows: rows(0, 4) }, { use_automatic_schema_evolution: true });
+        expect(await counts()).toEqual([1, 1]);
+      });
     });
 
     test('of other intervals, tables and projects are not compared', async () => {
