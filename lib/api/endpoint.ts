@@ -1,6 +1,7 @@
 /** Makes the handler of an endpoint from its row and its operation. No other file knows middy. */
 import middy from '@middy/core';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult, Context as LambdaContext } from 'aws-lambda';
+import * as z from 'zod';
 import { activityOpsOf } from '../accounts/activity/ops.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { messageOf } from '../basics/text.ts';
@@ -13,7 +14,7 @@ import { headerOf } from '../http/header.ts';
 import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
 import { OffsetPage, type Paging, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
-import { loggedPath, type Route } from '../http/route.ts';
+import { loggedPath, type Route, takesBody } from '../http/route.ts';
 import { traceOf } from '../http/trace.ts';
 import { refuseUnsupported } from '../http/unsupported.ts';
 import type { Context } from '../ports/context.ts';
@@ -303,10 +304,15 @@ function parsedQuery({ query, body, unsupported }: Route, sent: Paging['query'])
   return parse(query, values);
 }
 
-function parsedBody({ body, unsupported = {} }: Route, event: APIGatewayProxyEvent): unknown {
-  if (body === undefined) return undefined;
+const NO_FIELDS = z.object({});
+
+/** Returns the body as its row declares it. One of which no field is read is checked all the same, and not returned. */
+function parsedBody(row: Route, event: APIGatewayProxyEvent): unknown {
+  if (!takesBody(row)) return undefined;
+  const { body = NO_FIELDS, unsupported = {} } = row;
   const sent = bodyOf(event, body);
   const parsed = parse(body, sent);
+  if (row.body === undefined) return undefined;
   refuseUnsupported(unsupported, sent);
   return parsed;
 }

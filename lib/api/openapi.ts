@@ -1,6 +1,6 @@
 /** Makes the reference of the API from the rows: an OpenAPI 3.1 document. */
 import * as z from 'zod';
-import { PAGING, type PagingRule, type Route, TWIN } from '../http/route.ts';
+import { PAGING, type PagingRule, type Route, TWIN, takesBody } from '../http/route.ts';
 import { FAILURES, type FailureKind } from '../ports/errors.ts';
 import { OPENAPI_TAGS } from './openapi-tags.ts';
 
@@ -307,7 +307,7 @@ function failures(row: Route, path: string, versioned: ReadonlySet<string>): Jso
   if (row.scope !== 'public' && row.scope !== 'any') kinds.push('permission_denied');
   if (path.includes('{')) kinds.push('not_found');
   if (row.query !== undefined || row.paging?.kind === 'cursor') kinds.push('validation');
-  if (row.body !== undefined) kinds.push('validation', 'request_too_large', 'unsupported_media_type');
+  if (takesBody(row)) kinds.push('validation', 'request_too_large', 'unsupported_media_type');
   if (row.maxBytes !== undefined) kinds.push('request_too_large');
   if (isOfState(row)) kinds.push('validation', 'conflict');
   if (takesIfMatch(row, path, versioned)) kinds.push('precondition_failed');

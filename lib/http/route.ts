@@ -94,6 +94,12 @@ export interface Route<
   readonly table?: 'none' | 'read' | 'counts';
 }
 
+const WITH_BODY: ReadonlySet<HttpMethod> = new Set(['POST', 'PUT', 'PATCH']);
+
+/** Returns whether what a request of the row has as its body is read, though it may be that no field of it is. */
+export const takesBody = ({ method, body, maxBytes }: Pick<Route, 'method' | 'body' | 'maxBytes'>): boolean =>
+  body !== undefined || (maxBytes === undefined && WITH_BODY.has(method));
+
 /** Returns the row with its exact types, of status 200 by default. What it does not name is undefined in requests. */
 export function route<
   P extends z.ZodType,
