@@ -51,6 +51,8 @@ async function ofExport(world: World, fields: object = {}): Promise<Example> {
   return { params: { ...place(world), id: String(body?.['id']) } };
 }
 
+const NO_OP = { type: 'NoOp', config: {} };
+
 const RANGE = { start_at: '2025-12-30T00:00:00Z', end_at: '2025-12-31T00:00:00Z' };
 
 /** No machine runs it: what a request sees of it stays as it is, on a stage too. */
@@ -429,6 +431,10 @@ export const fixtures: Readonly<Record<string, Fixture>> = {
   'batch-exports/create': async (world) => ({ params: place(world), body: exportBody(world) }),
   'batch-exports/retrieve': (world) => ofExport(world),
   'batch-exports/update': async (world) => ({ ...(await ofExport(world)), body: { name: 'Renamed' } }),
+  'batch-exports/replace': async (world) => ({
+    ...(await ofExport(world, { destination: NO_OP })),
+    body: { name: 'Renamed', interval: 'day', destination: NO_OP },
+  }),
   'batch-exports/destroy': (world) => ofExport(world),
   'batch-exports/backfill': async (world) => ({ ...(await ofExport(world)), body: RANGE }),
   'batch-exports/backfill-estimate': async (world) => ({ ...(await ofExport(world)), body: RANGE }),

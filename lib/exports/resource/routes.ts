@@ -108,6 +108,23 @@ export const updateBatchExport = route({
   seals: true,
 });
 
+export const replaceBatchExport = route({
+  ...write,
+  ...one,
+  handler: 'batch-exports/replace',
+  method: 'PUT',
+  summary: 'Change a batch export, with what it must have',
+  description:
+    'As PATCH, for clients that send the whole: `name`, `destination` and `interval` are needed. What else is not sent ' +
+    'stays as it is, and so do keys of `config`.',
+  body: BatchExportInput,
+  example: { name: 'Events of every day', interval: 'day', destination: { type: 'NoOp', config: {} } },
+  unsupported: UNSUPPORTED,
+  response: BatchExport,
+  needs: ['vault', 'compiler'],
+  seals: true,
+});
+
 export const destroyBatchExport = route({
   ...write,
   ...one,

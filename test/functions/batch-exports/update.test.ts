@@ -45,6 +45,24 @@ test('on the project’s address it is the same export', async () => {
   expect(await read()).toMatchObject({ name: 'x' });
 });
 
+test('PUT needs name, destination and interval, and leaves what is not sent as it is', async () => {
+  const { service, path, patch } = await world();
+  const { body: made = {} } = await patch({ end_at: '2030-01-01T00:00:00Z', paused: true });
+  const put = (body: object) => service.call('PUT', path, { body });
+  const { name, destination, interval } = made;
+  expect(await put({ name: 'Whole', destination, interval })).toMatchObject({
+    status: 200,
+    body: { ...made, name: 'Whole' },
+  });
+  for (const [attr, body] of Object.entries({
+    name: { destination, interval },
+    destination: { name, interval },
+    interval: { name, destination },
+  })) {
+    expect(await put(body)).toMatchObject({ status: 400, body: { code: 'required', attr } });
+  }
+});
+
 test('what is nullable can be taken away again', async () => {
   const { patch } = await world({ start_at: '2025-01-01T00:00:00Z', end_at: '2027-01-01T00:00:00Z', paused: true });
   const nothing = { start_at: null, end_at: null, last_paused_at: null };

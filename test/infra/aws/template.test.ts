@@ -700,6 +700,7 @@ describe('the functions of a stage', () => {
       'subscriptions/create',
       'subscriptions/update',
       'batch-exports/create',
+      'batch-exports/replace',
       'batch-exports/update',
     ]);
   });
