@@ -298,6 +298,14 @@ export function schemaOf({ select, select_from, where }: SelectQuery): QuerySche
     named: (name) => CLICKHOUSE.get(name)?.[0] ?? name,
     after: (name) => [CLICKHOUSE.get(name)?.[1]].filter((type) => type !== undefined).map(kept),
   };
+  const hogql: Spelling = {
+    ...HOGQL,
+    field: (chain) => {
+      const [first = '', second, ...rest] = chain;
+      const isAll = second === '*' && rest.length === 0 && tables.includes(String(first));
+      return isAll ? `${identifier(first)}.*` : HOGQL.field(chain);
+    },
+  };
   const named = select.map((one) => {
     const aliased = one.node === 'Alias' ? (one as Alias) : undefined;
     const expr = aliased?.expr ?? one;
@@ -308,7 +316,7 @@ export function schemaOf({ select, select_from, where }: SelectQuery): QuerySche
     alias: name === '*' ? name : identifier(name),
   }));
   const columns = named.map(
-    ({ expr, alias }) => `${printed(expr, HOGQL)}${alias === undefined ? '' : ` AS ${identifier(alias)}`}`,
+    ({ expr, alias }) => `${printed(expr, hogql)}${alias === undefined ? '' : ` AS ${identifier(alias)}`}`,
   );
   const table = select_from?.alias ? `events AS ${identifier(select_from.alias)}` : 'events';
   const condition = where ? ` WHERE ${printed(where, HOGQL)}` : '';

@@ -68,6 +68,8 @@ export async function runStep(
 ): Promise<TestStep> {
   const steps = allSteps(tested.destination, tested.shared);
   const step = steps[number];
+  if (steps.length === 0)
+    invalid('step', `${tested.destination.type} has no connection checks: there is nothing to test.`);
   if (step === undefined) invalid('step', `There is no step ${number}: there are ${steps.length}, from 0.`);
   const { name, description } = step;
   try {

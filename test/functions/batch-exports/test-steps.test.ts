@@ -118,6 +118,15 @@ describe('a step for an export that is not made yet', () => {
   });
 });
 
+test('of a type without connection checks there is nothing to test, which is said', async () => {
+  const { service } = await world();
+  const body = { ...INPUT, destination: { type: 'NoOp', config: {} } };
+  expect(await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body })).toMatchObject({
+    status: 400,
+    body: { attr: 'step', detail: 'NoOp has no connection checks: there is nothing to test.' },
+  });
+});
+
 describe('the step about other exports', () => {
   const NAME = 'Check that no other batch export writes the same files';
   const asked = async (service: Awaited<ReturnType<typeof testService>>, body: object, id?: string) => {

@@ -48,6 +48,15 @@ test('a query is compiled by a worker, and what is wrong with it is the failure 
   await expect(unsupported).rejects.toBeInstanceOf(Permanent);
 });
 
+test.each([
+  ['SELECT events.* FROM events', 'SELECT events.* FROM events'],
+  ['SELECT e.*, properties.plan AS plan FROM events AS e', 'SELECT e.*, properties.plan AS plan FROM events AS e'],
+  ['SELECT *, properties.`*` AS star FROM events', 'SELECT *, properties.`*` AS star FROM events'],
+])('of %s the schema has the query as it is written: %s', async (hogql_query, written) => {
+  const { schema } = await opened().fields({ hogql_query }, ours);
+  expect(JSON.parse(String(schema))).toMatchObject({ hogql_query: written });
+});
+
 test('without a query and filters no worker is asked', async () => {
   const compiler = opened();
   await pools[0]?.close();
