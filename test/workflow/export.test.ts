@@ -260,15 +260,15 @@ describe('a backfill', () => {
     expect(world.leftovers()).toEqual([]);
   });
 
-  test('says when rows with timestamps in its range arrived later', async () => {
+  test('says when rows with timestamps in its range may have arrived later', async () => {
     const { world, project, context, item, run, messages } = await hourly();
     world.time.clock.set(at('08T09:00:00'));
     await world.arrive(project, [at('07T15:00:00'), at('07T16:00:00')]);
     await startBackfill(context, item, { start_at: at('07T15:00:00'), end_at: at('07T17:00:00') });
     await run();
     expect((await messages()).filter((message) => message.startsWith('Up to'))).toEqual([
-      'Up to 2 rows with timestamps in this range arrived later, between 2026-01-08T09:00:00Z and ' +
-        '2026-01-08T09:00:00Z. They are exported with the intervals in which they arrived.',
+      'Up to 2 rows with timestamps in this range may have arrived later, between 2026-01-08T09:00:00Z and ' +
+        '2026-01-08T09:00:00Z, or none: the list of files tells no more. They are exported with the intervals in which they arrived.',
     ]);
   });
 
@@ -561,6 +561,11 @@ describe('a run', () => {
       const mine = (await world.runs(id)).find(({ status }) => status === 'Running') as RunItem;
       await cancelRun(context, item, mine.id);
       await running;
+      const counts = `${1} of 2 runs completed, ${instants.length - 1} records exported`;
+      expect((await world.messages(id)).filter((message) => message.startsWith('Backfill ended'))).toEqual([
+        `Backfill ended as Cancelled: ${counts}. The others were cancelled. To deliver them after all, retry them or ` +
+          'backfill their range.',
+      ]);
       const others = instants.filter((instant) => Math.floor(instant / HOUR_MS) * HOUR_MS !== mine.data_interval_start);
       expect(rows(world.delivered())).toEqual(
         Object.fromEntries(

@@ -107,7 +107,7 @@ export const BatchExport = z
       .describe('Where `notify_url` leads; null: nowhere. The address itself is never returned.'),
     hogql_query: z.string().nullable(),
     schema: Schema.nullable(),
-    filters: z.array(PropertyFilter),
+    filters: z.array(PropertyFilter).nullable(),
   })
   .meta({ id: 'BatchExport' });
 
@@ -192,6 +192,6 @@ export function batchExportObject(item: BatchExportItem): z.output<typeof BatchE
     notify_host: item.notify_host ?? null,
     hogql_query: item.hogql_query,
     schema: item.schema === null ? null : fromJsonText(item.schema),
-    filters: item.filters ? (fromJsonText(item.filters) as z.input<typeof PropertyFilter>[]) : [],
+    filters: item.filters ? (fromJsonText(item.filters) as z.input<typeof PropertyFilter>[]) : null,
   };
 }

@@ -50,7 +50,9 @@ export const batchField = (n: number): string => `batch_${n}`;
 export function progressFields(batch: number, runs: readonly RunItem[]): Record<string, string> {
   const completed = runs.filter(({ status }) => status === 'Completed');
   const records = completed.reduce((sum, run) => sum + (run.records_completed ?? 0), 0);
-  const progress: BatchProgress = { finished: completed.length, failed: runs.length - completed.length, records };
+  const [finished, cancelled] = [completed.length, runs.filter(({ status }) => status === 'Cancelled').length];
+  const failed = runs.length - finished - cancelled;
+  const progress: BatchProgress = { finished, failed, ...(cancelled === 0 ? {} : { cancelled }), records };
   return { [batchField(batch)]: JSON.stringify(progress) };
 }
 
@@ -60,7 +62,7 @@ export const backfillIntervals = (
   { interval: frequency, adjusted_start_at, adjusted_end_at }: BackfillItem,
 ): Intervals => intervalsOf(plan, frequency, { from: adjusted_start_at, to: adjusted_end_at });
 
-/** Returns the line, where it may be so, that events of the range are exported with the intervals of their arrival. */
+/** Returns the line, where it may be so, that rows of the range are exported with the intervals of their arrival. */
 async function laterLines(context: Context, item: BatchExportItem, backfill: BackfillItem): Promise<LogLine[]> {
   const { adjusted_start_at: from, adjusted_end_at: to, id: instance } = backfill;
   const now = context.clock();
@@ -68,17 +70,19 @@ async function laterLines(context: Context, item: BatchExportItem, backfill: Bac
   if (later === null) return [];
   const [first, last] = [wireInstant(later.first), wireInstant(later.last)];
   const message =
-    `Up to ${later.rows} rows with timestamps in this range arrived later, between ${first} and ${last}. ` +
-    'They are exported with the intervals in which they arrived.';
+    `Up to ${later.rows} rows with timestamps in this range may have arrived later, between ${first} and ${last}, or ` +
+    'none: the list of files tells no more. They are exported with the intervals in which they arrived.';
   return [{ at: now, level: 'INFO', message, instance }];
 }
 
 const FAILED_RUNS =
   'The log and the runs say why the others did not. Once that is mended, retry those runs or backfill their range.';
 
+const CANCELLED_RUNS = 'The others were cancelled. To deliver them after all, retry them or backfill their range.';
+
 /**
  * Ends a backfill that has not ended: gives its range back, removes its job, and says how it went. Without an `ending`
- * it is told by what the batches have come to: Failed when a run was not delivered; throws `Transient` while one of them
+ * it is told by what the batches have come to: Failed when a run was not delivered, Cancelled when those were only cancelled; throws `Transient` while one of them
  * is not settled, for the end of an execution may be told to its machine first. Returns the status that it has now.
  */
 export async function closeBackfill(
@@ -94,21 +98,26 @@ export async function closeBackfill(
     if (ending === null && plan.active.some(({ by }) => by === backfill.id)) {
       throw new Transient('Runs of the backfill have not been settled.', { isOwn: true });
     }
-    const { finished, records } = progressSum(backfill);
+    const { finished, cancelled, records } = progressSum(backfill);
     const total = backfill.total_runs ?? 0;
-    const status = ending?.status ?? (finished === total ? 'Completed' : 'Failed');
+    const status = ending?.status ?? statusOf(finished, cancelled, total);
     const counts = `${finished} of ${total} runs completed, ${records} records exported`;
+    const isFine = status === 'Completed' || status === 'Cancelled';
     const message =
       status === 'Completed'
         ? `Backfill finished successfully: ${counts}`
-        : `Backfill ended as ${status}: ${counts}. ${ending?.reason ?? FAILED_RUNS}`;
-    const level = status === 'Completed' ? 'INFO' : 'ERROR';
+        : `Backfill ended as ${status}: ${counts}. ${ending?.reason ?? (isFine ? CANCELLED_RUNS : FAILED_RUNS)}`;
     await context.table.write([
-      ...endOps(context, plan, backfill, status, { level, message }),
-      ...(status === 'Completed' ? [] : failureOps(backfill, message, context.clock())),
+      ...endOps(context, plan, backfill, status, { level: isFine ? 'INFO' : 'ERROR', message }),
+      ...(isFine ? [] : failureOps(backfill, message, context.clock())),
     ]);
     return status;
   });
+}
+
+function statusOf(finished: number, cancelled: number, total: number): RunStatus {
+  if (finished === total) return 'Completed';
+  return finished + cancelled === total ? 'Cancelled' : 'Failed';
 }
 
 /** Returns the ops of the notice that a backfill has failed. */

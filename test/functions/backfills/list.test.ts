@@ -120,6 +120,19 @@ test('a backfill that would take thousands of years ends at the last instant the
   expect((await list()).results).toMatchObject([{ estimated_end_at: '9999-12-31T23:59:59.999000Z' }]);
 });
 
+test('a run that was cancelled is neither finished nor waited for', async () => {
+  const { context, put, list } = await world();
+  const batch = JSON.stringify({ finished: 1, failed: 1, cancelled: 1, records: 1 });
+  await put({ total_runs: 4, [batchField(0)]: batch });
+  context.clock.advance(60_000);
+  expect((await list()).results).toMatchObject([
+    {
+      progress: { total_runs: 4, finished_runs: 2, progress: 0.5 },
+      estimated_end_at: wireInstant(context.clock() + 30_000),
+    },
+  ]);
+});
+
 test('runs that have ended count before their batch does, and not again when it has', async () => {
   const { context, id, begin, send, arrive, read } = await hourlyExport();
   const { clock, table } = context;

@@ -52,7 +52,7 @@ test('a new export has every field of the interface, and reads the same on both 
     end_at: null,
     latest_runs: [],
     hogql_query: null,
-    filters: [],
+    filters: null,
     notify_host: null,
     schema: null,
   });

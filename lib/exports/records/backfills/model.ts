@@ -28,12 +28,12 @@ export interface BackfillItem extends Item {
   readonly created_at: number;
   readonly finished_at: number | null;
   readonly last_updated_at: number;
-  // Progress is put by batch as `batch_<n>`: JSON of { finished, failed, records }, never added to.
+  // Progress is put by batch as `batch_<n>`: JSON of { finished, failed, cancelled, records }, never added to.
 }
 
 const instant = z.iso.datetime();
 
-/** How far a backfill is. `progress` is between 0 and 1, to one decimal. */
+/** How far a backfill is: its runs that are completed or failed, not those that were cancelled. `progress` is between 0 and 1, to one decimal. */
 const BackfillProgress = z
   .object({ total_runs: z.int(), finished_runs: z.int(), progress: z.number().min(0).max(1) })
   .meta({ id: 'BackfillProgress' });
@@ -80,9 +80,16 @@ export const BackfillEstimate = z
       .nullable()
       .describe('Null where queries cost nothing.'),
     later: z
-      .object({ rows: count.describe('At most.'), first_arrival: instant, last_arrival: instant })
+      .object({
+        rows: count.describe('Of these files, so no more than this; there may be none.'),
+        first_arrival: instant,
+        last_arrival: instant,
+      })
       .nullable()
-      .describe('Rows with timestamps in the range that arrived after it: the intervals of their arrival export them.'),
+      .describe(
+        'What arrived after the range and may have rows with timestamps in it, which the intervals of their arrival ' +
+          'export: the files that reach into the range, where one event with a wrong time suffices. Null: there are none.',
+      ),
     warnings: z
       .array(z.string())
       .describe('What would make its runs fail: other exports of the project that write files of the same names.'),
@@ -91,8 +98,11 @@ export const BackfillEstimate = z
 
 /** What one batch of a backfill has come to; stored as JSON in the backfill's field `batch_<n>`. */
 export interface BatchProgress {
+  /** Runs that are completed. */
   readonly finished: number;
   readonly failed: number;
+  /** Absent: none; or it is of before they were counted apart, and they are among the failed. */
+  readonly cancelled?: number;
   readonly records: number;
 }
 
@@ -100,13 +110,14 @@ export interface BatchProgress {
 const BATCH_FIELD = /^batch_\d+$/;
 
 /** Returns what a backfill has come to so far: the sum of its batches. */
-export function progressSum(item: BackfillItem): BatchProgress {
-  const sum = { finished: 0, failed: 0, records: 0 };
+export function progressSum(item: BackfillItem): Required<BatchProgress> {
+  const sum = { finished: 0, failed: 0, cancelled: 0, records: 0 };
   for (const [name, text] of Object.entries(item)) {
     if (!BATCH_FIELD.test(name)) continue;
     const batch: BatchProgress = JSON.parse(String(text));
     sum.finished += batch.finished;
     sum.failed += batch.failed;
+    sum.cancelled += batch.cancelled ?? 0;
     sum.records += batch.records;
   }
   return sum;
@@ -121,7 +132,8 @@ export function backfillObject(
   const batches = progressSum(item);
   const ended = runs.filter(({ backfill, finished_at }) => backfill === item.id && finished_at !== null);
   const records = ended.reduce((sum, run) => sum + (run.records_completed ?? 0), batches.records);
-  const progress = progressOf(item, batches.finished + batches.failed + ended.length);
+  const cancelled = ended.filter(({ status }) => status === 'Cancelled').length;
+  const progress = progressOf(item, batches.finished + batches.failed + ended.length - cancelled);
   return {
     id: item.id,
     batch_export: item.batch_export,
@@ -137,16 +149,27 @@ export function backfillObject(
     total_records_count: records,
     progress,
     estimated_end_at: wireInstantOrNull(
-      item.status === 'Completed' ? null : estimatedEnd(item.created_at, now, progress),
+      item.status === 'Completed' ? null : estimatedEnd(item.created_at, now, progress, batches.cancelled + cancelled),
     ),
   };
 }
 
-/** Returns when the rest is done if it takes as long as what is done, run by run; at most the last instant there is. */
-function estimatedEnd(begun: number, now: number, progress: z.output<typeof BackfillProgress> | null): number | null {
+/**
+ * Returns when the rest is done if it takes as long as what is done, run by run; at most the last instant there is. Of the
+ * rest so many are `cancelled`.
+ */
+function estimatedEnd(
+  begun: number,
+  now: number,
+  progress: z.output<typeof BackfillProgress> | null,
+  cancelled: number,
+): number | null {
   if (progress === null || progress.finished_runs === 0) return null;
   const { total_runs, finished_runs } = progress;
-  return Math.min(LAST_INSTANT, Math.round(now + ((now - begun) * (total_runs - finished_runs)) / finished_runs));
+  return Math.min(
+    LAST_INSTANT,
+    Math.round(now + ((now - begun) * (total_runs - finished_runs - cancelled)) / finished_runs),
+  );
 }
 
 /** Returns null where PostHog does: for a backfill that failed or was cancelled, or whose runs are not counted yet. */
