@@ -121,7 +121,7 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
         const { bucket_name } = config;
         const client = await connect(config, outbound, signal);
         try {
-          await client.headBucket({ Bucket: bucket_name });
+          await client.listObjectsV2({ Bucket: bucket_name, MaxKeys: 1 });
         } catch (error) {
           const status = statusOf(error);
           if (status === 404) {

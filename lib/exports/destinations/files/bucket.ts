@@ -31,10 +31,13 @@ const IDLE_TIMEOUT_MS = MINUTE_MS;
  */
 const ANSWER_BYTES = { one: 8 * MIB, all: 64 * MIB };
 
+/** How the list of a bucket begins. The SDK takes anything for one, as an empty one. */
+const LIST_ROOT = /^[^<]{0,3}(<\?xml[^>]*>\s*)?<(\w+:)?ListBucketResult[\s/>]/;
+
 /**
  * Returns a client that reaches only what `outbound` lets through, with no other credentials than the customer's. Each of
  * its requests ends when the signal is aborted, unless it was given another one, and when its answer is larger
- * than any that is asked for: what lists say is held.
+ * than any that is asked for: what lists say is held. A list must be one: whoever answers 200 to everything is no bucket.
  */
 export async function connect(
   config: BucketConfig,
@@ -58,6 +61,12 @@ export async function connect(
     const { response } = await handle(request, { abortSignal: signal, ...options });
     const body = await wholeAnswer(response.body as Readable, Math.min(ANSWER_BYTES.one, left), config);
     left -= body.length;
+    const isList = request.query['list-type'] !== undefined && response.statusCode === 200;
+    if (isList && !LIST_ROOT.test(body.toString('latin1', 0, 1024))) {
+      throw new Permanent(
+        `The server for ${bucketLabel(config)} does not list a bucket as S3 does. Check endpoint_url.`,
+      );
+    }
     response.body = Readable.from(body);
     return { response };
   };

@@ -50,6 +50,18 @@ const kept = <R extends Receipt>({ receipt }: Prepared<R>): { receipt: R } => ({
   receipt: JSON.parse(JSON.stringify(receipt)) as R,
 });
 
+/** Does the work at a server that answers so. */
+async function serving<T>(answer: RequestListener, work: (url: string) => Promise<T>): Promise<T> {
+  const server = createServer(answer);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  try {
+    return await work(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  } finally {
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  }
+}
+
 describe('a small object', () => {
   test('is not sent before the commit, and is then one request', async () => {
     const prepared = await s3.deliver(given(FEW));
@@ -585,17 +597,6 @@ describe('encryption by the bucket', () => {
 });
 
 describe('a failure', () => {
-  const serving = async <T>(answer: RequestListener, work: (url: string) => Promise<T>): Promise<T> => {
-    const server = createServer(answer);
-    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-    try {
-      return await work(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    } finally {
-      server.closeAllConnections();
-      await new Promise((done) => server.close(done));
-    }
-  };
-
   /** What a delivery of one row ends with when the server answers so. */
   const answered = (answer: RequestListener): Promise<Error> =>
     serving(answer, (endpoint_url) => failure({ endpoint_url }));
@@ -874,6 +875,17 @@ describe('the check of a bucket', () => {
     await expect(check({ bucket_name: 'nobody-has-it' })).rejects.toThrow(
       new Permanent("Bucket 'nobody-has-it' does not exist or we don't have permissions to use it"),
     );
+  });
+
+  test.each([
+    ['a page', '<!doctype html><html><body>Welcome</body></html>'],
+    ['a text', 'x'.repeat(1000)],
+    ['nothing', ''],
+  ])('says that a server which answers 200 and %s is none of S3', async (_what, text) => {
+    const everything: RequestListener = (request, response) => void (request.resume(), response.end(text));
+    await serving(everything, async (endpoint_url) => {
+      await expect(check({ endpoint_url })).rejects.toThrow(/does not list a bucket as S3 does\. Check endpoint_url\./);
+    });
   });
 
   test.each([
