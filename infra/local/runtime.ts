@@ -37,6 +37,10 @@ const LONG_SECONDS = 600;
 
 const lineNameOf = (name: string): string => (STEPS[name as StepName].timeout > LONG_SECONDS ? name : '');
 
+/** Deliveries of an export leave half of their organization's places to its others: a receiver may be silent for long. */
+const partOf = (name: string, input: Json): string | undefined =>
+  lineNameOf(name) === '' ? undefined : (input as Named).export;
+
 /**
  * Returns the context of one machine, which is the ports and the engine, and the engine, which runs the state machines
  * with the steps over that context. The engine keeps executions in the table of the ports unless `table` is another
@@ -54,6 +58,7 @@ export function runtimeOf(
     tasks: (name) => stepNamed(name),
     ownerOf: organizationOf(ports),
     lineNameOf,
+    partOf,
     onEnded: (input, signal) => stepNamed('execution-ended')(input, signal),
     ...options,
   });

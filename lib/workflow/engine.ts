@@ -74,6 +74,11 @@ export interface EngineOptions {
    * turn, and nobody more than half of a line. Absent: all tasks are one owner's, who may have all.
    */
   readonly ownerOf?: (input: Json) => Promise<string>;
+  /**
+   * Returns which part of its owner's a task is for, by its name and input: no part has more than half of the owner's places
+   * in a line, so that one which holds its places leaves some to the others. Absent or undefined: it may have all of them.
+   */
+  readonly partOf?: (name: string, input: Json) => string | undefined;
 }
 
 /** The port, for whatever machines it was given. */
@@ -105,6 +110,12 @@ const NOTIFICATION_PAUSE_MS = { first: 5 * SECOND_MS, longest: 5 * MINUTE_MS };
 const OUTPUT_WAIT_MS = 250;
 /** What failed at the table is tried again after these pauses, without end: until the disk or the table is well again. */
 const TABLE_PAUSE_MS = { first: SECOND_MS, longest: MINUTE_MS };
+
+/** Those who take turns: a part's tasks among themselves, then its owner's among those of all owners. */
+interface Line {
+  readonly owners: Turns;
+  readonly parts: Turns;
+}
 
 /** An execution that this process runs. */
 interface Running {
@@ -146,7 +157,7 @@ class EmbeddedEngine implements Engine {
   readonly #completing = new Set<string>();
   readonly #watchers = new Map<string, Set<(ended: ExecutionItem) => void>>();
   readonly #idleTracker = new IdleTracker();
-  readonly #turnsFor: (name: string) => Turns;
+  readonly #lineFor: (name: string) => Line;
   readonly #ownerOf: (input: Json) => Promise<string>;
   readonly #closing = new AbortController();
   readonly #background = new Set<Promise<void>>();
@@ -160,8 +171,10 @@ class EmbeddedEngine implements Engine {
     // Tasks wait for disks and networks more than they compute; 8, which one owner may have, keep a small machine busy.
     const { concurrency: atOnce = 16, ownerOf, lineNameOf = () => '' } = options;
     const limits = { atOnce, each: ownerOf === undefined ? atOnce : Math.ceil(atOnce / 2) };
-    const lines = new Map<string, Turns>();
-    this.#turnsFor = (name) => getOrMake(lines, lineNameOf(name), () => new Turns(limits));
+    const ofPart = { atOnce: Number.POSITIVE_INFINITY, each: Math.ceil(limits.each / 2) };
+    const lines = new Map<string, Line>();
+    const newLine = (): Line => ({ owners: new Turns(limits), parts: new Turns(ofPart) });
+    this.#lineFor = (name) => getOrMake(lines, lineNameOf(name), newLine);
     this.#ownerOf = ownerOf ?? (() => Promise.resolve(''));
     this.#definitions = new DefinitionStore(options.table, options.log, options.machines);
   }
@@ -396,11 +409,12 @@ class EmbeddedEngine implements Engine {
       const { Payload } = args as { Payload: Json };
       const name = referenced(task.Arguments.FunctionName);
       const call = this.#options.tasks(name);
-      return this.#turnsFor(name).run(
-        await this.#durably(signal, () => this.#ownerOf(Payload)),
-        () => within(this.#time, limit, signal, (until) => callStep(this.#time, call, Payload, until)),
-        signal,
-      );
+      const owner = await this.#durably(signal, () => this.#ownerOf(Payload));
+      const part = this.#options.partOf?.(name, Payload);
+      const { owners, parts } = this.#lineFor(name);
+      const work = () => within(this.#time, limit, signal, (until) => callStep(this.#time, call, Payload, until));
+      const inTurn = () => owners.run(owner, work, signal);
+      return part === undefined ? inTurn() : parts.run(part, inTurn, signal);
     }
     if (task.Resource === 'arn:aws:states:::states:startExecution.sync:2') {
       const { Name, Input } = args as { Name: string; Input: Json };

@@ -108,6 +108,7 @@ export function world({
   random = () => 0.5,
   concurrency,
   ownerOf,
+  partOf,
   lineNameOf,
   onEnded,
   slow = false,
@@ -117,6 +118,7 @@ export function world({
   random?: () => number;
   concurrency?: number;
   ownerOf?: EngineOptions['ownerOf'];
+  partOf?: EngineOptions['partOf'];
   lineNameOf?: EngineOptions['lineNameOf'];
   onEnded?: (ended: EndedInput) => Promise<void>;
   /** Writes are answered only after whatever else can be done at once. */
@@ -173,6 +175,7 @@ export function world({
       random,
       ...(concurrency === undefined ? {} : { concurrency }),
       ...(ownerOf === undefined ? {} : { ownerOf }),
+      ...(partOf === undefined ? {} : { partOf }),
       ...(lineNameOf === undefined ? {} : { lineNameOf }),
       tasks:
         (task) =>

@@ -727,6 +727,26 @@ test('tasks take turns by their owners, and nobody has more than half of the pla
   expect(it.calls).toHaveLength(6);
 });
 
+test('no part of an owner’s has more than half of the owner’s places', async () => {
+  const gate = Promise.withResolvers<Json>();
+  const it = world({
+    machines: { kid: machine({ A: task('work', { End: true }) }) },
+    concurrency: 8,
+    ownerOf: async () => 'one',
+    partOf: (name, input) => (name === 'work' ? (input as { part?: string }).part : undefined),
+    tasks: { work: () => gate.promise },
+  });
+  const { engine } = it.boot();
+  for (const n of [1, 2, 3]) await engine.start('kid', `silent-${n}`, { part: 'silent' });
+  await engine.start('kid', 'other', { part: 'other' });
+  await engine.start('kid', 'whole', {});
+  await until(() => it.calls.length === 4);
+  expect(it.calls.map(({ input }) => input)).toEqual([{ part: 'silent' }, { part: 'silent' }, { part: 'other' }, {}]);
+  gate.resolve(null);
+  await engine.idle();
+  expect(it.calls).toHaveLength(5);
+});
+
 test('tasks of a line take turns among themselves, and hold up none of another line', async () => {
   const gate = Promise.withResolvers<Json>();
   const it = world({
