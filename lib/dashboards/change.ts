@@ -15,6 +15,7 @@ import { untilWritten } from '../ports/table/until-written.ts';
 import { indexPlace, newItems, numbersFor, tileItem } from './create.ts';
 import { filtersText, objectText } from './fields.ts';
 import { deletionOps, returnOps, writeInsights } from './insights/deletion.ts';
+import { checkStaySeen } from './insights/visibility.ts';
 import {
   type DashboardChanges,
   type DashboardDetailItem,
@@ -182,6 +183,9 @@ async function tileOps(
   const insights = await readInsights(table, summary.project_id, insightsOf(copied));
   const all = [...added, ...copiedTiles(copied, insights, duplicate_tiles, by)];
   checkTileCount(tiles.length + all.length - removed.size);
+  const left = new Set(insightsOf(tiles.filter(({ id }) => !removed.has(id))));
+  const lost = insightsOf(tiles.filter(({ id }) => removed.has(id))).filter((id) => !left.has(id));
+  await checkStaySeen(table, tenant, lost, { from: summary.id });
   const keyOf = (id: number) => keys.tile(summary.project_id, summary.id, id);
   const ops: Weighed[] = [];
   const after: TileItem[] = [];
@@ -249,6 +253,7 @@ export async function moveTile(
     if (to === from) return;
     checkTileCount(destination.tiles + 1);
     const { insight, text, layouts, color, show_description = null, created_by } = tile;
+    await checkStaySeen(table, tenant, insightsOf([tile]), { from, to: destination });
     const place = { project: project_id, dashboard: to, id: tile.id, now: tile.created_at };
     const moved: TileItem = {
       ...tileItem(place, { insight, text, layouts, color, show_description, created_by }),

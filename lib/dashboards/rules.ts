@@ -110,29 +110,72 @@ export function checkCanManage(summary: DashboardItem, member: MemberWithLevel):
 type Authored = Pick<InsightItem, 'created_by'>;
 
 /**
+ * Returns those, of dashboards, that protect what they show: the ones that are not deleted. Where all are, they do: what
+ * comes back must not have been everybody's in between.
+ */
+export function protecting<T extends Pick<DashboardItem, 'deleted_at'>>(shown: readonly T[]): readonly T[] {
+  const live = shown.filter(({ deleted_at }) => deleted_at === null);
+  return live.length > 0 ? live : shown;
+}
+
+/**
  * Returns whether the insight is there for the member: they made it, or see one of the dashboards that show it, or none
- * does. `summaries`: those of the dashboards that show it and are not deleted.
+ * does. `summaries`: those of the dashboards that show it, deleted ones too.
  */
 export function maySeeInsight(
   { created_by }: Authored,
   summaries: readonly DashboardItem[],
   member: MemberWithLevel,
 ): boolean {
-  return (
-    created_by === member.user_uuid || summaries.length === 0 || summaries.some((summary) => maySee(summary, member))
-  );
+  if (created_by === member.user_uuid || summaries.length === 0) return true;
+  return protecting(summaries).some((summary) => maySee(summary, member));
+}
+
+/** A dashboard that shows an insight, deleted or not, and whose tile it is. */
+export interface Showing {
+  readonly summary: DashboardItem;
+  readonly placedBy: string | null;
 }
 
 /**
- * Throws a 403 for those who may not edit an insight, or delete it: they made it, or may edit every dashboard that shows
- * it. `summaries` as in `maySeeInsight`.
+ * Throws a 403 for those who may not edit an insight, or delete it: they made it, or may edit every dashboard on which
+ * whoever made it has put it; where they put it on none, every one that shows it. Others' dashboards neither give it to
+ * anybody nor keep it from anybody.
  */
-export function checkCanEditInsight(
-  insight: Authored,
-  summaries: readonly DashboardItem[],
-  member: MemberWithLevel,
-): void {
-  if (!maySeeInsight(insight, summaries, member)) failUnseen();
-  if (insight.created_by === member.user_uuid || summaries.every((summary) => mayEdit(summary, member))) return;
+export function checkCanEditInsight(insight: Authored, showings: readonly Showing[], member: MemberWithLevel): void {
+  const summaries = (some: readonly Showing[]) => some.map(({ summary }) => summary);
+  if (!maySeeInsight(insight, summaries(showings), member)) failUnseen();
+  if (insight.created_by === member.user_uuid) return;
+  const own = showings.filter(({ placedBy }) => placedBy === insight.created_by);
+  const deciding = protecting(summaries(own.length > 0 ? own : showings));
+  if (deciding.every((summary) => mayEdit(summary, member))) return;
   fail('permission_denied', "You don't have edit permissions for this insight.");
 }
+
+/**
+ * Throws a 403 for whoever takes from dashboards an insight that they did not make, when they would not see it any more,
+ * or, below an admin, when members who see all that is not closed to everyone would not.
+ */
+export function checkStaysSeen(
+  insight: Authored,
+  { before, after }: { readonly before: readonly DashboardItem[]; readonly after: readonly DashboardItem[] },
+  member: MemberWithLevel,
+): void {
+  if (!maySeeInsight(insight, after, member)) {
+    fail(
+      'permission_denied',
+      'You would not see this insight any more: it would only be on dashboards that are hidden from you.',
+    );
+  }
+  if (insight.created_by === member.user_uuid || member.level >= LEVELS.admin) return;
+  if (isOpen(before) && !isOpen(after)) {
+    fail(
+      'permission_denied',
+      'Others would not see this insight any more: it would only be on dashboards that are hidden from them.',
+    );
+  }
+}
+
+/** Returns whether these dashboards show an insight to members whom no rule names. */
+const isOpen = (summaries: readonly DashboardItem[]): boolean =>
+  summaries.length === 0 || protecting(summaries).some((summary) => accessByRules(summary, EVERYONE) !== 'none');

@@ -25,8 +25,8 @@ export async function readDashboard(table: Table, project: number, id: number): 
   };
 }
 
-/** Returns the summaries of these dashboards that are not deleted, by number. Without a number it reads nothing. */
-export async function readSummaries(
+/** Returns the summaries of these dashboards, deleted ones too, by number. Without a number it reads nothing. */
+export async function readAllSummaries(
   table: Table,
   project: number,
   ids: Iterable<number>,
@@ -34,7 +34,18 @@ export async function readSummaries(
   const asked = [...new Set(ids)];
   if (asked.length === 0) return new Map();
   const found = await table.many(asked.map((id) => keys.dashboard(project, id)));
-  return new Map(found.flatMap((summary) => (summary?.deleted_at === null ? [[summary.id, summary] as const] : [])));
+  return new Map(found.flatMap((summary) => (summary === undefined ? [] : [[summary.id, summary] as const])));
+}
+
+/** Returns the summaries of these dashboards that are not deleted, by number. Without a number it reads nothing. */
+export async function readSummaries(
+  table: Table,
+  project: number,
+  ids: Iterable<number>,
+): Promise<Map<number, DashboardItem>> {
+  return new Map(
+    [...(await readAllSummaries(table, project, ids))].filter(([, { deleted_at }]) => deleted_at === null),
+  );
 }
 
 /** Returns the dashboard. Throws a 404 when it is not there, and a 403 when a rule closes it to the member. */

@@ -92,7 +92,8 @@ export const updateInsight = route({
   description:
     'Fields that are not sent stay. `dashboards` is the whole list: the insight gets a tile where it has none, and ' +
     'loses those elsewhere. `deleted: true` deletes softly, `deleted: false` brings back. For whoever made it or may ' +
-    'edit every dashboard that shows it; with `dashboards` or `dashboard` alone, for whoever may read it and edit what gets or loses it.',
+    'edit every dashboard on which its maker put it (where that is none, every one that shows it); with `dashboards` or ' +
+    '`dashboard` alone, for whoever may read it and edit what gets or loses it.',
   body: InsightPatch,
   example: { name: 'Visitors', tags: ['weekly'] },
   unsupported: UNSUPPORTED,

@@ -33,18 +33,27 @@ import type { Key, Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { tileItem } from '../create.ts';
 import { byName } from '../listing.ts';
-import { type DashboardItem, MAX_TILES } from '../model.ts';
-import { checkCanEdit, checkCanEditInsight, failUnseen, mayBeHidden, maySee, maySeeInsight } from '../rules.ts';
-import { readDashboard, readSummaries } from '../store.ts';
+import { type DashboardItem, MAX_TILES, type TileItem } from '../model.ts';
+import {
+  checkCanEdit,
+  checkCanEditInsight,
+  checkStaysSeen,
+  failUnseen,
+  mayBeHidden,
+  maySee,
+  maySeeInsight,
+  type Showing,
+} from '../rules.ts';
+import { readAllSummaries, readDashboard } from '../store.ts';
 import { checkTileCount, invalidReference } from '../tiles.ts';
-import { dashboardsOf, tilesOfInsight } from './tiles.ts';
+import { dashboardsOf, showingsOf, summariesOf, tilesOfInsight } from './tiles.ts';
 import { seenInsights } from './visibility.ts';
 
 /** An insight, and the tiles that show it. */
 interface InsightWithTiles {
   readonly item: InsightItem;
   /** Keys of tiles, those of deleted dashboards too. */
-  readonly tiles: readonly Key[];
+  readonly tiles: readonly Key<TileItem>[];
 }
 
 /** Reads an insight of the project, whoever asks, for `foundInsight`. One round trip. */
@@ -76,14 +85,14 @@ export async function insightObjects(
   const authors = found.flatMap(({ item }) => [item.created_by, item.last_modified_by]);
   const dashboards = found.map(({ tiles }) => dashboardsOf(tiles));
   const [summaries, userOf] = await Promise.all([
-    readSummaries(context.table, project, dashboards.flat()),
+    readAllSummaries(context.table, project, dashboards.flat()),
     userLookup(context, authors, user),
   ]);
   return found.flatMap(({ item }, at) => {
-    const live = (dashboards[at] ?? []).flatMap((id) => summaries.get(id) ?? []);
-    if (!maySeeInsight(item, live, member)) return [];
-    const seen = live.filter((summary) => maySee(summary, member)).map(({ id }) => id);
-    return [{ ...insightObject(item, userOf), dashboards: seen }];
+    const showing = (dashboards[at] ?? []).flatMap((id) => summaries.get(id) ?? []);
+    if (!maySeeInsight(item, showing, member)) return [];
+    const seen = showing.filter((summary) => summary.deleted_at === null && maySee(summary, member));
+    return [{ ...insightObject(item, userOf), dashboards: seen.map(({ id }) => id) }];
   });
 }
 
@@ -142,16 +151,18 @@ export async function changeInsight(
     const { item, tiles } = stored;
     if (item.deleted_at !== null && patch.deleted !== false) fail('not_found');
     checkVersion(item, ifMatch);
-    const summaries = await readSummaries(table, project, dashboardsOf(tiles));
-    checkChange(item, [...summaries.values()], patch, member);
+    const showings = await showingsOf(table, project, tiles);
+    checkChange(item, showings, patch, member);
     const now = clock();
     const { set, changes } = insightChange(item, patch, { by: member.user_uuid, now });
     const wanted = dashboardsIn(patch);
     const isWhole = patch.dashboards !== undefined;
-    const removed = isWhole ? tilesToRemove({ item, tiles, summaries }, member, wanted) : NOTHING;
+    const removed = isWhole ? tilesToRemove({ item, tiles, showings }, member, wanted) : NOTHING;
     const added = await tilesToAdd(table, { project, member }, item, wanted, now);
     checkOpCount(added, removed);
-    if (added.tiles.length === 0) checkStaysSeen(item, summaries, removed, member);
+    const before = summariesOf(showings);
+    const after = [...before.filter((summary) => !removed.dashboards.includes(summary)), ...added.dashboards];
+    checkStaysSeen(item, { before, after }, member);
     // Whoever puts it on a dashboard at the same time has found no tile there either.
     const asRead = added.tiles.length > 0 ? { ver: item.ver } : inVersion(ifMatch);
     const unchanged = { id: item.id, deleted_at: item.deleted_at, ...asRead };
@@ -179,39 +190,24 @@ export async function changeInsight(
 /** Throws a 403 when the member may not change the insight so: to put it elsewhere, they need but see it. */
 function checkChange(
   item: InsightItem,
-  summaries: readonly DashboardItem[],
+  showings: readonly Showing[],
   { dashboards, dashboard, ...fields }: z.output<typeof InsightPatch>,
   member: MemberWithLevel,
 ): void {
   const isMove = dashboards !== undefined || dashboard !== undefined;
   const isEdit = !isMove || Object.values(fields).some((value) => value !== undefined);
-  if (isEdit) checkCanEditInsight(item, summaries, member);
-  else if (!maySeeInsight(item, summaries, member)) failUnseen();
+  if (isEdit) checkCanEditInsight(item, showings, member);
+  else if (!maySeeInsight(item, summariesOf(showings), member)) failUnseen();
 }
 
-/** Throws a 403 when the member would lose the insight with the last dashboard by which they see it. */
-function checkStaysSeen(
-  item: InsightItem,
-  summaries: ReadonlyMap<number, DashboardItem>,
-  removed: TileOps,
-  member: MemberWithLevel,
-): void {
-  const gone = new Set(dashboardsOf(removed.tiles));
-  const left = [...summaries.values()].filter(({ id }) => !gone.has(id));
-  if (maySeeInsight(item, left, member)) return;
-  fail(
-    'permission_denied',
-    'You would not see this insight any more: it would only be on dashboards that are hidden from you.',
-  );
-}
-
-/** Ops on tiles, and the keys of the tiles that they put or remove. */
+/** Ops on tiles, the keys of the tiles that they put or remove, and the dashboards that have these. */
 interface TileOps {
   readonly ops: readonly Op[];
-  readonly tiles: readonly Key[];
+  readonly tiles: readonly Key<TileItem>[];
+  readonly dashboards: readonly DashboardItem[];
 }
 
-const NOTHING: TileOps = { ops: [], tiles: [] };
+const NOTHING: TileOps = { ops: [], tiles: [], dashboards: [] };
 
 /** Returns a tile for each dashboard without one. Throws a 400 for one not there, a 403 for one not theirs to edit. */
 async function tilesToAdd(
@@ -243,7 +239,7 @@ async function tilesToAdd(
       if: { is: { id, deleted_at: null }, notAbove: { tiles: MAX_TILES - 1 } },
     }),
   );
-  return { ops: [...ops, ...made.map((tile): Op => ({ put: tile, if: 'absent' }))], tiles: made };
+  return { ops: [...ops, ...made.map((tile): Op => ({ put: tile, if: 'absent' }))], tiles: made, dashboards: missing };
 }
 
 /**
@@ -260,11 +256,12 @@ function checkOpCount(added: TileOps, removed: TileOps): void {
  * may not edit.
  */
 function tilesToRemove(
-  { item, tiles, summaries }: InsightWithTiles & { readonly summaries: ReadonlyMap<number, DashboardItem> },
+  { item, tiles, showings }: InsightWithTiles & { readonly showings: readonly Showing[] },
   member: MemberWithLevel,
   wanted: readonly number[],
 ): TileOps {
-  const lost = [...summaries.values()].filter((summary) => maySee(summary, member) && !wanted.includes(summary.id));
+  const live = summariesOf(showings).filter(({ deleted_at }) => deleted_at === null);
+  const lost = live.filter((summary) => maySee(summary, member) && !wanted.includes(summary.id));
   const gone = lost.map((summary) => {
     checkCanEdit(summary, member);
     return { summary, keys: tiles.filter((tile) => dashboardsOf([tile])[0] === summary.id) };
@@ -280,6 +277,7 @@ function tilesToRemove(
   return {
     ops: [...ops, ...removed.map((tile): Op => ({ remove: tile, if: { is: { insight: item.id } } }))],
     tiles: removed,
+    dashboards: lost,
   };
 }
 

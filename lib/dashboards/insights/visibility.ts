@@ -6,15 +6,17 @@ import { readInsights } from '../../insights/store.ts';
 import { isSameKind, keys, ranges } from '../../ports/table/keys.ts';
 import { picked } from '../../ports/table/list-all.ts';
 import type { Table } from '../../ports/table/table.ts';
-import { mayBeHidden, maySee } from '../rules.ts';
-import { dashboardsOf, tilesOfInsight } from './tiles.ts';
+import type { DashboardItem } from '../model.ts';
+import { checkStaysSeen, mayBeHidden, maySee, protecting } from '../rules.ts';
+import { dashboardsOf, showingsOf, summariesOf, tilesOfInsight } from './tiles.ts';
 
 /** So many insights are looked up at a time. */
 const AT_ONCE = 50;
 
 /**
  * Returns the insights, of these, that are there for the member, as `maySeeInsight` says. Where no rule hides anything
- * it reads nothing; else the project's dashboards, the tiles of the hidden ones, and who else shows what these show.
+ * it reads nothing; else the project's dashboards, deleted ones too, the tiles of the hidden ones, and who else shows what
+ * these show.
  */
 export async function seenInsights<T extends Pick<InsightItem, 'id' | 'created_by'>>(
   table: Table,
@@ -23,11 +25,17 @@ export async function seenInsights<T extends Pick<InsightItem, 'id' | 'created_b
 ): Promise<readonly T[]> {
   const { membership, project } = tenant;
   if (project === undefined || !mayBeHidden(tenant)) return insights;
-  const summaries = await picked(table, ranges.dashboardsOf(project.id), (summary) => ({
+  const told = (summary: DashboardItem) => ({
     id: summary.id,
+    deleted_at: summary.deleted_at,
     isSeen: maySee(summary, membership),
-  }));
-  const seenIds = new Set(summaries.filter(({ isSeen }) => isSeen).map(({ id }) => id));
+  });
+  const isDashboard = isSameKind(keys.dashboard(project.id, 0));
+  const summaries = [
+    ...(await picked(table, ranges.dashboardsOf(project.id), told)),
+    ...(await picked(table, ranges.deletedOf(project.id), (item) => (isDashboard(item) ? told(item) : undefined))),
+  ];
+  const known = new Map(summaries.map((summary) => [summary.id, summary]));
   const onHidden = new Set<number>();
   // Dashboards may be large: one after another.
   for (const { id, isSeen } of summaries)
@@ -35,7 +43,9 @@ export async function seenInsights<T extends Pick<InsightItem, 'id' | 'created_b
   const isSeen = async ({ id, created_by }: T): Promise<boolean> =>
     created_by === membership.user_uuid ||
     !onHidden.has(id) ||
-    dashboardsOf(await tilesOfInsight(table, project.id, id)).some((dashboard) => seenIds.has(dashboard));
+    protecting(
+      dashboardsOf(await tilesOfInsight(table, project.id, id)).flatMap((dashboard) => known.get(dashboard) ?? []),
+    ).some((dashboard) => dashboard.isSeen);
   const seen: T[] = [];
   for (let first = 0; first < insights.length; first += AT_ONCE) {
     const some = insights.slice(first, first + AT_ONCE);
@@ -71,4 +81,26 @@ export async function seenInsight(
   found: InsightItem | undefined,
 ): Promise<InsightItem | undefined> {
   return found?.deleted_at === null ? (await seenInsights(table, tenant, [found]))[0] : undefined;
+}
+
+/**
+ * Throws a 403 as `checkStaysSeen`, when a member takes tiles of these insights from a dashboard; `to`: they go to that
+ * one. Where no rule hides anything it reads nothing.
+ */
+export async function checkStaySeen(
+  table: Table,
+  tenant: Tenant,
+  insights: readonly number[],
+  { from, to }: { readonly from: number; readonly to?: DashboardItem },
+): Promise<void> {
+  if (!mayBeHidden(tenant)) return;
+  const { project, membership } = placeIn(tenant);
+  const found = await readInsights(table, project.id, insights);
+  for (const insight of found.values()) {
+    const before = summariesOf(
+      await showingsOf(table, project.id, await tilesOfInsight(table, project.id, insight.id)),
+    );
+    const after = [...before.filter(({ id }) => id !== from), ...(to === undefined ? [] : [to])];
+    checkStaysSeen(insight, { before, after }, membership);
+  }
 }

@@ -350,6 +350,73 @@ describe('dashboards', () => {
   });
 });
 
+test('a dashboard that is deleted goes on hiding what no other one shows, and comes back with it', async () => {
+  const world = await dashboards();
+  const key = await world.service.newKey(await world.service.newUser(LEVELS.member));
+  const { id: secret } = await world.dashboard();
+  await world.call('PUT', `/dashboards/${secret}/access_controls/`, { access_level: 'none' });
+  const { id: restricted } = await world.dashboard({ restriction_level: 37 });
+  const { id: hidden } = await world.insight({ dashboards: [secret] });
+  const { id: kept } = await world.insight({ dashboards: [restricted] });
+  for (const id of [secret, restricted]) await world.changed(id, { deleted: true });
+  const unseen = denied('You do not have viewer access to this resource.');
+  expect(told(await world.call('GET', `/insights/${hidden}/`, undefined, { key }))).toEqual(unseen);
+  for (const body of [{ name: 'x' }, { deleted: true }]) {
+    expect(await patch(world, hidden, body, { key })).toEqual(unseen);
+    expect(await patch(world, kept, body, { key })).toEqual(
+      denied("You don't have edit permissions for this insight."),
+    );
+  }
+  const listed = await world.call('GET', '/insights/', undefined, { key });
+  expect(listed.body).toMatchObject({ count: 1, results: [{ id: kept, dashboards: [] }] });
+  const missing = bad(`Invalid pk "${hidden}" - object does not exist.`, 'tiles', 'does_not_exist');
+  const tiles = [{ insight: hidden }];
+  expect(told(await world.call('POST', '/dashboards/', { tiles }, { key }))).toEqual(missing);
+  await world.changed(secret, { deleted: false });
+  expect(await shownOn(world, secret)).toEqual([hidden]);
+
+  await world.changed(secret, { deleted: true });
+  await world.dashboard({ tiles });
+  expect((await world.call('GET', `/insights/${hidden}/`, undefined, { key })).status).toBe(200);
+  expect((await world.call('GET', '/insights/', undefined, { key })).body).toMatchObject({ count: 2 });
+});
+
+test('nobody keeps it from others by putting it on a dashboard of their own, or by deleting the one that it is on', async () => {
+  const world = await dashboards();
+  const [maker, taker, key] = [
+    await world.service.newKey(await world.service.newUser(LEVELS.member)),
+    await world.service.newKey(await world.service.newUser(LEVELS.member)),
+    await world.service.newKey(await world.service.newUser(LEVELS.member)),
+  ];
+  const { id: open } = await world.dashboard();
+  const { id } = await world.insight({ dashboards: [open] }, { key: maker });
+  const own = await world.dashboard({ restriction_level: 37, tiles: [{ insight: id }] }, { key: taker });
+  expect(await patch(world, id, { name: 'x' }, { key })).toMatchObject({ status: 200, body: { name: 'x' } });
+  await world.changed(open, { deleted: true }, { key: taker });
+  expect(await patch(world, id, { name: 'y' }, { key })).toMatchObject({ status: 200, body: { name: 'y' } });
+  await world.changed(open, { deleted: false }, { key: taker });
+
+  await world.call('PUT', `/dashboards/${own.id}/access_controls/`, { access_level: 'none' }, { key: taker });
+  const { tiles } = await world.found(open);
+  const others = denied(
+    'Others would not see this insight any more: it would only be on dashboards that are hidden from them.',
+  );
+  const [tile] = tiles;
+  const taken = { tiles: [{ id: tile?.id, deleted: true }] };
+  const board = await world.dashboard({}, { key: taker });
+  await world.call('PUT', `/dashboards/${board.id}/access_controls/`, { access_level: 'none' }, { key: taker });
+  const move = { tile: { id: tile?.id }, toDashboard: board.id };
+  expect(told(await world.call('PATCH', `/dashboards/${open}/`, taken, { key: taker }))).toEqual(others);
+  expect(told(await world.call('PATCH', `/dashboards/${open}/move_tile/`, move, { key: taker }))).toEqual(others);
+  expect(await patch(world, id, { dashboards: [own.id] }, { key: taker })).toEqual(others);
+  expect(told(await world.call('PATCH', `/dashboards/${open}/`, taken, { key }))).toEqual(
+    denied('You would not see this insight any more: it would only be on dashboards that are hidden from you.'),
+  );
+  expect(await shownOn(world, open)).toEqual([id]);
+  await world.changed(open, taken, { key: maker });
+  expect(await shownOn(world, open)).toEqual([]);
+});
+
 test('nobody takes it from the last dashboard by which they see it: that is refused, and nothing is changed', async () => {
   const world = await dashboards();
   const key = await world.service.newKey(await world.service.newUser(LEVELS.member));
