@@ -7,11 +7,11 @@ import { checkVersion, type IfMatch, inVersion } from '../http/etag.ts';
 import { tagTexts } from '../http/tags.ts';
 import { readInsights } from '../insights/store.ts';
 import type { Context } from '../ports/context.ts';
-import { fail } from '../ports/errors.ts';
+import { fail, invalid } from '../ports/errors.ts';
 import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
 import { keys } from '../ports/table/keys.ts';
-import { type Op, Refused, type Table, type Value } from '../ports/table/table.ts';
-import { untilWritten } from '../ports/table/until-written.ts';
+import type { Op, Table, Value } from '../ports/table/table.ts';
+import { isWritten, untilWritten } from '../ports/table/until-written.ts';
 import { indexPlace, newItems, numbersFor, tileItem } from './create.ts';
 import { filtersText, objectText } from './fields.ts';
 import { deletionOps, returnOps, writeInsights } from './insights/deletion.ts';
@@ -25,7 +25,7 @@ import {
   type TileItem,
 } from './model.ts';
 import { checkCanEdit, checkCanRestrict, mayEdit } from './rules.ts';
-import { aboutDashboard, checkDashboardSize, readDashboard, readSummaries } from './store.ts';
+import { aboutDashboard, checkDashboardSize, readDashboard } from './store.ts';
 import { checkTileCount, copiedTiles, insightsOf, tileChanges } from './tiles.ts';
 
 type ChangeContext = Pick<Context, 'table' | 'clock'>;
@@ -87,14 +87,17 @@ async function writeChange(
     id: summary.id,
     deleted_at: summary.deleted_at,
     ...(isPlaced ? { name: summary.name, pinned: summary.pinned } : {}),
-    ...inVersion(ifMatch),
+    // Whoever puts the same insight there at the same time has found no tile of it either.
+    ...(tiles.isPlacing ? { ver: summary.ver } : inVersion(ifMatch)),
   };
   const key = keys.dashboard(summary.project_id, summary.id);
   const together = groupsOf([...tiles.ops, ...insights]);
   if (together.length > 1) await writeInsights(table, summary, insights, ifMatch);
   const [first = [], ...rest] = together.length > 1 ? groupsOf(tiles.ops) : together;
+  // The first transaction counts the tiles of all, so that there is room for the others.
+  const more = tilesIn([first, ...rest]);
   const ops: Op[] = [
-    { change: key, set: summarySet, add: addTo(first), if: { is: unchanged, ...roomFor(first) } },
+    { change: key, set: summarySet, add: { ver: 1, tiles: more }, if: { is: unchanged, ...roomFor(more) } },
     ...(Object.keys(detailSet).length === 0
       ? []
       : [{ change: keys.dashboardDetail(summary.project_id, summary.id), set: detailSet } satisfies Op]),
@@ -126,31 +129,28 @@ const LOGGED_FIELDS: LoggedFields = {
 };
 const LOGGED_DETAIL_FIELDS: LoggedFields = { filters: 'json', variables: 'json', delete_insights: 'plain' };
 
-/** Writes what did not fit into the first transaction. Throws a 409 when a change came in between: a part stays. */
+/**
+ * Writes what did not fit into the first transaction, which has counted its tiles. Throws a 409 when one of them, or the
+ * dashboard, was changed in between: a part stays, and what is not written is not counted any more.
+ */
 async function writeRest(table: Table, { project_id, id, deleted_at }: DashboardItem, groups: readonly Op[][]) {
-  try {
-    for (const group of groups) {
-      const isThere = { is: { id, deleted_at }, ...roomFor(group) };
-      await table.write([{ change: keys.dashboard(project_id, id), add: addTo(group), if: isThere }, ...group]);
-    }
-  } catch (error) {
-    if (error instanceof Refused) fail('conflict');
-    throw error;
+  const change = keys.dashboard(project_id, id);
+  for (const [at, group] of groups.entries()) {
+    if (await isWritten(table, [{ change, add: { ver: 1 }, if: { is: { id, deleted_at } } }, ...group])) continue;
+    await isWritten(table, [{ change, add: { ver: 1, tiles: -tilesIn(groups.slice(at)) }, if: { is: { id } } }]);
+    fail('conflict');
   }
 }
 
-/** Returns how many tiles a group of ops puts, less those that it removes. */
-function tilesIn(group: readonly Op[]): number {
-  return group.reduce((sum, op) => sum + ('put' in op ? Number('layouts' in op.put) : 'remove' in op ? -1 : 0), 0);
+/** Returns how many tiles groups of ops put, less those that they remove. */
+function tilesIn(groups: readonly Op[][]): number {
+  const one = (op: Op): number => ('put' in op ? Number('layouts' in op.put) : 'remove' in op ? -1 : 0);
+  return groups.flat().reduce((sum, op) => sum + one(op), 0);
 }
 
-const addTo = (group: readonly Op[]): Record<string, number> => ({ ver: 1, tiles: tilesIn(group) });
-
-/** Returns the condition that the dashboard has room for a group's tiles. */
-function roomFor(group: readonly Op[]): { notAbove?: Record<string, number> } {
-  const more = tilesIn(group);
-  return more > 0 ? { notAbove: { tiles: MAX_TILES - more } } : {};
-}
+/** Returns the condition that the dashboard has room for so many tiles more. */
+const roomFor = (more: number): { notAbove?: Record<string, number> } =>
+  more > 0 ? { notAbove: { tiles: MAX_TILES - more } } : {};
 
 /** Returns what a PATCH sets of the summary, with its place in the indexes when that changes. */
 function summaryChange(summary: DashboardItem, patch: DashboardChanges, now: number): Readonly<Record<string, Value>> {
@@ -169,20 +169,25 @@ function detailChange({ filters, variables, delete_insights }: DashboardChanges)
   return definedOf({ filters: filtersText(filters), variables: objectText(variables), delete_insights });
 }
 
-/** Returns the ops of a PATCH of `tiles`, the tiles that are there then, and the changes for the activity log. */
+/**
+ * Returns the ops of a PATCH of `tiles`, the tiles that are there then, and the changes for the activity log; `isPlacing`:
+ * it puts an insight there.
+ */
 async function tileOps(
   { table }: ChangeContext,
   { summary, tiles }: StoredDashboard,
   { tiles: sent = [], duplicate_tiles = [] }: DashboardChanges,
   tenant: Tenant,
   now: number,
-): Promise<{ ops: Weighed[]; after: readonly TileItem[]; changes: Change[] }> {
+): Promise<{ ops: Weighed[]; after: readonly TileItem[]; changes: Change[]; isPlacing: boolean }> {
   const by = tenant.membership.user_uuid;
   const { added, changed, removed } = tileChanges(tiles, sent, { by, now });
   const copied = tiles.filter(({ id }) => duplicate_tiles.some((one) => one.id === id));
   const insights = await readInsights(table, summary.project_id, insightsOf(copied));
   const all = [...added, ...copiedTiles(copied, insights, duplicate_tiles, by)];
-  checkTileCount(tiles.length + all.length - removed.size);
+  // Tiles that are being written are counted before they are there.
+  const more = all.length - removed.size;
+  if (more > 0) checkTileCount(summary.tiles + more);
   const left = new Set(insightsOf(tiles.filter(({ id }) => !removed.has(id))));
   const lost = insightsOf(tiles.filter(({ id }) => removed.has(id))).filter((id) => !left.has(id));
   await checkStaySeen(table, tenant, lost, { from: summary.id });
@@ -205,7 +210,7 @@ async function tileOps(
   const among = (ids: { has(id: number): boolean }) => tiles.filter((tile) => ids.has(tile.id));
   const gone = tileNumbers('deleted', among(removed));
   const changes = [...tileNumbers('created', made.tiles), ...tileNumbers('changed', among(changed)), ...gone];
-  return { ops, after: [...after, ...made.tiles], changes };
+  return { ops, after: [...after, ...made.tiles], changes, isPlacing: insightsOf(added).length > 0 };
 }
 
 /** Returns how the activity log shows tiles that come, change or go: by their numbers. */
@@ -228,7 +233,10 @@ async function insightOps(
   return isDeletion ? deletionOps(table, summary, insights, now) : returnOps(summary, insights);
 }
 
-/** Moves a tile, as it is then, to a dashboard. Throws a 404 when either is gone, a 403 when they may not edit both. */
+/**
+ * Moves a tile, as it is then, to a dashboard. Throws a 404 when either is gone, a 403 when they may not edit both, a 400
+ * when that one shows its insight.
+ */
 export async function moveTile(
   { table }: ChangeContext,
   read: StoredDashboard,
@@ -238,19 +246,23 @@ export async function moveTile(
   const { membership: member } = tenant;
   const { project_id, id: from } = read.summary;
   await untilWritten(async (isAgain) => {
-    const [source = fail('not_found'), summaries] = await Promise.all([
+    const [source = fail('not_found'), target] = await Promise.all([
       isAgain ? readDashboard(table, project_id, from) : read,
-      readSummaries(table, project_id, [to]),
+      readDashboard(table, project_id, to),
     ]);
     const { summary } = source;
     const tile = source.tiles.find(({ id }) => id === tileId);
-    const destination = summaries.get(to);
-    if (summary.deleted_at !== null || tile === undefined || destination === undefined) fail('not_found');
+    const destination = target?.summary;
+    if (summary.deleted_at !== null || tile === undefined || destination?.deleted_at !== null) fail('not_found');
     checkCanEdit(summary, member);
     if (!mayEdit(destination, member))
       fail('permission_denied', "You don't have edit permissions for the destination dashboard.");
     checkVersion(summary, ifMatch);
     if (to === from) return;
+    const isPlacing = tile.insight !== null;
+    if (isPlacing && target?.tiles.some(({ insight }) => insight === tile.insight)) {
+      invalid('toDashboard', 'The dashboard to which the tile would go shows its insight already.');
+    }
     checkTileCount(destination.tiles + 1);
     const { insight, text, layouts, color, show_description = null, created_by } = tile;
     await checkStaySeen(table, tenant, insightsOf([tile]), { from, to: destination });
@@ -272,7 +284,10 @@ export async function moveTile(
       {
         change: keys.dashboard(project_id, to),
         add: { ver: 1, tiles: 1 },
-        if: { is: { id: to, deleted_at: null }, notAbove: { tiles: MAX_TILES - 1 } },
+        if: {
+          is: { id: to, deleted_at: null, ...(isPlacing ? { ver: destination.ver } : {}) },
+          notAbove: { tiles: MAX_TILES - 1 },
+        },
       },
       ...activityOps({ ...aboutDashboard(summary), activity: 'updated', changes: [moveChange(tile, from, to)] }),
     ]);

@@ -85,7 +85,15 @@ export function copiedTiles(
   });
 }
 
-/** Returns what the sent tiles change in those that are there. Throws a 400 for a tile that is not there. */
+/** Returns new tiles; of those that show the same insight the last one, in the place of the first. */
+const onePerInsight = (tiles: readonly NewTile[]): NewTile[] => [
+  ...new Map(tiles.map((tile) => [typeof tile.insight === 'number' ? tile.insight : tile, tile])).values(),
+];
+
+/**
+ * Returns what the sent tiles change in those that are there. One without a number whose insight is there changes that
+ * tile. Throws a 400 for a tile that is not there.
+ */
 export function tileChanges(
   tiles: readonly TileItem[],
   sent: readonly SentTile[],
@@ -95,13 +103,16 @@ export function tileChanges(
   const added: NewTile[] = [];
   const changed = new Map<number, TileSet>();
   const removed = new Set<number>();
+  const showing = (insight: number | null): TileItem | undefined =>
+    insight === null ? undefined : tiles.find((tile) => tile.insight === insight && !removed.has(tile.id));
   for (const [at, one] of sent.entries()) {
-    if (one.id === undefined) {
-      if (one.deleted !== true) added.push(newTile(one, at, by));
+    if (one.id === undefined && one.deleted === true) continue;
+    const tile = one.id === undefined ? showing(insightIn(one.insight, at)) : present.get(one.id);
+    if (one.id === undefined && tile === undefined) {
+      added.push(newTile(one, at, by));
       continue;
     }
-    const tile = present.get(one.id);
-    if (tile === undefined || removed.has(tile.id)) invalidReference(`tiles__${at}__id`, one.id);
+    if (tile === undefined || removed.has(tile.id)) invalidReference(`tiles__${at}__id`, one.id ?? '');
     if (one.deleted === true) {
       removed.add(tile.id);
       changed.delete(tile.id);
@@ -111,7 +122,7 @@ export function tileChanges(
       changed.set(tile.id, set);
     }
   }
-  return { added, changed, removed };
+  return { added: onePerInsight(added), changed, removed };
 }
 
 /** Throws the 400 of a reference to what is not there. */

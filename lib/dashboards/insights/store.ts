@@ -117,7 +117,7 @@ export async function createInsight(
   const item = newInsight({ project: author.project, id, now }, input, author.member.user_uuid);
   const logOps = author.activityOps({ ...aboutInsight(item), activity: 'created' });
   return untilWritten(async () => {
-    const added = await tilesToAdd(table, author, item, dashboardsIn(input), now);
+    const added = await tilesToAdd(table, author, item, dashboardsIn(input), { now, isNew: true });
     await table.write([{ put: item, if: 'absent' }, ...added.ops, ...idempotencyOps(String(id)), ...logOps]);
     return { item, tiles: added.tiles };
   });
@@ -158,12 +158,12 @@ export async function changeInsight(
     const wanted = dashboardsIn(patch);
     const isWhole = patch.dashboards !== undefined;
     const removed = isWhole ? tilesToRemove({ item, tiles, showings }, member, wanted) : NOTHING;
-    const added = await tilesToAdd(table, { project, member }, item, wanted, now);
+    const added = await tilesToAdd(table, { project, member }, item, wanted, { now, isNew: false });
     checkOpCount(added, removed);
     const before = summariesOf(showings);
     const after = [...before.filter((summary) => !removed.dashboards.includes(summary)), ...added.dashboards];
     checkStaysSeen(item, { before, after }, member);
-    // Whoever puts it on a dashboard at the same time has found no tile there either.
+    // Whoever puts it elsewhere at the same time has found its tiles as they were, too.
     const asRead = added.tiles.length > 0 ? { ver: item.ver } : inVersion(ifMatch);
     const unchanged = { id: item.id, deleted_at: item.deleted_at, ...asRead };
     const [written] = await table.write([
@@ -215,7 +215,7 @@ async function tilesToAdd(
   { project, member }: Omit<Author, 'activityOps'>,
   item: InsightItem,
   wanted: readonly number[],
-  now: number,
+  { now, isNew }: { readonly now: number; readonly isNew: boolean },
 ): Promise<TileOps> {
   const ids = [...new Set(wanted)];
   const found = await Promise.all(ids.map((id) => readDashboard(table, project, id)));
@@ -233,10 +233,11 @@ async function tilesToAdd(
     return tileItem(place, { insight: item.id, text: null, layouts: '{}', color: null, created_by: member.user_uuid });
   });
   const ops = missing.map(
-    ({ id }): Op => ({
+    ({ id, ver }): Op => ({
       change: keys.dashboard(project, id),
       add: { ver: 1, tiles: 1 },
-      if: { is: { id, deleted_at: null }, notAbove: { tiles: MAX_TILES - 1 } },
+      // Whoever puts it there at the same time has found no tile there either.
+      if: { is: { id, deleted_at: null, ...(isNew ? {} : { ver }) }, notAbove: { tiles: MAX_TILES - 1 } },
     }),
   );
   return { ops: [...ops, ...made.map((tile): Op => ({ put: tile, if: 'absent' }))], tiles: made, dashboards: missing };

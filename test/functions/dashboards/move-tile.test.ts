@@ -50,6 +50,18 @@ test('what is not there is a 404, what is missing a 400', async () => {
   expect((await world.found(source.id)).tiles).toEqual(source.tiles);
 });
 
+test('a tile does not go where its insight is shown already', async () => {
+  const world = await dashboards();
+  const { id } = await world.insight();
+  const tiles = [{ insight: id }];
+  const [from, to] = [await world.dashboard({ tiles }), await world.dashboard({ tiles })];
+  expect(await move(world, from.id, { tile: from.tiles[0], toDashboard: to.id })).toEqual(
+    bad('The dashboard to which the tile would go shows its insight already.', 'toDashboard'),
+  );
+  expect((await world.found(from.id)).tiles).toEqual(from.tiles);
+  expect((await world.found(to.id)).tiles).toEqual(to.tiles);
+});
+
 test('both dashboards must be open to the caller', async () => {
   const world = await dashboards();
   const { dashboard, service, context } = world;

@@ -485,3 +485,16 @@ test('what a declared layout sends is read back as it was written, and sent agai
   expect((await changed(made.id, { tiles: gone })).tiles).toMatchObject([{ id: tile, layouts: {} }]);
   expect((await call('GET', `/insights/${id}/`)).body).toMatchObject({ dashboards: [made.id], deleted: false });
 });
+
+test('an insight that is sent again changes its tile, and of two new ones the last stays', async () => {
+  const world = await dashboards();
+  const { id: insight } = await world.insight();
+  const { id, tiles } = await world.dashboard({ tiles: [{ insight, color: 'blue' }] });
+  const layouts = { sm: { x: 1, y: 1 } };
+  const { tiles: placed } = await world.changed(id, { tiles: [{ insight: { id: insight }, layouts }] });
+  expect(placed).toMatchObject([{ id: tiles[0]?.id, color: 'blue', layouts }]);
+  expect(placed).toHaveLength(1);
+  const anew = [{ id: tiles[0]?.id, deleted: true }, { insight }, { insight, color: 'green' }];
+  expect((await world.changed(id, { tiles: anew })).tiles).toMatchObject([{ color: 'green' }]);
+  expect((await world.found(id)).tiles).toHaveLength(1);
+});

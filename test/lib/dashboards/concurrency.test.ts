@@ -119,6 +119,36 @@ function nothingIsLost(open: () => Promise<Dashboards>, writers: number): void {
     expect(await countedTiles(world, id)).toBe(1);
   });
 
+  test('an insight is on a dashboard once, whichever ways put it there at once', async () => {
+    const world = await open();
+    const [{ id }, insight] = [await world.dashboard({ tiles: [] }), await world.insight()];
+    const others = await times(3, () => world.dashboard({ tiles: [{ insight: insight.id }] }));
+    const replies = await Promise.all([
+      ...[1, 2, 3].map((x) =>
+        world.call('PATCH', `/dashboards/${id}/`, {
+          tiles: [{ insight: insight.id, layouts: { sm: { x, y: 0 } } }],
+        }),
+      ),
+      ...[1, 2, 3].map(() => world.call('PATCH', `/insights/${insight.id}/`, { dashboard: id })),
+      ...others.map((one) =>
+        world.call('PATCH', `/dashboards/${one.id}/move_tile/`, { tile: one.tiles[0], toDashboard: id }),
+      ),
+    ]);
+    expect(statusesOf(replies).filter((status) => status !== 200 && status !== 400)).toEqual([]);
+    expect((await world.found(id)).tiles).toHaveLength(1);
+    expect(await countedTiles(world, id)).toBe(1);
+  });
+
+  test('of changes that have no room together one is made whole, and the other not begun', async () => {
+    const world = await open();
+    const texts = (count: number) => Array.from({ length: count }, () => ({ text: { body: '' } }));
+    const { id } = await world.dashboard({ tiles: texts(230) });
+    const replies = await times(2, () => world.call('PATCH', `/dashboards/${id}/`, { tiles: texts(180) }));
+    expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+    expect((await world.found(id)).tiles).toHaveLength(410);
+    expect(await countedTiles(world, id)).toBe(410);
+  });
+
   test('an insight that is put on dashboards and taken off at once ends where its last change says', async () => {
     const world = await open();
     const all = await times(4, () => world.dashboard());
