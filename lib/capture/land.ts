@@ -24,6 +24,7 @@ import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
 import { lineOf } from '../workers/turns.ts';
 import { eventsIn } from './content.ts';
 import { type LandingDeaths, landingDeaths } from './landing-deaths.ts';
+import { LandingTurns } from './landing-turns.ts';
 import type { CapturedEvent, EventRefusal } from './normalize.ts';
 
 /** A segment of the inbox, and which projects of it have landed, or are not to land yet. */
@@ -64,7 +65,7 @@ export interface LandingReport {
     readonly name: string;
     /** The projects that have landed, those from before included. */
     readonly landed: readonly number[];
-    /** The projects whose requests must wait: an import holds them, or older requests of theirs wait. */
+    /** The projects whose requests must wait: an import holds them, older requests of theirs wait, or they had no turn. */
     readonly waiting: readonly number[];
     /** The projects whose requests took down what landed them, and are to be tried later. Nothing waits for these. */
     readonly apart: readonly SetApart[];
@@ -79,11 +80,15 @@ export interface LandingReport {
     /** From the arrival of its oldest request to now, in milliseconds. */
     readonly delayMs: number;
   }[];
+  /** Projects that had no turn, or not all of theirs, before the time of the pass was over. */
+  readonly left: readonly number[];
 }
 
 interface LandingOptions {
   /** What the landings before this one knew of the files of the lake. Default: nothing. */
-  readonly lists?: UuidLists;
+  readonly lists?: UuidLists | undefined;
+  /** Whose turn it was in the landings before this one. Default: nobody's. */
+  readonly turns?: LandingTurns;
 }
 
 type Landing = LakeWriter & { readonly inbox: Pick<Inbox, 'read'> };
@@ -103,14 +108,15 @@ const ATTEMPTS_MS = 2 * DAY_MS;
 /** An event that happened longer before it came is late: it has missed reports of its hour. */
 const LATE_MS = HOUR_MS;
 
+/**
+ * Nothing is begun so long after a landing has begun, and of so many projects at most something lands: what comes
+ * meanwhile waits for its end, and what it did is told with it.
+ */
+const PASS_MS = 5 * SECOND_MS;
+const PASS_PROJECTS = 500;
+
 /** Segments that are read at the same time: fewer than an S3 client has connections (50), for which it waits but 3 s. */
 const READ_AT_ONCE = 40;
-
-/**
- * So long what may have taken down an earlier landing is tried in one pass; the rest of it waits for the next one. What has
- * landed is forgotten between them, so that a service which is killed again and again does not begin with the same each time.
- */
-const SUSPECTS_MS = 5 * SECOND_MS;
 
 /** As many rows are held in memory before they go to the disk. */
 const EVENTS_AT_ONCE = 1_000;
@@ -130,80 +136,99 @@ class LandingDied extends Error {
 /**
  * Lands the requests of segments, each project by itself: what fails for one is told, and keeps no other from landing.
  * What may have taken down an earlier landing comes last, and what did so again and again is set apart: only that may land
- * after what came later.
+ * after what came later. Those who have no turn in the time of one pass are left to the next.
  */
 export async function land(
   context: Landing,
   segments: readonly LandingSegment[],
-  options: LandingOptions = {},
+  { lists, turns = new LandingTurns() }: LandingOptions = {},
 ): Promise<LandingReport> {
+  const until = context.clock() + PASS_MS;
   const inLine = lineOf(READ_AT_ONCE);
   const contents = await Promise.all(segments.map(({ name }) => inLine(() => context.inbox.read(name))));
-  const parts = segments.flatMap((segment, n) => partsOf(segment, contents[n]?.requests ?? []));
-  const byProject = Map.groupBy(parts, ({ projectId }) => projectId);
-  const deaths = await landingDeaths(context, [...byProject.keys()]);
+  const all = segments.flatMap((segment, n) => partsOf(segment, contents[n]?.requests ?? []));
+  const byProject = Map.groupBy(all, ({ projectId }) => projectId);
+  const since = (of: readonly Part[]): number => Math.min(...of.map(({ requests }) => oldestOf(context, requests)));
+  const waitingProjects = [...byProject].map(([projectId, of]) => ({ projectId, since: since(of) }));
+  const inTurn = await turns.first(context, waitingProjects, PASS_PROJECTS);
+  const deaths = await landingDeaths(context, inTurn);
   const deathsOf = ({ projectId }: Pick<Part, 'projectId'>): LandingDeaths => deaths.get(projectId) as LandingDeaths;
   const projects: ProjectLanding[] = [];
-  const done = new Set<Part>();
+  const landed: Part[] = [];
   const waiting = new Set<number>();
+  const left = new Set(byProject.keys());
   const failures: LandingReport['failures'][number][] = [];
   const wait = (projectId: number, requests: readonly CapturedRequest[], error: unknown): void => {
     waiting.add(projectId);
     if (!(error instanceof ImportUnderWay))
       failures.push({ projectId, reason: messageOf(error), delayMs: delayOf(context, requests) });
   };
-  for (const [projectId, all] of byProject) {
+  // One has its turn in any case, however long it took to read what waits.
+  let isBegun = false;
+  const isOver = (): boolean => isBegun && context.clock() >= until;
+  for (const projectId of inTurn) {
+    if (isOver()) break;
+    left.delete(projectId);
+    turns.take(projectId);
     const of = deathsOf({ projectId });
-    const good = all.filter(({ segment }) => !of.isSuspect(segment));
+    const good = (byProject.get(projectId) ?? []).filter(({ segment }) => !of.isSuspect(segment));
     const requests = good.flatMap((part) => part.requests);
     if (requests.length === 0) continue;
-    const begin = async (left: LeasePurpose | undefined): Promise<void> => {
-      if (left !== 'landing') return;
+    isBegun = true;
+    const begin = async (leftBy: LeasePurpose | undefined): Promise<void> => {
+      if (leftBy !== 'landing') return;
       of.open();
       throw new LandingDied();
     };
     try {
-      projects.push(await landProject(context, projectId, requests, { ...options, begin }));
-      for (const part of good) done.add(part);
+      projects.push(await landProject(context, projectId, requests, { lists, begin }));
+      landed.push(...good);
     } catch (error) {
       if (!(error instanceof LandingDied)) wait(projectId, requests, error);
     }
   }
+  const parts = inTurn.filter((id) => !left.has(id)).flatMap((id) => byProject.get(id) ?? []);
   const suspects = parts.filter((part) => deathsOf(part).isSuspect(part.segment));
   const apart = new Set(suspects.filter((part) => deathsOf(part).isApart(part.segment)));
+  let isSuspectBegun = false;
   const timesOf = (part: Part): number => deathsOf(part).timesOf(part.segment);
   const timesApart = (part: Part): number => (deathsOf(part).wasApart(part.segment) ? timesOf(part) : 0);
-  const suspectsUntil = context.clock() + SUSPECTS_MS;
   for (const part of suspects.toSorted((one, other) => timesApart(one) - timesApart(other))) {
     const { projectId, segment, requests } = part;
-    if (context.clock() > suspectsUntil && !apart.has(part)) waiting.add(projectId);
     if (apart.has(part) || waiting.has(projectId)) continue;
+    // Of these one has its turn, too, however much there is to land beside it.
+    if (isSuspectBegun && isOver()) {
+      left.add(projectId);
+      continue;
+    }
+    isBegun = isSuspectBegun = true;
     try {
       projects.push(
-        await landProject(context, projectId, requests, { ...options, begin: () => deathsOf(part).begin(segment) }),
+        await landProject(context, projectId, requests, { lists, begin: () => deathsOf(part).begin(segment) }),
       );
+      landed.push(part);
       deathsOf(part).end(segment);
-      done.add(part);
     } catch (error) {
       if (!(error instanceof ImportUnderWay)) deathsOf(part).end(segment);
       wait(projectId, requests, error);
     }
   }
   for (const projectId of new Set(suspects.map((part) => part.projectId)))
-    await deathsOf({ projectId }).settle(!waiting.has(projectId));
+    await deathsOf({ projectId }).settle(!waiting.has(projectId) && !left.has(projectId));
+  const landedIn = Map.groupBy(landed, ({ segment }) => segment);
   return {
     projects,
     failures,
-    segments: segments.map(({ name, landed }, n) => {
+    left: [...left],
+    segments: segments.map(({ name, landed: before }, n) => {
       const { requests = [], damaged = 0, unfinished = 0 } = contents[n] ?? {};
-      const all = [...new Set([...landed, ...requests.map(({ projectId }) => projectId)])];
       const setApart = [...apart].filter(({ segment }) => segment === name);
-      const left = all.filter((id) => !landed.includes(id) && !setApart.some(({ projectId }) => projectId === id));
-      const isDone = (id: number): boolean => [...done].some((part) => part.segment === name && part.projectId === id);
+      const done = new Set([...before, ...(landedIn.get(name) ?? []).map(({ projectId }) => projectId)]);
+      const passedOver = new Set([...done, ...setApart.map(({ projectId }) => projectId)]);
       return {
         name,
-        landed: [...landed, ...left.filter(isDone)],
-        waiting: left.filter((id) => !isDone(id)),
+        landed: [...done],
+        waiting: [...new Set(requests.map(({ projectId }) => projectId))].filter((id) => !passedOver.has(id)),
         apart: setApart.map((part) => ({
           projectId: part.projectId,
           times: timesOf(part),

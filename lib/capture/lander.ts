@@ -35,6 +35,8 @@ const FAILED_MS = { first: SECOND_MS, most: 4 * MINUTE_MS };
 interface Waiting {
   readonly landed: readonly number[];
   readonly waiting: readonly number[];
+  /** Projects of which something is set apart. */
+  readonly apart: readonly number[];
   /** When what of it is set apart is looked at again, milliseconds since 1970; null: nothing is. */
   readonly apartUntil: number | null;
   /** The pass in which it was tried last. */
@@ -60,7 +62,7 @@ export class Lander {
 
   /**
    * How many segments the last pass has left to the next: those that are new, and those that wait for a project of which
-   * something has landed. Others wait for an import, or are set apart.
+   * something has landed, or which had no turn. Others wait for an import, or are set apart.
    */
   get left(): number {
     return this.#left;
@@ -88,7 +90,8 @@ export class Lander {
       }
       if (waiting.length > 0 || apart.length > 0) {
         const apartUntil = apart.length > 0 ? clock() + APART_LOOK_MS : null;
-        this.#waiting.set(name, { landed, waiting, apartUntil, pass: this.#passes });
+        const apartIds = apart.map(({ projectId }) => projectId);
+        this.#waiting.set(name, { landed, waiting, apart: apartIds, apartUntil, pass: this.#passes });
         continue;
       }
       this.#waiting.delete(name);
@@ -116,7 +119,7 @@ export class Lander {
     }
     for (const { projectId } of report.projects)
       if (!report.failures.some((one) => one.projectId === projectId)) this.#failed.delete(projectId);
-    const free = new Set(report.projects.map(({ projectId }) => projectId));
+    const free = new Set([...report.projects.map(({ projectId }) => projectId), ...report.left]);
     for (const { waiting } of this.#waiting.values()) if (waiting.some((id) => free.has(id))) this.#left += 1;
     return report.projects.reduce((sum, { landed }) => sum + landed, 0);
   }
@@ -177,8 +180,11 @@ export class Lander {
     const held = new Set([...this.#failed.keys()].filter((id) => this.#isPaused(id)));
     const inOrder: LandingSegment[] = [];
     for (const segment of segments) {
-      const { landed, waiting } = this.#waiting.get(segment.name) ?? { landed: [], waiting: [] };
-      if (taken.has(segment)) inOrder.push({ name: segment.name, landed, held: [...held] });
+      const tried = this.#waiting.get(segment.name);
+      const { landed, waiting, apart } = tried ?? { landed: [], waiting: [], apart: [] };
+      // Of one that was tried it is known whose requests it has; of all that are held there may be thousands.
+      const heldOf = () => (tried === undefined ? [...held] : [...waiting, ...apart].filter((id) => held.has(id)));
+      if (taken.has(segment)) inOrder.push({ name: segment.name, landed, held: heldOf() });
       // What is set apart keeps nothing from landing.
       else for (const id of waiting) held.add(id);
     }

@@ -2,6 +2,7 @@
 
 import { MINUTE_MS } from '../../../lib/basics/units.ts';
 import { type LandingSegment, land } from '../../../lib/capture/land.ts';
+import { LandingTurns } from '../../../lib/capture/landing-turns.ts';
 import { compact } from '../../../lib/lake/compact.ts';
 import { lakeDatabases } from '../../../lib/lake/databases.ts';
 import { type Deletion, deleteNow } from '../../../lib/lake/import/delete-person.ts';
@@ -26,10 +27,12 @@ void serveTasks<LandWorkerOptions>(async ({ folder, options: { home } }) => {
   const stores = openStores(home, LOCAL_SETTINGS, log);
   const databases = lakeDatabases(stores.lake, { folder, places: [uuidListsIn(home)] });
   const context = { ...stores, databases, inbox: await folderInbox(inboxIn(home)) };
+  const turns = new LandingTurns();
   return {
     compact: (project: number) => compact(context, project, { until: Date.now() + WALK_MS }),
     'delete-now': (deletion: Deletion) => deleteNow(context, deletion),
     'walk-deletions': (project: number) => walkDeletions(context, project, { until: Date.now() + WALK_MS }),
-    land: (segments: readonly LandingSegment[]) => land(context, segments, { lists: new UuidLists(uuidListsIn(home)) }),
+    land: (segments: readonly LandingSegment[]) =>
+      land(context, segments, { lists: new UuidLists(uuidListsIn(home)), turns }),
   };
 });

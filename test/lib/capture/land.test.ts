@@ -7,6 +7,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../lib/basics/units
 import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { land } from '../../../lib/capture/land.ts';
 import { Lander } from '../../../lib/capture/lander.ts';
+import { LandingTurns } from '../../../lib/capture/landing-turns.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import { underLease } from '../../../lib/lake/lease.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
@@ -510,6 +511,7 @@ test('what is too much for one pass is left to the next, and what an import hold
       return {
         projects: [],
         failures: [],
+        left: [],
         segments: segments.map(({ name }) => ({
           name,
           landed: [],
@@ -552,6 +554,7 @@ test('a segment that had to wait lands though others keep coming, whatever its s
     async (segments) => ({
       projects: [],
       failures: [],
+      left: [],
       segments: segments.map(({ name }) => {
         if (!isHeld) landed.push(name);
         return { name, landed: [], waiting: isHeld ? [PROJECT] : [], apart: [], damaged: 0, unfinished: 0 };
@@ -650,6 +653,7 @@ test('a segment that is damaged is set aside and counted, so that somebody hears
     land: async () => ({
       projects: [],
       failures: [],
+      left: [],
       segments: [{ name: 'torn', landed: [], waiting: [], apart: [], damaged: 100, unfinished: 0 }],
     }),
   });
@@ -827,4 +831,77 @@ test('who was killed while they landed what was good hold nothing up', async () 
   expect(await landing()).toBe(1);
   expect(await inbox.segments()).toEqual([]);
   expect(await context.table.get(keys.landingDeaths(PROJECT))).toBeUndefined();
+});
+
+/** A world in which each project takes a second to land, with organizations of their own. */
+async function slowWorld(owners: ReadonlyMap<number, string>) {
+  const { context, inbox, send } = await world();
+  for (const [id, organization_id] of owners)
+    await context.table.write([{ put: { ...keys.project(id), id, organization_id, deleted_at: null } }]);
+  const order: number[] = [];
+  const landingOf = () => {
+    const turns = new LandingTurns();
+    const take = async (file: string, path: string) => {
+      context.clock.advance(SECOND_MS);
+      order.push(Number(/team_id=(\d+)/.exec(path)?.[1]));
+      await context.lake.take(file, path);
+    };
+    return landerOf(context, inbox, (segments) =>
+      land({ ...context, inbox, lake: { ...context.lake, take } }, segments, { turns }),
+    );
+  };
+  return { context, inbox, send, order, landingOf };
+}
+
+test('who has very many projects holds up nobody else: a pass ends, and in the next each organization has its turn', async () => {
+  const many = Array.from({ length: 23 }, (_, n) => 100 + n);
+  const { context, inbox, send, order, landingOf } = await slowWorld(
+    new Map([...many.map((id) => [id, 'many'] as const), [OTHER, 'few']]),
+  );
+  for (const projectId of many) await send([{}], { projectId });
+  const lander = landingOf();
+  expect(await lander.pass()).toBe(5);
+  expect(order).toEqual(many.slice(0, 5));
+  expect(lander.left).toBe(1);
+  await send([{}], { projectId: OTHER });
+  await send([{}], { projectId: many[0] as number });
+  await lander.pass();
+  await lander.pass();
+  // Who was not served yet comes first; of an organization what waits longest.
+  expect(order.slice(5)).toEqual([OTHER, ...many.slice(5, 14)]);
+  do await lander.pass();
+  while (lander.left > 0);
+  for (const id of many) expect(await inLake(context, id, 'event')).toHaveLength(id === many[0] ? 2 : 1);
+  expect(order).toHaveLength(25);
+  expect(await inbox.segments()).toEqual([]);
+});
+
+test('what had no turn lands once, also when whoever lands is killed and begins anew after each pass', async () => {
+  const ids = Array.from({ length: 12 }, (_, n) => 100 + n);
+  const { context, inbox, send, landingOf } = await slowWorld(new Map(ids.map((id) => [id, 'many'])));
+  for (const projectId of ids) await send([{ event: 'a' }, { event: 'b' }], { projectId });
+  let passes = 0;
+  for (; (await inbox.segments()).length > 0; passes += 1) await landingOf().pass();
+  expect(passes).toBe(3);
+  for (const id of ids) expect(await inLake(context, id, 'event')).toEqual(['a', 'b']);
+});
+
+test('what may have taken down a landing is tried though others take all the time of each pass', async () => {
+  const ids = Array.from({ length: 30 }, (_, n) => 100 + n);
+  const { context, inbox, send, landingOf } = await slowWorld(
+    new Map([...ids.map((id) => [id, 'many'] as const), [OTHER, 'few']]),
+  );
+  await context.table.write([{ put: { ...keys.landingDeaths(OTHER), is_open: true, ttl: 2e9 } }]);
+  for (let n = 0; n < 3; n += 1) {
+    await send([{ event: `suspect ${n}` }], { projectId: OTHER });
+    await inbox.segments();
+  }
+  for (const projectId of ids) await send([{}], { projectId });
+  const lander = landingOf();
+  for (let n = 0; n < 4; n += 1) await lander.pass();
+  expect(await inLake(context, OTHER, 'event')).toEqual(['suspect 0', 'suspect 1', 'suspect 2']);
+  expect(await context.table.get(keys.landingDeaths(OTHER))).toBeUndefined();
+  do await lander.pass();
+  while (lander.left > 0);
+  expect(await inbox.segments()).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { CaptureCounts } from '../../../../lib/capture/counts.ts';
 import { land } from '../../../../lib/capture/land.ts';
 import { Lander } from '../../../../lib/capture/lander.ts';
 import type { Landing } from '../../../../lib/capture/landing.ts';
+import { LandingTurns } from '../../../../lib/capture/landing-turns.ts';
 import { lakeDatabases } from '../../../../lib/lake/databases.ts';
 import { UuidLists } from '../../../../lib/lake/import/uuid-lists.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
@@ -20,9 +21,10 @@ export const landing = (context: Context, listsFolder = mkdtempSync(join(tmpdir(
   const counts = new CaptureCounts(context);
   const lists = new UuidLists(listsFolder);
   const databases = lakeDatabases(context.lake, { places: [listsFolder] });
+  const turns = new LandingTurns();
   const lander = new Lander({
     inbox,
-    land: (segments) => land({ ...context, databases, inbox }, segments, { lists }),
+    land: (segments) => land({ ...context, databases, inbox }, segments, { lists, turns }),
     log,
     clock,
     metrics,
