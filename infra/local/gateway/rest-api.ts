@@ -20,6 +20,7 @@ import type { Log } from '../../../lib/ports/log.ts';
 import { addressAt } from '../environment.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
 import { type BodyLimits, type BodyRoom, bodyRoom, type HeldBody } from './body-room.ts';
+import { boundConnections, type ConnectionLimits, connectionLimits, mostFiles } from './connections.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import { LONGEST_ARN, type PathMatcher } from './path-matcher.ts';
 import type { Probes } from './probes.ts';
@@ -51,9 +52,10 @@ export interface GatewayLimits {
   readonly publicAnswers: BodyLimits;
   /** A connection on which no byte moves for so long is closed: an answer that nobody takes would stay in memory. */
   readonly idleMs: number;
+  readonly connections: ConnectionLimits;
 }
 
-const LIMITS: GatewayLimits = {
+const LIMITS: Omit<GatewayLimits, 'connections'> = {
   timeoutMs: 29 * SECOND_MS,
   payloadBytes: 10 * MIB,
   publicPayloadBytes: 16 * KIB,
@@ -71,6 +73,9 @@ const LIMITS: GatewayLimits = {
  * balancers of AWS one), for a request that meets the end of its connection is a 502 of the proxy.
  */
 const KEPT_ALIVE_MS = 130 * SECOND_MS;
+
+/** How often it is looked for connections whose time is over: one that says nothing has ten seconds for its first request. */
+const LOOK_MS = 2 * SECOND_MS;
 
 /** What is served: as a stage of a REST API has it. */
 export interface RestApi extends ApiStage {
@@ -179,7 +184,7 @@ class RestApiServer implements Gateway {
   constructor(api: RestApi, options: ServeOptions) {
     this.#api = api;
     this.#options = options;
-    this.#limits = { ...LIMITS, ...options.limits };
+    this.#limits = { connections: connectionLimits(mostFiles()), ...LIMITS, ...options.limits };
     this.#prefix = api.prefixed ? `/${api.stage}` : '';
     this.#isLetThrough = options.rateLimit === null ? () => true : tokenBucket(options.rateLimit);
     this.#authorized = authorizerCache(api.authorizer, options.clock);
@@ -204,11 +209,14 @@ class RestApiServer implements Gateway {
       headersTimeout: 10 * SECOND_MS,
       requestTimeout: MINUTE_MS,
       keepAliveTimeout: KEPT_ALIVE_MS,
+      connectionsCheckingInterval: LOOK_MS,
     })
       .setTimeout(this.#limits.idleMs)
       .on('request', listener)
       .on('checkExpectation', listener)
       .on('clientError', (error, socket) => refuseUnreadable(error, socket as Socket, options.log));
+    const { clock, log, proxies = 0 } = options;
+    boundConnections(this.#server, { limits: this.#limits.connections, proxies, clock, log });
   }
 
   async listen(): Promise<void> {
