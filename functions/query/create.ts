@@ -16,6 +16,7 @@ export const handler = endpoint(createQuery, async ({ tenant, body }, context) =
   const asked = { project, query: overridden(sourceOf(query), { filters, variables }) };
   const told = await answersIn(context).ask(asked, refresh ?? (isAsync === true ? 'async' : 'blocking'), {
     callerLeft: context.callerLeft,
+    user: tenant.membership.user_uuid,
     runId: client_query_id ?? undefined,
   });
   return new Answer(queryAnswer(asked, told), { isAccepted: told.kept === null && told.run !== null });

@@ -33,7 +33,7 @@ const organizationOf =
   };
 
 /** A step that may take longer, in seconds, stands in a line of its own: nothing short waits for it. */
-const LONG_SECONDS = 600;
+const LONG_SECONDS = 300;
 
 const lineNameOf = (name: string): string => (STEPS[name as StepName].timeout > LONG_SECONDS ? name : '');
 

@@ -45,7 +45,7 @@ export async function dashboardAnswer(
   const live = [...insights.values()].filter(({ deleted_at }) => deleted_at === null);
   const [userOf, results] = await Promise.all([
     userLookup(context, [summary.created_by, ...authors], user),
-    resultsOf(context, live, asking, context),
+    resultsOf(context, live, asking, { callerLeft: context.callerLeft, user: user.uuid }),
   ]);
   const body = dashboardDetailObject({ stored, insights }, results, rightsOf(summary, tenant.membership), userOf);
   // Its version tells of its tiles, not of what their insights are called, ask and answer.

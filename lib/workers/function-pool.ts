@@ -66,11 +66,12 @@ const TOO_LARGE = 'Function.ResponseSizeTooLarge';
  */
 export function functionPool({ worker, turns, ms, clock }: FunctionPoolOptions): Pick<WorkerPool, 'run'> {
   return {
-    run: ({ name, input, owner, signal: left }) =>
+    run: ({ name, input, owner, signal: left, begins }) =>
       inTime(ms, left, async (signal) => {
         const until = clock() + ms - RETURN_MS;
         const turn = await turns?.take(owner, ms, signal);
         try {
+          begins?.();
           const task: FunctionTask = { name, input, owner, until };
           return resultOf(await outcomeOf(worker, task, signal));
         } finally {

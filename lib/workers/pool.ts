@@ -60,6 +60,8 @@ export interface PoolTask {
   /** How often is too often. Default: three times, and ten times together with the whole service. */
   readonly mostDeaths?: number;
   readonly signal?: AbortSignal;
+  /** Is called when it has its turn. */
+  readonly begins?: () => void;
 }
 
 export interface WorkerPool {
@@ -125,6 +127,7 @@ class Pool implements WorkerPool {
   async *stream(task: PoolTask): AsyncGenerator<Buffer, unknown> {
     const giveBack = await this.#turns.take(task.owner, task.signal);
     try {
+      task.begins?.();
       return yield* this.#counted(task);
     } finally {
       giveBack();

@@ -3,9 +3,9 @@ import { tableTurns } from '../../../lib/workers/table-turns.ts';
 
 /**
  * What an organization has done at once beside the queries of its stage's `queryTurns`: pages of rows; queries by Athena;
- * tests of destinations, which a user has as many of, too.
+ * numbers that its alerts and subscriptions look at; tests of destinations, which a user has as many of, too.
  */
-const TURNS = { read: 4, athena: 2, test: 4 };
+const TURNS = { read: 4, athena: 2, notifier: 2, test: 4 };
 
 /** What turns are taken with. */
 export type Turning = Pick<Context, 'table' | 'clock' | 'newId' | 'settings'>;

@@ -22,7 +22,7 @@ import { pooledReader } from '../../../lib/warehouse/pooled-reader.ts';
 import { READING_MS } from '../../../lib/warehouse/reader.ts';
 import type { RowWorkerOptions } from '../../../lib/warehouse/row-worker.ts';
 import { type PoolOptions, workerPool } from '../../../lib/workers/pool.ts';
-import { Turns } from '../../../lib/workers/turns.ts';
+import { type TurnLimits, Turns } from '../../../lib/workers/turns.ts';
 import { UnusableDataDirectory } from './data-folder.ts';
 import { compiledIn, importsIn, inboxIn, lakeIn, openStores, runFilesIn, temporaryIn } from './data-stores.ts';
 
@@ -50,8 +50,12 @@ const ROW_TURNS = { atOnce: 4, each: 2 };
 const READ_TURNS = { atOnce: 2, each: 1, waiting: { each: 8, all: 32 } };
 const READ_DATABASE_MEMORY = '250MB';
 const READ_MEMORY_MB = { each: 450, all: 600 };
-/** Those that wait are requests, or runs that a request has begun. */
-const ANSWER_TURNS = { atOnce: 2, each: 1, waiting: { each: 16, all: 64 } };
+/** Those that wait are requests, or runs that a request has begun; of notifiers steps, of which the engine runs so many at a time. */
+const NOTIFIER_TURNS = { atOnce: 2, each: 1 };
+const ANSWER_TURNS = { ...NOTIFIER_TURNS, waiting: { each: 16, all: 64 } };
+/** A user may have many organizations. One that nobody waits for takes minutes, so fewer of those wait. */
+const turnsOfUsers = (waiting: number) =>
+  new Turns({ atOnce: Infinity, each: 1, waiting: { each: waiting, all: Infinity } });
 const ANSWER_DATABASE_MEMORY = '500MB';
 /** What is kept of events for the next question is most of what one has after a task. */
 const ANSWER_MEMORY_MB = { each: 900, all: 1_200, kept: 750 };
@@ -115,7 +119,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     memory: READ_MEMORY_MB,
     silenceMs: READING_MS,
   });
-  const answering = (silenceMs: number) =>
+  const answering = (silenceMs: number, turns: TurnLimits = ANSWER_TURNS) =>
     pool({
       program: join(import.meta.dirname, '../../../lib/insights/answering/answer-worker.ts'),
       options: {
@@ -124,11 +128,13 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
         memoryLimit: ANSWER_DATABASE_MEMORY,
       } satisfies AnswerWorkerOptions,
       what: 'Answering the query',
-      turns: ANSWER_TURNS,
+      turns,
       memory: ANSWER_MEMORY_MB,
       silenceMs,
     });
   const [waited, background] = [answering(WAITED_MS), answering(BACKGROUND_MS)];
+  const notifier = answering(BACKGROUND_MS, NOTIFIER_TURNS);
+  const users = { waited: turnsOfUsers(16), background: turnsOfUsers(8), notifier: turnsOfUsers(Infinity) };
   const landWorkers = (own: Pick<PoolOptions, 'what' | 'turns' | 'silenceMs'>) =>
     pool({
       program: join(import.meta.dirname, '../workers/land-worker.ts'),
@@ -166,7 +172,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     reader: pooledReader(readers),
     personRemoval: pooledPersonRemoval(removals, stores),
     personDeletions: pooledPersonDeletions(compactions),
-    answers: answersOf(stores, pooledAnswerer({ waited, background })),
+    answers: answersOf(stores, pooledAnswerer({ waited, background, notifier }, users)),
     imports: pooledImports(
       { files: folderFiles(importsIn(folder)), rejected: folderFiles(join(folder, REJECTED)) },
       previews,
@@ -202,7 +208,9 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     close: async () => {
       table.close();
       await Promise.all(
-        [rows, readers, removals, compactions, previews, queries, waited, background].map((pool) => pool.close()),
+        [rows, readers, removals, compactions, previews, queries, waited, background, notifier].map((pool) =>
+          pool.close(),
+        ),
       );
     },
   };

@@ -391,7 +391,8 @@ export async function insightAnswer(
   // Dashboards that take it up or leave it out change it without a new version.
   const isOnDashboards = found.tiles.length > 0;
   if (asked === null) return new Answer(shown, { version, isComputed: isOnDashboards });
-  const result = await resultOf(context, found.item, { project: placeIn(tenant).project, ...asked }, context);
+  const asker = { callerLeft: context.callerLeft, user: user.uuid };
+  const result = await resultOf(context, found.item, { project: placeIn(tenant).project, ...asked }, asker);
   const isComputed = isOnDashboards || result.last_refresh !== null;
   return new Answer({ ...shown, ...result }, { version, isComputed });
 }

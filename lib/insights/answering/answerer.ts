@@ -23,12 +23,19 @@ export interface ComputedAnswer {
   readonly looked: Looked;
 }
 
+/**
+ * Where a query stands in line. `waited`: somebody waits at the other end of a request; `background`: nobody does, so it may
+ * take longer; `notifier`: nor does anybody, and no query that somebody has asked for stands before it.
+ */
+export type AnswerLine = 'waited' | 'background' | 'notifier';
+
 /** Who waits for an answer: whose turn it takes, and what is aborted when nobody waits any more. */
 export interface AnswerTurn {
   readonly organization: string;
+  /** By their uuid. Absent: nobody of whom there is anything to count, such as readers of a shared page. */
+  readonly user?: string | undefined;
   readonly signal: AbortSignal;
-  /** Nobody waits at the other end of a request, so it may take longer. */
-  readonly isBackground: boolean;
+  readonly line: AnswerLine;
 }
 
 export interface Answerer {

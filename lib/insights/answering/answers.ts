@@ -5,7 +5,7 @@ import type { Context } from '../../ports/context.ts';
 import { Failure, fail, invalid } from '../../ports/errors.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { Refresh } from '../queries/model.ts';
-import type { Answerer } from './answerer.ts';
+import type { Answerer, AnswerTurn } from './answerer.ts';
 import { type AnswerCache, answerCache, forgottenBy, type KeptAnswer } from './cache.ts';
 import { type AskedQuery, computations, computedToBeFound, type SeenFiles } from './computations.ts';
 import type { Moment } from './looking-world.ts';
@@ -25,8 +25,10 @@ export interface Asker {
   readonly callerLeft?: AbortSignal | undefined;
   /** The name that the caller gives to the run. */
   readonly runId?: string | undefined;
-  /** Nobody waits at the other end of a request: the turn of what is computed is that of the background. */
-  readonly isBackground?: boolean;
+  /** Whose turn it takes beside the organization's, by their uuid. */
+  readonly user?: string | undefined;
+  /** An alert or a subscription asks, which has a line of its own. */
+  readonly isNotifier?: boolean;
   /**
    * The files of projects as questions of one request see them, which then list them once to find out whether answers are
    * still true. What is computed is made of the files as they are by then.
@@ -92,13 +94,18 @@ export function answersOf(
   const { cached, compute, isFresh, look } = computations(context, answerer, cache);
 
   /** Returns the computation that is under way, or begins one; it is stopped when all who wait have left. */
-  const flightOf = (asked: AskedQuery, key: string, moment: Moment, isBackground: boolean) => {
+  const flightOf = (
+    asked: AskedQuery,
+    key: string,
+    moment: Moment,
+    { line, user }: Pick<AnswerTurn, 'line' | 'user'>,
+  ) => {
     // Its answer is not kept for who asks after their project has forgotten answers.
-    const name = `${isBackground ? 'background' : 'waited'} ${forgottenBy(asked.project)} ${key}`;
+    const name = `${line} ${forgottenBy(asked.project)} ${key}`;
     const known = flights.get(name);
     if (known !== undefined && !known.stop.signal.aborted) return { flight: known, isJoined: true };
     const stop = new AbortController();
-    const promise = compute(asked, key, moment, { signal: stop.signal, isBackground });
+    const promise = compute(asked, key, moment, { signal: stop.signal, line, user });
     const flight: Flight = { promise, stop, waiting: 0 };
     flights.set(name, flight);
     const end = (): void => {
@@ -129,13 +136,13 @@ export function answersOf(
     asked: AskedQuery,
     key: string,
     moment: Moment,
-    { signal, isBackground }: { readonly signal: AbortSignal; readonly isBackground: boolean },
+    turn: Pick<AnswerTurn, 'signal' | 'line' | 'user'>,
   ): Promise<KeptAnswer> => {
-    const { flight, isJoined } = flightOf(asked, key, moment, isBackground);
-    const kept = await waitFor(flight, signal);
+    const { flight, isJoined } = flightOf(asked, key, moment, turn);
+    const kept = await waitFor(flight, turn.signal);
     // One that was under way may have listed its files before the latest came. The next one has begun after that.
     if (!isJoined || (await isFresh(asked.project.id, kept, moment))) return kept;
-    return waitFor(flightOf(asked, key, moment, isBackground).flight, signal);
+    return waitFor(flightOf(asked, key, moment, turn).flight, turn.signal);
   };
 
   const forget = (): void => {
@@ -160,7 +167,7 @@ export function answersOf(
     asked: AskedQuery,
     key: string,
     moment: Moment,
-    { callerLeft, runId, isBackground = false }: Asker,
+    { callerLeft, runId, user, isNotifier = false }: Asker,
     isAsync: boolean,
   ): { readonly run: QueryRun; readonly promise: Promise<KeptAnswer> } => {
     forget();
@@ -181,8 +188,8 @@ export function answersOf(
     const stop = new AbortController();
     const signal = isAsync || callerLeft === undefined ? stop.signal : AbortSignal.any([stop.signal, callerLeft]);
     runs.set(name, { run, organization: asked.project.organization_id, stop });
-    const made = (one: AskedQuery): Promise<KeptAnswer> =>
-      computed(one, key, moment, { signal, isBackground: isAsync || isBackground });
+    const line = isNotifier ? 'notifier' : isAsync ? 'background' : 'waited';
+    const made = (one: AskedQuery): Promise<KeptAnswer> => computed(one, key, moment, { signal, line, user });
     const promise = (isAsync ? computedToBeFound(context, asked, made) : made(asked)).then(
       (kept) => {
         run.endedAt = clock();

@@ -37,11 +37,12 @@ export function athenaPool(options: AthenaPoolOptions): Pick<WorkerPool, 'run'> 
       throw error instanceof QueryFailed ? inWords(error, mostBytes, log) : error;
     });
   return {
-    run: ({ name, input, owner, signal: left }) =>
+    run: ({ name, input, owner, signal: left, begins }) =>
       inTime(ms, left, async (signal) => {
         if (name !== 'answer') throw new Error(`there is no task ${name}`);
         const turn = await turns.take(owner, ms, signal);
         try {
+          begins?.();
           const given: AnswerOfAthena['given'][number][] = [];
           let bytes = 0;
           while (given.length < MOST_ROUNDS) {

@@ -78,7 +78,7 @@ export function computations(
       { project, query, dashboard }: AskedQuery,
       key: string,
       moment: Moment,
-      waiting: Pick<AnswerTurn, 'signal' | 'isBackground'>,
+      waiting: Omit<AnswerTurn, 'organization'>,
     ): Promise<KeptAnswer> => {
       const files = await filesOf(project.id);
       const found: ComputedAnswer = await answerer.answer(

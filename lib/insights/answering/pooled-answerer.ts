@@ -3,8 +3,8 @@
 import { SECOND_MS } from '../../basics/units.ts';
 import { Damaged, invalid, Permanent } from '../../ports/errors.ts';
 import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
-import { failFull, LineFull } from '../../workers/turns.ts';
-import type { Answerer, ComputedAnswer } from './answerer.ts';
+import { failFull, LineFull, type Turns } from '../../workers/turns.ts';
+import type { Answerer, AnswerLine, ComputedAnswer } from './answerer.ts';
 
 /** Somebody waits so long for an answer. */
 export const WAITED_MS = 25 * SECOND_MS;
@@ -19,33 +19,58 @@ export const TOO_SLOW = 'query_too_slow';
 /** Throws the 429 of an organization that has no turn. */
 export const failCrowded = (): never => failFull('Too many queries of the organization are being answered.');
 
-/**
- * Answers by pools whose workers run `answer-worker.ts`: one for those who wait, the other for what runs in the
- * background, so that the second never holds up the first. A task of the first takes at most `WAITED_MS`, one of the
- * second `BACKGROUND_MS`, from when it has its turn.
- */
-export const pooledAnswerer = (pools: {
+interface AnswerPools {
   readonly waited: Pick<WorkerPool, 'run'>;
   readonly background: Pick<WorkerPool, 'run'>;
-}): Answerer => ({
-  answer: async (asked, { organization: owner, signal, isBackground }) => {
-    const pool = isBackground ? pools.background : pools.waited;
-    const ms = isBackground ? BACKGROUND_MS : WAITED_MS;
-    const late = isBackground ? undefined : AbortSignal.timeout(WITH_TURN_MS);
+  /** Default: that of the background. */
+  readonly notifier?: Pick<WorkerPool, 'run'>;
+}
+
+/** The turns of users, by the line in which they stand: an owner is a user in all of their organizations. */
+export type UserTurns = Readonly<Record<AnswerLine, Pick<Turns, 'run'>>>;
+
+/**
+ * Answers by pools whose workers run `answer-worker.ts`, one for each line, so that no line holds up another. A task of
+ * those who wait takes at most `WAITED_MS`, any other `BACKGROUND_MS`, from when it has its turn. Who has `users`, first
+ * waits for the turn of the user who asks, then for that of the organization.
+ */
+export const pooledAnswerer = (
+  { waited, background, notifier = background }: AnswerPools,
+  users?: UserTurns,
+): Answerer => ({
+  answer: async (asked, { organization: owner, user, signal, line }) => {
+    const pool = { waited, background, notifier }[line];
+    const isWaited = line === 'waited';
+    const ms = isWaited ? WAITED_MS : BACKGROUND_MS;
+    const late = isWaited ? AbortSignal.timeout(WITH_TURN_MS) : undefined;
+    const ends = late === undefined ? signal : AbortSignal.any([signal, late]);
+    const askedAt = performance.now();
+    const turnOfUser = user === undefined ? undefined : users?.[line];
+    let waitsFor: 'user' | 'organization' = turnOfUser === undefined ? 'organization' : 'user';
+    let hasItsTime = false;
+    const begins = (): void => {
+      hasItsTime = performance.now() - askedAt <= WITH_TURN_MS - WAITED_MS;
+    };
+    const run = (): Promise<unknown> => {
+      waitsFor = 'organization';
+      return pool.run({ name: 'answer', input: asked, owner, signal: ends, begins });
+    };
     try {
-      const ends = late === undefined ? signal : AbortSignal.any([signal, late]);
-      return (await pool.run({ name: 'answer', input: asked, owner, signal: ends })) as ComputedAnswer;
+      const answer = turnOfUser === undefined ? run() : turnOfUser.run(user ?? '', run, ends);
+      return (await answer) as ComputedAnswer;
     } catch (error) {
-      // It may have had a turn, and most of its time before that it waited.
       const isLate = late?.aborted === true && !signal.aborted;
-      if (isLate || error instanceof LineFull) failCrowded();
-      if (error instanceof WorkerLost && error.loss === 'silence')
+      // One that waited for its turn most of the time may be fast enough another time.
+      const isTooSlow = isLate ? hasItsTime : error instanceof WorkerLost && error.loss === 'silence';
+      if (isTooSlow)
         return invalid(
           'query',
           `The query takes longer than ${ms / SECOND_MS} s. ` +
-            `${isBackground ? 'Ask' : 'Send `"refresh": "async"`, or ask'} for less: a shorter time, or a filter.`,
+            `${isWaited ? 'Send `"refresh": "async"`, or ask' : 'Ask'} for less: a shorter time, or a filter.`,
           TOO_SLOW,
         );
+      if (isLate || error instanceof LineFull)
+        return waitsFor === 'user' ? failFull('Too many of your queries are being answered.') : failCrowded();
       if (error instanceof Damaged || !(error instanceof Permanent || error instanceof WorkerLost)) throw error;
       return invalid(
         'query',

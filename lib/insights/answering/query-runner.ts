@@ -68,7 +68,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
     try {
       const moment = momentOf(asked, clock());
       const isKept = await computedToBeFound(context, asked, async (one) => {
-        await compute(one, key, moment, { signal: stop.signal, isBackground: true });
+        await compute(one, key, moment, { signal: stop.signal, line: 'background' });
         return (await cache.find(one.project, key)) !== undefined;
       });
       await runs.end(name, isKept ? null : tooLarge(), key);
@@ -93,7 +93,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
     let turn: SharedTurn | undefined;
     try {
       turn = await background.take(organization, BEGUN_MS);
-      const waiting = { signal: new AbortController().signal, isBackground: true };
+      const waiting = { signal: new AbortController().signal, line: 'background' } as const;
       await computedToBeFound(context, asked, (one) => renewed(one, key, moment, waiting));
     } catch (error) {
       // What was asked cannot be answered, or too many wait: editors are told so where they look.

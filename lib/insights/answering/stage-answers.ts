@@ -64,7 +64,7 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
   };
 
   return {
-    ask: async (asked, refresh, { runId, callerLeft, isBackground = false, seen }) => {
+    ask: async (asked, refresh, { runId, callerLeft, isNotifier = false, seen }) => {
       const { key, moment, way, cached } = await look(asked, refresh, seen);
       if (way === 'cached') return cached;
       if (way === 'now') {
@@ -72,11 +72,11 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
         const run = runId === undefined ? null : await runs.begin(asked, key, runId, false);
         const signal = callerLeft ?? new AbortController().signal;
         try {
-          const made = await compute(asked, key, moment, { signal, isBackground });
+          const made = await compute(asked, key, moment, { signal, line: isNotifier ? 'notifier' : 'waited' });
           if (run !== null) await runs.end(run, null);
           return { key, kept: made, isCached: false, run };
         } catch (error) {
-          if (!isBackground && error instanceof Failure && LATER.has(error.body.code)) {
+          if (!isNotifier && error instanceof Failure && LATER.has(error.body.code)) {
             const begin = () => (run === null ? runs.begin(asked, key, newId(), true) : runs.goOn(run));
             const later = await order(asked, begin).catch((cause: unknown) => {
               // Why it is not answered now says more than why it is not answered later.

@@ -21,7 +21,7 @@ import { type Tenant, tenantOf } from '../tenant.ts';
 import type { AlertCheck, AlertItem } from './model.ts';
 import { watchedQuery } from './query.ts';
 import { type Breach, dayOf, type Evaluated, evaluated, NoNumber, type TrendsResult } from './rules.ts';
-import { afterWeekend, nextCheck } from './times.ts';
+import { dueAt, nextCheck } from './times.ts';
 
 /** So many checks are kept. */
 const KEPT_CHECKS = 5;
@@ -44,7 +44,7 @@ export async function checkAlert(context: CheckContext, input: NotifierInput, si
     }
     const now = clock();
     const { timezone } = insightMoment(tenant.project);
-    const due = afterWeekend(Math.max(item.next_check_at, item.snoozed_until ?? 0), item.skip_weekend, timezone);
+    const due = dueAt(item, timezone);
     if (due > now) {
       await table.write([unchangedOp(key, item), ...dueOps('alert', item, due)]);
       return;
@@ -106,7 +106,8 @@ async function look(
 ) {
   const { query, isTotal, hasBreakdown } = watchedQuery(insight);
   const asked = { project, query, insight: insight.id };
-  const { kept } = await answersIn(context).ask(asked, 'blocking', { callerLeft: signal, isBackground: true });
+  const asker = { callerLeft: signal, user: item.created_by, isNotifier: true };
+  const { kept } = await answersIn(context).ask(asked, 'blocking', asker);
   const results = objects(kept?.answer.results).map((result) => ({
     ...(result as Omit<TrendsResult, 'name' | 'key'>),
     name: nameOf(result),

@@ -35,6 +35,12 @@ export function nextCheck(
   return afterWeekend(at.epochMilliseconds, skip_weekend, timezone);
 }
 
+/** Returns when an alert is to look, which it does not while it is snoozed. */
+export const dueAt = (
+  { next_check_at, snoozed_until, skip_weekend }: Times & Pick<AlertItem, 'snoozed_until'>,
+  timezone: string,
+): number => afterWeekend(Math.max(next_check_at, snoozed_until ?? 0), skip_weekend, timezone);
+
 const SATURDAY = 6;
 
 /** Returns the instant itself, or, where it is on a weekend that is skipped, the same time of the next Monday. */

@@ -90,9 +90,10 @@ async function outcome(
     const withFigures = item.target_type === 'email' && context.pictures !== null;
     let pictured = 0;
     const shown: ShownInsight[] = [];
+    const asking = { signal, user: item.created_by, withFigures };
     let bytes = 0;
     for (const insight of found.insights.slice(0, MAX_INSIGHTS)) {
-      const one = await shownInsight(context, insight, found, tenant, { signal, withFigures });
+      const one = await shownInsight(context, insight, found, tenant, asking);
       const { figure: picture = '', ...numbers } = one;
       bytes += Buffer.byteLength(JSON.stringify(numbers));
       if (bytes > MAX_BYTES) break;
@@ -174,7 +175,7 @@ async function shownInsight(
   insight: InsightItem,
   { dashboard, overrides }: Subject,
   { project }: Tenant,
-  { signal, withFigures }: { readonly signal: AbortSignal; readonly withFigures: boolean },
+  { signal, user, withFigures }: { readonly signal: AbortSignal; readonly user: string; readonly withFigures: boolean },
 ): Promise<ShownInsight> {
   const head = {
     name: shortened(insightName(insight), MAX_TEXT_LENGTH),
@@ -199,7 +200,7 @@ async function shownInsight(
       ...(dashboard === undefined ? {} : { dashboard }),
     });
     if (asked === undefined) return without('Its query cannot be read.');
-    const told = await answers.ask(asked, 'blocking', { callerLeft: signal, isBackground: true });
+    const told = await answers.ask(asked, 'blocking', { callerLeft: signal, user, isNotifier: true });
     const chart = chartOfAnswer({ project: project.id, query: insight.query, told });
     const { summary, table, picture } = chart;
     // Of days the latest are news; of anything else the first are the greatest, or as HogQL orders them.

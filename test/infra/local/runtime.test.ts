@@ -64,6 +64,33 @@ test('what is done for an organization without its asking leaves half of the pla
   for (const open of gates) open();
 });
 
+test('checks of alerts that wait for their turn hold up nothing else of their organization', async () => {
+  const { clock, timer } = settableTime();
+  const ports = testContext({ clock });
+  const started: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const { context } = runtimeOf(ports, {
+    timer,
+    steps: () => (step) => async () => {
+      started.push(step);
+      if (step === 'check-alert') await gate.promise;
+      return null;
+    },
+  });
+  const { organization, project, batchExport } = await tenantOf(context, 'alerted');
+  const alerts = Array.from({ length: 20 }, (_, n) =>
+    jobOps('alert', `${project}-${n}`, START, { organization, project, id: String(n) }),
+  );
+  await context.table.write(alerts.flat());
+  await tick(context);
+  await until(() => started.length === 8);
+  await context.table.write(paused('notice', batchExport));
+  await tick(context);
+  await until(() => started.length === 9);
+  expect(started.at(-1)).toBe('send-notice');
+  gate.resolve();
+});
+
 test('deliveries that take long hold up nothing else of their organization, nor of others', async () => {
   const { clock, timer } = settableTime();
   const ports = testContext({ clock });

@@ -107,7 +107,7 @@ test('a run that is cancelled stops, and tells so; another one of its name waits
   const { run } = await answers.ask(asked(), 'force_async', { runId: 'mine' });
   expect(run).toMatchObject({ id: 'mine', endedAt: null });
   await begun(1);
-  expect(calls[0]?.waiting).toMatchObject({ organization: 'o', isBackground: true });
+  expect(calls[0]?.waiting).toMatchObject({ organization: 'o', line: 'background' });
   await expect(answers.ask(asked('SELECT 2'), 'blocking', { runId: 'mine' })).rejects.toMatchObject({
     body: { attr: 'client_query_id' },
   });
@@ -168,17 +168,33 @@ describe('a run that nobody waits for', () => {
   test('that is begun after its project has forgotten its answers joins none from before', async () => {
     const { context, answers, calls, begun } = world();
     await context.table.write([{ put: { ...keys.project(7), id: 7 } }]);
-    const before = answers.ask(asked(), 'blocking', { isBackground: true });
+    const before = answers.ask(asked(), 'blocking', { isNotifier: true });
     await begun(1);
     await forgetAnswers(context.table, 7);
     const now = { ...asked(), project: { ...asked().project, answers_forgotten: 1 } };
-    await answers.ask(now, 'force_async', { runId: 'mine' });
+    const after = answers.ask(now, 'blocking', { isNotifier: true, runId: 'mine' });
     await begun(2);
     for (const [n, call] of calls.entries()) call.answer({ ...ANSWERED, answer: { results: [n] } });
     expect((await before).kept?.answer.results).toEqual([0]);
-    await answers.idle();
+    await after;
     expect(await answers.run(7, 'mine')).toMatchObject({ failure: null, answer: { results: [1] } });
   });
+});
+
+test('an alert stands in a line of its own, and does not wait for the same query that somebody has ordered', async () => {
+  const { answers, calls, begun } = world();
+  await answers.ask(asked(), 'force_async', { user: 'ada' });
+  await begun(1);
+  const told = answers.ask(asked(), 'blocking', { user: 'bob', isNotifier: true });
+  await begun(2);
+  expect(calls.map(({ waiting: { line, user } }) => ({ line, user }))).toEqual([
+    { line: 'background', user: 'ada' },
+    { line: 'notifier', user: 'bob' },
+  ]);
+  calls[1]?.answer();
+  expect((await told).kept?.answer).toEqual(ANSWERED.answer);
+  calls[0]?.answer();
+  await answers.idle();
 });
 
 test.each([

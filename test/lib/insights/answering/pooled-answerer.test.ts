@@ -1,4 +1,4 @@
-import { type Answerer } from '../../../../lib/insights/answering/answerer.ts';
+import type { Answerer, AnswerTurn } from '../../../../lib/insights/answering/answerer.ts';
 import { pooledAnswerer } from '../../../../lib/insights/answering/pooled-answerer.ts';
 import { type PoolTask, WorkerLost } from '../../../../lib/workers/pool.ts';
 import { Turns } from '../../../../lib/workers/turns.ts';
@@ -12,16 +12,26 @@ const asked: Parameters<Answerer['answer']>[0] = {
 };
 
 /** An answerer whose pool has one turn, and the end of the time of who waits. */
-function answering(work: () => Promise<unknown>) {
+function answering(work: (signal?: AbortSignal) => Promise<unknown>) {
   const late = new AbortController();
   const timeout = jest.spyOn(AbortSignal, 'timeout').mockReturnValue(late.signal);
   const turns = new Turns({ atOnce: 1, each: 1 });
-  const pool = { run: ({ owner, signal }: PoolTask) => turns.run(owner, work, signal) };
-  const answerer = pooledAnswerer({ waited: pool, background: pool });
-  const answer = (isBackground: boolean) =>
-    answerer.answer(asked, { organization, signal: new AbortController().signal, isBackground });
+  const users = new Turns({ atOnce: Infinity, each: 1, waiting: { each: 1, all: Infinity } });
+  const run = ({ owner, signal, begins }: PoolTask) => turns.run(owner, () => (begins?.(), work(signal)), signal);
+  const answerer = pooledAnswerer(
+    { waited: { run }, background: { run } },
+    { waited: users, background: users, notifier: users },
+  );
+  const answer = (isBackground: boolean, turn: Partial<AnswerTurn> = {}) =>
+    answerer.answer(asked, {
+      organization,
+      signal: new AbortController().signal,
+      line: isBackground ? 'background' : 'waited',
+      ...turn,
+    });
   return {
     turns,
+    users,
     answer,
     end: () => late.abort(Object.assign(new Error('late'), { name: 'TimeoutError' })),
     timeout,
@@ -55,4 +65,47 @@ test('a query that nobody waits for may wait for its turn as long as it must', a
   end();
   giveBack();
   expect(await answered).toBe('the answer');
+});
+
+/** What is done until its signal is aborted. */
+const untilAborted = (signal?: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+
+test('a query that had its turn at once and is cut by the clock is told that it takes too long', async () => {
+  const { answer, end } = answering(untilAborted);
+  const answered = answer(false);
+  await new Promise((resolve) => setImmediate(resolve));
+  end();
+  await expect(answered).rejects.toMatchObject({ kind: 'validation', body: { code: 'query_too_slow' } });
+});
+
+test('a query that had its turn late is told that too many were before it, and may be asked again', async () => {
+  const now = jest.spyOn(performance, 'now').mockReturnValue(0);
+  const { answer, end } = answering(untilAborted);
+  now.mockReturnValueOnce(0).mockReturnValueOnce(10_000);
+  const answered = answer(false);
+  await new Promise((resolve) => setImmediate(resolve));
+  end();
+  await expect(answered).rejects.toMatchObject({ kind: 'throttled' });
+});
+
+test('a user has one query at a time in all of their organizations, and others pass those of them that wait', async () => {
+  const ends: (() => void)[] = [];
+  const { answer } = answering(() => new Promise((resolve) => ends.push(() => resolve('an answer'))));
+  const mine = (of: string) => answer(true, { organization: of, user: 'one with many' });
+  const [first, second] = [mine('first'), mine('second')];
+  const other = answer(true, { organization: 'third', user: 'another' });
+  await expect(mine('fourth')).rejects.toMatchObject({
+    kind: 'throttled',
+    message: 'Too many of your queries are being answered. Try again in 10 seconds.',
+  });
+  const told: string[] = [];
+  void first.then(() => told.push('first'));
+  void second.then(() => told.push('second'));
+  void other.then(() => told.push('other'));
+  while (told.length < 3) {
+    await new Promise((resolve) => setImmediate(resolve));
+    ends.shift()?.();
+  }
+  expect(told).toEqual(['first', 'other', 'second']);
 });

@@ -601,6 +601,20 @@ test('two that check it at once tell of it once', async () => {
   expect(bodies()).toHaveLength(1);
 });
 
+test('asks as whoever made it, in the line of alerts', async () => {
+  const { alert, context, service, run: runAll } = await alerting();
+  await alert({ threshold: threshold({ upper: 10 }) });
+  const asked: unknown[] = [];
+  const ask: Answers['ask'] = (query, refresh, asker) => {
+    asked.push({ user: asker.user, isNotifier: asker.isNotifier });
+    return context.answers?.ask(query, refresh, asker) ?? Promise.reject(new Error('there are answers'));
+  };
+  await runDue(context, { ...context, answers: { ...context.answers, ask } as Answers });
+  await runAll();
+  const { body } = await service.call('GET', '/api/users/@me/');
+  expect(asked).toEqual([{ user: body?.['uuid'], isNotifier: true }]);
+});
+
 test('that has no turn to be answered comes again before its step has no time', async () => {
   const { alert, context, read } = await alerting();
   const { id } = await alert({ threshold: threshold({ lower: 1 }) });
