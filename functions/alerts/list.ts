@@ -10,6 +10,6 @@ export const handler = endpoint(listAlerts, async ({ query, tenant, paging, call
     holdsText([name, insight.name, insight.derived_name], query.search),
   );
   const { limit, offset } = paging;
-  const items = await alertObjects(context, found.slice(offset, offset + limit), caller);
+  const items = await alertObjects(context, found.slice(offset, offset + limit), tenant, caller);
   return page(paging, { items, count: found.length }, (alert) => alert);
 });

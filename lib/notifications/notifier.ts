@@ -2,7 +2,8 @@
 import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { MembershipItem } from '../accounts/organizations/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
-import { DAY_MS } from '../basics/units.ts';
+import { DAY_MS, MINUTE_MS } from '../basics/units.ts';
+import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { jobOps } from '../jobs/job.ts';
 import { fail, invalid } from '../ports/errors.ts';
@@ -84,6 +85,16 @@ export function failed(
     failing_since: since,
     ...(isLong ? paused(`It has failed for ${FAILING_DAYS} days: ${reason}`) : {}),
   };
+}
+
+/** What is not done so long after it was due, is told as late. */
+const LATE_MS = 10 * MINUTE_MS;
+
+/** Returns why the latest check or message failed, and that the next one is late, if it is; `due` null: there is none. */
+export function troubleOf({ latest_error }: Pick<NotifierItem, 'latest_error'>, due: number | null, now: number) {
+  if (due === null || now - due < LATE_MS) return latest_error;
+  const late = `What was due at ${wireInstant(due)} is late: it has not had its turn yet.`;
+  return latest_error === null ? late : `${late} The one before: ${latest_error}`;
 }
 
 /** Returns what is set when it is paused. */

@@ -184,16 +184,20 @@ export const AlertObject = z
     last_value: z.number().nullable(),
     notify_host: z.string().nullable().describe('Where `notify_url` leads; null: nowhere.'),
     notify_type: z.enum(NOTIFY_TYPES),
-    latest_error: z.string().nullable().describe('Why the latest check or message failed.'),
+    latest_error: z
+      .string()
+      .nullable()
+      .describe('Why the latest check or message failed, or since when a check is late.'),
     paused_reason: z.string().nullable().describe('Why the service has disabled it; enabling it again clears it.'),
   })
   .meta({ id: 'Alert' });
 
-/** Returns the public object of a stored alert. */
+/** Returns the public object of a stored alert; `latest_error`: what there is to tell of trouble. */
 export function alertObject(
   item: AlertItem,
   insight: z.input<typeof TileInsight>,
   userOf: UserLookup,
+  latest_error: string | null,
 ): z.input<typeof AlertObject> {
   const { type, lower, upper } = fromJsonText(item.threshold);
   return {
@@ -233,7 +237,7 @@ export function alertObject(
     last_value: item.last_value,
     notify_host: item.notify_host,
     notify_type: item.notify_type,
-    latest_error: item.latest_error,
+    latest_error,
     paused_reason: item.paused_reason,
   };
 }

@@ -21,11 +21,20 @@ import type { Op, Table, Value } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
 import { NO_MAIL } from '../messages/letter.ts';
-import { checkMayChange, dueOps, enabledFields, placeOps, SUCCEEDED, UNTRIED, type Writing } from '../notifier.ts';
+import {
+  checkMayChange,
+  dueOps,
+  enabledFields,
+  placeOps,
+  SUCCEEDED,
+  troubleOf,
+  UNTRIED,
+  type Writing,
+} from '../notifier.ts';
 import { type AlertInput, type AlertItem, type AlertObject, type AlertPatch, alertObject } from './model.ts';
 import { checkWatch } from './query.ts';
 import { ANEW, boundsOf, formOf, WATCHED } from './rules.ts';
-import { snoozeEnd } from './times.ts';
+import { dueAt, snoozeEnd } from './times.ts';
 
 /** An alert, and the insight that it watches. */
 interface AlertWithInsight {
@@ -62,6 +71,7 @@ export async function alertsOf(table: Table, tenant: Tenant, insight: number | u
 export async function alertObjects(
   context: Pick<Context, 'table' | 'clock'>,
   alerts: readonly AlertWithInsight[],
+  tenant: Tenant,
   { user }: Caller,
 ): Promise<z.input<typeof AlertObject>[]> {
   const people = alerts.flatMap(({ item, insight }) => [
@@ -71,7 +81,12 @@ export async function alertObjects(
     ...fromJsonText(item.subscribed_users),
   ]);
   const userOf = await userLookup(context, people, user);
-  return alerts.map(({ item, insight }) => alertObject(item, insightObject(insight, userOf), userOf));
+  const now = context.clock();
+  const { timezone } = insightMoment(placeIn(tenant).project);
+  return alerts.map(({ item, insight }) => {
+    const trouble = troubleOf(item, item.enabled ? dueAt(item, timezone) : null, now);
+    return alertObject(item, insightObject(insight, userOf), userOf, trouble);
+  });
 }
 
 /** Returns what shows one alert. Throws a 403 when its insight is not there for the caller. */
@@ -83,9 +98,9 @@ export async function alertAnswer(
 ): Promise<Answer<z.input<typeof AlertObject>>> {
   const [seen] = await seenInsights(context.table, tenant, [alert.insight]);
   if (seen === undefined) failUnseen();
-  const [body] = await alertObjects(context, [alert], caller);
-  // What it found changes without its version.
-  const isComputed = alert.item.last_checked_at !== null;
+  const [body] = await alertObjects(context, [alert], tenant, caller);
+  // What it found, and that it is late, changes without its version.
+  const isComputed = alert.item.last_checked_at !== null || body?.latest_error !== null;
   return new Answer(body as z.input<typeof AlertObject>, { version: alert.item.ver, isComputed });
 }
 

@@ -133,16 +133,20 @@ export const SubscriptionObject = z
     summary: z.string().describe('When it is sent, in words.'),
     next_delivery_date: instant,
     last_delivered_at: instant,
-    latest_error: z.string().nullable().describe('Why the latest was not sent.'),
+    latest_error: z.string().nullable().describe('Why the latest was not sent, or since when one is late.'),
     paused_reason: z.string().nullable().describe('Why the service has disabled it; enabling it again clears it.'),
   })
   .meta({ id: 'Subscription' });
 
-/** Returns the public object of a stored subscription; `name` is that of what it sends, `summary` its schedule's words. */
+/**
+ * Returns the public object of a stored subscription; `name` is that of what it sends, `summary` its schedule's words,
+ * `latest_error` what there is to tell of trouble.
+ */
 export function subscriptionObject(
   item: SubscriptionItem,
   { name, summary }: { readonly name: string | null; readonly summary: string },
   userOf: UserLookup,
+  latest_error: string | null,
 ): z.input<typeof SubscriptionObject> {
   const { frequency, interval, byweekday, bysetpos, count, start_date, until_date } = fromJsonText(item.schedule);
   return {
@@ -170,7 +174,7 @@ export function subscriptionObject(
     summary,
     next_delivery_date: item.enabled && !item.deleted ? wireInstantOrNull(item.next_delivery_date) : null,
     last_delivered_at: wireInstantOrNull(item.last_delivered_at),
-    latest_error: item.latest_error,
+    latest_error,
     paused_reason: item.paused_reason,
   };
 }

@@ -22,7 +22,7 @@ import { listAll } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { checkMayChange, dueOps, enabledFields, placeOps, UNTRIED, type Writing } from '../notifier.ts';
+import { checkMayChange, dueOps, enabledFields, placeOps, troubleOf, UNTRIED, type Writing } from '../notifier.ts';
 import {
   type SubscriptionInput,
   type SubscriptionItem,
@@ -107,9 +107,11 @@ export async function subscriptionObjects(
     found.map(({ item }) => item.created_by),
     user,
   );
-  return found.map(({ item, name }) =>
-    subscriptionObject(item, { name, summary: scheduleText(fromJsonText(item.schedule)) }, userOf),
-  );
+  const now = context.clock();
+  return found.map(({ item, name }) => {
+    const words = { name, summary: scheduleText(fromJsonText(item.schedule)) };
+    return subscriptionObject(item, words, userOf, troubleOf(item, dueOf(item), now));
+  });
 }
 
 /** Returns what shows one subscription. Throws a 403 when what it sends is not there for the caller. */
@@ -121,8 +123,8 @@ export async function subscriptionAnswer(
 ): Promise<Answer<z.input<typeof SubscriptionObject>>> {
   const found = await seenOf(context.table, tenant, [item]);
   const [body] = await subscriptionObjects(context, found, caller);
-  // How the latest was sent changes without its version.
-  const isComputed = item.last_delivered_at !== null || item.latest_error !== null;
+  // How the latest was sent, and that one is late, changes without its version.
+  const isComputed = item.last_delivered_at !== null || body?.latest_error !== null;
   return new Answer(body ?? failUnseen(), { version: item.ver, isComputed });
 }
 

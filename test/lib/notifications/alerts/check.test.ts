@@ -601,6 +601,29 @@ test('two that check it at once tell of it once', async () => {
   expect(bodies()).toHaveLength(1);
 });
 
+test('that is late says so, until it has looked; one that is snoozed or skips a weekend is not late', async () => {
+  const { alert, read, run, clock, insight, call } = await alerting();
+  const { id } = await alert({ threshold: threshold({ upper: 10 }), calculation_interval: 'hourly' });
+  const { id: snoozed } = await alert({ threshold: threshold({ upper: 10 }) });
+  await call('PATCH', `/alerts/${String(snoozed)}/`, { snoozed_until: '1h' });
+  clock.set(NOON + 9 * MINUTE_MS);
+  expect((await read(id))['latest_error']).toBeNull();
+  clock.set(NOON + 10 * MINUTE_MS);
+  const late = 'What was due at 2026-01-01T12:00:00Z is late: it has not had its turn yet.';
+  expect(await read(id)).toMatchObject({ latest_error: late, state: 'Not firing', last_checked_at: null });
+  const { results } = await call('GET', `/alerts/?insight=${insight}`);
+  expect(results).toContainEqual(expect.objectContaining({ id, latest_error: late }));
+  expect(results).toContainEqual(expect.objectContaining({ id: snoozed, latest_error: null }));
+  await run();
+  expect((await read(id))['latest_error']).toBeNull();
+  expect((await read(snoozed))['latest_error']).toBeNull();
+  const saturday = Date.UTC(2026, 0, 3, 12);
+  clock.set(saturday);
+  const { id: weekday } = await alert({ threshold: threshold({ upper: 10 }), skip_weekend: true });
+  clock.set(saturday + HOUR_MS);
+  expect((await read(weekday))['latest_error']).toBeNull();
+});
+
 test('asks as whoever made it, in the line of alerts', async () => {
   const { alert, context, service, run: runAll } = await alerting();
   await alert({ threshold: threshold({ upper: 10 }) });

@@ -52,6 +52,17 @@ async function subscribing() {
   return { ...world, clock, subscribe, read, weekly, dashboard };
 }
 
+test('one that is late says so until it is sent', async () => {
+  const { subscribe, read, dashboard, run, clock } = await subscribing();
+  const { id: board } = await dashboard();
+  const { id } = await subscribe({ dashboard: board });
+  clock.set(Date.UTC(2026, 0, 2, 7, 10));
+  const late = 'What was due at 2026-01-02T07:00:00Z is late: it has not had its turn yet.';
+  expect((await read(id))['latest_error']).toBe(late);
+  await run();
+  expect((await read(id))['latest_error']).toBeNull();
+});
+
 test('a dashboard is sent each day at seven, with its numbers and links, once', async () => {
   const { subscribe, read, dashboard, pay, run, clock, service } = await subscribing();
   await pay(NOON, 12);
