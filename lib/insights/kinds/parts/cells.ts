@@ -6,7 +6,10 @@ import { partNames } from '../../../hogql/clickhouse-types.ts';
 import { isTime } from '../../../hogql/print.ts';
 import type { Rows } from '../kind.ts';
 
-/** Returns the rows with instants and dates as texts: ISO 8601 in a zone, `2020-01-09T13:00:00+01:00`; in UTC with `Z`. */
+/**
+ * Returns the rows with instants and dates as texts: ISO 8601 in the zone that their type names, or else in this one,
+ * `2020-01-09T13:00:00+01:00`; in UTC with `Z`.
+ */
 export function cellsOf({ rows, types }: Pick<Rows, 'rows' | 'types'>, zone: string): unknown[][] {
   const shown = types.map((type) => shownAs(type, zone));
   return rows.map((row) => row.map((value, n) => shown[n]?.(value) ?? null));
@@ -21,7 +24,10 @@ function shownAs(type: string, zone: string): (value: unknown) => unknown {
   }
   const parts = partNames(type)?.map((part) => shownAs(part, zone));
   if (parts !== undefined) return (value) => (Array.isArray(value) ? parts.map((part, n) => part(value[n])) : value);
-  if (/\bDateTime/.test(type)) return ofNumber((at) => instantText(at, zone));
+  if (/\bDateTime/.test(type)) {
+    const [, named = zone] = /'(.+)'/.exec(type) ?? [];
+    return ofNumber((at) => instantText(at, named));
+  }
   if (/\bDate(32)?\b/.test(type)) return ofNumber(dayOf);
   return (value) => value;
 }

@@ -138,26 +138,38 @@ function measureOfNumbers(series: MathSeries, math: string, attr: string): Measu
       values: { subject: field('session', '$session_duration') },
     };
   }
-  const lacking = LACKING_TYPES.get(series.math_property_type ?? '');
+  const type = series.math_property_type || 'event';
+  const lacking = LACKING_TYPES.get(type);
   if (lacking !== undefined) invalid(`${attr}__math_property_type`, lacking);
+  if (!READ_TYPES.includes(type))
+    invalid(
+      `${attr}__math_property_type`,
+      `There is no type '${beginningOf(type, 100)}': use ${READ_TYPES.map((one) => `'${one}'`).join(', ')}.`,
+    );
   const isGrouped = OF_PARTS.includes(aggregate);
   return {
     cells: { cell: isGrouped ? made('{subject}') : '{subject}' },
     isGrouped,
     total: made('cell'),
-    values: { subject: subjectOf(property, series.math_property_type) },
+    values: { subject: subjectOf(property, type) },
   };
 }
 
-/** What PostHog calls properties that no math reads here; of events it has several names. */
+/** What PostHog calls properties of events and of their persons, and what filters call them. */
+const OF_PERSONS = ['person_properties', 'person'];
+const READ_TYPES = ['event_properties', 'numerical_event_properties', 'event', ...OF_PERSONS];
+
+/** What PostHog calls properties that no math reads here. */
 const LACKING_TYPES: ReadonlyMap<string, string> = new Map([
   ['session_properties', "Math of properties of sessions, but '$session_duration', is not supported."],
-  ['data_warehouse_properties', 'Math of properties of a data warehouse is not supported.'],
+  ...['data_warehouse_properties', 'data_warehouse_person_properties'].map(
+    (type) => [type, 'Math of properties of a data warehouse is not supported.'] as const,
+  ),
 ]);
 
-function subjectOf(property: string, type: string | null | undefined): Syntax {
+function subjectOf(property: string, type: string): Syntax {
   if (property === '$time') return call('toUnixTimestamp', field('timestamp'));
-  const chain = type === 'person_properties' ? ['person', 'properties'] : ['properties'];
+  const chain = OF_PERSONS.includes(type) ? ['person', 'properties'] : ['properties'];
   return call('toFloat', field(...chain, property));
 }
 
