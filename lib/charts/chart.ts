@@ -24,6 +24,8 @@ export interface SeriesPicture {
   readonly points: readonly string[];
   readonly series: readonly Series[];
   readonly format: NumberFormat;
+  /** The periods of so many of the last points were not over: their numbers still grow, but for those of the period before. */
+  readonly unfinished: number;
 }
 
 /** A funnel of one breakdown value, or of all. Shares are of the first step. */

@@ -42,6 +42,9 @@ ${each(LIGHT, (_, at) => `.chart .c${at} { --c: var(--c${at}); }`)}
 ${each(DASHES, (dash, at) => (at === 0 ? '' : `.chart .line.d${at} { stroke-dasharray: ${dash}; } .chart .bar.d${at} { fill-opacity: ${1 - at * 0.25}; }`))}
 .chart .previous { opacity: .5; }
 .chart .line.previous { stroke-dasharray: 3 4; }
+.chart .line.unfinished { stroke-dasharray: .1 5; }
+.chart .area.unfinished { fill-opacity: .25; }
+.chart .plot .bar.unfinished { fill-opacity: .35; stroke: var(--c); stroke-width: 1; stroke-dasharray: 3 2; }
 .chart .legend { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: .5rem 0 0; padding: 0; list-style: none; }
 .chart .legend li, .chart .legend span { display: flex; align-items: center; gap: .35rem; max-width: 100%; }
 .chart .legend bdi { min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }

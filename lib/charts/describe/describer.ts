@@ -7,6 +7,9 @@ export interface Answered {
   readonly columns?: readonly string[] | undefined;
   readonly types?: readonly unknown[] | undefined;
   readonly hasMore?: boolean | undefined;
+  /** When it was computed, in ISO 8601, and the project's zone, in which its days are; null: that is not known. */
+  readonly computedAt?: string | null | undefined;
+  readonly timezone?: string | null | undefined;
 }
 
 /** Returns the chart of what a query of one kind answered. */

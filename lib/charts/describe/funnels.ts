@@ -1,14 +1,15 @@
 /** Funnels as steps, over time, and by the time they take. */
 import type { Chart, FunnelGroup } from '../chart.ts';
 import { duration, PERCENT, PLAIN } from '../numbers.ts';
-import { counted, type Describer, NO_DATA, nothing } from './describer.ts';
+import { type Answered, counted, type Describer, NO_DATA, nothing } from './describer.ts';
 import { breakdownName, type Json, list, number, object, objects, text } from './read.ts';
 import { seriesChart } from './series.ts';
-import { pointsChart } from './trends.ts';
+import { pointsChart, unfinishedIn } from './trends.ts';
 
-export const describeFunnels: Describer = (query, { results }) => {
+export const describeFunnels: Describer = (query, answered) => {
+  const { results } = answered;
   const form = text(object(query['funnelsFilter'])['funnelVizType']);
-  if (form === 'trends') return trendsOf(objects(results));
+  if (form === 'trends') return trendsOf(query, answered);
   return form === 'time_to_convert' ? timesOf(object(results)) : stepsOf(list(results));
 };
 
@@ -72,13 +73,13 @@ function groupOf(steps: readonly Json[]): FunnelGroup {
   };
 }
 
-function trendsOf(rows: readonly Json[]): Chart {
-  const named = rows.map((row) => ({
+function trendsOf(query: Json, answered: Answered): Chart {
+  const named = objects(answered.results).map((row) => ({
     ...row,
     label: breakdownName(row['breakdown_value']) ?? 'Conversion',
     action: null,
   }));
-  return pointsChart(named, 'lines', 'Date', PERCENT);
+  return pointsChart(named, 'lines', 'Date', PERCENT, unfinishedIn(query, named, answered));
 }
 
 function timesOf(results: Json): Chart {

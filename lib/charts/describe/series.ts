@@ -2,6 +2,7 @@
 import type { Chart, Series, SeriesPicture } from '../chart.ts';
 import { fullNumber, type NumberFormat } from '../numbers.ts';
 import { counted, NO_DATA, nothing, total } from './describer.ts';
+import { type Unfinished, unfinishedText } from './unfinished.ts';
 
 /** A picture shows so many series at most; PostHog's breakdowns have as many values. */
 const MAX_SERIES = 25;
@@ -18,10 +19,11 @@ interface Numbers {
   readonly points: readonly string[];
   readonly series: readonly Omit<Series, 'colour'>[];
   readonly format: NumberFormat;
+  readonly unfinished?: Unfinished | undefined;
 }
 
 /** Returns the chart of numbers at points. Where there are too many series, those with the greatest totals are drawn. */
-export function seriesChart({ form, pointName, points, series, format }: Numbers): Chart {
+export function seriesChart({ form, pointName, points, series, format, unfinished }: Numbers): Chart {
   if (points.length === 0 || series.every(({ values }) => values.every((value) => value === null))) {
     return nothing(NO_DATA);
   }
@@ -30,12 +32,22 @@ export function seriesChart({ form, pointName, points, series, format }: Numbers
   const drawnForm = formOf(form, drawn, points.length);
   const left = coloured.length - drawn.length;
   return {
-    picture: { type: 'series', form: drawnForm, points, series: withColours(drawn), format },
+    picture: {
+      type: 'series',
+      form: drawnForm,
+      points,
+      series: withColours(drawn),
+      format,
+      unfinished: unfinished?.count ?? 0,
+    },
     table: {
       columns: [pointName, ...coloured.map(({ name }) => name)],
       rows: points.map((point, at) => [point, ...coloured.map(({ values }) => values[at] ?? null)]),
     },
-    summary: summaryOf(drawnForm, points, drawn, format),
+    summary: [
+      summaryOf(drawnForm, points, drawn, format),
+      ...(unfinished === undefined ? [] : [unfinishedText(unfinished)]),
+    ].join(' '),
     note:
       left === 0
         ? null

@@ -2,7 +2,7 @@
 
 import type { Chart, Item, Picture, SeriesPicture } from '../chart.ts';
 import { fullNumber, type NumberFormat, PLAIN } from '../numbers.ts';
-import { counted, type Describer, NO_DATA, nothing } from './describer.ts';
+import { type Answered, counted, type Describer, NO_DATA, nothing } from './describer.ts';
 import {
   breakdownName,
   type Json,
@@ -16,6 +16,7 @@ import {
   text,
 } from './read.ts';
 import { PREVIOUS, seriesChart } from './series.ts';
+import { type Unfinished, unfinishedOf } from './unfinished.ts';
 
 const FORMS: Readonly<Record<string, SeriesPicture['form']>> = {
   ActionsLineGraph: 'lines',
@@ -48,13 +49,17 @@ function formatOf(filter: Json): NumberFormat {
   };
 }
 
-export const describeTrends: Describer = (query, { results }) => {
+export const describeTrends: Describer = (query, answered) => {
   const filter = object(query['trendsFilter']);
-  const rows = objects(results);
+  const rows = objects(answered.results);
   const display = text(filter['display']) ?? 'ActionsLineGraph';
   const format = formatOf(filter);
   const form = FORMS[display];
-  if (form !== undefined) return pointsChart(rows, form, 'Date', format);
+  if (form !== undefined) {
+    // What has come in all is as true as it ever is.
+    const isCumulative = display === 'ActionsLineGraphCumulative';
+    return pointsChart(rows, form, 'Date', format, isCumulative ? undefined : unfinishedIn(query, rows, answered));
+  }
   const items = rows.map((row) => ({ row, name: nameOf(row), value: totalOf(row) }));
   if (items.every(({ value }) => value === null)) return nothing(NO_DATA);
   switch (display) {
@@ -84,13 +89,13 @@ const STATUSES: Readonly<Record<string, string>> = {
   dormant: 'Dormant',
 };
 
-export const describeLifecycle: Describer = (_query, { results }) => {
-  const rows = objects(results).map((row) => ({
+export const describeLifecycle: Describer = (query, answered) => {
+  const rows = objects(answered.results).map((row) => ({
     ...row,
     label: STATUSES[text(row['status']) ?? ''] ?? text(row['label']) ?? '',
     action: null,
   }));
-  return pointsChart(rows, 'stacked', 'Date', PLAIN);
+  return pointsChart(rows, 'stacked', 'Date', PLAIN, unfinishedIn(query, rows, answered));
 };
 
 /** Returns the chart of results with `data`. Their points are those of the longest series. */
@@ -99,20 +104,36 @@ export function pointsChart(
   form: SeriesPicture['form'],
   pointName: string,
   format: NumberFormat,
+  unfinished?: Unfinished,
 ): Chart {
-  const current = rows.filter((row) => !isPrevious(row));
-  const longest = (current.length === 0 ? rows : current).reduce<readonly unknown[]>((most, row) => {
-    const labels = list(row['labels']).length > 0 ? list(row['labels']) : list(row['days']);
-    return labels.length > most.length ? labels : most;
-  }, []);
-  const points = longest.map((label) => String(label));
+  const points = longestOf(rows, labelsOf).map((label) => String(label));
   const series = rows.map((row) => ({
     name: nameOf(row),
     values: points.map((_, at) => number(list(row['data'])[at])),
     isPrevious: isPrevious(row),
   }));
-  return seriesChart({ form, pointName, points, series, format });
+  return seriesChart({ form, pointName, points, series, format, unfinished });
 }
+
+const labelsOf = (row: Json): readonly unknown[] =>
+  list(row['labels']).length > 0 ? list(row['labels']) : list(row['days']);
+
+/** Returns the longest list of the results, of those of the period before only where there are no others. */
+function longestOf(rows: readonly Json[], listOf: (row: Json) => readonly unknown[]): readonly unknown[] {
+  const current = rows.filter((row) => !isPrevious(row));
+  return (current.length === 0 ? rows : current).reduce<readonly unknown[]>((most, row) => {
+    const one = listOf(row);
+    return one.length > most.length ? one : most;
+  }, []);
+}
+
+/** Returns which of the last points of results by time were not over when these were computed. */
+export const unfinishedIn = (query: Json, rows: readonly Json[], answered: Answered): Unfinished | undefined =>
+  unfinishedOf(
+    query,
+    longestOf(rows, (row) => list(row['days'])),
+    answered,
+  );
 
 const isPrevious = (row: Json): boolean => row['compare_label'] === 'previous';
 

@@ -46,15 +46,23 @@ export function seriesMarkup(picture: SeriesPicture, summary: string): Markup {
   const xOf = (at: number): number => (isBand ? bandAt(at, points.length) : pointAt(at, points.length));
   const marks = series.map((one, at) =>
     isBand
-      ? barPath(one, layers[at] ?? [], y, barPlace(picture, one))
-      : linePaths(one, layers[at] ?? [], y, xOf, form === 'areas' && !one.isPrevious),
+      ? barPaths(one, layers[at] ?? [], y, barPlace(picture, one), finishedOf(picture, one))
+      : linePaths(one, layers[at] ?? [], y, xOf, {
+          isFilled: form === 'areas' && !one.isPrevious,
+          finished: finishedOf(picture, one),
+        }),
   );
   const decimals = Math.max(format.decimals, decimalsOf(ticks));
   const tickTexts = ticks.map((tick) => shortNumber(tick, { ...format, decimals }));
   const axisWidth = Math.max(1, ...tickTexts.map((text) => text.length)) * DIGIT_WIDTH + 8;
   const hasLegend = series.length > 1;
   const inside = hasLegend && (form === 'areas' || form === 'stacked') ? keysInside(layers, y, xOf) : [];
-  const atEnds = hasLegend && form === 'lines' && series.length <= MAX_END_KEYS ? keysAtEnds(layers, y) : [];
+  const atEnds = hasLegend && form === 'lines' && series.length <= MAX_END_KEYS ? keysAtEnds(picture, layers, y) : [];
+  // Lines that still go on have their keys where they are told apart: at the last points that are over.
+  const isGoingOn = picture.unfinished > 0 && picture.unfinished < points.length;
+  const lastOver = xOf(points.length - 1 - picture.unfinished) / 10;
+  const within = isGoingOn ? [...inside, ...atEnds.map((place) => place && { ...place, x: lastOver })] : inside;
+  const besideEnds = isGoingOn ? [] : atEnds;
   const lines = ticks.map((tick) => `M0 ${round(y(tick))}H${WIDTH}`).join('');
   return html`<div class="plot" role="img" aria-label="${summary}">
 <svg class="y-axis" width="${axisWidth}" height="${HEIGHT}">${ticks.map(
@@ -62,15 +70,15 @@ export function seriesMarkup(picture: SeriesPicture, summary: string): Markup {
   )}</svg>
 <div class="marks"><svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">${trusted(
     `<path class="grid" d="${lines}"/>${marks.join('')}<path class="zero" d="M0 ${round(y(0))}H${WIDTH}"/>`,
-  )}</svg>${inside.length > 0 && html`<svg class="keys" width="100%" height="${HEIGHT}">${trusted(keyTexts(inside))}</svg>`}</div>
-${atEnds.length > 0 && html`<svg class="keys ends" width="22" height="${HEIGHT}">${trusted(keyTexts(atEnds))}</svg>`}
+  )}</svg>${within.length > 0 && html`<svg class="keys" width="100%" height="${HEIGHT}">${trusted(keyTexts(within))}</svg>`}</div>
+${besideEnds.length > 0 && html`<svg class="keys ends" width="22" height="${HEIGHT}">${trusted(keyTexts(besideEnds))}</svg>`}
 <svg class="x-axis" width="100%" height="20">${xLabels(points, xOf)}</svg>
 </div>
 ${
   hasLegend &&
   legendMarkup(
     picture,
-    [...inside, ...atEnds].some((place) => place !== null),
+    [...within, ...besideEnds].some((place) => place !== null),
   )
 }`;
 }
@@ -96,33 +104,51 @@ function layersOf({ form, points, series }: SeriesPicture): Layer[] {
   return layers;
 }
 
-function linePaths(one: Series, layer: Layer, y: Y, xOf: (at: number) => number, isFilled: boolean): string {
+/** Returns how many points of a series were over: all of the period before. */
+const finishedOf = ({ points, unfinished }: SeriesPicture, { isPrevious }: Series): number =>
+  isPrevious ? points.length : points.length - unfinished;
+
+function linePaths(
+  one: Series,
+  layer: Layer,
+  y: Y,
+  xOf: (at: number) => number,
+  { isFilled, finished }: { isFilled: boolean; finished: number },
+): string {
   const classes = seriesClass(one);
   const isThere = (edges: Layer[number] | undefined): boolean => edges !== null && edges !== undefined;
   const x = (_: unknown, at: number): number => xOf(at);
-  const upper = line<Layer[number]>(x, (edges) => y(edges?.[1] ?? 0))
+  const lineOf = line<Layer[number]>(x, (edges) => y(edges?.[1] ?? 0))
     .defined(isThere)
-    .digits(1)(layer);
-  const fill = isFilled
-    ? area<Layer[number]>(
-        x,
-        (edges) => y(edges?.[0] ?? 0),
-        (edges) => y(edges?.[1] ?? 0),
-      )
-        .defined(isThere)
-        .digits(1)(layer)
-    : null;
+    .digits(1);
+  const areaOf = area<Layer[number]>(
+    x,
+    (edges) => y(edges?.[0] ?? 0),
+    (edges) => y(edges?.[1] ?? 0),
+  )
+    .defined(isThere)
+    .digits(1);
   const alone = layer
     .flatMap((edges, at) => {
       const isAlone = edges !== null && !isThere(layer[at - 1]) && !isThere(layer[at + 1]);
       return isAlone ? `M${xOf(at)} ${round(y(edges[1]))}h0` : [];
     })
     .join('');
-  return (
-    (fill === null ? '' : `<path class="area ${classes}" d="${fill}"/>`) +
-    (upper === null ? '' : `<path class="line ${classes}" d="${upper}"/>`) +
-    (alone === '' ? '' : `<path class="dot ${classes}" d="${alone}"/>`)
-  );
+  // The part that is not over begins with the last point that is.
+  const parts = [
+    ...(finished > 0 ? [{ layer: layer.slice(0, finished), more: '' }] : []),
+    ...(finished < layer.length
+      ? [{ layer: layer.map((edges, at) => (at < finished - 1 ? null : edges)), more: ' unfinished' }]
+      : []),
+  ];
+  const paths = parts.map((part) => {
+    const [fill, upper] = [isFilled ? areaOf(part.layer) : null, lineOf(part.layer)];
+    return (
+      (fill === null ? '' : `<path class="area ${classes}${part.more}" d="${fill}"/>`) +
+      (upper === null ? '' : `<path class="line ${classes}${part.more}" d="${upper}"/>`)
+    );
+  });
+  return paths.join('') + (alone === '' ? '' : `<path class="dot ${classes}" d="${alone}"/>`);
 }
 
 /** Returns where in a band the bars of a series begin, and how wide they are. */
@@ -136,18 +162,24 @@ function barPlace({ form, points, series }: SeriesPicture, one: Series): { offse
   return { offset: index * width - (width * count) / 2, width };
 }
 
-function barPath(one: Series, layer: Layer, y: Y, { offset, width }: { offset: number; width: number }): string {
-  const path = layer
-    .map((edges, at) => {
-      if (edges === null || edges[0] === edges[1]) return '';
-      const [top, bottom] = [round(y(edges[1])), round(y(edges[0]))];
-      // What is not zero is seen.
-      const height = Math.max(round(bottom - top), 1);
-      const right = round(width);
-      return `M${round(bandAt(at, layer.length) + offset)} ${edges[1] > 0 ? round(bottom - height) : top}h${right}v${height}h-${right}z`;
-    })
-    .join('');
-  return path === '' ? '' : `<path class="bar ${seriesClass(one)}" d="${path}"/>`;
+function barPaths(
+  one: Series,
+  layer: Layer,
+  y: Y,
+  { offset, width }: { offset: number; width: number },
+  finished: number,
+): string {
+  const bars = layer.map((edges, at) => {
+    if (edges === null || edges[0] === edges[1]) return '';
+    const [top, bottom] = [round(y(edges[1])), round(y(edges[0]))];
+    // What is not zero is seen.
+    const height = Math.max(round(bottom - top), 1);
+    const right = round(width);
+    return `M${round(bandAt(at, layer.length) + offset)} ${edges[1] > 0 ? round(bottom - height) : top}h${right}v${height}h-${right}z`;
+  });
+  const pathOf = (path: string, more: string): string =>
+    path === '' ? '' : `<path class="bar ${seriesClass(one)}${more}" d="${path}"/>`;
+  return pathOf(bars.slice(0, finished).join(''), '') + pathOf(bars.slice(finished).join(''), ' unfinished');
 }
 
 /** Returns where the key of each layer stands: in its highest place; nowhere when that is too low. */
@@ -166,12 +198,16 @@ function keysInside(layers: readonly Layer[], y: Y, xOf: (at: number) => number)
   });
 }
 
-/** Returns where the key of each line stands: beside its last point, moved where it would cover another one. */
-function keysAtEnds(layers: readonly Layer[], y: Y): (Place | null)[] {
+/**
+ * Returns where the key of each line stands: as high as its last point that is over, moved where it would cover another
+ * one.
+ */
+function keysAtEnds(picture: SeriesPicture, layers: readonly Layer[], y: Y): (Place | null)[] {
   const places: (Place | null)[] = layers.map(() => null);
   const ends = layers
     .flatMap((layer, at) => {
-      const last = layer.findLast((edges) => edges !== null);
+      const finished = layer.slice(0, picture.points.length - picture.unfinished || undefined);
+      const last = finished.findLast((edges) => edges !== null);
       return last === undefined || last === null ? [] : [{ at, y: y(last[1]) + 4 }];
     })
     .toSorted((a, b) => a.y - b.y);

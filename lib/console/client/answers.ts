@@ -8,20 +8,26 @@ export interface Answered {
   readonly hasMore: boolean | undefined;
   /** When it was computed, in ISO 8601; null: that is not known. It is true as long as nothing has come that touches it. */
   readonly computedAt: string | null;
+  /** The zone in which its days are, as IANA names it; null: that is not known. */
+  readonly timezone: string | null;
 }
 
-type Told = Pick<Schemas['QueryAnswer'], 'columns' | 'types' | 'hasMore' | 'last_refresh' | 'query_status'>;
+type Told = Pick<
+  Schemas['QueryAnswer'],
+  'columns' | 'types' | 'hasMore' | 'last_refresh' | 'timezone' | 'query_status'
+>;
 
 /** How often it is asked what became of a query. */
 const LOOK_MS = 1_000;
 
 /** Returns an answer as charts take it. */
-export const answerOf = (results: unknown, { columns, types, hasMore, last_refresh }: Told): Answered => ({
+export const answerOf = (results: unknown, { columns, types, hasMore, last_refresh, timezone }: Told): Answered => ({
   results,
   columns: (columns as readonly string[] | null | undefined) ?? undefined,
   types: types ?? undefined,
   hasMore,
   computedAt: last_refresh ?? null,
+  timezone: timezone ?? null,
 });
 
 /** Returns an answer, once it is there if it is answered later. Throws the `Refusal` of a query that has none. */

@@ -4,6 +4,7 @@ import { recentOf } from '../../basics/recent.ts';
 import { type Chart, isEmptyChart } from '../../charts/chart.ts';
 import { chartOf } from '../../charts/describe/describe.ts';
 import { figure } from '../../charts/figure.ts';
+import { wireInstant } from '../../http/instant.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Answers, Told } from '../../insights/answering/answers.ts';
 
@@ -24,16 +25,20 @@ const MAX_CHARACTERS = 16_000_000;
 export interface AnsweredInsight {
   readonly project: number;
   readonly query: string;
+  /** The project's zone. */
+  readonly timezone: string;
   readonly told: Told;
 }
 
 /** Returns the chart of an answer that is kept. */
-export function chartOfAnswer({ query, told }: AnsweredInsight): Chart {
+export function chartOfAnswer({ query, timezone, told }: AnsweredInsight): Chart {
   const { results, columns, types, hasMore = false } = told.kept?.answer ?? { results: null };
   return chartOf(parseJson(query), {
     results,
     columns: columns?.map(String),
     hasMore,
+    timezone,
+    computedAt: told.kept === null ? null : wireInstant(told.kept.at),
     ...(Array.isArray(types) ? { types } : {}),
   });
 }
@@ -45,9 +50,9 @@ export function chartOfAnswer({ query, told }: AnsweredInsight): Chart {
 function memoryOf<T>(charactersOf: (made: T) => number) {
   const memories = recentOf(MAX_CHARACTERS, charactersOf);
   return (answers: Answers, answered: AnsweredInsight, make: () => T): T => {
-    const { project, query, told } = answered;
+    const { project, query, timezone, told } = answered;
     const memory = memories(answers);
-    const said = JSON.stringify([project, told.key, told.kept?.at, told.kept?.files, query]);
+    const said = JSON.stringify([project, told.key, told.kept?.at, told.kept?.files, query, timezone]);
     const name = hash('sha256', said);
     const known = memory.get(name);
     if (known !== undefined) return known;

@@ -1,6 +1,7 @@
 /** The answers of a shared page's insights, as anybody may see them. */
 
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
+import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import { recentOf } from '../../basics/recent.ts';
 import { SECOND_MS } from '../../basics/units.ts';
 import { sourceOf } from '../../charts/describe/read.ts';
@@ -87,7 +88,8 @@ export async function shownResults(
     wanted.flatMap(({ id, query, asked }, at) => {
       const one = told[at];
       if (one === undefined || one.kept === null) return [];
-      const answered = { project: asking.project.id, query, told: one };
+      const { timezone } = insightMoment(asking.project);
+      const answered = { project: asking.project.id, query, timezone, told: one };
       const shown: ShownResult = {
         drawn: drawn(answers, answered),
         refreshedAt: one.kept.at,

@@ -201,7 +201,12 @@ async function shownInsight(
     });
     if (asked === undefined) return without('Its query cannot be read.');
     const told = await answers.ask(asked, 'blocking', { callerLeft: signal, user, isNotifier: true });
-    const chart = chartOfAnswer({ project: project.id, query: insight.query, told });
+    const chart = chartOfAnswer({
+      project: project.id,
+      query: insight.query,
+      timezone: insightMoment(project).timezone,
+      told,
+    });
     const { summary, table, picture } = chart;
     // Of days the latest are news; of anything else the first are the greatest, or as HogQL orders them.
     const isByDays = table.columns[0] === 'Date' && asked.query.kind !== 'HogQLQuery';

@@ -100,6 +100,90 @@ describe('the markup of a chart', () => {
 const TAG =
   /^<\/?(figure|figcaption|details|summary|div|p|span|strong|b|bdi|ol|li|table|caption|colgroup|col|thead|tbody|tr|th|td|svg|g|path|rect|text|title)( (class|role|aria-label|aria-hidden|tabindex|scope|title|width|height|viewBox|preserveAspectRatio|x|y|d|stroke-width|open)(="[^"<>]*")?)*\s*\/?>$/;
 
+describe('the period that goes on', () => {
+  const days = (count: number) => Array.from({ length: count }, (_, at) => `2020-01-0${at + 1}`);
+  const drawn = (display: string, results: readonly object[], more: object = {}) =>
+    figure(
+      chartOf(
+        { kind: 'TrendsQuery', trendsFilter: { display } },
+        // It is the fourth in Kiribati already, and still the third by UTC.
+        { results, computedAt: '2020-01-03T12:00:00Z', timezone: 'Pacific/Kiritimati', ...more },
+      ),
+    ).toString();
+  const one = (more: object = {}) => trend('One', [5, 7, 6, 1], { days: days(4), ...more });
+  const paths = (markup: string): string[] =>
+    Array.from(markup.matchAll(/<path class="((?:line|area|bar|dot) [^"]*)" d="[^"]*"\/>/g), ([, name]) =>
+      String(name),
+    );
+
+  test('is a piece of line of its own, by the clock of the project, and told in the description', () => {
+    const markup = drawn('ActionsLineGraph', [one()]);
+    expect(paths(markup)).toEqual(['line c0', 'line c0 unfinished']);
+    expect(markup).toContain('from 1 to 7. The last day is not over."');
+    const whole = drawn('ActionsLineGraph', [one()], { computedAt: '2020-01-04T10:00:00Z' });
+    expect(paths(whole)).toEqual(['line c0']);
+    expect(whole).not.toContain('not over');
+  });
+
+  test('is a bar and an area of its own, but for the period before and for what is summed up', () => {
+    const before = one({ compare_label: 'previous' });
+    expect(paths(drawn('ActionsBar', [one({ compare_label: 'current' }), before]))).toEqual([
+      'bar c0',
+      'bar c0 unfinished',
+      'bar c0 previous',
+      // Of the legend.
+      'bar c0',
+      'line c0 previous',
+    ]);
+    expect(paths(drawn('ActionsAreaGraph', [one()]))).toEqual([
+      'area c0',
+      'line c0',
+      'area c0 unfinished',
+      'line c0 unfinished',
+    ]);
+    expect(paths(drawn('ActionsLineGraphCumulative', [one()]))).toEqual(['line c0']);
+  });
+
+  test.each([
+    ['hours', ['2020-01-03 22:00:00', '2020-01-03 23:00:00', '2020-01-04 00:00:00'], '2020-01-03T10:20:00Z', 'hour'],
+    ['weeks', ['2019-12-23', '2019-12-30'], '2020-01-05T09:59:59Z', 'week'],
+    ['months', ['2019-12-01', '2020-01-01'], '2020-01-31T09:59:59Z', 'month'],
+  ])('of %s is told by how far these are apart', (_, points, computedAt, unit) => {
+    const results = [
+      trend(
+        'One',
+        points.map(() => 3),
+        { days: points },
+      ),
+    ];
+    expect(drawn('ActionsLineGraph', results, { computedAt })).toContain(`The last ${unit} is not over.`);
+    const [later] = [new Date(Date.parse(computedAt) + 3_600_000).toISOString()];
+    expect(drawn('ActionsLineGraph', results, { computedAt: later })).not.toContain('not over');
+  });
+
+  test('may be many, where a range reaches into the future, or all', () => {
+    expect(drawn('ActionsLineGraph', [one()], { computedAt: '2020-01-02T00:00:00Z' })).toContain(
+      'The last 3 days are not over.',
+    );
+    expect(paths(drawn('ActionsLineGraph', [one()], { computedAt: '2019-12-31T00:00:00Z' }))).toEqual([
+      'line c0 unfinished',
+    ]);
+  });
+
+  test('leaves the keys of lines where these are told apart', () => {
+    const two = [one(), trend('Two', [50, 70, 60, 1], { days: days(4) })];
+    const markup = drawn('ActionsLineGraph', two);
+    expect(markup).not.toContain('keys ends');
+    const [, keys] = /<svg class="keys"[^>]*>(.*?)<\/svg>/.exec(markup) ?? [];
+    expect(keys?.match(/x="[^"]*"/g)).toEqual(['x="66.7%"', 'x="66.7%"']);
+  });
+
+  test('is not told of an answer whose time nobody knows', () => {
+    for (const more of [{ computedAt: null }, { timezone: null }, { timezone: 'Nowhere' }, { computedAt: 'soon' }])
+      expect(paths(drawn('ActionsLineGraph', [one()], more))).toEqual(['line c0']);
+  });
+});
+
 describe('a table of rows', () => {
   const rowsOf = (kind: string, row: readonly unknown[]) =>
     chartOf({ kind }, { results: [row], columns: row.map((_, at) => `c${at}`) });

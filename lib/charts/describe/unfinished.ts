@@ -1,0 +1,72 @@
+/** Which of the last points of an answer were not over when it was computed, so that their numbers still grow. */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
+import type { Answered } from './describer.ts';
+import { type Json, text } from './read.ts';
+
+type Unit = 'minute' | 'hour' | 'day' | 'week' | 'month';
+
+/** So many of the last points are not over; each is a `unit`. */
+export interface Unfinished {
+  readonly count: number;
+  readonly unit: Unit;
+}
+
+/** A value of `days`: a day, or a time of it, by the clock of the project's zone. */
+const LOCAL = /^\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}:\d{2})?$/;
+
+/** Returns what the clock of a zone shows, in milliseconds as if it were UTC; `NaN`: it cannot be told. */
+function localOf(instant: string, timeZone: string): number {
+  try {
+    // Swedes write `2026-01-05 07:00:00`.
+    const clock = new Intl.DateTimeFormat('sv', { dateStyle: 'short', timeStyle: 'medium', timeZone });
+    return Date.parse(`${clock.format(new Date(instant)).replace(' ', 'T')}Z`);
+  } catch {
+    return NaN;
+  }
+}
+
+/** Returns what a point is, by its distance from the next; of a point alone it is what the query asks for. */
+function unitOf(distanceMs: number, query: Json): Unit {
+  if (Number.isNaN(distanceMs)) {
+    const units: readonly Unit[] = ['minute', 'hour', 'week', 'month'];
+    return units.find((unit) => unit === query['interval']) ?? 'day';
+  }
+  if (distanceMs < HOUR_MS) return 'minute';
+  if (distanceMs < DAY_MS) return 'hour';
+  if (distanceMs < 7 * DAY_MS) return 'day';
+  return distanceMs === 7 * DAY_MS ? 'week' : 'month';
+}
+
+const LENGTHS_MS = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS };
+
+function endOf(start: number, unit: Unit): number {
+  if (unit !== 'month') return start + LENGTHS_MS[unit];
+  const at = new Date(start);
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1);
+}
+
+/**
+ * Returns how many of the last points were not over when an answer was computed; undefined: all were, or it cannot be told.
+ * `days` are the points as results name them. What they are their distances tell, since a dashboard may ask for another
+ * interval than the query does.
+ */
+export function unfinishedOf(
+  query: Json,
+  days: readonly unknown[],
+  { computedAt, timezone }: Pick<Answered, 'computedAt' | 'timezone'>,
+): Unfinished | undefined {
+  if (computedAt == null || timezone == null) return undefined;
+  const starts = days.map((day) => {
+    const said = text(day) ?? '';
+    return LOCAL.test(said) ? Date.parse(said.length > 10 ? `${said.replace(' ', 'T')}Z` : said) : NaN;
+  });
+  const now = localOf(computedAt, timezone);
+  if (Number.isNaN(now) || starts.some(Number.isNaN)) return undefined;
+  const unit = unitOf((starts.at(-1) ?? NaN) - (starts.at(-2) ?? NaN), query);
+  const count = starts.length - (starts.findLastIndex((start) => endOf(start, unit) <= now) + 1);
+  return count === 0 ? undefined : { count, unit };
+}
+
+/** Returns it in a sentence: `The last day is not over.` */
+export const unfinishedText = ({ count, unit }: Unfinished): string =>
+  count === 1 ? `The last ${unit} is not over.` : `The last ${count.toLocaleString('en')} ${unit}s are not over.`;
