@@ -231,13 +231,21 @@ const keyTexts = (places: readonly (Place | null)[]): string =>
 const MAX_NAMES = { short: 6, long: 4 };
 const SHORT_NAME = 8;
 
+/** Names of so many characters together have room on a phone. */
+const MAX_NARROW_CHARACTERS = 28;
+
 function xLabels(points: readonly string[], xOf: (at: number) => number): Markup[] {
   const labels = axisLabels(points);
   const most = labels.every((label) => label.length <= SHORT_NAME) ? MAX_NAMES.short : MAX_NAMES.long;
-  return namedPoints(points.length, most).map((at, place) => {
+  // The last point is news, and named in the place of the one before that has a name.
+  const named = [...namedPoints(points.length, most).slice(0, -1), points.length - 1];
+  const characters = named.reduce((sum, at) => sum + (labels[at]?.length ?? 0), 0);
+  const isNarrow = named.length <= 2 || characters <= MAX_NARROW_CHARACTERS;
+  return named.map((at, place) => {
     const x = xOf(at) / 10;
     const anchor = points.length === 1 ? '' : x < 5 ? 'first' : x > 95 ? 'last' : '';
-    const classes = [anchor, place % 2 === 1 && 'minor'].filter(Boolean).join(' ');
+    const isMinor = !isNarrow && (named.length - place) % 2 === 0;
+    const classes = [anchor, isMinor && 'minor'].filter(Boolean).join(' ');
     return html`<text x="${round(x)}%" y="14"${classes !== '' && html` class="${classes}"`}>${labels[at]}</text>`;
   });
 }

@@ -245,6 +245,28 @@ describe('an axis', () => {
     expect(namedPoints(7, 4)).toEqual([0, 2, 4, 6]);
   });
 
+  test.each([
+    ['two months', ['Oct 2020', 'Nov 2020'], ['Oct 2020', 'Nov 2020'], []],
+    [
+      'a week',
+      [21, 22, 23, 24, 25, 26, 27, 28].map((day) => `${day}-Nov-2020`),
+      ['21-Nov', '23-Nov', '25-Nov', '28-Nov'],
+      [],
+    ],
+    [
+      'thirty days',
+      Array.from({ length: 30 }, (_, at) => `${at + 1}-Nov-2020`),
+      ['1-Nov', '6-Nov', '11-Nov', '16-Nov', '21-Nov', '30-Nov'],
+      ['1-Nov', '11-Nov', '21-Nov'],
+    ],
+  ])('of %s has the name of its last point, and on a phone two names at least', (_, labels, names, minor) => {
+    const results = [{ label: 'a', labels, data: labels.map(() => 1) }];
+    const markup = markupOf({ query: { kind: 'TrendsQuery' }, answered: { results } });
+    const [, axis = ''] = /<svg class="x-axis"[^>]*>(.*?)<\/svg>/.exec(markup) ?? [];
+    expect(axis.match(/[^<>]+(?=<\/text>)/g)).toEqual(names);
+    expect(Array.from(axis.matchAll(/class="[^"]*minor">([^<]*)</g), ([, name]) => name)).toEqual(minor);
+  });
+
   test('shortens what all names share, and what is long', () => {
     expect(axisLabels(['9-Jan-2020', '10-Jan-2020'])).toEqual(['9-Jan', '10-Jan']);
     expect(axisLabels(['31-Dec-2019', '1-Jan-2020'])).toEqual(['31-Dec-2019', '1-Jan-2020']);
