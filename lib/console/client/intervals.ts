@@ -29,6 +29,8 @@ interface Shape {
   /** How much time a row is, and where one begins. */
   readonly row: number;
   readonly origin: number;
+  /** What stands above columns, by their numbers from 0. */
+  readonly marks: Readonly<Record<number, string>>;
   /** From the nearest to the farthest. */
   readonly spans: readonly Span[];
   /** Which of them is shown when none is chosen. */
@@ -40,6 +42,7 @@ const SHAPES: Readonly<Record<Frequency, Shape>> = {
   'every 5 minutes': {
     row: HOUR_MS,
     origin: 0,
+    marks: { 0: ':00', 3: ':15', 6: ':30', 9: ':45' },
     spans: [
       { value: 'hours', label: '6 hours', rows: 6 },
       { value: 'day', label: 'a day', rows: 24 },
@@ -49,6 +52,7 @@ const SHAPES: Readonly<Record<Frequency, Shape>> = {
   'every 15 minutes': {
     row: 6 * HOUR_MS,
     origin: 0,
+    marks: {},
     spans: [
       { value: 'day', label: 'a day', rows: 4 },
       { value: 'week', label: 'a week', rows: 28 },
@@ -58,6 +62,7 @@ const SHAPES: Readonly<Record<Frequency, Shape>> = {
   hour: {
     row: DAY_MS,
     origin: 0,
+    marks: { 0: '0', 6: '6', 12: '12', 18: '18' },
     spans: [
       { value: 'day', label: 'a day', rows: 1 },
       { value: 'week', label: 'a week', rows: 7 },
@@ -68,6 +73,7 @@ const SHAPES: Readonly<Record<Frequency, Shape>> = {
   day: {
     row: WEEK_MS,
     origin: FIRST_SUNDAY_MS,
+    marks: { 0: 'Su', 1: 'Mo', 2: 'Tu', 3: 'We', 4: 'Th', 5: 'Fr', 6: 'Sa' },
     spans: [
       { value: 'month', label: '5 weeks', rows: 5 },
       { value: 'quarter', label: 'a quarter', rows: 13 },
@@ -78,6 +84,7 @@ const SHAPES: Readonly<Record<Frequency, Shape>> = {
   week: {
     row: 13 * WEEK_MS,
     origin: FIRST_SUNDAY_MS,
+    marks: {},
     spans: [
       { value: 'year', label: 'a year', rows: 5 },
       { value: 'years', label: '5 years', rows: 21 },

@@ -6,7 +6,9 @@ import { fromNow } from '../client/local-time.ts';
 const WORDS_MS = 28 * 86_400_000;
 
 const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
-const clock = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'long' });
+const CLOCK = { dateStyle: 'medium', timeStyle: 'long' } as const;
+const clock = new Intl.DateTimeFormat('en-GB', CLOCK);
+const utcClock = new Intl.DateTimeFormat('en-GB', { ...CLOCK, timeZone: 'UTC' });
 
 /** Returns an instant as people say it: `3 minutes ago`, `17 May 2015`. */
 function said(at: string): string {
@@ -17,22 +19,50 @@ function said(at: string): string {
 /** Returns the day by the clock of the reader. */
 export const localDate = (at: string): string => date.format(new Date(at));
 
-const span = new Intl.DateTimeFormat('en-GB', {
+const utcDay = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+
+/** Returns the day by UTC. */
+export const utcDate = (at: string): string => utcDay.format(new Date(at));
+
+const SPAN = {
   day: 'numeric',
   month: 'short',
   year: 'numeric',
   hour: '2-digit',
   minute: '2-digit',
   timeZoneName: 'short',
-});
+} as const;
+const span = new Intl.DateTimeFormat('en-GB', SPAN);
+const utcSpan = new Intl.DateTimeFormat('en-GB', { ...SPAN, timeZone: 'UTC' });
 
 /** Returns a time from an instant to another by the clock of the reader, which it names: `17 May 2015, 10:00–11:00 UTC`. */
-export function localRange(from: string, to: string): string {
+function localRange(from: string, to: string): string {
   const [start, end] = [new Date(from), new Date(to)];
   // The clocks change in between: one zone for both ends would be wrong about one of them.
   if (start.getTimezoneOffset() !== end.getTimezoneOffset()) return `${span.format(start)} – ${span.format(end)}`;
   return span.formatRange(start, end);
 }
+
+/** Returns a time from an instant to another by UTC, as exports count: `17 May 2015, 10:00–11:00 UTC`. */
+export const utcRange = (from: string, to: string): string => utcSpan.formatRange(new Date(from), new Date(to));
+
+/** Returns a time from an instant to another by UTC, and by the clock of the reader where that is another one. */
+export function bothRanges(from: string, to: string): string {
+  const [utc, own] = [utcRange(from, to), localRange(from, to)];
+  return own === utc ? utc : `${utc} (${own})`;
+}
+
+/** Shows a time by UTC, and by the clock of the reader when pointed at. */
+export function UtcRange({ from, to }: { readonly from: string; readonly to: string }) {
+  return (
+    <Text span size="sm" title={localRange(from, to)}>
+      {utcRange(from, to)}
+    </Text>
+  );
+}
+
+/** Returns the instant by UTC: `17 May 2015, 10:00:00 UTC`. */
+export const utcTime = (at: string): string => utcClock.format(new Date(at));
 
 /** Returns the instant by the clock of the reader, which it names: `17 May 2015, 10:00:00 UTC`. */
 export const localTime = (at: string): string => clock.format(new Date(at));

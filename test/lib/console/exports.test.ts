@@ -54,10 +54,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(page.getByRole('heading', { name: 'Files' }));
 
     await page.getByRole('tab', { name: 'Backfills' }).click();
-    const [start, end] = [3, 1].map((hours) => {
-      const local = new Date(Date.now() - hours * HOUR_MS);
-      return new Date(local.getTime() - local.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-    });
+    const [start, end] = [3, 1].map((hours) => new Date(Date.now() - hours * HOUR_MS).toISOString().slice(0, 16));
     // So it is for a moment, where somebody types a figure too many.
     await page.getByRole('textbox', { name: /^From/ }).fill('20260-01-05T10:00');
     await page.getByRole('textbox', { name: /^From/ }).fill(String(start));
@@ -457,7 +454,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(page.getByText('No run is like that.'));
   });
 
-  test('says by whose clock times are, also of the hour that comes twice', async () => {
+  test('counts intervals by UTC wherever it shows them, and tells the reader’s own clock when pointed at', async () => {
     const { id } = await made('/batch_exports/', {
       name: 'Hours of a night',
       interval: 'hour',
@@ -466,13 +463,29 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     const range = { start_at: '2025-10-26T00:00:00Z', end_at: '2025-10-26T02:00:00Z' };
     await made(`/batch_exports/${String(id)}/backfill/`, range);
     const { page } = await open(at(`/exports/${String(id)}`), { timezoneId: 'Europe/Berlin' });
-    for (const hour of ['26 Oct 2025, 02:00 CEST – 26 Oct 2025, 02:00 CET', '26 Oct 2025, 02:00–03:00 CET'])
-      await expect(seenAfterReloads(page, row(page, 'Runs', hour))).resolves.toBe(true);
+    const hours = [
+      ['26 Oct 2025, 00:00–01:00 UTC', '26 Oct 2025, 02:00 CEST – 26 Oct 2025, 02:00 CET'],
+      ['26 Oct 2025, 01:00–02:00 UTC', '26 Oct 2025, 02:00–03:00 CET'],
+    ] as const;
+    for (const [hour, own] of hours) {
+      const shown = row(page, 'Runs', hour);
+      await expect(seenAfterReloads(page, shown)).resolves.toBe(true);
+      await expectSeen(shown.getByTitle(own));
+    }
+    await button(page, 'Show 26 Oct 2025').click();
+    const cell = page.getByRole('button', { name: '26 Oct 2025, 01:00–02:00 UTC: Completed' });
+    await cell.hover();
+    await expectSeen(page.getByText('26 Oct 2025, 01:00–02:00 UTC (26 Oct 2025, 02:00–03:00 CET): Completed'));
+    // The hours stand above their columns.
+    const mark = page.locator('.strip-marks').getByText('6', { exact: true });
+    const sixth = page.getByRole('grid').getByRole('row', { name: '2025-10-26' }).getByRole('gridcell').nth(6);
+    expect((await mark.boundingBox())?.x).toBe((await sixth.boundingBox())?.x);
     await page.getByRole('tab', { name: 'Logs' }).click();
-    await expectSeen(page.getByRole('log').getByText(/:\d\d CES?T$/));
+    await expectSeen(page.getByRole('log').getByText(/:\d\d UTC$/));
+    await expectSeen(page.getByRole('log').getByTitle(/:\d\d CET$/));
     await page.getByRole('tab', { name: 'Backfills' }).click();
-    await expectSeen(row(page, 'Backfills', '26 Oct 2025, 02:00 CEST – 26 Oct 2025, 03:00 CET'));
-    await expectSeen(page.getByLabel('From (Europe/Berlin)'));
-    await expectSeen(page.getByLabel('To (Europe/Berlin)'));
+    await expectSeen(row(page, 'Backfills', '26 Oct 2025, 00:00–02:00 UTC'));
+    await expectSeen(page.getByLabel('From (UTC)'));
+    await expectSeen(page.getByLabel('To (UTC)'));
   });
 });

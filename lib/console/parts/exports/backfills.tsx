@@ -8,7 +8,7 @@ import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
 import { useForm } from '../form.ts';
 import { Heading } from '../heading.tsx';
-import { Instant, localRange } from '../instant.tsx';
+import { Instant, UtcRange, utcRange } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { Problem, tell } from '../problem.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
@@ -34,7 +34,7 @@ export function Backfills({ project, id }: BackfillsProps) {
         columns={[
           {
             name: 'Time',
-            cell: (one) => <Text size="sm">{localRange(one.adjusted_start_at, one.adjusted_end_at)}</Text>,
+            cell: (one) => <UtcRange from={one.adjusted_start_at} to={one.adjusted_end_at} />,
           },
           { name: 'State', cell: (one) => <StatusBadge status={one.status} /> },
           { name: 'Progress', cell: (one) => <BackfillProgress one={one} />, from: 'xs' },
@@ -95,10 +95,9 @@ function NewBackfill({ project, id }: BackfillsProps) {
   const [estimated, setEstimated] = useState<{ of: object; answer: Schemas['BackfillEstimate'] } | null>(null);
   const { values, isBusy } = form;
   const estimate = estimated?.of === values ? estimated.answer : null;
-  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   const params = { path: { project_id: project, id } };
   // Not before it is sent: what is being typed may say no instant.
-  const range = () => ({ start_at: instantOf(values.start_at), end_at: instantOf(values.end_at) });
+  const range = () => ({ start_at: instantOf(values.start_at, 'UTC'), end_at: instantOf(values.end_at, 'UTC') });
 
   const ask = async (): Promise<void> => {
     const path = '/api/projects/{project_id}/batch_exports/{id}/backfill_estimate/';
@@ -117,8 +116,8 @@ function NewBackfill({ project, id }: BackfillsProps) {
       <form onSubmit={form.sends(ask)}>
         <Heading mb="xs">Deliver the past</Heading>
         <Group align="end">
-          <TextInput type="datetime-local" label={`From (${zone})`} required {...form.text('start_at')} />
-          <TextInput type="datetime-local" label={`To (${zone})`} required {...form.text('end_at')} />
+          <TextInput type="datetime-local" label="From (UTC)" required {...form.text('start_at')} />
+          <TextInput type="datetime-local" label="To (UTC)" required {...form.text('end_at')} />
           <Button type="submit" variant="default" loading={isBusy}>
             Estimate
           </Button>
@@ -128,7 +127,7 @@ function NewBackfill({ project, id }: BackfillsProps) {
           <Stack mt="md" gap="xs" align="start">
             <Text size="sm">
               {counted(estimate.intervals, 'interval')} with {counted(estimate.rows, 'row')}:{' '}
-              {localRange(estimate.adjusted_start_at, estimate.adjusted_end_at)}.
+              {utcRange(estimate.adjusted_start_at, estimate.adjusted_end_at)}.
               {estimate.scan !== null && ` Reading them costs at most $${estimate.scan.cost_usd.toFixed(2)}.`}
             </Text>
             {estimate.warnings.map((warning) => (

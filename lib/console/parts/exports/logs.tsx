@@ -4,7 +4,7 @@ import type { Schemas } from '../../client/api.ts';
 import { useLogs } from '../../client/exports.ts';
 import { useView } from '../address.ts';
 import { Follow } from '../follow.tsx';
-import { localTime } from '../instant.tsx';
+import { localTime, utcTime } from '../instant.tsx';
 import { Empty, ShowMore } from '../listing.tsx';
 import { Problem } from '../problem.tsx';
 import { useSettled } from '../typing.ts';
@@ -60,8 +60,15 @@ export function Logs({ project, id, run }: LogsProps) {
           <Box role="log" aria-label="Log" tabIndex={0} mah={480} style={{ overflow: 'auto' }} ff="monospace" fz="xs">
             {rows.map(({ timestamp, level: of, message, instance_id }) => (
               <Group key={`${timestamp} ${instance_id} ${message}`} gap="sm" style={{ rowGap: 0 }} align="start" py={2}>
-                <Text span ff="monospace" fz="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
-                  {localTime(timestamp)}
+                <Text
+                  span
+                  ff="monospace"
+                  fz="xs"
+                  c="dimmed"
+                  style={{ whiteSpace: 'nowrap' }}
+                  title={localTime(timestamp)}
+                >
+                  {utcTime(timestamp)}
                 </Text>
                 <Text span ff="monospace" fz="xs" w={64} flex="none" fw={of === 'ERROR' ? 700 : 400}>
                   {of}

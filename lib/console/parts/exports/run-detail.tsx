@@ -4,7 +4,7 @@ import { answered, api } from '../../client/api.ts';
 import { isOpen, type Run, useRun } from '../../client/exports.ts';
 import { ActButton } from '../act-button.tsx';
 import { Facts } from '../facts.tsx';
-import { Instant, localRange } from '../instant.tsx';
+import { Instant, UtcRange } from '../instant.tsx';
 import { Loading } from '../loading.tsx';
 import { Problem, tell } from '../problem.tsx';
 import { StatusBadge } from '../status.tsx';
@@ -38,7 +38,7 @@ export function RunDetail({ project, id, run: wanted, known, close }: RunDetailP
           <Facts
             label="Run"
             facts={[
-              ['Interval', localRange(run.data_interval_start, run.data_interval_end)],
+              ['Interval', <UtcRange key="interval" from={run.data_interval_start} to={run.data_interval_end} />],
               ['State', <StatusBadge key="state" status={run.status} />],
               ['Rows', rowsOf(run)],
               ['Began', <Instant key="began" at={run.created_at} />],

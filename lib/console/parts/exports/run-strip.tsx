@@ -3,7 +3,7 @@ import { type KeyboardEvent, useState } from 'react';
 import { type BatchExport, type Run, useRunsBetween } from '../../client/exports.ts';
 import { type StripCell, stripOf, stripRows } from '../../client/intervals.ts';
 import { useView } from '../address.ts';
-import { localDate, localRange } from '../instant.tsx';
+import { bothRanges, utcDate, utcRange } from '../instant.tsx';
 import { Problem } from '../problem.tsx';
 import { statusName } from '../status.tsx';
 
@@ -77,6 +77,8 @@ export function RunStrip({ project, one, open }: RunStripProps) {
   if (newest === undefined) return null;
   const upTo = (instant: number): void => setView({ until: instant < now ? iso(instant) : undefined });
   const rows = stripRows(strip, data?.runs ?? [], now);
+  const nameOf = (start: number): string =>
+    strip.row < DAY_MS ? iso(start).slice(0, 16).replace('T', ' ') : day(start);
   const ran = rows.flatMap(({ cells }) => cells).filter(({ run }) => run !== undefined);
   const current = ran.some(({ start }) => start === last) ? last : ran[0]?.start;
   return (
@@ -108,6 +110,7 @@ export function RunStrip({ project, one, open }: RunStripProps) {
         </Button>
       </Group>
       {error !== null && data === undefined && <Problem error={error} retry={() => void refetch()} />}
+      <Marks strip={strip} name={nameOf} />
       <Box
         role="grid"
         aria-label="Intervals by their state"
@@ -119,7 +122,7 @@ export function RunStrip({ project, one, open }: RunStripProps) {
         {rows.map(({ start, cells }) => (
           <Box key={start} role="row" className="strip-row" __vars={{ '--cells': String(cells.length) }}>
             <Text role="rowheader" size="xs" c="dimmed">
-              {strip.row < DAY_MS ? iso(start).slice(0, 16).replace('T', ' ') : day(start)}
+              {nameOf(start)}
             </Text>
             {cells.map((cell) => (
               <Cell
@@ -140,7 +143,7 @@ export function RunStrip({ project, one, open }: RunStripProps) {
             <>
               <Text size="sm">None of these intervals has run.</Text>
               <Button variant="default" size="compact-sm" onClick={() => upTo(Date.parse(newest.data_interval_end))}>
-                {`Show ${localDate(newest.data_interval_start)}`}
+                {`Show ${utcDate(newest.data_interval_start)}`}
               </Button>
             </>
           ) : (
@@ -152,6 +155,27 @@ export function RunStrip({ project, one, open }: RunStripProps) {
         </Group>
       )}
     </Stack>
+  );
+}
+
+interface MarksProps {
+  readonly strip: ReturnType<typeof stripOf>;
+  /** Returns the name of the row that begins at an instant. */
+  readonly name: (start: number) => string;
+}
+
+/** Says by whose clock the rows are, and above their columns what these are. */
+function Marks({ strip: { from, row, cell, marks }, name }: MarksProps) {
+  return (
+    <Box aria-hidden className="strip-row strip-marks" __vars={{ '--cells': String(row / cell) }}>
+      {/* As wide as the names of rows, so that columns stand below their marks. */}
+      <Text size="xs" data-name={name(from)}>
+        UTC
+      </Text>
+      {Array.from({ length: row / cell }, (_, at) => (
+        <span key={from + at * cell}>{marks[at]}</span>
+      ))}
+    </Box>
   );
 }
 
@@ -193,20 +217,26 @@ interface CellProps {
 
 function Cell({ cell: { start, end, run, intervals, isOver }, isKnown, isCurrent, focused, open }: CellProps) {
   if (run === undefined) {
-    const label = `${localRange(iso(start), iso(end))}: has not run`;
+    const label = `${utcRange(iso(start), iso(end))}: has not run`;
     return isKnown && isOver ? (
-      <div role="gridcell" aria-label={label} title={label} className="strip-cell strip-missing" />
+      <div
+        role="gridcell"
+        aria-label={label}
+        title={`${bothRanges(iso(start), iso(end))}: has not run`}
+        className="strip-cell strip-missing"
+      />
     ) : (
       <div role="gridcell" className="strip-cell" />
     );
   }
   const [color, sign] = LOOKS[run.status];
   const several = intervals === 1 ? '' : `, the worst of ${intervals}`;
-  const label = `${localRange(run.data_interval_start, run.data_interval_end)}: ${statusName(run.status)}${several}`;
+  const said = `: ${statusName(run.status)}${several}`;
+  const label = `${utcRange(run.data_interval_start, run.data_interval_end)}${said}`;
   return (
     <div role="gridcell">
       <Tooltip
-        label={label}
+        label={`${bothRanges(run.data_interval_start, run.data_interval_end)}${said}`}
         events={{ hover: true, focus: true, touch: true }}
         withinPortal={false}
         transitionProps={{ duration: 0 }}

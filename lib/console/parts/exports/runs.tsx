@@ -1,7 +1,7 @@
 import { Group, Select, Stack, Text } from '@mantine/core';
 import { type BatchExport, type Run, useRuns } from '../../client/exports.ts';
 import { useView } from '../address.ts';
-import { Instant, localRange } from '../instant.tsx';
+import { Instant, UtcRange } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { StatusBadge } from '../status.tsx';
 import { To } from '../to.tsx';
@@ -74,7 +74,7 @@ export function Runs({ project, one }: RunsProps) {
         columns={[
           {
             name: 'Interval',
-            cell: (run) => <Text size="sm">{localRange(run.data_interval_start, run.data_interval_end)}</Text>,
+            cell: (run) => <UtcRange from={run.data_interval_start} to={run.data_interval_end} />,
           },
           {
             name: 'State',
