@@ -54,6 +54,9 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(page.getByRole('heading', { name: 'Files' }));
 
     await page.getByRole('tab', { name: 'Backfills' }).click();
+    await expectSeen(
+      page.getByText('Events that SDKs sent count by when they arrived; imported ones by when they happened.'),
+    );
     const [start, end] = [3, 1].map((hours) => new Date(Date.now() - hours * HOUR_MS).toISOString().slice(0, 16));
     // So it is for a moment, where somebody types a figure too many.
     await page.getByRole('textbox', { name: /^From/ }).fill('20260-01-05T10:00');

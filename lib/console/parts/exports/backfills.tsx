@@ -30,7 +30,7 @@ export function Backfills({ project, id }: BackfillsProps) {
         {...backfills}
         newest={backfills}
         rowKey={(one) => one.id}
-        empty={<Text>No backfills. Choose a time above to deliver what happened before the export was made.</Text>}
+        empty={<Text>No backfills. Choose a time above to deliver what is older than the export.</Text>}
         columns={[
           {
             name: 'Time',
@@ -115,6 +115,9 @@ function NewBackfill({ project, id }: BackfillsProps) {
     <Card withBorder>
       <form onSubmit={form.sends(ask)}>
         <Heading mb="xs">Deliver the past</Heading>
+        <Text size="sm" mb="xs">
+          Events that SDKs sent count by when they arrived; imported ones by when they happened.
+        </Text>
         <Group align="end">
           <TextInput type="datetime-local" label="From (UTC)" required {...form.text('start_at')} />
           <TextInput type="datetime-local" label="To (UTC)" required {...form.text('end_at')} />
