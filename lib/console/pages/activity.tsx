@@ -1,11 +1,12 @@
 import { Box, Code, Select, Stack, Text } from '@mantine/core';
 import { answered, api, type Schemas } from '../client/api.ts';
-import { levelName } from '../client/organization.ts';
+import { ADMIN, levelName, useOrganization } from '../client/organization.ts';
 import { usePaged } from '../client/paged.ts';
 import { useView } from '../parts/address.ts';
 import { InOrganization } from '../parts/in-organization.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
 
 type Entry = Schemas['ActivityEntry'];
@@ -32,9 +33,18 @@ const SCOPES = Object.keys(WORDS) as Entry['scope'][];
 export default function Activity() {
   return (
     <Page title="Activity log">
-      <InOrganization>{(organization) => <Entries organization={organization} />}</InOrganization>
+      <InOrganization>{(organization) => <EntriesOf organization={organization} />}</InOrganization>
     </Page>
   );
+}
+
+/** The log, for who may read it. */
+function EntriesOf({ organization }: { readonly organization: string }) {
+  const { data: own, error } = useOrganization(organization);
+  if (own === undefined && error === null) return <Loading />;
+  // Where the key may not tell the level, it may still read the log.
+  if (own !== undefined && (own.membership_level ?? 0) < ADMIN) return <Text>Admins and owners read it.</Text>;
+  return <Entries organization={organization} />;
 }
 
 function Entries({ organization }: { readonly organization: string }) {
