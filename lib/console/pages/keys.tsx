@@ -1,4 +1,4 @@
-import { Alert, Checkbox, Group, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Alert, Box, Checkbox, Group, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useOwnKey } from '../client/access.ts';
@@ -40,6 +40,8 @@ const RESOURCES = [
 
 /** Resources that are only ever read. */
 const READ_ONLY: readonly string[] = ['query', 'event_definition', 'property_definition', 'activity_log', 'user'];
+
+const scopesOf = ({ scopes }: Key): string => (scopes.includes('*') ? 'everything' : scopes.join(', '));
 
 export default function Keys() {
   const project = useParam('project');
@@ -91,16 +93,31 @@ export default function Keys() {
             {
               name: 'Label',
               cell: (key) => (
-                <Text size="sm">
-                  {key.label}
-                  {isOwn(key) && ' (this one)'}
-                </Text>
+                <>
+                  <Text size="sm">
+                    {key.label}
+                    {isOwn(key) && ' (this one)'}
+                  </Text>
+                  {/* What there is no room for beside it. */}
+                  <Text component="div" size="xs" c="dimmed" hiddenFrom="md">
+                    <div>{scopesOf(key)}</div>
+                    <Box hiddenFrom="sm">{key.mask_value}</Box>
+                    <Box hiddenFrom="xs">
+                      used <Instant at={key.last_used_at} size="xs" />
+                    </Box>
+                    {key.expires_at !== null && (
+                      <>
+                        expires <Instant at={key.expires_at} size="xs" />
+                      </>
+                    )}
+                  </Text>
+                </>
               ),
             },
             { name: 'Key', cell: ({ mask_value }) => <span className="one-line">{mask_value}</span>, from: 'sm' },
             {
               name: 'Scopes',
-              cell: ({ scopes }) => (scopes.includes('*') ? 'everything' : scopes.join(', ')),
+              cell: scopesOf,
               from: 'md',
             },
             { name: 'Last used', cell: ({ last_used_at }) => <Instant at={last_used_at} />, from: 'xs' },

@@ -43,6 +43,8 @@ interface WithLevel extends OfOrganization {
 const givenBy = (ownLevel: number) =>
   LEVELS.filter(({ value }) => Number(value) <= ownLevel).map(({ value, label }) => ({ value, label }));
 
+const nameOf = ({ first_name, last_name }: Schemas['Member']['user']): string => `${first_name} ${last_name}`.trim();
+
 function PeopleOf({ organization }: OfOrganization) {
   const { data: own, error } = useOrganization(organization);
   const ownLevel = own?.membership_level ?? 0;
@@ -117,10 +119,17 @@ function Members({ organization, ownLevel }: WithLevel) {
           {
             name: 'Name',
             cell: ({ user }) => (
-              <Text size="sm">
-                {`${user.first_name} ${user.last_name}`.trim() || user.email}
-                {user.uuid === me?.uuid && ' (you)'}
-              </Text>
+              <>
+                <Text size="sm">
+                  {nameOf(user) || user.email}
+                  {user.uuid === me?.uuid && ' (you)'}
+                </Text>
+                {nameOf(user) !== '' && (
+                  <Text size="xs" c="dimmed" hiddenFrom="xs">
+                    {user.email}
+                  </Text>
+                )}
+              </>
             ),
           },
           { name: 'Email', cell: ({ user }) => user.email, from: 'xs' },

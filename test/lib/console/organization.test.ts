@@ -218,7 +218,26 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     await page.getByRole('textbox', { name: 'Organization’s name' }).press('Enter');
     await page.getByRole('link', { name: 'People' }).click();
     await expectSeen(row(page, 'Invitations', 'dan@example.com'));
+    await page.getByRole('link', { name: 'Activity log' }).click();
+    await expectSeen(page.getByText('Admins and owners read it.'));
+    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
+    expect(await page.getByRole('main').getByRole('alert').count()).toBe(0);
     expect(sentMethods.filter((method) => method !== 'GET')).toEqual([]);
+  });
+
+  test('says on a phone, too, whose a member’s address is and what a key may do', async () => {
+    const sent = { label: 'Script', scopes: ['insight:read', 'query:read'] };
+    await service().call('POST', '/api/personal_api_keys/', sent);
+    const { email } = (await service().call('GET', '/api/users/@me/')).body as { email: string };
+    await service().call('PATCH', '/api/users/@me/', { first_name: 'Olivia' });
+    const { page } = await open(at('/keys'), { viewport: { width: 390, height: 844 } });
+    const key = row(page, 'Keys', 'Script');
+    for (const text of ['insight:read, query:read', /^phx_/, 'used never'])
+      await expectSeen(key.getByText(text).filter({ visible: true }));
+    await page.goto(`${service().address}/#${at('/people')}`);
+    await expectSeen(row(page, 'Members', 'Olivia').getByText(email).filter({ visible: true }));
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(390);
+    expect(await obstacles(page)).toEqual([]);
   });
 
   test('stays signed in, in all tabs, with the new value of the key that somebody has signed in with', async () => {
