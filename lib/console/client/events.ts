@@ -15,6 +15,8 @@ export interface EventFilter {
   /** A property and what it must be. */
   readonly property?: string | undefined;
   readonly value?: string | undefined;
+  /** Only those that happened before it: ISO 8601. */
+  readonly before?: string | undefined;
 }
 
 const propertyFilter = (key: string, value: string): string =>
@@ -22,11 +24,12 @@ const propertyFilter = (key: string, value: string): string =>
 
 /** Returns the newest events, page by page; while `follow`, new ones come by themselves. */
 export function useEvents(project: string, filter: EventFilter, follow: boolean) {
-  const { event, distinctId, personId, property = '', value = '' } = filter;
+  const { event, distinctId, personId, property = '', value = '', before } = filter;
   const filters = {
     ...(event === undefined ? {} : { event }),
     ...(distinctId === undefined ? {} : { distinct_id: distinctId }),
     ...(personId === undefined ? {} : { person_id: personId }),
+    ...(before === undefined ? {} : { before }),
     ...(property === '' || value === '' ? {} : { properties: propertyFilter(property, value) }),
   };
   const query = { limit: PAGE, ...filters };

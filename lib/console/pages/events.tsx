@@ -2,6 +2,7 @@ import { Autocomplete, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useEventNames, useEvents } from '../client/events.ts';
 import { useParam, useTypedView, useView } from '../parts/address.ts';
 import { EventList } from '../parts/events/event-list.tsx';
+import { UpTo } from '../parts/events/up-to.tsx';
 import { Follow } from '../parts/follow.tsx';
 import { Page } from '../parts/page.tsx';
 import { To } from '../parts/to.tsx';
@@ -14,15 +15,19 @@ export default function Events() {
   const [view, setView] = useView();
   const field = useTypedView(FIELDS);
   const names = useEventNames(project);
-  const follow = view['follow'] !== 'no';
+  const at = Date.parse(view['until'] ?? '');
+  const until = Number.isNaN(at) ? undefined : new Date(at).toISOString();
+  // What comes is newer than that.
+  const follow = view['follow'] !== 'no' && until === undefined;
   const filter = {
     event: view['event'],
     distinctId: view['distinct_id'],
     property: view['property'],
     value: view['value'],
+    before: until,
   };
   const list = useEvents(project, filter, follow);
-  const isFiltered = FIELDS.some((name) => view[name] !== undefined);
+  const isFiltered = until !== undefined || FIELDS.some((name) => view[name] !== undefined);
   return (
     <Page title="Events">
       <Stack>
@@ -31,7 +36,12 @@ export default function Events() {
           <TextInput label="Distinct id" {...field('distinct_id')} />
           <TextInput label="Property" {...field('property')} />
           <TextInput label="is" {...field('value')} />
-          <Follow list={list} isWanted={follow} want={(isWanted) => setView({ follow: isWanted ? undefined : 'no' })} />
+          <UpTo until={until} choose={(chosen) => setView({ until: chosen })} />
+          <Follow
+            list={list}
+            isWanted={follow}
+            want={(isWanted) => setView(isWanted ? { follow: undefined, until: undefined } : { follow: 'no' })}
+          />
         </Group>
         <EventList
           project={project}

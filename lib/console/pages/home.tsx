@@ -38,6 +38,7 @@ export default function Home() {
           project={project}
           filter={{}}
           follow
+          leadsBack
           empty={<Text>Nothing yet. It shows here as it arrives.</Text>}
         />
         {!isEmpty && data !== undefined && (

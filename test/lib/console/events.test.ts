@@ -60,6 +60,12 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
       };
       return asked.fulfill({ json: { next: isOlder ? null : `${service().address}/?cursor=more`, results: [one] } });
     });
+    // The list of the first page has no *Follow*.
+    await page.reload();
+    await button(page, 'Show more').click();
+    await expectSeen(row(page, 'Events', 'Older'));
+    await button(page, 'Show the newest').click();
+    await expectGone(row(page, 'Events', 'Older'));
     await page.getByRole('link', { name: 'Events', exact: true }).click();
     const follow = (checked: boolean) => page.getByRole('switch', { name: 'Follow', checked });
     await expectSeen(row(page, 'Events', 'Newer'));
@@ -81,6 +87,35 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     await expectSeen(follow(true));
     await follow(true).press('Space');
     await expectSeen(follow(false));
+  });
+
+  test('shows the events up to an instant that is chosen, which the address keeps, and follows none meanwhile', async () => {
+    for (const [event, timestamp] of [
+      ['older', '2016-05-17T09:59:00Z'],
+      ['newer', '2016-05-17T10:01:00Z'],
+    ])
+      await service().send({ event, distinct_id: 'in-2016', timestamp });
+    const { page } = await open(at('/events?distinct_id=in-2016'), { timezoneId: 'Europe/Berlin' });
+    const follow = (checked: boolean) => page.getByRole('switch', { name: 'Follow', checked });
+    for (const event of ['older', 'newer']) await expectSeen(row(page, 'Events', event));
+    await expectSeen(follow(true));
+    await page.getByLabel('Up to (Europe/Berlin)').pressSequentially('05172016', { delay: 20 });
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('1200PM');
+    await expectGone(row(page, 'Events', 'newer'));
+    await expectSeen(row(page, 'Events', 'older'));
+    await page.waitForURL((url) => url.hash.includes(encodeURIComponent('2016-05-17T10:00:00.000Z')));
+    await expectSeen(follow(false));
+    await page.reload();
+    await expectSeen(row(page, 'Events', 'older'));
+    expect(await row(page, 'Events', 'newer').count()).toBe(0);
+    expect(await page.getByLabel('Up to (Europe/Berlin)').inputValue()).toBe('2016-05-17T12:00');
+    await page.getByLabel('Up to (Europe/Berlin)').fill('2016-05-17T11:59');
+    await expectSeen(page.getByText('No event is like that.'));
+    await follow(false).press('Space');
+    await expectSeen(row(page, 'Events', 'newer'));
+    await expectSeen(follow(true));
+    expect(await page.getByLabel('Up to (Europe/Berlin)').inputValue()).toBe('');
   });
 
   test('shows what a page needs that is not built: of the posthog-js that is tested here, and it sends', async () => {

@@ -12,11 +12,13 @@ interface EventListProps {
   readonly project: string;
   readonly filter: EventFilter;
   readonly follow: boolean;
+  /** Whether the list itself leads who has read on back to the newest: no *Follow* stands beside it. */
+  readonly leadsBack?: boolean;
   readonly empty: ReactNode;
 }
 
 /** Events, newest first; one is opened to see its properties. */
-export function EventList({ project, filter, follow, empty }: EventListProps) {
+export function EventList({ project, filter, follow, leadsBack = false, empty }: EventListProps) {
   const [opened, setOpened] = useState<AnalyticsEvent | null>(null);
   const events = useEvents(project, filter, follow);
   return (
@@ -24,6 +26,7 @@ export function EventList({ project, filter, follow, empty }: EventListProps) {
       <Listing
         label="Events"
         {...events}
+        {...(leadsBack ? { newest: events } : {})}
         rowKey={({ id }) => id}
         empty={empty}
         columns={[
