@@ -1,12 +1,12 @@
-import { autocompletion, completeFromList, completionKeymap, snippetCompletion } from '@codemirror/autocomplete';
+import { autocompletion } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
-import { StandardSQL, sql } from '@codemirror/lang-sql';
 import { defaultHighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { lintKeymap, setDiagnostics } from '@codemirror/lint';
 import { Annotation, EditorState, type Text } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { Input } from '@mantine/core';
 import { useEffect, useLayoutEffect, useRef } from 'react';
+import { HOGQL, hogqlCompletions } from './hogql-completion.ts';
 
 interface HogqlEditorProps {
   readonly value: string;
@@ -16,24 +16,8 @@ interface HogqlEditorProps {
   readonly error: string | undefined;
 }
 
-/** The columns that are completed, by table. */
-const SCHEMA = {
-  events: ['uuid', 'event', 'distinct_id', 'properties', 'timestamp', 'created_at', 'person_id', 'person.properties'],
-  persons: ['id', 'created_at', 'properties', 'is_identified'],
-  sessions: ['session_id', 'distinct_id', '$start_timestamp', '$end_timestamp', '$session_duration'],
-};
-
 /** The names of HogQL's functions, which the build puts in. */
 declare const HOGQL_FUNCTIONS: readonly string[];
-
-/** Functions that are also words between two conditions, which the language completes. */
-const WORDS: readonly string[] = ['and', 'or', 'not', 'like', 'ilike'];
-
-const FUNCTIONS = completeFromList(
-  HOGQL_FUNCTIONS.filter((name) => !WORDS.includes(name)).map((name) =>
-    snippetCompletion(`${name}(\${})`, { label: name, type: 'function' }),
-  ),
-);
 
 const LABEL = 'HogQL query';
 
@@ -82,14 +66,12 @@ export default function HogqlEditor({ value, change, run, error }: HogqlEditorPr
           EditorView.lineWrapping,
           lineNumbers(),
           history(),
-          sql({ schema: SCHEMA, upperCaseKeywords: true }),
-          StandardSQL.language.data.of({ autocomplete: FUNCTIONS }),
-          autocompletion(),
+          HOGQL.extension,
+          autocompletion({ override: hogqlCompletions(HOGQL_FUNCTIONS) }),
           syntaxHighlighting(defaultHighlightStyle),
           FAULT,
           keymap.of([
             { key: 'Mod-Enter', run: () => (first.current.run(), true) },
-            ...completionKeymap,
             ...lintKeymap,
             ...historyKeymap,
             ...defaultKeymap,
