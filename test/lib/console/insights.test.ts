@@ -48,7 +48,6 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     const editor = page.getByRole('textbox', { name: 'HogQL query' });
     const write = async (text: string): Promise<void> => {
       await editor.press('ControlOrMeta+a');
-      await editor.press('Delete');
       await editor.pressSequentially(text);
     };
     // A word that is whole is left as it is.

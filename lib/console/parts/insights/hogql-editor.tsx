@@ -26,6 +26,17 @@ const FAULT = EditorView.theme({
   '.cm-lintRange-error': { backgroundImage: 'none', textDecoration: 'underline wavy var(--mantine-color-error)' },
 });
 
+/** A browser gives what is typed over a selection its style as an attribute, which the page's policy refuses. */
+const TYPED_OVER = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    const { data, inputType } = event;
+    if (inputType !== 'insertText' || data === null || view.state.selection.main.empty) return false;
+    event.preventDefault();
+    view.dispatch({ ...view.state.replaceSelection(data), userEvent: 'input.type', scrollIntoView: true });
+    return true;
+  },
+});
+
 /** Returns where the fault is that the service tells of: from its place to the end of the word; undefined: it does not say. */
 function placeOf(error: string, doc: Text): { readonly from: number; readonly to: number } | undefined {
   const [, line, column] = /\(line (\d+), column (\d+)\)$/.exec(error) ?? [];
@@ -70,6 +81,7 @@ export default function HogqlEditor({ value, change, run, error }: HogqlEditorPr
           autocompletion({ override: hogqlCompletions(HOGQL_FUNCTIONS) }),
           syntaxHighlighting(defaultHighlightStyle),
           FAULT,
+          TYPED_OVER,
           keymap.of([
             { key: 'Mod-Enter', run: () => (first.current.run(), true) },
             ...lintKeymap,
