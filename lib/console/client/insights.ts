@@ -118,11 +118,12 @@ const whileBusy = {
 
 /**
  * Returns what a query answers, computed if it must be, and asked for again each minute; until then what another one has
- * answered, with that query.
+ * answered, with that query. What cannot be asked yet is not.
  */
-export function useAnswer(project: string, query: Schemas['Query']) {
+export function useAnswer(project: string, query: Schemas['Query'], isAsked: boolean) {
   return useQuery({
     queryKey: ['answer', project, query],
+    enabled: isAsked,
     placeholderData: keepPreviousData,
     refetchInterval: eachMinute,
     ...whileBusy,

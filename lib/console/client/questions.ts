@@ -137,6 +137,13 @@ export const FIRST_QUESTION: Question = {
 
 const DAYS = 7;
 
+/** Does a series of a question lack the property whose numbers it counts? */
+export const lacksProperty = (kind: QuestionKind, { math, property }: Series): boolean =>
+  kind === 'TrendsQuery' && OF_PROPERTY.includes(math) && property.trim() === '';
+
+/** Can a question be asked, as far as it is known without asking? */
+export const isWhole = ({ kind, series }: Question): boolean => !series.some((one) => lacksProperty(kind, one));
+
 /** Returns the query of a question, in what says how it is shown. */
 export function queryOf(question: Question): Schemas['Query'] {
   const { kind, display } = question;

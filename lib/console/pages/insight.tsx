@@ -16,7 +16,7 @@ import {
   writeInsight,
 } from '../client/insights.ts';
 import { changedOf } from '../client/json.ts';
-import { FIRST_QUESTION, type Question, queryOf, questionOf } from '../client/questions.ts';
+import { FIRST_QUESTION, isWhole, type Question, queryOf, questionOf } from '../client/questions.ts';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { disputedFields } from '../parts/conflict-notice.tsx';
 import { DashboardsChoice } from '../parts/dashboards/dashboard-choice.tsx';
@@ -85,8 +85,11 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   const isForm = begun !== undefined || isTouched;
   // What is kept was never read; the service says what is wrong with it.
   const query = useMemo(() => (isForm ? queryOf(settled) : (kept?.query as Schemas['Query'])), [isForm, settled, kept]);
-  const answer = useAnswer(project, query);
-  const ask = (): void => void answer.refetch();
+  const isAsked = !isForm || isWhole(settled);
+  const answer = useAnswer(project, query, isAsked);
+  const ask = (): void => {
+    if (isAsked) void answer.refetch();
+  };
   // What could not be asked for again is there still.
   const failure = answer.data === undefined ? answer.error : null;
   const fault = failure instanceof Refusal ? failure.message : undefined;
@@ -159,9 +162,11 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
   }
 
   const maySave = useScope('insight:write');
+  // What could never be answered is not kept.
+  const canSave = !isForm || isWhole(question);
   const saveByEnter = (event: FormEvent): void => {
     event.preventDefault();
-    if (maySave && !saving.isBusy) void saving.attempt(save);
+    if (maySave && canSave && !saving.isBusy) void saving.attempt(save);
   };
 
   const title = kept === undefined ? 'New insight' : kept.name || kept.derived_name || 'Untitled';
@@ -227,7 +232,12 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
           </Stack>
           <Problem error={saving.error} />
           <Group>
-            <ScopedButton scope="insight:write" loading={saving.isBusy} onClick={() => void saving.attempt(save)}>
+            <ScopedButton
+              scope="insight:write"
+              loading={saving.isBusy}
+              disabled={!canSave}
+              onClick={() => void saving.attempt(save)}
+            >
               Save
             </ScopedButton>
           </Group>
@@ -239,12 +249,12 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
             </Alert>
           )}
           {failure !== null && question.kind !== 'HogQLQuery' && <Problem error={failure} retry={ask} />}
-          {answer.data === undefined && answer.error === null && <Loading />}
+          {answer.data === undefined && answer.error === null && isAsked && <Loading />}
           {answer.data !== undefined && (
             <>
               <MayBeOld error={answer.error} retry={ask} />
               <LazyChart {...answer.data} />
-              <Computed answer={answer.data.answer} ask={answer.refetch} />
+              {isAsked && <Computed answer={answer.data.answer} ask={answer.refetch} />}
               <LoadedLater>
                 <DownloadCsv {...answer.data} name={title} />
               </LoadedLater>

@@ -14,10 +14,12 @@ interface PropertyNameProps {
   readonly type: NamedType;
   readonly value: string;
   readonly change: (name: string) => void;
+  /** What is wrong with it, in a sentence. */
+  readonly fault?: string | undefined;
 }
 
 /** The name of a property, completed by those that were seen. */
-export function PropertyName({ label, type, value, change }: PropertyNameProps) {
+export function PropertyName({ label, type, value, change, fault }: PropertyNameProps) {
   const [isAsked, setAsked] = useState(false);
   const search = useSettled(value);
   const names = usePropertyNames(useParam('project'), type, search, isAsked);
@@ -29,6 +31,7 @@ export function PropertyName({ label, type, value, change }: PropertyNameProps) 
       data={names.map(({ name }) => name)}
       value={value}
       onChange={change}
+      error={fault}
       onFocus={() => setAsked(true)}
       renderOption={({ option }) => (
         <Group justify="space-between" wrap="nowrap" w="100%">
@@ -45,7 +48,7 @@ export function PropertyName({ label, type, value, change }: PropertyNameProps) 
   );
 }
 
-interface PropertyValueProps extends PropertyNameProps {
+interface PropertyValueProps extends Omit<PropertyNameProps, 'fault'> {
   readonly property: string;
 }
 

@@ -272,6 +272,29 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(await name.inputValue()).toBe('Mine');
   });
 
+  test('asks and keeps nothing while a number has no property yet, and leaves the picture as it is', async () => {
+    await service().send({ event: 'sold', distinct_id: 'ada', properties: { price: 5 } });
+    const { page, complaints } = await open(at('/events'));
+    await expectSeen(row(page, 'Events', 'sold'));
+    await page.goto(`${service().address}/#${at('/insights/new')}`);
+    await page.getByRole('combobox', { name: 'Event 1' }).fill('sold');
+    await expectSeen(page.locator('figure').getByRole('img', { name: /^Line chart of sold/ }));
+    await page.getByRole('combobox', { name: 'Counted 1' }).click();
+    await page.getByRole('option', { name: 'sum of' }).click();
+    await expectSeen(page.getByText('Choose a property', { exact: true }));
+    await expectSeen(button(page, 'Save').and(page.locator(':disabled')));
+    await expectGone(button(page, 'Ask again'));
+    await expectSeen(page.locator('figure').getByRole('img', { name: /^Line chart of sold/ }));
+    expect(await obstacles(page)).toEqual([]);
+    const asked = page.waitForRequest((one) => one.postData()?.includes('"sum"') === true);
+    await page.getByRole('combobox', { name: 'Of property 1' }).fill('price');
+    expect((await asked).postData()).toContain('price');
+    await expectGone(page.getByText('Choose a property', { exact: true }));
+    await button(page, 'Save').click();
+    await expectSeen(page.getByText('The insight is kept.'));
+    expect(complaints).toEqual([]);
+  });
+
   test('asks for paths from wherever they begin until somebody says where', async () => {
     const { page } = await open(at('/insights/new'));
     const asked = page.waitForRequest((one) => one.postData()?.includes('PathsQuery') === true);

@@ -5,6 +5,7 @@ import {
   DISPLAYS,
   FIRST_QUESTION,
   INTERVALS,
+  isWhole,
   KINDS,
   MATHS,
   type Question,
@@ -66,6 +67,13 @@ test.each(['TrendsQuery', 'FunnelsQuery', 'RetentionQuery'] as const)(
     expect(source).toMatchObject({ kind, breakdownFilter: { breakdown: 'plan', breakdown_type: 'person' } });
   },
 );
+
+test('a question is whole once each number that is of a property has one, where it is counted', () => {
+  const one = { key: 0, event: 'paid', math: 'sum', property: '' } as const;
+  expect(isWhole({ ...FIRST_QUESTION, series: [one] })).toBe(false);
+  expect(isWhole({ ...FIRST_QUESTION, series: [{ ...one, property: 'amount' }] })).toBe(true);
+  expect(isWhole({ ...FIRST_QUESTION, kind: 'StickinessQuery', series: [one] })).toBe(true);
+});
 
 const trend = (more: object) => ({
   kind: 'InsightVizNode',

@@ -6,6 +6,7 @@ import {
   DISPLAYS,
   INTERVALS,
   KINDS,
+  lacksProperty,
   MATHS,
   OF_PROPERTY,
   type Question,
@@ -36,6 +37,8 @@ interface BuilderProps {
 const WITH_SERIES: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery', 'StickinessQuery'];
 const WITH_INTERVAL: readonly QuestionKind[] = ['TrendsQuery', 'StickinessQuery', 'LifecycleQuery'];
 const WITH_BREAKDOWN: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery', 'RetentionQuery'];
+
+const CHOOSE_PROPERTY = 'Choose a property';
 
 const PAGEVIEW = '$pageview';
 
@@ -96,6 +99,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
                   type="event"
                   value={one.property}
                   change={(property) => setSeries(one.key, { property })}
+                  fault={lacksProperty(kind, one) ? CHOOSE_PROPERTY : undefined}
                 />
               )}
               {shown.length > (kind === 'FunnelsQuery' ? 2 : needed) && (
