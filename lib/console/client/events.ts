@@ -71,11 +71,12 @@ export function useHourlyArrivals(project: string) {
   });
 }
 
-/** Returns the names of events that were seen lately. */
-export function useEventNames(project: string) {
+/** Returns the names of events that were seen lately; `anew`, as they are when it is mounted. */
+export function useEventNames(project: string, { anew = false } = {}) {
   return useQuery({
     queryKey: ['event-names', project],
     retry: false,
+    ...(anew ? { refetchOnMount: 'always' } : {}),
     queryFn: () =>
       answered(
         api.GET('/api/projects/{project_id}/event_definitions/', {

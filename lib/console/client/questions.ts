@@ -124,9 +124,10 @@ export const anotherSeries = (all: readonly Series[]): Series => ({
   property: '',
 });
 
+/** The question about all events. */
 export const FIRST_QUESTION: Question = {
   kind: 'TrendsQuery',
-  series: [{ key: 0, event: '$pageview', math: 'total', property: '' }],
+  series: [anotherSeries([])],
   filters: [],
   range: { date_from: '-7d', date_to: null },
   interval: 'day',
@@ -135,11 +136,31 @@ export const FIRST_QUESTION: Question = {
   hogql: 'SELECT event, count() AS times\nFROM events\nGROUP BY event\nORDER BY times DESC\nLIMIT 100',
 };
 
+export const PAGEVIEW = '$pageview';
+
+/** Returns the question that a form begins with where events of some names were seen: about page views, else the most frequent. */
+export function firstQuestion(seen: readonly { readonly name: string; readonly volume_30_day: number }[]): Question {
+  const [most] = seen.toSorted((one, other) => other.volume_30_day - one.volume_30_day);
+  const event = seen.some(({ name }) => name === PAGEVIEW) ? PAGEVIEW : (most?.name ?? '');
+  return { ...FIRST_QUESTION, series: [{ ...anotherSeries([]), event }] };
+}
+
 const DAYS = 7;
 
 /** Does a series of a question lack the property whose numbers it counts? */
 export const lacksProperty = (kind: QuestionKind, { math, property }: Series): boolean =>
   kind === 'TrendsQuery' && OF_PROPERTY.includes(math) && property.trim() === '';
+
+/** Kinds that nobody passes but by their first series. */
+const BY_FIRST: readonly QuestionKind[] = ['FunnelsQuery', 'RetentionQuery', 'LifecycleQuery'];
+
+/** Returns the names of the events without which a question is answered by nothing; of none, any event may do. */
+export function eventsOf({ kind, series }: Question): readonly string[] {
+  // Paths begin at any of their steps, which need not be named as an event.
+  if (kind === 'PathsQuery' || kind === 'HogQLQuery') return [];
+  const names = (BY_FIRST.includes(kind) ? series.slice(0, 1) : series).map(({ event }) => event);
+  return names.includes('') ? [] : [...new Set(names)];
+}
 
 /** Can a question be asked, as far as it is known without asking? */
 export const isWhole = ({ kind, series }: Question): boolean => !series.some((one) => lacksProperty(kind, one));
@@ -185,7 +206,7 @@ function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
       kind: 'PathsQuery',
       ...shared,
       pathsFilter: {
-        includeEventTypes: ['$pageview', 'custom_event'],
+        includeEventTypes: [PAGEVIEW, 'custom_event'],
         ...(first === undefined || first.event === '' ? {} : { startPoint: first.event }),
       },
     },
@@ -302,7 +323,7 @@ export function questionOf(query: unknown): Question | undefined {
   const retention = object(source['retentionFilter']);
   // An entity that is not there is not any event.
   const entities = [retention['targetEntity'], retention['returningEntity']].map((entity) => ({
-    event: object(entity ?? { id: '$pageview' })['id'],
+    event: object(entity ?? { id: PAGEVIEW })['id'],
   }));
   const paths = object(source['pathsFilter']);
   const dates = object(source['dateRange']);

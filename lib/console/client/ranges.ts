@@ -30,11 +30,22 @@ export const daysOf = ({ date_from: from, date_to: to }: DateRange) => ({
 
 const DAY_MS = 86_400_000;
 
-/** Returns the day before a range, as queries take it; undefined: it has no beginning. */
+const dayAt = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/**
+ * Returns the day before a range, as queries take it; undefined: it has no beginning. It is the first day of one that
+ * begins so many hours ago, or with the year.
+ */
 export function lastDayBefore({ date_from: from }: DateRange): string | undefined {
   if (from === null || from === 'all') return undefined;
-  return isDay(from) ? new Date(Date.parse(from) - DAY_MS).toISOString().slice(0, 10) : from;
+  const [, days] = /^-(\d+)d$/.exec(from) ?? [];
+  if (days !== undefined) return `-${Number(days) + 1}d`;
+  return isDay(from) ? dayAt(Date.parse(from) - DAY_MS) : from;
 }
+
+/** Returns the day after a range; undefined: it lasts until now. */
+export const firstDayAfter = ({ date_to: to }: DateRange): string | undefined =>
+  isDay(to) ? dayAt(Date.parse(to) + DAY_MS) : undefined;
 
 /** Returns a range as people say it; what is no day stays as it is. */
 export function rangeText({ date_from: from, date_to: to }: DateRange): string {

@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, lazy, useMemo, useState } from 'react';
 import { useScope } from '../client/access.ts';
 import { answered, api, Refusal, type Schemas, type Versioned } from '../client/api.ts';
+import { useEventNames } from '../client/events.ts';
 import {
   boardsChange,
   changedBoards,
@@ -16,7 +17,7 @@ import {
   writeInsight,
 } from '../client/insights.ts';
 import { changedOf } from '../client/json.ts';
-import { FIRST_QUESTION, isWhole, type Question, queryOf, questionOf } from '../client/questions.ts';
+import { FIRST_QUESTION, firstQuestion, isWhole, type Question, queryOf, questionOf } from '../client/questions.ts';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { disputedFields } from '../parts/conflict-notice.tsx';
 import { DashboardsChoice } from '../parts/dashboards/dashboard-choice.tsx';
@@ -40,6 +41,8 @@ const DataRangeOffer = lazy(() => import('../parts/insights/data-range-offer.tsx
 /** A question is asked once nobody has changed it for so long. */
 const UNCHANGED_MS = 500;
 
+const NEW = 'New insight';
+
 export default function InsightPage() {
   const project = useParam('project');
   const id = useParam('id');
@@ -51,28 +54,43 @@ export default function InsightPage() {
     queries.setQueryData(insightKey(project, id), theirs);
     setAnew((times) => times + 1);
   };
-  if (isNew) return <InsightEditor project={project} seen={undefined} look={look} />;
+  if (isNew) return <NewInsight key={project} project={project} look={look} />;
   // A form does not begin with what was read for another page: it may be true no longer.
   if (asked.data !== undefined && asked.isFetchedAfterMount)
-    return <InsightEditor key={isAnew} project={project} seen={asked.data} look={look} />;
+    return <InsightEditor key={isAnew} project={project} first={FIRST_QUESTION} seen={asked.data} look={look} />;
   return <AwaitedPage title="Insight" asked={asked} />;
+}
+
+/** Begins with events that the project has. */
+function NewInsight({ project, look }: Pick<InsightEditorProps, 'project' | 'look'>) {
+  const names = useEventNames(project, { anew: true });
+  const [first, setFirst] = useState<Question>();
+  if (first === undefined && !names.isFetching) setFirst(firstQuestion(names.data?.results ?? []));
+  if (first !== undefined) return <InsightEditor project={project} first={first} seen={undefined} look={look} />;
+  return (
+    <Page title={NEW}>
+      <Loading />
+    </Page>
+  );
 }
 
 interface InsightEditorProps {
   readonly project: string;
+  /** The question that the form begins with where nothing says another one. */
+  readonly first: Question;
   readonly seen: Versioned<Insight> | undefined;
   /** Begins anew from another version. */
   readonly look: (version: Versioned<Insight>) => void;
 }
 
 /** Asks and keeps a question. What is being written is not touched by what others change meanwhile. */
-function InsightEditor({ project, seen, look }: InsightEditorProps) {
+function InsightEditor({ project, first, seen, look }: InsightEditorProps) {
   const navigate = useNavigateFromHere();
   const queries = useQueryClient();
   const [base, setBase] = useState(seen);
   const kept = base?.value;
-  const begun = kept?.query == null ? FIRST_QUESTION : questionOf(kept.query);
-  const [question, setQuestion] = useState<Question>(begun ?? FIRST_QUESTION);
+  const begun = kept?.query == null ? first : questionOf(kept.query);
+  const [question, setQuestion] = useState<Question>(begun ?? first);
   const [untouched, setUntouched] = useState(question);
   const isTouched = question !== untouched;
   const [name, setName] = useState(kept?.name ?? '');
@@ -118,7 +136,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
       setBoards((now) => changedBoards(value.dashboards, boardsChange(sentBoards, now)));
       if (own.query === undefined) {
         // It may be theirs.
-        const theirs = questionOf(value.query) ?? FIRST_QUESTION;
+        const theirs = questionOf(value.query) ?? first;
         setQuestion((now) => (now === untouched ? theirs : now));
         setUntouched(theirs);
       } else if (JSON.stringify(queryOf(question)) === JSON.stringify(own.query)) setUntouched(question);
@@ -169,7 +187,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
     if (maySave && canSave && !saving.isBusy) void saving.attempt(save);
   };
 
-  const title = kept === undefined ? 'New insight' : kept.name || kept.derived_name || 'Untitled';
+  const title = kept === undefined ? NEW : kept.name || kept.derived_name || 'Untitled';
   return (
     <Page
       title={title}
@@ -263,7 +281,7 @@ function InsightEditor({ project, seen, look }: InsightEditorProps) {
                   <DataRangeOffer
                     project={project}
                     {...answer.data}
-                    shown={question.range}
+                    question={settled}
                     choose={(range) => change({ range })}
                   />
                 </LoadedLater>

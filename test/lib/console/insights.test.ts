@@ -143,6 +143,36 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectGone(page.getByText('There are no events yet.'));
   });
 
+  test('begins with an event that the project has, and offers the days that have those of the question', async () => {
+    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Shop 2' });
+    const there = `/projects/${String(project['id'])}`;
+    const history = join(temporaryFolder(), 'history.jsonl');
+    const past = (event: string, timestamp: string) => JSON.stringify({ event, distinct_id: 'ada', timestamp });
+    writeFileSync(history, [past('older', '2014-05-17T10:00:00Z'), past('bought', '2015-05-17T10:00:00Z')].join('\n'));
+    const home = { WORKSPACE_HOME: service().home };
+    const imported = await run('infra/local/admin.ts', ['import', '--project', String(project['id']), history], home);
+    expect(imported.code).toBe(0);
+    await service().send({ api_key: project['api_token'], event: 'paid', distinct_id: 'ada' });
+    const { page, complaints } = await open(`${there}/events`);
+    await expectSeen(row(page, 'Events', 'paid'));
+    await page.goto(`${service().address}/#${there}/insights/new`);
+    await expectSeen(page.locator('figure').getByRole('img', { name: /^Line chart of paid/ }));
+    const event = page.getByRole('combobox', { name: 'Event 1' });
+    expect(await event.inputValue()).toBe('paid');
+    await event.fill('nosuch');
+    await expectSeen(page.getByText('No event named nosuch has arrived.'));
+    await expectSeen(page.getByRole('link', { name: 'See the events that have' }));
+    expect(await page.getByRole('button', { name: /^Show / }).count()).toBe(0);
+    expect(await obstacles(page)).toEqual([]);
+    await event.fill('older');
+    await button(page, 'Show 17 May 2014').click();
+    await expectSeen(page.locator('figure').getByRole('img', { name: /^Line chart of older/ }));
+    await expectGone(page.getByText('Nothing happened then.'));
+    await event.fill('paid');
+    await expectSeen(page.getByRole('button', { name: /^Show / }));
+    expect(complaints).toEqual([]);
+  });
+
   test('completes names and values of properties in filters and breakdowns, and offers the days that have events', async () => {
     const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Shop' });
     const there = `/projects/${String(project['id'])}`;

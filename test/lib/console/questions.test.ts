@@ -3,7 +3,9 @@ import * as fc from 'fast-check';
 import { OPERATORS, PROPERTY_TYPES } from '../../../lib/console/client/property-filters.ts';
 import {
   DISPLAYS,
+  eventsOf,
   FIRST_QUESTION,
+  firstQuestion,
   INTERVALS,
   isWhole,
   KINDS,
@@ -67,6 +69,42 @@ test.each(['TrendsQuery', 'FunnelsQuery', 'RetentionQuery'] as const)(
     expect(source).toMatchObject({ kind, breakdownFilter: { breakdown: 'plan', breakdown_type: 'person' } });
   },
 );
+
+test.each([
+  ['none', [], ''],
+  [
+    'some',
+    [
+      { name: 'came', volume_30_day: 1 },
+      { name: 'paid', volume_30_day: 2 },
+    ],
+    'paid',
+  ],
+  [
+    'page views',
+    [
+      { name: '$pageview', volume_30_day: 0 },
+      { name: 'paid', volume_30_day: 2 },
+    ],
+    '$pageview',
+  ],
+])('where %s were seen, a form begins with an event that there is', (_what, seen, event) => {
+  expect(firstQuestion(seen)).toEqual({ ...FIRST_QUESTION, series: [{ key: 0, event, math: 'total', property: '' }] });
+});
+
+test.each([
+  ['TrendsQuery', ['came', 'paid', 'came'], ['came', 'paid']],
+  ['TrendsQuery', ['came', ''], []],
+  ['FunnelsQuery', ['came', 'paid'], ['came']],
+  ['RetentionQuery', ['came', ''], ['came']],
+  ['LifecycleQuery', ['came', 'paid'], ['came']],
+  ['StickinessQuery', ['paid'], ['paid']],
+  ['PathsQuery', ['/home'], []],
+  ['HogQLQuery', ['paid'], []],
+] as const)('without events a %s of %j has no number but of %j', (kind, events, needed) => {
+  const series = events.map((event, key) => ({ key, event, math: 'total', property: '' }) as const);
+  expect(eventsOf({ ...FIRST_QUESTION, kind, series })).toEqual(needed);
+});
 
 test('a question is whole once each number that is of a property has one, where it is counted', () => {
   const one = { key: 0, event: 'paid', math: 'sum', property: '' } as const;

@@ -22,5 +22,7 @@ export default function DataRangeOffer({ board, tiles, choose }: DataRangeOfferP
   const isEmpty =
     insights.length > 0 &&
     answers.every(({ data }, at) => data !== undefined && isEmptyChart(chartOf(insights[at]?.query, data)));
-  return isEmpty ? <RangeOffer project={board.project} shown={board.range} choose={choose} /> : null;
+  return isEmpty ? (
+    <RangeOffer project={board.project} shown={board.range} events={[]} properties={[]} choose={choose} />
+  ) : null;
 }

@@ -40,8 +40,6 @@ const WITH_BREAKDOWN: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery', 
 
 const CHOOSE_PROPERTY = 'Choose a property';
 
-const PAGEVIEW = '$pageview';
-
 /** Makes a question by choosing. */
 export function Builder({ project, question, change, run, fault }: BuilderProps) {
   const { kind, series, filters } = question;
@@ -55,9 +53,8 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
     const next = (value ?? 'TrendsQuery') as QuestionKind;
     const steps = next === 'FunnelsQuery' || next === 'RetentionQuery' ? 2 : 1;
     const added = series.length < steps ? [anotherSeries(series)] : [];
-    // Paths begin at the address of a page: none is called as its event.
-    const known =
-      next === 'PathsQuery' ? series.map((one) => (one.event === PAGEVIEW ? { ...one, event: '' } : one)) : series;
+    // Paths begin wherever they do until somebody says where: the event of another question is not meant.
+    const known = next === 'PathsQuery' ? series.map((one, at) => (at === 0 ? { ...one, event: '' } : one)) : series;
     change({ kind: next, series: [...known, ...added] });
   };
   return (

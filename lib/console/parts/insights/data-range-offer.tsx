@@ -1,20 +1,32 @@
 import { isEmptyChart } from '../../../charts/chart.ts';
 import { chartOf } from '../../../charts/describe/describe.ts';
 import type { Answered } from '../../client/answers.ts';
+import { sentFilters } from '../../client/property-filters.ts';
+import { eventsOf, type Question } from '../../client/questions.ts';
 import type { DateRange } from '../../client/ranges.ts';
 import { RangeOffer } from '../range-offer.tsx';
 
 interface DataRangeOfferProps {
   readonly project: string;
+  readonly question: Question;
   readonly query: unknown;
   readonly answer: Answered;
-  readonly shown: DateRange;
   readonly choose: (range: DateRange) => void;
 }
 
-/** Offers the days that have events, where the chart of an answer has no number but zero. */
-export default function DataRangeOffer({ query, answer, ...offer }: DataRangeOfferProps) {
+/** Offers the days that have events of a question, where the chart of its answer has no number but zero. */
+export default function DataRangeOffer({ project, question, query, answer, choose }: DataRangeOfferProps) {
   const chart = chartOf(query, answer);
-  // Where nothing is drawn, words stand in the place of the picture.
-  return isEmptyChart(chart) ? <RangeOffer {...offer} isSaid={chart.picture.type === 'none'} /> : null;
+  if (!isEmptyChart(chart)) return null;
+  return (
+    <RangeOffer
+      project={project}
+      shown={question.range}
+      events={eventsOf(question)}
+      properties={sentFilters(question.filters)}
+      choose={choose}
+      // Where nothing is drawn, words stand in the place of the picture.
+      isSaid={chart.picture.type === 'none'}
+    />
+  );
 }
