@@ -85,7 +85,7 @@ export type Cell = string | number | null;
 export interface NumberTable {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
-  /** Its numbers are values as somebody asked for them, such as years and ids: they are shown as they are. */
+  /** Its cells are values as somebody asked for them: ids and years are not written as amounts, and null is no empty text. */
   readonly isExact?: boolean;
 }
 

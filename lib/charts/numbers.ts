@@ -29,6 +29,20 @@ function formatted(value: number, notation: 'standard' | 'compact' | 'scientific
   return format.format(value);
 }
 
+/** Smaller numbers would be little but zeros. */
+const TINY = 1e-6;
+const DIGITS = 4;
+
+/** Returns a value: a whole number with all its digits, `5,535`; of others four decimals, below 1 four digits. */
+export function valueText(value: number): string {
+  const size = Math.abs(value);
+  if (Number.isSafeInteger(value)) return formatted(value, 'standard', 0).replace(/^-(?=0$)/, '');
+  if (size >= 1) return plain(value, PRECISE.decimals);
+  if (size < TINY) return formatted(value, 'scientific', DIGITS - 1);
+  // Those before the first digit are zeros.
+  return formatted(value, 'standard', DIGITS - 1 - Math.floor(Math.log10(size)));
+}
+
 /** From here on, digits tell less than their number. */
 const HUGE = 1e15;
 

@@ -9,7 +9,7 @@ import { seriesChart } from './series.ts';
 export const describeRows: Describer = (query, answered) => {
   const rows = list(answered.results).map(list);
   const columns = columnsOf(query, answered, rows[0]?.length ?? 0);
-  if (rows.length === 0) return nothing(NO_DATA);
+  if (rows.length === 0) return nothing(text(query['kind']) === 'HogQLQuery' ? NO_ROWS : NO_DATA);
   const more = answered.hasMore === true ? ' There are more.' : '';
   const shown = displayOf(query, columns, rows) ?? {
     picture: { type: 'table' },
@@ -19,6 +19,8 @@ export const describeRows: Describer = (query, answered) => {
   };
   return { ...shown, table: { ...shown.table, isExact: true } };
 };
+
+const NO_ROWS = 'The query gives no rows.';
 
 function columnsOf(query: object, { columns }: Answered, width: number): readonly string[] {
   if (columns !== undefined && columns.length > 0) return columns.map(columnName);

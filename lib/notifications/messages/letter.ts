@@ -1,8 +1,8 @@
 /** A message as a mail: texts, tables and links; and pictures, where there are some, for mail programs show no SVG. */
 
 import { beginningOf } from '../../basics/text.ts';
-import { cellText } from '../../charts/cells.ts';
-import type { Cell, NumberTable } from '../../charts/chart.ts';
+import { cellsShown, type ShownCell } from '../../charts/cells.ts';
+import type { Cell } from '../../charts/chart.ts';
 import { html, type Markup } from '../../http/markup.ts';
 import type { Letter } from '../../ports/mail/mail.ts';
 import { PICTURE_WIDTH } from './chart-pictures.ts';
@@ -49,6 +49,7 @@ function textOf({ title, lines, link, insights, by }: Message): string {
 
 const CELL = 'padding: 2px 12px 2px 0; text-align: left;';
 const NUMBER = 'padding: 2px 12px 2px 0; text-align: right;';
+const MISSING = ' color: #666;';
 
 const linked = (name: string, link: string | null): Markup =>
   link === null ? html`${name}` : html`<a href="${link}">${name}</a>`;
@@ -65,19 +66,20 @@ ${lines.map((line) => html`<p>${line}</p>\n`)}${insights.map((insight, at) => in
 `;
 }
 
-const cellMarkup = (value: Cell, table: NumberTable): Markup =>
-  html`<td style="${typeof value === 'number' ? NUMBER : CELL}">${cellText(value, table)}</td>`;
+const cellMarkup = (value: Cell, { text, isMissing }: ShownCell): Markup =>
+  html`<td style="${typeof value === 'number' ? NUMBER : CELL}${isMissing && MISSING}">${text}</td>`;
 
 function insightMarkup(insight: ShownInsight, picture: string | null): Markup {
   const { name, link, summary, table } = insight;
   const leftOut = leftOutText(insight);
+  const shown = cellsShown(table);
   return html`<h2 style="font-size: 16px;">${linked(name, link)}</h2>
 <p>${summary}</p>
 ${picture !== null && html`<p><img src="cid:${picture}" alt="${summary}" width="${PICTURE_WIDTH}" style="max-width: 100%;"></p>\n`}${
   table.rows.length > 0 &&
   html`<table style="border-collapse: collapse;">
 <tr>${table.columns.map((column) => html`<th style="${CELL}">${column}</th>`)}</tr>
-${table.rows.map((row) => html`<tr>${row.map((cell) => cellMarkup(cell, table))}</tr>\n`)}</table>
+${table.rows.map((row) => html`<tr>${row.map((cell, at) => cellMarkup(cell, shown(cell, at)))}</tr>\n`)}</table>
 `
 }${leftOut !== '' && html`<p>${leftOut}</p>\n`}`;
 }

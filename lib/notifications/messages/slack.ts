@@ -1,5 +1,5 @@
 /** A message in the form of Slack's incoming webhooks, which others (Mattermost, Rocket.Chat) read too. */
-import { cellText } from '../../charts/cells.ts';
+import { cellsShown } from '../../charts/cells.ts';
 import type { NumberTable } from '../../charts/chart.ts';
 import { leftOutText, type Message, type ShownInsight } from './message.ts';
 
@@ -39,7 +39,8 @@ function headed(name: string, link: string | null, text: string, length: number)
 /** Returns a table as lines of equal columns. */
 export function tableText(table: NumberTable): string {
   const { columns, rows } = table;
-  const lines = [columns, ...rows.map((row) => row.map((cell) => cellText(cell, table)))];
+  const shown = cellsShown(table);
+  const lines = [columns, ...rows.map((row) => row.map((cell, at) => shown(cell, at).text))];
   const widths = columns.map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)));
   const isNumber = columns.map((_, at) => rows.every((row) => row[at] === null || typeof row[at] === 'number'));
   return lines

@@ -188,10 +188,30 @@ describe('a table of rows', () => {
   const rowsOf = (kind: string, row: readonly unknown[]) =>
     chartOf({ kind }, { results: [row], columns: row.map((_, at) => `c${at}`) });
 
-  test.each(['HogQLQuery', 'EventsQuery', 'ActorsQuery'])('of %s shows each number as it is', (kind) => {
-    const markup = figure(rowsOf(kind, [2026, 1_700_000_000, 1.79e15, 0.00004, 0.00031234, -0.5])).toString();
-    const shown = Array.from(markup.matchAll(/<td class="n">([^<]*)</g), ([, text]) => text);
-    expect(shown).toEqual(['2026', '1700000000', '1790000000000000', '0.00004', '0.00031234', '-0.5']);
+  test.each(['HogQLQuery', 'EventsQuery', 'ActorsQuery'])(
+    'of %s shows whole numbers in groups and others in short, with the whole value beside it',
+    (kind) => {
+      const markup = figure(rowsOf(kind, [2026, 1_700_000_000, 1.79e15, 0.00004, 0.00031234, -0.5])).toString();
+      const shown = Array.from(markup.matchAll(/<td class="n">([^<]*)</g), ([, text]) => text);
+      expect(shown).toEqual(['2026', '1,700,000,000', '1,790,000,000,000,000', '0.00004', '-0.5']);
+      expect(markup).toContain('<td class="n" title="0.00031234">0.0003123</td>');
+    },
+  );
+
+  test('tells nothing from an empty text, and an answer without rows from one without data', () => {
+    const answered = {
+      results: [
+        [null, ''],
+        [7, null],
+      ],
+      columns: ['paid', 'plan'],
+    };
+    const markup = figure(chartOf({ kind: 'HogQLQuery' }, answered)).toString();
+    expect(markup).toContain('<td class="n missing">null</td><td><bdi></bdi></td>');
+    expect(markup).toContain('<td class="n">7</td><td class="missing">null</td>');
+    expect(csvOf(chartOf({ kind: 'HogQLQuery' }, answered).table)).toBe('paid,plan\r\n,\r\n7,\r\n');
+    expect(chartOf({ kind: 'HogQLQuery' }, { results: [] }).summary).toBe('The query gives no rows.');
+    expect(chartOf({ kind: 'EventsQuery' }, { results: [] }).summary).toBe('There is no data in this range.');
   });
 
   test('shows the beginning of a long text, and has all of it for a file', () => {
