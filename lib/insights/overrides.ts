@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { isObject } from '../basics/json.ts';
 import { readJson } from '../http/json.ts';
 import { invalid } from '../ports/errors.ts';
-import { behind } from './kinds/parts/date-range.ts';
+import { behind } from './kinds/parts/told-date.ts';
 import type { SentQuery } from './kinds/source.ts';
 import { traitsOf } from './kinds/traits.ts';
 

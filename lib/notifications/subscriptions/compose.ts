@@ -29,7 +29,8 @@ import { type Message, messageOps, type Outcome, type ShownInsight, type Target 
 import { dueOps, failed, ofInput, paused, UNSEEN, unchangedOp } from '../notifier.ts';
 import { type Tenant, tenantOf } from '../tenant.ts';
 import { addressesOf, type SubscriptionItem } from './model.ts';
-import { nextTime, scheduleText } from './schedule.ts';
+import { nextTime } from './schedule.ts';
+import { scheduleText } from './schedule-text.ts';
 
 type ComposeContext = Pick<Context, 'table' | 'clock' | 'answers' | 'newId' | 'settings' | 'log' | 'pictures'>;
 

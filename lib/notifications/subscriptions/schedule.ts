@@ -2,8 +2,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { DAY_MS } from '../../basics/units.ts';
 import { type Schedule, WEEKDAYS } from './model.ts';
-
-const UNITS = { daily: 'days', weekly: 'weeks', monthly: 'months', yearly: 'years' } as const;
+import { UNITS } from './schedule-text.ts';
 
 /** A rule that has had no time in so many periods has none: 29 February comes within 8 years, times an interval. */
 const MAX_EMPTY_PERIODS = 1_000;
@@ -102,26 +101,4 @@ function chosen(days: readonly number[], position: number | null): readonly numb
   if (position === null) return days;
   const day = days.at(position < 0 ? position : position - 1);
   return day === undefined ? [] : [day];
-}
-
-const POSITIONS = new Map([
-  [1, 'first'],
-  [2, 'second'],
-  [3, 'third'],
-  [4, 'fourth'],
-  [5, 'fifth'],
-  [-1, 'last'],
-]);
-
-/** Returns a rule in words: `sent every 2 weeks on Monday and Friday`. */
-export function scheduleText({ frequency, interval, byweekday, bysetpos }: Schedule): string {
-  const unit = UNITS[frequency];
-  const every = interval === 1 ? `every ${unit.slice(0, -1)}` : `every ${interval} ${unit}`;
-  const days = WEEKDAYS.filter((day) => byweekday.includes(day)).map(
-    (day) => `${day[0]?.toUpperCase()}${day.slice(1)}`,
-  );
-  if (days.length === 0) return `sent ${every}`;
-  const names = days.length === 7 ? 'day' : new Intl.ListFormat('en', { type: 'conjunction' }).format(days);
-  const position = bysetpos === null ? '' : `the ${POSITIONS.get(bysetpos) ?? `${-bysetpos}. last`} `;
-  return `sent ${every} on ${position}${names}`;
 }

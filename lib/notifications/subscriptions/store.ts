@@ -31,7 +31,8 @@ import {
   subscriptionObject,
 } from './model.ts';
 import { checkSame, dueOf, scheduleOf } from './rules.ts';
-import { nextTime, scheduleText } from './schedule.ts';
+import { nextTime } from './schedule.ts';
+import { scheduleText } from './schedule-text.ts';
 import { checkTarget, targetFields } from './target.ts';
 
 /** A subscription, and the name of what it sends. */

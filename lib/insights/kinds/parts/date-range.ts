@@ -9,6 +9,7 @@ import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, call, constant, field } from '../../../hogql/write.ts';
 import { invalid } from '../../../ports/errors.ts';
 import type { Answer, World } from '../kind.ts';
+import { readDate, type ToldDate, type Unit } from './told-date.ts';
 
 /** By what an insight cuts its time, from the shortest. */
 export const INTERVALS = ['minute', 'hour', 'day', 'week', 'month'] as const;
@@ -44,62 +45,6 @@ const MAX_BUCKETS = 20_000;
 /** `all` does not reach before this. */
 const FIRST_INSTANT = Date.UTC(1980, 0, 1);
 
-const UNITS = {
-  s: 'second',
-  M: 'minute',
-  h: 'hour',
-  d: 'day',
-  w: 'week',
-  m: 'month',
-  q: 'quarter',
-  y: 'year',
-} as const;
-type Unit = (typeof UNITS)[keyof typeof UNITS];
-
-/** A date as a caller tells it. */
-type Told =
-  | { readonly count: number; readonly unit: Unit; readonly position: 'Start' | 'End' | undefined }
-  | { readonly local: Temporal.PlainDateTime; readonly offsetMs: number | undefined; readonly isDay: boolean };
-
-const RELATIVE = /^-?(\d{1,4})?([sMhdwmqy])(Start|End)?$/;
-const ABSOLUTE =
-  /^(\d{4})-(\d\d?)-(\d\d?)(?:[T ](\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
-
-/** Returns what a text tells; undefined: it is no date. */
-function read(text: string): Told | undefined {
-  const [, digits, letter, position] = RELATIVE.exec(text) ?? [];
-  if (letter !== undefined) {
-    if (digits === undefined && position === undefined) return undefined;
-    const unit = UNITS[letter as keyof typeof UNITS];
-    return { count: Number(digits ?? 0), unit, position: position as 'Start' | 'End' | undefined };
-  }
-  const [, year, month, day, hour, minute = 0, second = 0, fraction = '', offset] = ABSOLUTE.exec(text) ?? [];
-  if (year === undefined || Number(year) === 0) return undefined;
-  const fields = {
-    year,
-    month,
-    day,
-    hour: hour ?? 0,
-    minute,
-    second,
-    millisecond: fraction.slice(0, 3).padEnd(3, '0'),
-  };
-  try {
-    const numbers = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, Number(value)]));
-    const local = Temporal.PlainDateTime.from(numbers as unknown as Temporal.PlainDateTimeLike, { overflow: 'reject' });
-    return { local, offsetMs: offset === undefined ? undefined : offsetOf(offset), isDay: hour === undefined };
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
-}
-
-function offsetOf(text: string): number {
-  if (text.toUpperCase() === 'Z') return 0;
-  const minutes = Number(text.slice(1, 3)) * 60 + Number(text.slice(3).replace(':', ''));
-  return (text.startsWith('-') ? -1 : 1) * minutes * MINUTE_MS;
-}
-
 const FORMS =
   'Use a date such as 2026-01-31, a time such as 2026-01-31T10:00, or one that is counted back from now, such as -7d ' +
   '(s, M, h, d, w, m, q or y: seconds, minutes, hours, days, weeks, months, quarters or years), dStart or -1mEnd';
@@ -108,7 +53,7 @@ const told = (more: readonly string[] = []) =>
   z
     .string()
     .trim()
-    .refine((text) => text === '' || more.includes(text) || read(text) !== undefined, {
+    .refine((text) => text === '' || more.includes(text) || readDate(text) !== undefined, {
       error: `${FORMS}${more.map((word) => `, or ${word}`).join('')}.`,
     })
     .nullish();
@@ -144,7 +89,7 @@ export async function firstEvent(world: World, condition: Syntax): Promise<numbe
   return typeof first === 'number' ? Math.floor(first) : undefined;
 }
 
-const zoned = (instant: number, { timezone }: Calendar): Temporal.ZonedDateTime =>
+const zoned = (instant: number, { timezone }: Pick<Calendar, 'timezone'>): Temporal.ZonedDateTime =>
   Temporal.Instant.fromEpochMilliseconds(Math.floor(instant)).toZonedDateTimeISO(timezone);
 
 type Start = (at: Temporal.ZonedDateTime, calendar: Calendar) => Temporal.ZonedDateTime;
@@ -175,10 +120,10 @@ const durationOf = (unit: Unit, count: number): Temporal.DurationLike =>
 const lastOf = (unit: Unit, at: Temporal.ZonedDateTime, calendar: Calendar): Temporal.ZonedDateTime =>
   startOf(unit, startOf(unit, at, calendar).add(durationOf(unit, 1)), calendar).subtract({ milliseconds: 1 });
 
-function zonedOf(date: Told, calendar: Calendar, attr: string): Temporal.ZonedDateTime {
+function zonedOf(date: ToldDate, calendar: Calendar, attr: string): Temporal.ZonedDateTime {
   if ('local' in date) {
-    if (date.offsetMs === undefined) return date.local.toZonedDateTime(calendar.timezone);
-    return zoned(date.local.toZonedDateTime('UTC').epochMilliseconds - date.offsetMs, calendar);
+    if (date.offsetMs !== undefined) return zoned(date.local - date.offsetMs, calendar);
+    return zoned(date.local, { timezone: 'UTC' }).toPlainDateTime().toZonedDateTime(calendar.timezone);
   }
   const { count, unit, position } = date;
   const at = zoned(calendar.now, calendar).subtract(durationOf(unit, count));
@@ -192,21 +137,10 @@ function zonedOf(date: Told, calendar: Calendar, attr: string): Temporal.ZonedDa
  * is no date, and for what lies before all calendars.
  */
 export const instantOf = (text: string, calendar: Calendar, attr: string): number =>
-  zonedOf(read(text.trim()) ?? invalid(attr, `${FORMS}.`), calendar, attr).epochMilliseconds;
-
-/**
- * Returns the day after one that is told without a time, so that what is before it is all of that day; any other date as
- * it is.
- */
-export function behind(text: string): string {
-  const date = read(text.trim());
-  return date !== undefined && 'local' in date && date.isDay
-    ? date.local.toPlainDate().add({ days: 1 }).toString()
-    : text;
-}
+  zonedOf(readDate(text.trim()) ?? invalid(attr, `${FORMS}.`), calendar, attr).epochMilliseconds;
 
 /** Returns to what a beginning is cut: to its day, where neither it nor the interval is finer. */
-function grainOf(date: Told, interval: IntervalUnit): Unit | undefined {
+function grainOf(date: ToldDate, interval: IntervalUnit): Unit | undefined {
   const isRelative = 'unit' in date;
   if (isRelative && date.position !== undefined) return undefined;
   if (interval === 'minute') return 'minute';
@@ -215,7 +149,7 @@ function grainOf(date: Told, interval: IntervalUnit): Unit | undefined {
   return interval === 'hour' ? 'hour' : 'day';
 }
 
-const DEFAULT_FROM: Told = { count: 7, unit: 'day', position: undefined };
+const DEFAULT_FROM: ToldDate = { count: 7, unit: 'day', position: undefined };
 
 /**
  * Returns the range of a query. Its end reaches to the end of its day, or with intervals of hours and minutes to the end
@@ -252,14 +186,14 @@ function beginningOf(
     const grain = interval === 'hour' || interval === 'minute' ? interval : 'day';
     return startOf(grain, zoned(Math.max(earliest, FIRST_INSTANT), calendar), calendar);
   }
-  const date = read(sent?.date_from ?? '') ?? DEFAULT_FROM;
+  const date = readDate(sent?.date_from ?? '') ?? DEFAULT_FROM;
   const at = zonedOf(date, calendar, 'dateRange__date_from');
   const grain = sent?.explicitDate === true ? undefined : grainOf(date, interval);
   return grain === undefined ? at : startOf(grain, at, calendar);
 }
 
 function endOf(sent: DateRange | null | undefined, interval: IntervalUnit, calendar: Calendar): Temporal.ZonedDateTime {
-  const date = read(sent?.date_to ?? '');
+  const date = readDate(sent?.date_to ?? '');
   const at = date === undefined ? zoned(calendar.now, calendar) : zonedOf(date, calendar, 'dateRange__date_to');
   if (sent?.explicitDate === true) return at;
   const isDay = date !== undefined && 'local' in date && date.isDay;
@@ -284,7 +218,7 @@ export function previousOf(
     from: start.toZonedDateTime(calendar.timezone).epochMilliseconds,
     to: start.add(span).toZonedDateTime(calendar.timezone).epochMilliseconds,
   });
-  const back = read(compareTo ?? '');
+  const back = readDate(compareTo ?? '');
   if (back !== undefined && 'unit' in back) return spanFrom(from.subtract(durationOf(back.unit, back.count)));
 
   const isExact = interval === 'minute' || sent?.explicitDate === true;
@@ -296,8 +230,8 @@ export function previousOf(
 
 /** Returns whether a range of days is some weeks and today: `-7d`, `-14d`, `-1w`, and what is by default. */
 function isOfWeeks(sent: DateRange | null | undefined, interval: IntervalUnit): boolean {
-  const date = read(sent?.date_from ?? '') ?? DEFAULT_FROM;
-  if (interval !== 'day' || isOfAllTime(sent) || read(sent?.date_to ?? '') !== undefined) return false;
+  const date = readDate(sent?.date_from ?? '') ?? DEFAULT_FROM;
+  if (interval !== 'day' || isOfAllTime(sent) || readDate(sent?.date_to ?? '') !== undefined) return false;
   if (!('unit' in date) || date.position !== undefined || date.count === 0) return false;
   return date.unit === 'week' || (date.unit === 'day' && date.count % 7 === 0);
 }

@@ -5,7 +5,7 @@ import type { RRule as Rule } from 'rrule';
 import { Temporal } from 'temporal-polyfill';
 import { DAY_MS } from '../../../../lib/basics/units.ts';
 import { FREQUENCIES, type Schedule, WEEKDAYS } from '../../../../lib/notifications/subscriptions/model.ts';
-import { nextTime, scheduleText } from '../../../../lib/notifications/subscriptions/schedule.ts';
+import { nextTime } from '../../../../lib/notifications/subscriptions/schedule.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
 // Its types are those of a module, the package is none.
@@ -130,17 +130,4 @@ test('of thousands of counted times that have passed, the clocks are asked about
 
 test('a rule whose next time lies behind all times has none', () => {
   expect(nextTime(rule({ frequency: 'yearly', interval: 9_000 }), Date.UTC(2027, 0, 1), 'UTC')).toBeNull();
-});
-
-test.each([
-  [rule({}), 'sent every day'],
-  [
-    rule({ frequency: 'weekly', interval: 2, byweekday: ['friday', 'monday'] }),
-    'sent every 2 weeks on Monday and Friday',
-  ],
-  [rule({ frequency: 'monthly', byweekday: ['monday'], bysetpos: -1 }), 'sent every month on the last Monday'],
-  [rule({ frequency: 'monthly', byweekday: [...WEEKDAYS], bysetpos: 1 }), 'sent every month on the first day'],
-  [rule({ frequency: 'yearly' }), 'sent every year'],
-])('a rule in words', (schedule, words) => {
-  expect(scheduleText(schedule)).toBe(words);
 });
