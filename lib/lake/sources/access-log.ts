@@ -70,13 +70,23 @@ export function accessLogReader(pageViews: PageViews = 'pages'): LineReader {
     const browsing = userAgent === undefined ? undefined : told(userAgent);
     const isForAsset = about !== undefined && isAsset(about.$pathname);
     const isPage = pageViews === 'all' || (about !== undefined && !isForAsset && browsing?.$browser_type !== 'bot');
+    // Each by its name: an object into which others are spread has a shape of its own, which takes twice the time.
     const properties = {
       $current_url: target === undefined ? undefined : urlOf(target, server, port),
       $host: server,
-      ...about,
+      $pathname: about?.$pathname,
+      utm_source: about?.utm_source,
+      utm_medium: about?.utm_medium,
+      utm_campaign: about?.utm_campaign,
+      utm_content: about?.utm_content,
+      utm_term: about?.utm_term,
       $referrer: from,
       $referring_domain: from === undefined || from === DIRECT ? from : domain(from),
-      ...browsing,
+      $browser_type: browsing?.$browser_type,
+      $browser: browsing?.$browser,
+      $browser_version: browsing?.$browser_version,
+      $os: browsing?.$os,
+      $device_type: browsing?.$device_type,
       is_asset: isForAsset ? true : undefined,
       $ip: isAddress ? client : undefined,
       $user_agent: userAgent,

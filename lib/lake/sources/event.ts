@@ -61,16 +61,16 @@ export function microsecondsOf(
   texts: Readonly<Partial<Record<DatePart, string | undefined>>>,
   years: Years = YEARS,
 ): number | undefined {
-  const number = (part: DatePart): number => Number(texts[part] ?? 0);
-  const [year, day] = [number('year'), number('day')];
-  const [hour, minute, second] = [number('hour'), number('minute'), number('second')];
+  const number = (text: string | undefined): number => Number(text ?? 0);
+  const [year, day] = [number(texts.year), number(texts.day)];
+  const [hour, minute, second] = [number(texts.hour), number(texts.minute), number(texts.second)];
   const { month: named = '', fraction = '', sign } = texts;
   const month = /^\d/.test(named) ? Number(named) : MONTHS.indexOf(named.toLowerCase()) + 1;
   if (year < years.first || year > years.last || hour > 23 || minute > 59 || second > 60) return undefined;
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined;
   // Date.UTC takes the years below 100 for those of the twentieth century.
   const local = Date.UTC(year + 400, month - 1, day, hour, minute, second) - FOUR_CENTURIES_MS;
-  const zone = number('hours') * 60 + number('minutes');
+  const zone = number(texts.hours) * 60 + number(texts.minutes);
   const micros = Number(fraction.padEnd(6, '0').slice(0, 6));
   return (local - (sign === '-' ? -zone : zone) * MINUTE_MS) * 1000 + micros;
 }

@@ -5,14 +5,17 @@
 import { parse } from 'bowser';
 import { isbot } from 'isbot';
 
-/** What the address of a request tells. Each is undefined where the address does not say it. */
-interface TargetProperties {
+/** What the address of a request tells of the campaign that it came by, each if the address says it. */
+interface CampaignProperties {
+  readonly utm_source?: string | undefined;
+  readonly utm_medium?: string | undefined;
+  readonly utm_campaign?: string | undefined;
+  readonly utm_content?: string | undefined;
+  readonly utm_term?: string | undefined;
+}
+
+interface TargetProperties extends CampaignProperties {
   readonly $pathname: string;
-  readonly utm_source: string | undefined;
-  readonly utm_medium: string | undefined;
-  readonly utm_campaign: string | undefined;
-  readonly utm_content: string | undefined;
-  readonly utm_term: string | undefined;
 }
 
 /** What an agent tells. Of bots only that they are. */
@@ -37,12 +40,16 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 /** Returns what the target of a request tells: a path with a query, or a whole address. Never throws. */
 export function targetProperties(target: string): TargetProperties {
   const [, path = '', query = ''] = /^([^?#]*)\??([^#]*)/.exec(target.replace(ORIGIN, '')) ?? [];
-  const named = query.includes('utm_') ? query.split('&').filter((pair) => /^utm_\w+=/.test(pair)) : [];
+  const $pathname = path === '' ? '/' : path;
+  return query.includes('utm_') ? { $pathname, ...campaignProperties(query) } : { $pathname };
+}
+
+function campaignProperties(query: string): CampaignProperties {
+  const named = query.split('&').filter((pair) => /^utm_\w+=/.test(pair));
   // Of what has a value alone: it takes minutes for a megabyte of names that have none.
   const parameters = new URLSearchParams(named.join('&'));
   const parameter = (name: string): string | undefined => parameters.get(name) || undefined;
   return {
-    $pathname: path === '' ? '/' : path,
     utm_source: parameter('utm_source'),
     utm_medium: parameter('utm_medium'),
     utm_campaign: parameter('utm_campaign'),
