@@ -229,8 +229,11 @@ export const BUSY_SDK_TEMPLATES: readonly string[] = SDK_TEMPLATES.filter((templ
   ANSWERS.some(([pattern, , isBusy = false]) => isBusy && pattern.test(template)),
 );
 
+/** All of them in one, for every request of the API is looked at as well. */
+const SDK_PATH = new RegExp(ANSWERS.map(([{ source }]) => source).join('|'));
+
 /** Returns whether an SDK asks there, and not a caller of the API. */
-export const isSdkPath = (path: string): boolean => ANSWERS.some(([pattern]) => pattern.test(path));
+export const isSdkPath = (path: string): boolean => SDK_PATH.test(path);
 
 /** Answers a request of an SDK. Never throws: what cannot be kept now is answered so that the SDK sends it again. */
 export async function answerSdk(context: CaptureContext, request: SdkRequest): Promise<SdkAnswer> {

@@ -46,8 +46,12 @@ export const jsonLines =
   (write: (text: string) => void): LogSink =>
   ({ level, at, message, fields }) => {
     const line = { level, message, timestamp: new Date(at).toISOString(), service: SERVICE, ...fields };
-    write(`${JSON.stringify(line, (_, value: unknown) => (value instanceof Error ? errorFields(value) : value))}\n`);
+    // Most lines hold texts and numbers alone, which JSON is made of in half the time without a function that looks.
+    const hasObject = Object.values(fields).some((value) => typeof value === 'object' && value !== null);
+    write(`${JSON.stringify(line, hasObject ? withErrors : undefined)}\n`);
   };
+
+const withErrors = (_: string, value: unknown): unknown => (value instanceof Error ? errorFields(value) : value);
 
 const errorFields = ({ name, message, stack }: Error) => ({ name, message, stack });
 
