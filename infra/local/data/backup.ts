@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../../lib/basics/text.ts';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
-import { restoredItem } from '../../../lib/exports/runs/restored.ts';
+import { restoredItem } from '../../../lib/exports/records/restored.ts';
 import { isDiskFull } from '../../../lib/ports/disk-failures.ts';
 import { isBelow } from '../../../lib/ports/files/below.ts';
 import { orAbsent } from '../../../lib/ports/files/or-absent.ts';

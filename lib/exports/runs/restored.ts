@@ -2,28 +2,9 @@
 import { wireInstant } from '../../http/instant.ts';
 import type { Interval } from '../../lake/intervals.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Item, Table } from '../../ports/table/table.ts';
+import type { Table } from '../../ports/table/table.ts';
 import { destinationOf } from '../destinations/index.ts';
 import type { BatchExportItem } from '../records/model.ts';
-
-declare module '../../ports/table/keys.ts' {
-  interface Items {
-    restored: RestoredItem;
-  }
-}
-
-/** The last restore. Instants are milliseconds since 1970. */
-interface RestoredItem extends Item {
-  /** Of when the state is. */
-  readonly state_of: number;
-  readonly restored_at: number;
-}
-
-export const restoredItem = (stateOf: number, now: number): RestoredItem => ({
-  ...keys.restored(),
-  state_of: stateOf,
-  restored_at: now,
-});
 
 /**
  * Returns what tells why the schedule does not run an interval (undefined: it does): the one in which the state was kept, if

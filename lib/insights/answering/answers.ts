@@ -3,7 +3,6 @@
 import { messageOf } from '../../basics/text.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, fail, invalid } from '../../ports/errors.ts';
-import { kindOf } from '../kinds/kinds.ts';
 import type { Refresh } from '../queries/model.ts';
 import type { Answerer, AnswerTurn } from './answerer.ts';
 import { type AnswerCache, answerCache, forgottenBy, type KeptAnswer } from './cache.ts';
@@ -220,7 +219,11 @@ export function answersOf(
 
   const answers: Answers = {
     ask: async (asked, refresh, asker) => {
-      if (refresh !== 'force_cache') kindOf(asked.query);
+      if (refresh !== 'force_cache') {
+        // With the first question: a command line opens all that a service has, and asks none.
+        const { kindOf } = await import('../kinds/kinds.ts');
+        kindOf(asked.query);
+      }
       const { key, moment, way, cached } = await look(asked, refresh, asker.seen);
       if (way === 'cached') return cached;
       if (way === 'now') {

@@ -5,7 +5,7 @@ import { changeBatchExport, unpauseBatchExport } from '../../../lib/exports/reso
 import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
-import { restoredItem } from '../../../lib/exports/runs/restored.ts';
+import { restoredItem } from '../../../lib/exports/records/restored.ts';
 import { fromJsonText, toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
