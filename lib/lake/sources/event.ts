@@ -61,19 +61,21 @@ export function microsecondsOf(
   texts: Readonly<Partial<Record<DatePart, string | undefined>>>,
   years: Years = YEARS,
 ): number | undefined {
-  const number = (text: string | undefined): number => Number(text ?? 0);
-  const [year, day] = [number(texts.year), number(texts.day)];
-  const [hour, minute, second] = [number(texts.hour), number(texts.minute), number(texts.second)];
+  const [year, day] = [numberOf(texts.year), numberOf(texts.day)];
+  const [hour, minute, second] = [numberOf(texts.hour), numberOf(texts.minute), numberOf(texts.second)];
   const { month: named = '', fraction = '', sign } = texts;
   const month = /^\d/.test(named) ? Number(named) : MONTHS.indexOf(named.toLowerCase()) + 1;
   if (year < years.first || year > years.last || hour > 23 || minute > 59 || second > 60) return undefined;
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined;
   // Date.UTC takes the years below 100 for those of the twentieth century.
   const local = Date.UTC(year + 400, month - 1, day, hour, minute, second) - FOUR_CENTURIES_MS;
-  const zone = number(texts.hours) * 60 + number(texts.minutes);
+  const zone = numberOf(texts.hours) * 60 + numberOf(texts.minutes);
   const micros = Number(fraction.padEnd(6, '0').slice(0, 6));
   return (local - (sign === '-' ? -zone : zone) * MINUTE_MS) * 1000 + micros;
 }
+
+/** Returns the number of a part of a date; what is not there is 0. */
+const numberOf = (text: string | undefined): number => Number(text ?? 0);
 
 const daysIn = (year: number, month: number): number =>
   month === 2

@@ -1,11 +1,11 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
+import { restoredItem } from '../../../lib/exports/records/restored.ts';
 import type { RunItem } from '../../../lib/exports/records/runs/model.ts';
 import { startBackfill } from '../../../lib/exports/resource/backfills.ts';
 import { changeBatchExport, unpauseBatchExport } from '../../../lib/exports/resource/change.ts';
 import { prepareBackfill } from '../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../lib/exports/runs/begin.ts';
 import { finishRun } from '../../../lib/exports/runs/finish.ts';
-import { restoredItem } from '../../../lib/exports/records/restored.ts';
 import { fromJsonText, toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';

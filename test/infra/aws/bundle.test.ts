@@ -94,6 +94,17 @@ describe('a bundle', () => {
     expect(carrying).toEqual([]);
   });
 
+  test('knows the clocks of all zones where a time to come is told by them, and nowhere else', () => {
+    const having = FUNCTIONS.filter(({ name }) => filesIn(name).some((path) => path.includes('temporal-polyfill')));
+    expect(having.map(({ name }) => name)).toEqual([
+      'alerts/update',
+      'subscriptions/create',
+      'subscriptions/update',
+      'steps/check-alert',
+      'steps/compose-subscription',
+    ]);
+  });
+
   test('finds credentials in the environment, and brings no other way to come by some', () => {
     const found = FUNCTIONS.flatMap(({ name }) => filesIn(name)).filter((path) =>
       /credential-provider-(?!env\/|node\/)|nested-clients|token-providers/.test(path),

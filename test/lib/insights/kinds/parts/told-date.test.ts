@@ -17,7 +17,15 @@ function known(fields: Temporal.PlainDateTimeLike): number | undefined {
 
 test('a date is read as calendars know it, and one that they do not have is none', () => {
   const part = (most: number) => fc.integer({ min: 0, max: most });
-  const dates = fc.tuple(fc.integer({ min: 1, max: 9999 }), part(13), part(32), part(25), part(61), part(61), part(999));
+  const dates = fc.tuple(
+    fc.integer({ min: 1, max: 9999 }),
+    part(13),
+    part(32),
+    part(25),
+    part(61),
+    part(61),
+    part(999),
+  );
   fc.assert(
     fc.property(dates, fc.boolean(), ([year, month, day, hour, minute, second, millisecond], isShort) => {
       const [months, days, hours] = [month, day, hour].map((number) => padded(number, isShort ? 1 : 2));
@@ -28,8 +36,11 @@ test('a date is read as calendars know it, and one that they do not have is none
 
       const start = known({ year, month, day });
       const text = `${padded(year, 4)}-${months}-${days}`;
-      expect(readDate(text)).toEqual(start === undefined ? undefined : { local: start, offsetMs: undefined, isDay: true });
-      const next = start === undefined ? text : Temporal.PlainDate.from({ year, month, day }).add({ days: 1 }).toString();
+      expect(readDate(text)).toEqual(
+        start === undefined ? undefined : { local: start, offsetMs: undefined, isDay: true },
+      );
+      const next =
+        start === undefined ? text : Temporal.PlainDate.from({ year, month, day }).add({ days: 1 }).toString();
       expect(behind(text)).toBe(next);
     }),
     { numRuns: propertyRuns(500) },
