@@ -561,7 +561,7 @@ describe('a run', () => {
       const mine = (await world.runs(id)).find(({ status }) => status === 'Running') as RunItem;
       await cancelRun(context, item, mine.id);
       await running;
-      const counts = `${1} of 2 runs completed, ${instants.length - 1} records exported`;
+      const counts = `1 of 2 runs completed, ${instants.length - 1} records exported`;
       expect((await world.messages(id)).filter((message) => message.startsWith('Backfill ended'))).toEqual([
         `Backfill ended as Cancelled: ${counts}. The others were cancelled. To deliver them after all, retry them or ` +
           'backfill their range.',

@@ -113,6 +113,34 @@ test('filters choose events, beside the lists of names', async () => {
   expect(lines()).toHaveLength(2);
 });
 
+test('filters and columns of persons, whom captured events do not carry, are told of in the log of each run', async () => {
+  const { world, exported, lines, run } = await started();
+  const staff = { key: 'email', operator: 'not_icontains', value: '@example.com', type: 'person' };
+  const warnings = async (id: string) => {
+    const messages = await world.messages(id);
+    return messages.filter((message) => message.startsWith('Captured events carry no person'));
+  };
+  const without = await exported({ filters: [staff] }, [{ event: 'seen' }]);
+  const only = await exported({ filters: [{ ...staff, operator: 'icontains' }] }, []);
+  const named = await exported({ hogql_query: 'SELECT event, person.properties.plan AS plan FROM events' }, []);
+  const plain = await exported({ hogql_query: 'SELECT * FROM events' }, []);
+  await run(AFTER);
+  // The event is there: by what it carries nobody can tell that it is of the staff.
+  expect(lines().length).toBeGreaterThan(0);
+  const conditions =
+    'Captured events carry no person, only imported ones may: conditions on a person find nothing in them: those that ' +
+    'something is not so let all of them pass, others none. Choose by properties of the event.';
+  expect(await Promise.all([without, only, named, plain].map(warnings))).toEqual([
+    [conditions],
+    [conditions],
+    [
+      'Captured events carry no person, only imported ones may: these columns are empty for them: plan. Choose by ' +
+        'properties of the event.',
+    ],
+    [],
+  ]);
+});
+
 test.each([
   [
     'is no longer supported',

@@ -11,6 +11,7 @@ import { failFull, LineFull } from '../../workers/turns.ts';
 import type { CheckStep, Config, Destination, Reach } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import type { StoredQuery } from '../query/compile.ts';
+import { personWarning } from '../query/person-warning.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { DestinationTestStep, TEST_STATUSES } from './model.ts';
 
@@ -73,7 +74,8 @@ export async function runStep(
   if (step === undefined) invalid('step', `There is no step ${number}: there are ${steps.length}, from 0.`);
   const { name, description } = step;
   try {
-    const run = () => resultOf(context, step, tested, organization, timeoutMs);
+    const isLast = number === steps.length - 1;
+    const run = () => resultOf(context, step, tested, { organization, timeoutMs, isLast });
     const result = await context.testTurns.run(organization, () => context.testTurns.run(user, run));
     return { name, description, result };
   } catch (error) {
@@ -86,8 +88,11 @@ async function resultOf(
   { outbound, log, compiler }: Pick<Context, 'outbound' | 'log' | 'compiler'>,
   step: CheckStep,
   { planned, config, reach }: Tested,
-  organization: string,
-  timeoutMs: number,
+  {
+    organization,
+    timeoutMs,
+    isLast,
+  }: { readonly organization: string; readonly timeoutMs: number; readonly isLast: boolean },
 ): Promise<{ status: (typeof TEST_STATUSES)[number]; message: string | null }> {
   const skipped = step.skipped?.(config);
   if (skipped !== undefined) return { status: 'Skipped', message: skipped };
@@ -95,13 +100,21 @@ async function resultOf(
   const isLate = new Promise<never>((_, reject) => {
     late.addEventListener('abort', () => reject(late.reason), { once: true });
   });
+  const selection = () => compiler.selection(planned, { organization });
   const plan = async () => {
-    const { select } = await compiler.selection(planned, { organization });
+    const { select } = await selection();
     return { model: planned.model, columns: (defaults: readonly Column[]) => deliveredColumns(select, defaults) };
   };
+  // What there is to say of the export itself comes with the last step, when all of them have passed.
+  const checked = async () => {
+    const told = [
+      await step.run(config, outbound, reach, late, plan),
+      isLast ? personWarning(await selection()) : undefined,
+    ];
+    return told.filter((one) => one !== undefined).join(' ');
+  };
   try {
-    const message = await Promise.race([step.run(config, outbound, reach, late, plan), isLate]);
-    return { status: 'Passed', message: message ?? null };
+    return { status: 'Passed', message: (await Promise.race([checked(), isLate])) || null };
   } catch (error) {
     if (late.aborted) return { status: 'Failed', message: lateText(timeoutMs) };
     if (error instanceof Permanent || error instanceof Transient) return { status: 'Failed', message: error.message };

@@ -11,6 +11,7 @@ import { isWritten } from '../../ports/table/until-written.ts';
 import type { SendInput, SendOutput } from '../../workflow/messages.ts';
 import { STEPS } from '../../workflow/steps.ts';
 import { destinationOf } from '../destinations/index.ts';
+import { personWarning } from '../query/person-warning.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { RunItem } from '../records/runs/model.ts';
@@ -123,12 +124,15 @@ async function send(context: Context, sending: Sending, item: BatchExportItem, i
   let prepared = await resume(context, sending);
   let records = run.records_total_count ?? 0;
   if (prepared === undefined) {
-    lines.push({ at: context.clock(), level: 'INFO', message: startText(item, run), instance: run.id });
+    const [at, warning] = [context.clock(), personWarning(input.query)];
+    const warnings: LogLine[] =
+      warning === undefined ? [] : [{ at, level: 'WARNING', message: warning, instance: run.id }];
+    lines.push({ at, level: 'INFO', message: startText(item, run), instance: run.id }, ...warnings);
     records = await context.warehouse.count(input, delivery.interval, delivery.signal);
     checkCounted(input, sending.n, records);
     await change(context, run, { status: 'Running', records_total_count: records });
     if (records === 0) {
-      await completeRun(context, run, { records: 0, bytes: 0 }, []);
+      await completeRun(context, run, { records: 0, bytes: 0 }, warnings);
       return 'unknown';
     }
     prepared = await prepare(sending);

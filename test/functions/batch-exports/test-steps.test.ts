@@ -118,6 +118,20 @@ describe('a step for an export that is not made yet', () => {
   });
 });
 
+test('the last step says that filters of persons find nothing in captured events, where it passes', async () => {
+  const { service, path, to } = await world();
+  const filters = [{ key: 'email', operator: 'not_icontains', value: '@example.com', type: 'person' }];
+  const result = async (step: number) => {
+    const body = { ...INPUT, destination: to(path), filters, step };
+    return (await service.call('POST', `${byProject(service)}/run_test_step_new/`, { body })).body?.['result'];
+  };
+  expect(await result(0)).toEqual({ status: 'Passed', message: null });
+  expect(await result(1)).toEqual({
+    status: 'Passed',
+    message: expect.stringContaining('conditions on a person find nothing in them'),
+  });
+});
+
 test('of a type without connection checks there is nothing to test, which is said', async () => {
   const { service } = await world();
   const body = { ...INPUT, destination: { type: 'NoOp', config: {} } };

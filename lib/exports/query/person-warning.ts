@@ -1,0 +1,26 @@
+/** What an export is told that reads the person of its events: only some events carry one. */
+import type { Expression } from '../../hogql/expression.ts';
+import type { Selection } from './compile.ts';
+
+const OF_PERSON: ReadonlySet<string> = new Set(['person_id', 'person_properties']);
+
+function readsPerson(expression: Expression): boolean {
+  if ('column' in expression) return OF_PERSON.has(expression.column);
+  if (!('operator' in expression)) return false;
+  return [...expression.of, ...(expression.each ? [expression.each] : [])].some(readsPerson);
+}
+
+/** Returns a warning where conditions, or columns that a query names, are of the event's own person; undefined: none are. */
+export function personWarning({ select = null, where = null }: Partial<Selection>): string | undefined {
+  const names = (select ?? []).flatMap((one) => ('all' in one || !readsPerson(one.expression) ? [] : [one.name]));
+  const told = [
+    ...(where !== null && readsPerson(where)
+      ? [
+          'conditions on a person find nothing in them: those that something is not so let all of them pass, others none',
+        ]
+      : []),
+    ...(names.length > 0 ? [`these columns are empty for them: ${names.join(', ')}`] : []),
+  ];
+  if (told.length === 0) return undefined;
+  return `Captured events carry no person, only imported ones may: ${told.join('; and ')}. Choose by properties of the event.`;
+}
