@@ -50,6 +50,8 @@ export interface GatewayLimits {
   readonly answers: BodyLimits;
   /** Answers to requests that need none, by address: pages, and the files that they load. */
   readonly publicAnswers: BodyLimits;
+  /** Time for the head of a request to come, of the first one from the connection on. */
+  readonly headMs: number;
   /** A connection on which no byte moves for so long is closed: an answer that nobody takes would stay in memory. */
   readonly idleMs: number;
   readonly connections: ConnectionLimits;
@@ -65,6 +67,7 @@ const LIMITS: Omit<GatewayLimits, 'connections'> = {
   publicBodies: { each: 2 * MIB, all: 20 * MIB, spare: 0 },
   answers: { each: 60 * MIB, all: 120 * MIB, spare: 40 * MIB },
   publicAnswers: { each: 20 * MIB, all: 60 * MIB, spare: 20 * MIB },
+  headMs: 10 * SECOND_MS,
   idleMs: 2 * MINUTE_MS,
 };
 
@@ -74,7 +77,7 @@ const LIMITS: Omit<GatewayLimits, 'connections'> = {
  */
 const KEPT_ALIVE_MS = 130 * SECOND_MS;
 
-/** How often it is looked for connections whose time is over: one that says nothing has ten seconds for its first request. */
+/** How often it is looked for connections whose time is over. */
 const LOOK_MS = 2 * SECOND_MS;
 
 /** What is served: as a stage of a REST API has it. */
@@ -206,10 +209,10 @@ class RestApiServer implements Gateway {
     this.#server = createServer({
       maxHeaderSize: this.#limits.headerBytes,
       requireHostHeader: false,
-      headersTimeout: 10 * SECOND_MS,
+      headersTimeout: this.#limits.headMs,
       requestTimeout: MINUTE_MS,
       keepAliveTimeout: KEPT_ALIVE_MS,
-      connectionsCheckingInterval: LOOK_MS,
+      connectionsCheckingInterval: Math.min(LOOK_MS, this.#limits.headMs),
     })
       .setTimeout(this.#limits.idleMs)
       .on('request', listener)
@@ -488,4 +491,6 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, log: Log
       template,
     ].join('\r\n'),
   );
+  // Who has said nothing in time may not read either: the connection does not wait for its other end.
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.destroySoon();
 }

@@ -35,6 +35,7 @@ async function served(call: Method['call'] = THERE, limits: Partial<GatewayLimit
   const fetched = (path: string, headers: Record<string, string> = {}) =>
     fetch(`${gateway.address}${path}`, { headers });
   return {
+    address: gateway.address,
     fetched,
     ask: (path: string, headers?: Record<string, string>) => fetched(path, headers).then((answer) => answer.json()),
     /** Sends requests ahead over a connection of their own, and reads nothing. */
@@ -141,4 +142,15 @@ test('a connection that ends gives back the room of its answer', async () => {
 test('a function that fails is a mistake of ours, and no reason to come again as one that could not be begun', async () => {
   const { ask } = await served(() => Promise.reject(new Error('broken')));
   expect(await ask('/dev/there')).toBe('API_CONFIGURATION_ERROR');
+});
+
+test('a connection on which no request comes makes room for others, though its other end stays open', async () => {
+  const { address, ask } = await served(THERE, { headMs: 50, connections: { all: 1, each: 1 } });
+  const { hostname, port } = new URL(address);
+  const silent = connect({ host: hostname, port: Number(port), allowHalfOpen: true }).resume();
+  onEnd(() => silent.destroy());
+  await once(silent, 'end');
+  // Until there is room for another.
+  while ((await ask('/dev/there').catch(() => undefined)) !== 'there');
+  expect(silent.destroyed).toBe(false);
 });
