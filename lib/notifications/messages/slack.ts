@@ -10,6 +10,12 @@ const BLOCKS = 50;
 /** Returns a text as Slack shows it: nothing in it is a link or calls people. */
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
+/**
+ * Returns a text of which nothing calls people where no `verbatim` keeps it from that: the first line in Slack's
+ * notifications, and all of the message in Mattermost and Rocket.Chat, which know no blocks. A word joiner is not seen.
+ */
+const unmentioned = (text: string): string => text.replaceAll('@', '@\u2060');
+
 /** Returns as many of a text's first characters as fit, as Slack shows them: none is cut in two. */
 function escapedWithin(text: string, length: number): string {
   const whole = escaped(text);
@@ -53,7 +59,8 @@ export function tableText(table: NumberTable): string {
     .join('\n');
 }
 
-const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } });
+/** `verbatim`: Slack makes nothing of what looks like an address, a channel or a mention; what is written as a link is one. */
+const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } });
 
 function insightSection({ name, link, summary, table, moreRows, moreColumns }: ShownInsight) {
   const head = headed(name, link, summary, SECTION_LENGTH / 2);
@@ -78,7 +85,7 @@ function fittingLines(lines: readonly string[], length: number): readonly string
 export function slackBody({ title, lines, link, insights }: Message) {
   const head = headed(title, link, lines.join('\n'), SECTION_LENGTH).trimEnd();
   return {
-    text: escapedWithin([title, ...lines].join('\n'), SECTION_LENGTH),
+    text: escapedWithin(unmentioned([title, ...lines].join('\n')), SECTION_LENGTH),
     blocks: [section(head), ...insights.map(insightSection)].slice(0, BLOCKS),
   };
 }

@@ -325,14 +325,15 @@ test('an alert without a name is told under that of its insight, or its number',
 test("Slack's form shows names as they are: they make no links and call nobody", async () => {
   const { alert, pay, run } = await alerting();
   await pay(NOON - DAY_MS, 12);
-  await alert({ name: '<!channel> & <http://evil|x>', notify_type: 'slack', threshold: threshold({ upper: 1 }) });
+  const name = '<!channel> & <http://evil|x> @here http://evil';
+  await alert({ name, notify_type: 'slack', threshold: threshold({ upper: 1 }) });
   await run();
-  const title = 'Alert: &lt;!channel&gt; &amp; &lt;http://evil|x&gt;';
+  const title = 'Alert: &lt;!channel&gt; &amp; &lt;http://evil|x&gt; @here http://evil';
   const line = "'paid' of 31-Dec-2025 is 12, above 1.";
   expect(bodies()).toEqual([
     {
-      text: `${title}\n${line}`,
-      blocks: [{ type: 'section', text: { type: 'mrkdwn', text: `*${title}*\n${line}` } }],
+      text: `${title.replace('@', '@\u2060')}\n${line}`,
+      blocks: [{ type: 'section', text: { type: 'mrkdwn', text: `*${title}*\n${line}`, verbatim: true } }],
     },
   ]);
 });
