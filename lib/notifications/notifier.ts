@@ -1,14 +1,16 @@
 /** What tells people something by itself: alerts and subscriptions, as far as they are alike. */
 import type { ActivityOps } from '../accounts/activity/model.ts';
-import type { MembershipItem } from '../accounts/organizations/model.ts';
+import type { MembershipItem, ProjectItem } from '../accounts/organizations/model.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { DAY_MS, MINUTE_MS } from '../basics/units.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { jobOps } from '../jobs/job.ts';
 import { fail, invalid } from '../ports/errors.ts';
+import { keys } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Key, Op, Range, Table } from '../ports/table/table.ts';
+import { untilWritten } from '../ports/table/until-written.ts';
 import type { NotifierInput } from '../workflow/messages.ts';
 
 /** What is stored of both. Instants are milliseconds since 1970. */
@@ -127,11 +129,41 @@ export function dueOps(
 /** A project has at most so many alerts, and so many subscriptions. */
 const MAX_NOTIFIERS = 500;
 
+/** Why the write of one more is refused when others were made since they were counted. */
+const OTHERS_MADE = 'others_made';
+
 /**
- * Returns what makes place for one more of a range, newest first: where it is full, the oldest goes of those that nobody sees
- * any more, as `goneOf` tells them. Throws a 400 when all are seen.
+ * Returns what `write` returns, which is given the ops that make place for one more of a range, newest first, and are the last
+ * of its transaction: where the range is full, the oldest goes of those that nobody sees any more, as `goneOf` tells them.
+ * When others were made meanwhile, they are counted again. Throws a 400 when all are seen.
  */
-export async function placeOps<T extends NotifierItem & { readonly id: string | number }>(
+export function inPlace<T extends NotifierItem & { readonly id: string | number }, R>(
+  table: Table,
+  project: ProjectItem,
+  about: {
+    readonly kind: NotifierKind;
+    readonly range: Range<T>;
+    readonly goneOf: (items: readonly T[]) => readonly T[] | Promise<readonly T[]>;
+  },
+  write: (placeOps: readonly Op[]) => Promise<R>,
+): Promise<R> {
+  const { id } = project;
+  return untilWritten(async (isAgain) => {
+    const found = isAgain ? await table.get(keys.project(id)) : project;
+    if (found === undefined || found.deleted_at !== null) return fail('not_found', 'Project not found.');
+    const notifiers_made = found.notifiers_made ?? null;
+    const ops = await placeOps(table, about.kind, about.range, about.goneOf);
+    const mark: Op = {
+      change: keys.project(id),
+      add: { notifiers_made: 1 },
+      if: { is: { id, deleted_at: null, notifiers_made } },
+      else: OTHERS_MADE,
+    };
+    return write([mark, ...ops]);
+  }, OTHERS_MADE);
+}
+
+async function placeOps<T extends NotifierItem & { readonly id: string | number }>(
   table: Table,
   kind: NotifierKind,
   range: Range<T>,

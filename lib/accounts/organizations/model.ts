@@ -36,6 +36,8 @@ export interface OrganizationItem extends Item {
   readonly updated_at: number;
   /** Counts the memberships, and changes in their transactions. */
   readonly members: number;
+  /** How many invitations were ever made: of two who make one at once, the other counts the open ones again. Absent: none. */
+  readonly invites_made?: number;
   /** Oldest first. It changes in the transactions of the projects. */
   readonly projects: JsonText<readonly ProjectBrief[]>;
   /** When it is set, tenancy refuses, and the purge is under way. */
@@ -81,6 +83,8 @@ export interface ProjectItem extends Item {
   readonly hides_dashboards?: boolean;
   /** How often the answers to its queries were forgotten, as with a person: none is told from before. Absent: never. */
   readonly answers_forgotten?: number;
+  /** How many alerts and subscriptions were ever made: of two who make one at once, the other counts again. Absent: none. */
+  readonly notifiers_made?: number;
   readonly ver: number;
 }
 

@@ -25,7 +25,7 @@ import {
   checkMayChange,
   dueOps,
   enabledFields,
-  placeOps,
+  inPlace,
   SUCCEEDED,
   troubleOf,
   UNTRIED,
@@ -119,10 +119,10 @@ export async function createAlert(
   const set = await fieldsOf(context, tenant, id, input, null);
   const insight = await insightFor(context, tenant, input.insight, set);
   // Nobody can list or remove the alerts of deleted insights.
-  const place = await placeOps(table, 'alert', ranges.alertsOf(project.id), async (alerts) => {
+  const goneOf = async (alerts: readonly AlertItem[]) => {
     const insights = await table.many(alerts.map(({ insight_id }) => keys.insight(project.id, insight_id)));
     return alerts.filter((_, at) => insights[at]?.deleted_at !== null);
-  });
+  };
   const item: AlertItem = {
     ...keys.alert(project.id, id),
     ...places.alertOf(project.id, now, id),
@@ -156,13 +156,15 @@ export async function createAlert(
     ...(set as Pick<AlertItem, 'insight_id' | 'threshold' | 'subscribed_users'>),
   };
   checkWatch(item, insight);
-  await table.write([
-    { put: item, if: 'absent' },
-    ...dueOps('alert', item, item.enabled ? now : null),
-    ...place,
-    ...idempotencyOps(id),
-    ...activityOps({ ...about(item), activity: 'created', changes: creationChanges(item, LOGGED_FIELDS) }),
-  ]);
+  await inPlace(table, project, { kind: 'alert', range: ranges.alertsOf(project.id), goneOf }, (placeOps) =>
+    table.write([
+      { put: item, if: 'absent' },
+      ...dueOps('alert', item, item.enabled ? now : null),
+      ...idempotencyOps(id),
+      ...activityOps({ ...about(item), activity: 'created', changes: creationChanges(item, LOGGED_FIELDS) }),
+      ...placeOps,
+    ]),
+  );
   return { item, insight };
 }
 

@@ -22,7 +22,7 @@ import { listAll } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { checkMayChange, dueOps, enabledFields, placeOps, troubleOf, UNTRIED, type Writing } from '../notifier.ts';
+import { checkMayChange, dueOps, enabledFields, inPlace, troubleOf, UNTRIED, type Writing } from '../notifier.ts';
 import {
   type SubscriptionInput,
   type SubscriptionItem,
@@ -154,9 +154,6 @@ export async function createSubscription(
   const { project, organization, membership } = placeIn(tenant);
   await checkSubject(table, tenant, input);
   const schedule = scheduleOf(input);
-  const place = await placeOps(table, 'subscription', ranges.subscriptionsOf(project.id), (all) =>
-    goneAmong(table, project.id, all),
-  );
   checkTarget(context, input.target_type, input);
   const id = await nextNumber(table, 'subscription');
   const now = clock();
@@ -185,13 +182,17 @@ export async function createSubscription(
     target_value: '',
     ...(await targetFields(context, tenant, id, input)),
   };
-  await table.write([
-    { put: item, if: 'absent' },
-    ...dueOps('subscription', item, dueOf(item)),
-    ...place,
-    ...idempotencyOps(String(id)),
-    ...activityOps({ ...about(item), activity: 'created', changes: creationChanges(item, LOGGED_FIELDS) }),
-  ]);
+  const range = ranges.subscriptionsOf(project.id);
+  const goneOf = (all: readonly SubscriptionItem[]) => goneAmong(table, project.id, all);
+  await inPlace(table, project, { kind: 'subscription', range, goneOf }, (placeOps) =>
+    table.write([
+      { put: item, if: 'absent' },
+      ...dueOps('subscription', item, dueOf(item)),
+      ...idempotencyOps(String(id)),
+      ...activityOps({ ...about(item), activity: 'created', changes: creationChanges(item, LOGGED_FIELDS) }),
+      ...placeOps,
+    ]),
+  );
   return item;
 }
 

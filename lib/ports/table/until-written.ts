@@ -6,14 +6,14 @@ export const MAX_ATTEMPTS = 30;
 /**
  * Returns the result of `attempt`, which reads, and writes under conditions. When one of them is refused, somebody else
  * was first, and it is called again: what its caller has read before is true no longer. Throws `Busy` when that happens
- * too often.
+ * too often. With a `reason` a refusal for any other one is thrown.
  */
-export async function untilWritten<T>(attempt: (isAgain: boolean) => Promise<T>): Promise<T> {
+export async function untilWritten<T>(attempt: (isAgain: boolean) => Promise<T>, reason?: string): Promise<T> {
   for (let left = MAX_ATTEMPTS; left > 0; left--) {
     try {
       return await attempt(left < MAX_ATTEMPTS);
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof Refused) || (reason !== undefined && error.reason !== reason)) throw error;
     }
   }
   throw new Busy('many others change the same object');

@@ -2,6 +2,8 @@ import { createOrganization, findMembership, findOrganization } from '../../../l
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { DAY_MS } from '../../../lib/basics/units.ts';
 import { LEVELS, type MembershipLevel } from '../../../lib/http/levels.ts';
+import { keys, places, ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';
@@ -228,4 +230,27 @@ test('who has an account elsewhere is invited as who has none: nobody can tell',
   };
   await trips('first@example.com');
   expect(await trips(EMAIL)).toEqual(await trips('unknown@example.com'));
+});
+
+test('an organization has at most 500 open invitations, also when several are made at once', async () => {
+  const { context, service } = await world();
+  await invite(service);
+  const { id: organization } = service.organization;
+  const [like] = await listAll(context.table, ranges.invitationsOf(organization));
+  if (like === undefined) throw new Error('there is none');
+  const others = Array.from({ length: 498 }, (_, n) => `other-${n}`).map((id) => ({
+    put: { ...like, ...keys.invitation(id), ...places.invitationOf(organization, like.created_at, id), id },
+  }));
+  await context.table.write(others, { apart: true });
+  const made = await Promise.all([1, 2, 3, 4].map((n) => invite(service, { target_email: `${n}@example.com` })));
+  expect(made.map(({ status }) => status).toSorted()).toEqual([201, 400, 400, 400]);
+  expect(made.find(({ status }) => status === 400)?.body).toEqual({
+    type: 'validation_error',
+    code: 'invalid_input',
+    detail: 'An organization may have at most 500 open invitations.',
+    attr: null,
+  });
+  // Those that have run out count no more.
+  context.clock.advance(3 * DAY_MS);
+  expect((await invite(service, { target_email: 'later@example.com' })).status).toBe(201);
 });

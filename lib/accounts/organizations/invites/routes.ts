@@ -4,6 +4,7 @@ import { LEVELS } from '../../../http/levels.ts';
 import { pageOf, route } from '../../../http/route.ts';
 import { Member } from '../members/model.ts';
 import { Invite, InviteInput, InvitePreview } from './model.ts';
+import { MAX_OPEN } from './rules.ts';
 
 const tag = 'Invitations';
 const write = { scope: 'organization_member:write', tag } as const;
@@ -32,7 +33,8 @@ export const createInvite = route({
   level: LEVELS.admin,
   summary: 'Invite somebody',
   description:
-    'For admins and owners, to at most their own level. It is open for three days. No mail is sent: pass the link on.',
+    'For admins and owners, to at most their own level. It is open for three days. No mail is sent: pass the link on. ' +
+    `An organization has at most ${MAX_OPEN} open ones.`,
   body: InviteInput,
   example: { target_email: 'new@example.com' },
   unsupported: { message: null, private_project_access: null, combine_pending_invites: null },

@@ -6,6 +6,7 @@ import { keys, places, ranges } from '../../../ports/table/keys.ts';
 import { listAll } from '../../../ports/table/list-all.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
 import { ttlAt } from '../../../ports/table/ttl.ts';
+import { untilWritten } from '../../../ports/table/until-written.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { systemActivityOps } from '../../activity/ops.ts';
 import type { UserItem } from '../../users/model.ts';
@@ -15,14 +16,17 @@ import type { MembershipItem, OrganizationItem } from '../model.ts';
 import { addMember, findMembership, findOrganization, isAlive } from '../store.ts';
 import type { Tenant } from '../tenant.ts';
 import type { InviteInput, InviteItem } from './model.ts';
-import { giversOf, isPast, mayGive, OPEN_MS } from './rules.ts';
+import { giversOf, isPast, MAX_OPEN, mayGive, OPEN_MS } from './rules.ts';
 
 /** Stands for the uuid of a user who is not there, so that a membership is looked for all the same. */
 const NOBODY = 'nobody';
 
+/** Why the write of an invitation is refused when others were made since the open ones were counted. */
+const OTHERS_MADE = 'others_made';
+
 /**
  * Invites somebody, with or without an account, in one transaction with `idempotencyOps`. Throws a 400 when they are a
- * member already, and a 403 when the level is above the caller's own.
+ * member already or too many are open, and a 403 when the level is above the caller's own.
  */
 export async function createInvite(
   { table, newId, clock }: Pick<Context, 'table' | 'newId' | 'clock'>,
@@ -51,14 +55,26 @@ export async function createInvite(
     expires_at: now + OPEN_MS,
     ttl: ttlAt(now + OPEN_MS),
   };
-  await table.write([
-    { put: item, if: 'absent' },
-    { check: keys.organization(organization.id), if: { is: isAlive(organization.id) } },
-    levelCheck(membership, organization),
-    ...idempotencyOps(id),
-    ...activityOps({ ...aboutInvite(item), activity: 'created' }),
-  ]);
-  return item;
+  return untilWritten(async (isAgain) => {
+    const { invites_made = null } = isAgain
+      ? ((await findOrganization(table, organization.id)) ?? fail('not_found', 'Organization not found.'))
+      : organization;
+    const { count = 0 } = await table.list(ranges.invitationsOf(organization.id), { limit: 1, count: true });
+    if (count >= MAX_OPEN) invalid(null, `An organization may have at most ${MAX_OPEN} open invitations.`);
+    await table.write([
+      { put: item, if: 'absent' },
+      levelCheck(membership, organization),
+      ...idempotencyOps(id),
+      ...activityOps({ ...aboutInvite(item), activity: 'created' }),
+      {
+        change: keys.organization(organization.id),
+        add: { invites_made: 1 },
+        if: { is: { ...isAlive(organization.id), invites_made } },
+        else: OTHERS_MADE,
+      },
+    ]);
+    return item;
+  }, OTHERS_MADE);
 }
 
 /** Returns how an entry of the activity log names an invitation. */

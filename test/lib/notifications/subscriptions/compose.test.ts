@@ -524,6 +524,20 @@ test('of the 500 of a project those that were deleted make place for new ones, t
   expect((await Promise.all(back)).map(({ status }) => status)).toEqual([404, 200, 200]);
 });
 
+test('a project has at most 500 subscriptions, also when several are made at once', async () => {
+  const { subscribe, insight, context, service } = await subscribing();
+  await subscribe({ insight });
+  const { id: project } = service.project;
+  const [like] = await listAll(context.table, ranges.subscriptionsOf(project));
+  if (like === undefined) throw new Error('there is none');
+  const others = Array.from({ length: 498 }, (_, at) => 10_000 + at).map((id) => ({
+    put: { ...like, ...keys.subscription(project, id), ...places.subscriptionOf(project, NOON, id), id },
+  }));
+  await context.table.write(others, { apart: true });
+  await Promise.allSettled([1, 2, 3, 4].map(() => subscribe({ insight })));
+  expect(await listAll(context.table, ranges.subscriptionsOf(project))).toHaveLength(500);
+});
+
 test('of the 500 of a project those of deleted dashboards and insights make place for new ones', async () => {
   const { subscribe, insight, insightOf, series, call, context, service } = await subscribing();
   const { id: board } = await call('POST', '/dashboards/', { name: 'Board' });
