@@ -243,7 +243,8 @@ test('an organization has at most 500 open invitations, also when several are ma
   }));
   await context.table.write(others, { apart: true });
   const made = await Promise.all([1, 2, 3, 4].map((n) => invite(service, { target_email: `${n}@example.com` })));
-  expect(made.map(({ status }) => status).toSorted()).toEqual([201, 400, 400, 400]);
+  expect(made.filter(({ status }) => status === 201)).toHaveLength(1);
+  expect(made.filter(({ status }) => status === 400)).toHaveLength(3);
   expect(made.find(({ status }) => status === 400)?.body).toEqual({
     type: 'validation_error',
     code: 'invalid_input',
