@@ -26,6 +26,9 @@ export interface InviteItem extends Item {
   readonly expires_at: number;
 }
 
+/** An organization has at most so many open invitations. */
+export const MAX_OPEN_INVITES = 500;
+
 const address = text({ max: 254 }).pipe(z.email()).optional();
 
 /** The body that invites somebody. `email` is another name of `target_email`. */

@@ -3,8 +3,7 @@ import { uuid } from '../../../http/fields.ts';
 import { LEVELS } from '../../../http/levels.ts';
 import { pageOf, route } from '../../../http/route.ts';
 import { Member } from '../members/model.ts';
-import { Invite, InviteInput, InvitePreview } from './model.ts';
-import { MAX_OPEN } from './rules.ts';
+import { Invite, InviteInput, InvitePreview, MAX_OPEN_INVITES } from './model.ts';
 
 const tag = 'Invitations';
 const write = { scope: 'organization_member:write', tag } as const;
@@ -34,7 +33,7 @@ export const createInvite = route({
   summary: 'Invite somebody',
   description:
     'For admins and owners, to at most their own level. It is open for three days. No mail is sent: pass the link on. ' +
-    `An organization has at most ${MAX_OPEN} open ones.`,
+    `An organization has at most ${MAX_OPEN_INVITES} open ones.`,
   body: InviteInput,
   example: { target_email: 'new@example.com' },
   unsupported: { message: null, private_project_access: null, combine_pending_invites: null },

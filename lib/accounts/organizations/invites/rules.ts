@@ -8,9 +8,6 @@ import type { InviteItem } from './model.ts';
 /** How long an invitation is open: 3 days, as with PostHog. */
 export const OPEN_MS = 3 * DAY_MS;
 
-/** An organization has at most so many open ones. */
-export const MAX_OPEN = 500;
-
 const UUID_7 = /^([\da-f]{8})-([\da-f]{4})-7/i;
 
 /** Whoever comes so much too late is told that they do. */

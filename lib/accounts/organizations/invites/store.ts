@@ -15,8 +15,8 @@ import { levelCheck } from '../members/store.ts';
 import type { MembershipItem, OrganizationItem } from '../model.ts';
 import { addMember, findMembership, findOrganization, isAlive } from '../store.ts';
 import type { Tenant } from '../tenant.ts';
-import type { InviteInput, InviteItem } from './model.ts';
-import { giversOf, isPast, MAX_OPEN, mayGive, OPEN_MS } from './rules.ts';
+import { type InviteInput, type InviteItem, MAX_OPEN_INVITES } from './model.ts';
+import { giversOf, isPast, mayGive, OPEN_MS } from './rules.ts';
 
 /** Stands for the uuid of a user who is not there, so that a membership is looked for all the same. */
 const NOBODY = 'nobody';
@@ -60,7 +60,9 @@ export async function createInvite(
       ? ((await findOrganization(table, organization.id)) ?? fail('not_found', 'Organization not found.'))
       : organization;
     const { count = 0 } = await table.list(ranges.invitationsOf(organization.id), { limit: 1, count: true });
-    if (count >= MAX_OPEN) invalid(null, `An organization may have at most ${MAX_OPEN} open invitations.`);
+    if (count >= MAX_OPEN_INVITES) {
+      invalid(null, `An organization may have at most ${MAX_OPEN_INVITES} open invitations.`);
+    }
     await table.write([
       { put: item, if: 'absent' },
       levelCheck(membership, organization),
