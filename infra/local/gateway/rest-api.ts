@@ -128,11 +128,7 @@ export interface ServeOptions {
 }
 
 /** Is told of every answer to a request of the API. */
-type AnswerWatcher = (about: {
-  readonly method: string;
-  readonly status: number;
-  readonly seconds: number;
-}) => void;
+type AnswerWatcher = (about: { readonly method: string; readonly status: number; readonly seconds: number }) => void;
 
 /** A request while it is answered. */
 interface Asked {

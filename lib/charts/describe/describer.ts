@@ -5,6 +5,8 @@ import type { Json } from './read.ts';
 export interface Answered {
   readonly results: unknown;
   readonly columns?: readonly string[] | undefined;
+  /** What columns are called in the place of their own names, by which settings name them. */
+  readonly names?: readonly string[] | undefined;
   readonly types?: readonly unknown[] | undefined;
   readonly hasMore?: boolean | undefined;
   /** When it was computed, in ISO 8601, and the project's zone, in which its days are; null: that is not known. */

@@ -11,9 +11,10 @@ export const describeRows: Describer = (query, answered) => {
   const columns = columnsOf(query, answered, rows[0]?.length ?? 0);
   if (rows.length === 0) return nothing(text(query['kind']) === 'HogQLQuery' ? NO_ROWS : NO_DATA);
   const more = answered.hasMore === true ? ' There are more.' : '';
-  const shown = displayOf(query, columns, rows) ?? {
+  const names = answered.names ?? columns;
+  const shown = displayOf(query, { columns, names }, rows) ?? {
     picture: { type: 'table' },
-    table: { columns, rows: rows.map((row) => columns.map((_, at) => cellOf(row[at]))) },
+    table: { columns: names, rows: rows.map((row) => columns.map((_, at) => cellOf(row[at]))) },
     summary: `Table of ${counted(rows.length, 'row', 'rows')} and ${counted(columns.length, 'column', 'columns')}.${more}`,
     note: more === '' ? null : 'There are more rows than these.',
   };
@@ -50,14 +51,14 @@ const FORMS = {
 /** Returns the picture that a query of HogQL asks for in its settings; undefined: none, or one that does not fit. */
 function displayOf(
   query: object,
-  columns: readonly string[],
+  { columns, names }: { readonly columns: readonly string[]; readonly names: readonly string[] },
   rows: readonly (readonly unknown[])[],
 ): Chart | undefined {
   const display = text(object(query)['display']) ?? '';
   if (display === 'BoldNumber') {
     const value = number(rows[0]?.[0]);
     if (value === null) return undefined;
-    const name = columns[0] ?? '';
+    const name = names[0] ?? '';
     return {
       picture: { type: 'number', items: [{ name, value, previous: null }], format: PLAIN },
       table: { columns: [name], rows: [[value]] },
@@ -79,10 +80,10 @@ function displayOf(
   if ((text(settings['seriesBreakdownColumn']) ?? '') !== '') return undefined;
   return seriesChart({
     form,
-    pointName: columns[x] ?? '',
+    pointName: names[x] ?? '',
     points: rows.map((row) => shownText(String(cellOf(row[x]) ?? ''))),
     series: [...y].map((at) => ({
-      name: columns[at] ?? '',
+      name: names[at] ?? '',
       values: rows.map((row) => number(row[at])),
       isPrevious: false,
     })),

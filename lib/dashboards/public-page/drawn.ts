@@ -3,10 +3,12 @@ import { hash } from 'node:crypto';
 import { recentOf } from '../../basics/recent.ts';
 import { type Chart, isEmptyChart } from '../../charts/chart.ts';
 import { chartOf } from '../../charts/describe/describe.ts';
+import { sourceOf } from '../../charts/describe/read.ts';
 import { figure } from '../../charts/figure.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Answers, Told } from '../../insights/answering/answers.ts';
+import { publicColumns } from './columns.ts';
 
 /** An answer as a page shows it. */
 export interface Drawn {
@@ -30,12 +32,14 @@ export interface AnsweredInsight {
   readonly told: Told;
 }
 
-/** Returns the chart of an answer that is kept. */
+/** Returns the chart of an answer that is kept, as others than members may see it: `publicColumns`. */
 export function chartOfAnswer({ query, timezone, told }: AnsweredInsight): Chart {
   const { results, columns, types, hasMore = false } = told.kept?.answer ?? { results: null };
-  return chartOf(parseJson(query), {
+  const asked = parseJson(query);
+  return chartOf(asked, {
     results,
     columns: columns?.map(String),
+    names: columns && publicColumns(sourceOf(asked), columns),
     hasMore,
     timezone,
     computedAt: told.kept === null ? null : wireInstant(told.kept.at),

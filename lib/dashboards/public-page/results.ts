@@ -15,6 +15,7 @@ import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf, type ResultFields, toldFields } from '../../insights/results.ts';
 import type { Context } from '../../ports/context.ts';
 import { type DataRange, dataRange } from '../data-range.ts';
+import { publicColumns } from './columns.ts';
 import type { Drawn } from './drawn.ts';
 
 /** What a page shows of an insight. */
@@ -94,7 +95,7 @@ export async function shownResults(
         drawn: drawn(answers, answered),
         refreshedAt: one.kept.at,
         csv: () => spreadsheet(answers, answered),
-        fields: () => withoutQuestion(toldFields(asked, one)),
+        fields: () => withoutQuestion(asked.query, toldFields(asked, one)),
       };
       return [[id, shown] as const];
     }),
@@ -155,9 +156,13 @@ const PUBLIC_MEMBERS: ReadonlySet<string> = new Set([
   'values',
 ]);
 
-function withoutQuestion(fields: ResultFields): ResultFields {
+function withoutQuestion(query: object, { columns = null, types = null, ...fields }: ResultFields): ResultFields {
+  const names = columns && publicColumns(query, columns);
   return {
     ...fields,
+    columns: names && [...names],
+    types:
+      types?.map((type, at) => (Array.isArray(type) && names !== null ? [names[at], ...type.slice(1)] : type)) ?? null,
     result: publicPart(fields.result) as ResultFields['result'],
     hogql: null,
     query_status: null,

@@ -13,7 +13,7 @@ import { choicesOf, type FilterChoice } from '../sharing/model.ts';
 import { isPass, isPassword, PASS_MS, passOf } from '../sharing/password.ts';
 import { RANGES, type SharedDashboard, type SharedQuery, sharedObject } from './model.ts';
 import { PASSWORD_NEEDED, PASSWORD_WRONG, PUBLIC_HEADERS, sharedPage } from './page.ts';
-import { otherRange, type ShownResult, shownResults, unansweredReason } from './results.ts';
+import { otherRange, shownResults, unansweredReason } from './results.ts';
 import { readAddress } from './rules.ts';
 import { countTry, findShared, type SharedItem } from './store.ts';
 
@@ -53,11 +53,17 @@ export async function sharedAnswer(
   const overrides = { ...own, filters: FiltersOverride.parse(chosen) };
   const asking = { project, overrides, dashboard: stored.summary.id };
   // A file has the numbers of one tile, so it asks for no other's.
-  const only = form === 'csv' ? (stored.tiles.find(({ id }) => id === request.query.tile)?.insight ?? 0) : undefined;
+  const tile = form === 'csv' ? stored.tiles.find(({ id }) => id === request.query.tile) : undefined;
+  const only = form === 'csv' ? (tile?.insight ?? 0) : undefined;
   const asked = [...insights.values()].filter(({ id }) => id === (only ?? id));
   const told = await shownResults(context, asked, asking);
   const { results } = told;
-  if (only !== undefined) return await csvAnswer(results.get(only), request.query.tile, headers);
+  if (only !== undefined) {
+    const insight = insights.get(only);
+    const shown =
+      results.get(only) ?? invalid('tile', withoutNumbers(tile, insight && unansweredReason(insight, told)));
+    return csvAnswer(await shown.csv(), request.query.tile, headers);
+  }
   if (form === 'json') {
     const fields = new Map([...results].map(([id, shown]) => [id, shown.fields()]));
     const body = sharedObject(found, fields, { type, query: request.query });
@@ -185,13 +191,15 @@ const chosenFilters = (own: unknown, { properties, breakdown_filter }: FilterCho
   ...(isObject(breakdown_filter) ? { breakdown_filter } : {}),
 });
 
-async function csvAnswer(
-  shown: ShownResult | undefined,
-  tile: number | undefined,
-  headers: Readonly<Record<string, string>>,
-): Promise<TextAnswer> {
-  if (shown === undefined) invalid('tile', 'Name a tile of this page that has numbers: `?tile=<its number>`.');
-  return new TextAnswer(await shown.csv(), 'text/csv; charset=utf-8', {
+/** Returns why there is no file of a tile. */
+function withoutNumbers(tile: TileItem | undefined, reason: string | undefined): string {
+  if (tile === undefined) return 'Name a tile of this page that has numbers: `?tile=<its number>`.';
+  if (tile.insight === null) return 'This tile is a text, and has no numbers to show.';
+  return `This tile has no numbers to show${reason === undefined ? ' yet. Look again in a moment.' : `. ${reason}`}`;
+}
+
+function csvAnswer(csv: string, tile: number | undefined, headers: Readonly<Record<string, string>>): TextAnswer {
+  return new TextAnswer(csv, 'text/csv; charset=utf-8', {
     ...PUBLIC_HEADERS,
     ...headers,
     'Cache-Control': 'no-store',

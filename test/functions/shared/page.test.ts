@@ -35,13 +35,13 @@ const QUERY = {
 };
 
 /** Answers that are known before anybody asks, or left out (null); the queries that were asked for a computation are kept. */
-function known(result: (query: SentQuery) => unknown): Answers & { readonly asked: SentQuery[] } {
+function known(result: (query: SentQuery) => unknown, more: object = {}): Answers & { readonly asked: SentQuery[] } {
   const asked: SentQuery[] = [];
   const told = (query: SentQuery): Told => {
     const results = result(query);
     const kept = {
       at: NOW,
-      answer: { results },
+      answer: { results, ...(query.kind === 'HogQLQuery' ? more : {}) },
       looked: { now: false },
       clock: {},
       files: '',
@@ -358,8 +358,8 @@ test('a dashboard without name and tiles has a page too', async () => {
 });
 
 /** A shared dashboard whose insights have results. */
-async function shown(result: (query: SentQuery) => unknown = () => RESULTS, fields: object = {}) {
-  const answers = known(result);
+async function shown(result: (query: SentQuery) => unknown = () => RESULTS, fields: object = {}, more: object = {}) {
+  const answers = known(result, more);
   const world = await shared(testContext({ answers }), fields);
   const sharing = (body: object) => world.service.call('PATCH', `${world.path}/sharing`, { body });
   return { ...world, answers, sharing };
@@ -376,6 +376,47 @@ describe('results', () => {
       dashboard: { filters: {}, tiles: [{}, { insight: { result: [{ data: [3, 9, 4] }], hogql: null } }, {}] },
     });
     for (const secret of ['secret', 'alert(4)', 'TrendsQuery']) expect(`${text}${data}`).not.toContain(secret);
+  });
+
+  test('of HogQL are in columns with names of fields and aliases; those that are computed are called by their place', async () => {
+    const columns = ['event', '$browser', 'How many', "countIf(equals(properties.plan, 's3cr3t'))", 's3cr3t', 'a.b'];
+    const types = columns.map((name) => [name, 'String']);
+    const names = ['event', '$browser', 'How many', 'Column 4', 'Column 5', 'Column 6'];
+    const query = `SELECT event, properties.$browser, count() AS "How many", countIf(properties.plan = 's3cr3t'), 's3cr3t',
+      properties['a.b'] /* s3cr3t */ FROM events GROUP BY 1, 2`;
+    const world = await shown(() => [['x', 'Firefox', 1, 2, '-', 4]], {}, { columns, types });
+    const insights = `/api/projects/${world.service.project.id}/insights/`;
+    const source = { kind: 'HogQLQuery', query };
+    for (const body of [
+      { query: source },
+      { query: { kind: 'DataVisualizationNode', source } },
+      {
+        query: {
+          kind: 'DataVisualizationNode',
+          display: 'ActionsLineGraph',
+          chartSettings: { xAxis: { column: 'event' }, yAxis: [{ column: columns[3] }] },
+          source,
+        },
+      },
+    ]) {
+      const made = await world.service.call('POST', insights, { body });
+      const { body: board } = await world.service.call('PATCH', world.path, {
+        body: { tiles: [{ insight: made.body?.['id'] }] },
+      });
+      const tiles = board?.['tiles'] as { id: number; insight: { id: number } | null }[];
+      const tile = tiles.find(({ insight }) => insight?.id === made.body?.['id'])?.id;
+      const [page, data, file] = [
+        await look(world, `/shared/${world.token}`),
+        await look(world, `/shared/${world.token}.json`),
+        await look(world, `/shared/${world.token}.csv?tile=${tile}`),
+      ];
+      expect(`${page.text}${data.text}${file.text}`).not.toContain('s3cr3t');
+      const insight = { columns: names, types: names.map((name) => [name, 'String']) };
+      const { dashboard } = data.body as { dashboard: { tiles: { id: number }[] } };
+      expect(dashboard.tiles.find(({ id }) => id === tile)).toMatchObject({ insight });
+      expect(page.text).toContain('How many');
+      expect(file.text.split('\r\n')[0]).toBe('display' in body.query ? 'event,Column 4' : names.join(','));
+    }
   });
 
   test('of retention have its sums, as members see them', async () => {
@@ -466,7 +507,19 @@ describe('results', () => {
     expect(file.headers.get('content-disposition')).toMatch(/^attachment; filename="tile-\d+\.csv"$/);
     const head = String.raw`Date,"'=HYPERLINK(""x"")","a, ""b"""`;
     expect(file.text.split('\r\n')).toEqual([head, '1-Jan-2020,3,-1', '2-Jan-2020,,2', '']);
-    expect((await look(world, `/shared/${world.token}.csv?tile=0`)).body).toMatchObject({ attr: 'tile' });
+    const without = async (tile: number) => (await look(world, `/shared/${world.token}.csv?tile=${tile}`)).body;
+    expect(await without(0)).toMatchObject({
+      attr: 'tile',
+      detail: 'Name a tile of this page that has numbers: `?tile=<its number>`.',
+    });
+    expect(await without(1)).toMatchObject({
+      attr: 'tile',
+      detail: 'This tile is a text, and has no numbers to show.',
+    });
+    expect(await without(3)).toMatchObject({
+      attr: 'tile',
+      detail: 'This tile has no numbers to show. This insight has no query, and so no numbers.',
+    });
   });
 });
 

@@ -192,6 +192,18 @@ test('of rows of HogQL the first are sent, whatever their columns are called', a
   );
 });
 
+test('what is computed is not told by the name of its column', async () => {
+  const { subscribe, call, run, clock, pay } = await subscribing();
+  await pay(NOON, 2);
+  const sql = "SELECT event, countIf(properties.plan = 's3cr3t'), count() AS paid FROM events GROUP BY event";
+  const { id } = await call('POST', '/insights/', { query: { kind: 'HogQLQuery', query: sql } });
+  await subscribe({ insight: id });
+  clock.advance(DAY_MS);
+  await run();
+  expect(bodies()[0]).toMatchObject({ data: { insights: [{ columns: ['event', 'Column 2', 'paid'] }] } });
+  expect(JSON.stringify(bodies())).not.toContain('s3cr3t');
+});
+
 test('insights come in the order of the dashboard, whatever was made first', async () => {
   const { subscribe, call, run, clock, insightOf, weekly } = await subscribing();
   const names = ['third', 'first', 'second'];
