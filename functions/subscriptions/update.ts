@@ -1,4 +1,5 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
+import { onlyStops } from '../../lib/notifications/notifier.ts';
 import { updateSubscription } from '../../lib/notifications/subscriptions/routes.ts';
 import {
   changeSubscription,
@@ -12,6 +13,6 @@ export const handler = endpoint(updateSubscription, {
   found: foundSubscriptionToChange,
   async run({ read, body, tenant, caller, ifMatch, activityOps }, context) {
     const changed = await changeSubscription(context, { tenant, activityOps }, read, body, ifMatch);
-    return subscriptionAnswer(context, changed, tenant, caller);
+    return subscriptionAnswer(context, changed, tenant, caller, { mayBeUnseen: onlyStops(body) });
   },
 });

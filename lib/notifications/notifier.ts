@@ -58,6 +58,22 @@ export const enabledFields = (enabled: boolean | undefined) =>
   enabled === undefined ? {} : { enabled, paused_reason: null, ...(enabled ? UNTRIED : {}) };
 
 /**
+ * Returns whether a change does nothing but stop it: that is for whoever may change it, though they may not see any more what
+ * it tells.
+ */
+export function onlyStops({
+  enabled,
+  deleted,
+  ...others
+}: {
+  readonly enabled?: boolean | undefined;
+  readonly deleted?: boolean | undefined;
+}): boolean {
+  const isStop = (enabled === false || deleted === true) && enabled !== true && deleted !== false;
+  return isStop && Object.values(others).every((value) => value === undefined);
+}
+
+/**
  * Throws a 403 for whoever neither made it nor is an admin: it tells what whoever made it may see, so nobody else says
  * where that goes.
  */
@@ -103,7 +119,7 @@ export function troubleOf({ latest_error }: Pick<NotifierItem, 'latest_error'>, 
 export const paused = (reason: string) => ({ enabled: false, paused_reason: reason, latest_error: reason });
 
 /** Why it is paused when the person who made it may not see any more what it tells. */
-export const UNSEEN = 'Whoever made it may not see it any more. Make another one.';
+export const UNSEEN = 'Whoever made it may not see it any more. Enable it again once they may.';
 
 /** Returns what a step is told of it, as it is stored. */
 export const ofInput = ({ organization, project, id }: NotifierInput) => ({

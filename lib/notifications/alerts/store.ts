@@ -26,6 +26,7 @@ import {
   dueOps,
   enabledFields,
   inPlace,
+  onlyStops,
   SUCCEEDED,
   troubleOf,
   UNTRIED,
@@ -89,20 +90,30 @@ export async function alertObjects(
   });
 }
 
-/** Returns what shows one alert. Throws a 403 when its insight is not there for the caller. */
+/**
+ * Returns what shows one alert. Throws a 403 when its insight is not there for the caller; `mayBeUnseen`: then nothing but its
+ * number is told of it.
+ */
 export async function alertAnswer(
   context: Pick<Context, 'table' | 'clock'>,
   alert: AlertWithInsight,
   tenant: Tenant,
   caller: Caller,
+  { mayBeUnseen = false }: { readonly mayBeUnseen?: boolean } = {},
 ): Promise<Answer<z.input<typeof AlertObject>>> {
-  const [seen] = await seenInsights(context.table, tenant, [alert.insight]);
-  if (seen === undefined) failUnseen();
-  const [body] = await alertObjects(context, [alert], tenant, caller);
+  const seen = await seenInsights(context.table, tenant, [alert.insight]);
+  const [insight = mayBeUnseen ? withoutContent(alert.insight) : failUnseen()] = seen;
+  const [body] = await alertObjects(context, [{ ...alert, insight }], tenant, caller);
   // What it found, and that it is late, changes without its version.
   const isComputed = alert.item.last_checked_at !== null || body?.latest_error !== null;
   return new Answer(body as z.input<typeof AlertObject>, { version: alert.item.ver, isComputed });
 }
+
+/** Returns an insight of which nothing is told that somebody wrote. */
+const withoutContent = (insight: InsightItem): InsightItem => ({
+  ...insight,
+  ...{ name: null, derived_name: null, description: '', query: null, filters: '{}', tags: toJsonText([]) },
+});
 
 type WriteContext = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings'>;
 
@@ -170,7 +181,7 @@ export async function createAlert(
 
 /**
  * Changes the fields that were sent. What it watches, or that it is enabled again, lets it look at once. Throws a 403
- * for whoever neither made it nor is an admin, and a 412 when its version is none of `ifMatch`.
+ * for whoever neither made it nor is an admin, or does not see its insight, unless it is only stopped, and a 412 when its version is none of `ifMatch`.
  */
 export async function changeAlert(
   context: WriteContext,
@@ -184,10 +195,13 @@ export async function changeAlert(
   const { project } = placeIn(tenant);
   const sent = await fieldsOf(context, tenant, read.item.id, patch, read.item.notify_host);
   return untilWritten(async (isAgain) => {
-    const { item } = isAgain ? foundAlert(await readAlert(table, project.id, read.item.id)) : read;
+    const stored = isAgain ? foundAlert(await readAlert(table, project.id, read.item.id)) : read;
+    const { item } = stored;
     checkVersion(item, ifMatch);
     const now = clock();
-    const insight = await insightFor(context, tenant, patch.insight ?? item.insight_id, sent);
+    const insight = onlyStops(patch)
+      ? stored.insight
+      : await insightFor(context, tenant, patch.insight ?? item.insight_id, sent);
     const isAnew = WATCHED.some((name) => sent[name] !== undefined && sent[name] !== item[name]);
     const isBack = sent['enabled'] === true && !item.enabled;
     const isWoken = patch.snoozed_until === null && item.snoozed_until !== null;
@@ -307,7 +321,7 @@ async function membersAmong(
   );
 }
 
-/** Returns the insight, if the member sees it. Throws a 400 when it is not there. */
+/** Returns the insight, if the member sees it. Throws a 403 when they do not, a 400 when it was sent. */
 async function insightFor(
   { table }: Pick<Context, 'table'>,
   tenant: Tenant,
@@ -316,7 +330,7 @@ async function insightFor(
 ): Promise<InsightItem> {
   const seen = await seenInsight(table, tenant, await table.get(keys.insight(placeIn(tenant).project.id, id)));
   if (seen !== undefined) return seen;
-  if (sent['insight_id'] === undefined) fail('not_found');
+  if (sent['insight_id'] === undefined) failUnseen();
   return invalidReference('insight', id);
 }
 

@@ -22,7 +22,16 @@ import { listAll } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { checkMayChange, dueOps, enabledFields, inPlace, troubleOf, UNTRIED, type Writing } from '../notifier.ts';
+import {
+  checkMayChange,
+  dueOps,
+  enabledFields,
+  inPlace,
+  onlyStops,
+  troubleOf,
+  UNTRIED,
+  type Writing,
+} from '../notifier.ts';
 import {
   type SubscriptionInput,
   type SubscriptionItem,
@@ -115,15 +124,19 @@ export async function subscriptionObjects(
   });
 }
 
-/** Returns what shows one subscription. Throws a 403 when what it sends is not there for the caller. */
+/**
+ * Returns what shows one subscription. Throws a 403 when what it sends is not there for the caller; `mayBeUnseen`: then it has
+ * no name.
+ */
 export async function subscriptionAnswer(
   context: Pick<Context, 'table' | 'clock'>,
   item: SubscriptionItem,
   tenant: Tenant,
   caller: Caller,
+  { mayBeUnseen = false }: { readonly mayBeUnseen?: boolean } = {},
 ): Promise<Answer<z.input<typeof SubscriptionObject>>> {
-  const found = await seenOf(context.table, tenant, [item]);
-  const [body] = await subscriptionObjects(context, found, caller);
+  const [found = mayBeUnseen ? { item, name: null } : failUnseen()] = await seenOf(context.table, tenant, [item]);
+  const [body] = await subscriptionObjects(context, [found], caller);
   // How the latest was sent, and that one is late, changes without its version.
   const isComputed = item.last_delivered_at !== null || body?.latest_error !== null;
   return new Answer(body ?? failUnseen(), { version: item.ver, isComputed });
@@ -198,7 +211,7 @@ export async function createSubscription(
 
 /**
  * Changes the fields that were sent. Throws a 403 for whoever neither made it nor is an admin, or does not see what it
- * sends, a 400 for another dashboard or insight, and a 412 when its version is none of `ifMatch`.
+ * sends, unless it is only stopped, a 400 for another dashboard or insight, and a 412 when its version is none of `ifMatch`.
  */
 export async function changeSubscription(
   context: WriteContext,
@@ -210,7 +223,7 @@ export async function changeSubscription(
   const { table, clock } = context;
   const { project } = placeIn(tenant);
   checkMayChange('subscription', read, tenant.membership);
-  if ((await seenOf(table, tenant, [read])).length === 0) failUnseen();
+  if (!onlyStops(patch) && (await seenOf(table, tenant, [read])).length === 0) failUnseen();
   checkSame(read, patch);
   await checkChosen(table, project.id, read.dashboard, patch.dashboard_export_insights);
   // What answers show of an address is no new one.

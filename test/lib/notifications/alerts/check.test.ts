@@ -436,8 +436,26 @@ test('it tells what whoever made it may see then: after they have left, it is pa
   expect(bodies()).toEqual([]);
   expect(await read(id)).toMatchObject({
     enabled: false,
-    paused_reason: 'Whoever made it may not see it any more. Make another one.',
+    paused_reason: 'Whoever made it may not see it any more. Enable it again once they may.',
   });
+});
+
+test('whoever may not see its insight any more can disable and remove it, and no more', async () => {
+  const { read, insight, call, service, inProject } = await alerting();
+  const key = await service.newKey(await service.newUser(LEVELS.member));
+  const fields = { insight, subscribed_users: [], threshold: threshold({ lower: 1 }), notify_url: receiver.url };
+  const { id } = await call('POST', '/alerts/', fields, { key });
+  const { id: board } = await call('POST', '/dashboards/', { tiles: [{ insight }] });
+  await call('PUT', `/dashboards/${String(board)}/access_controls/`, { access_level: 'none' });
+  const path = `${inProject}/alerts/${String(id)}/`;
+  const patch = (body: object) => service.call('PATCH', path, { key, body });
+  for (const body of [{ enabled: true }, { enabled: false, name: 'x' }, { name: 'x' }])
+    expect((await patch(body)).status).toBe(403);
+  const { status, body } = await patch({ enabled: false });
+  expect([status, body]).toMatchObject([200, { enabled: false, insight: { id: insight, name: null, query: null } }]);
+  expect(await read(id)).toMatchObject({ enabled: false, insight: { name: 'Payments' } });
+  expect((await service.call('GET', path, { key })).status).toBe(403);
+  expect((await service.call('DELETE', path, { key })).status).toBe(204);
 });
 
 test('alerts are found by a part of their name or of their insight’s', async () => {

@@ -399,7 +399,7 @@ test('it sends what whoever made it may see then: a dashboard that was closed to
   expect(bodies()).toEqual([]);
   expect(await read(id)).toMatchObject({
     enabled: false,
-    paused_reason: 'Whoever made it may not see it any more. Make another one.',
+    paused_reason: 'Whoever made it may not see it any more. Enable it again once they may.',
   });
 });
 
@@ -428,6 +428,21 @@ test('whoever may not see any more what is sent is refused to change it, and not
   const body = { title: 'Other', target_value: `${receiver.url}/other` };
   expect((await service.call('PATCH', path, { key, body })).status).toBe(403);
   expect(await read(made['id'])).toEqual(made);
+});
+
+test('whoever may not see any more what is sent can stop it, and no more', async () => {
+  const { subscribe, read, dashboard, call, service, inProject } = await subscribing();
+  const key = await service.newKey(await service.newUser(LEVELS.member));
+  const { id: board } = await dashboard();
+  const { id } = await subscribe({ dashboard: board }, { key });
+  await call('PUT', `/dashboards/${board}/access_controls/`, { access_level: 'none' });
+  const patch = (body: object) => service.call('PATCH', `${inProject}/subscriptions/${String(id)}/`, { key, body });
+  for (const body of [{ enabled: true }, { deleted: false }, { enabled: false, title: 'x' }, {}])
+    expect((await patch(body)).status).toBe(403);
+  expect(await patch({ enabled: false })).toMatchObject({ status: 200, body: { enabled: false, resource_name: null } });
+  expect(await read(id)).toMatchObject({ enabled: false, resource_name: 'Our shop' });
+  expect(await patch({ deleted: true })).toMatchObject({ status: 200, body: { deleted: true } });
+  expect((await service.call('GET', `${inProject}/subscriptions/${String(id)}/`)).status).toBe(404);
 });
 
 test("a deployment that answers no queries says so where the subscription's results are", async () => {
