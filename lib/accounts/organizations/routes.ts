@@ -38,7 +38,9 @@ export const createOrganization = route({
   handler: 'organizations/create',
   method: 'POST',
   summary: 'Create an organization',
-  description: 'The caller becomes its owner. A user can make a hundred. It comes with a project, "Default project".',
+  description:
+    'The caller becomes its owner. A user can make a hundred. It comes with a project, "Default project". `@current` stays ' +
+    'the organization that they joined first, where PostHog goes to the new one: name it by its id.',
   body: OrganizationInput,
   example: { name: 'Acme' },
   unsupported: UNSUPPORTED,

@@ -280,8 +280,8 @@ export async function changeKey(
   };
   for (let current = item; ; ) {
     checkVersion(current, ifMatch);
+    refuseStronger(maker, current);
     if (Object.keys(grants).length > 0) {
-      refuseStronger(maker, current);
       // A key that changes itself grants what it is now, not what it was when the request came.
       refuseExcess(grantOf(maker.id === current.id ? current : maker), { ...grantOf(current), ...grants } as Grant);
     }
