@@ -12,6 +12,7 @@ import type { InsightItem } from './model.ts';
 import { type Overrides, overridden } from './overrides.ts';
 import type { Refresh } from './queries/model.ts';
 import { answerFields } from './queries/told.ts';
+import { hasFiltersAlone } from './rules.ts';
 
 /** How the insights of one request are asked. */
 export interface Asking {
@@ -30,6 +31,9 @@ const TOO_LATE =
   `The insights of this dashboard take longer than ${WAITED_MS / SECOND_MS} s together. ` +
   'Ask again: answers that are there are kept.';
 const TOO_MUCH = `The answers of this dashboard have more than ${MOST_TOLD / 1_000_000} MB together. Ask for this insight by itself.`;
+
+/** Why an insight that a template has made of filters is told without an answer. */
+const FILTERS_ALONE = 'It has `filters` and no `query`: such filters are kept, but not answered. Give it a query.';
 
 /** So many insights of a dashboard are computed at the same time. */
 const AT_ONCE = 2;
@@ -59,6 +63,7 @@ export async function resultOf(
   asker: Asker,
 ): Promise<ResultFields> {
   const asked = queryOf(item, asking);
+  if (hasFiltersAlone(item)) return failed(asking, FILTERS_ALONE);
   if (asked === undefined || answers === null) return noResult(asking);
   return toldFields(asked, await answers.ask(asked, asking.refresh, asker));
 }
@@ -110,13 +115,15 @@ async function keptResults(
     return query === undefined ? [] : [{ item, query }];
   });
   const told = answers === null || asked.length === 0 ? [] : await answers.cached(asked.map(({ query }) => query));
-  return new Map(
-    told.flatMap((one, n) => {
+  const unasked = items.filter(hasFiltersAlone).map(({ id }) => [id, failed(asking, FILTERS_ALONE)] as const);
+  return new Map([
+    ...unasked,
+    ...told.flatMap((one, n) => {
       const { item, query } = asked[n] as (typeof asked)[number];
       if (!one.isCached) return [];
       return [[item.id, one.kept === null ? failed(asking, TOO_MUCH) : toldFields(query, one)] as const];
     }),
-  );
+  ]);
 }
 
 /** Returns the members of an insight that tell the answer of its query. */

@@ -8,7 +8,7 @@ import { toJsonText } from '../ports/table/json-text.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import type { Op, Table, Value } from '../ports/table/table.ts';
 import type { InsightInput, InsightItem, InsightPatch } from './model.ts';
-import { checkInsightSize } from './rules.ts';
+import { checkInsightSize, refuseFiltersAlone } from './rules.ts';
 
 /** What an insight is made of, as it is stored. */
 export type NewInsight = Pick<
@@ -113,6 +113,7 @@ export function newInsight(place: InsightPlace, input: z.output<typeof InsightIn
     favorited,
     created_by: by,
   });
+  refuseFiltersAlone(made);
   const item: InsightItem = deleted ? { ...deletedInsight(made, place.now, null), ver: made.ver } : made;
   checkInsightSize(item);
   return item;
@@ -152,6 +153,7 @@ export function insightChange(
     last_modified_at: now,
     last_modified_by: by,
   };
+  if (filters !== undefined) refuseFiltersAlone({ ...item, ...set });
   checkInsightSize({ ...item, ...set });
   return { set, changes: changesOf(item, set, LOGGED_FIELDS) };
 }

@@ -304,6 +304,8 @@ async function checkSubject(
   const seen = await seenInsight(table, tenant, await table.get(keys.insight(project.id, insight)));
   if (seen === undefined) return invalidReference('insight', insight);
   await checkChosen(table, project.id, null, rest.dashboard_export_insights);
+  if (seen.query === null)
+    invalid('insight', 'It has no query, and so nothing to send. Choose an insight with numbers.');
   if (isPersonal(seen)) invalid('insight', 'Rows about persons are not sent. Choose an insight with numbers.');
 }
 

@@ -180,3 +180,18 @@ test('whatever is checked is a template, or a 400 that says where', () => {
     }),
   );
 });
+
+test('an insight that a template makes of filters says that these are not answered', async () => {
+  const world = await dashboards();
+  const tiles = [{ type: 'INSIGHT', name: 'Old', filters: { insight: 'TRENDS' } }];
+  const path = '/dashboards/create_from_template_json/';
+  const { status, body } = await world.call('POST', path, { template: { ...TEMPLATE, tiles } });
+  const error = 'It has `filters` and no `query`: such filters are kept, but not answered. Give it a query.';
+  const insight = { name: 'Old', filters: { insight: 'TRENDS' }, query: null, result: null, error };
+  expect([status, body]).toMatchObject([200, { tiles: [{ insight }] }]);
+  const [tile] = (body as unknown as { tiles: { insight: { id: number } }[] }).tiles;
+  expect((await world.call('GET', `/insights/${tile?.insight.id}/`)).body).toMatchObject(insight);
+  expect((await world.call('GET', `/dashboards/${String(body?.['id'])}/?refresh=blocking`)).body).toMatchObject({
+    tiles: [{ insight }],
+  });
+});

@@ -197,6 +197,10 @@ test('it changes field by field, and says who changed it when', async () => {
 test.each([
   [{ query: [] }, bad('Invalid data. Expected a dictionary, but got list.', 'query')],
   [{ filters: null }, bad('This field may not be null.', 'filters', 'null')],
+  [
+    { filters: { insight: 'TRENDS' } },
+    bad("'filters' are not answered without a query. Send `query`, such as a TrendsQuery.", 'filters'),
+  ],
   [{ name: 'x'.repeat(401) }, bad('Ensure this field has no more than 400 characters.', 'name', 'max_length')],
   [{ dashboards: 1 }, bad('Expected a list of items but got type "int".', 'dashboards', 'not_a_list')],
   [{ dashboards: ['x'] }, bad('A valid integer is required.', 'dashboards__0')],

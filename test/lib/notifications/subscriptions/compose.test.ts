@@ -430,6 +430,12 @@ test('whoever may not see any more what is sent is refused to change it, and not
   expect(await read(made['id'])).toEqual(made);
 });
 
+test('an insight without a query cannot be subscribed to', async () => {
+  const { subscribe, call } = await subscribing();
+  const { id } = await call('POST', '/insights/', { name: 'Empty' });
+  await expect(subscribe({ insight: id })).rejects.toThrow('It has no query, and so nothing to send.');
+});
+
 test('whoever may not see any more what is sent can stop it, and no more', async () => {
   const { subscribe, read, dashboard, call, service, inProject } = await subscribing();
   const key = await service.newKey(await service.newUser(LEVELS.member));
