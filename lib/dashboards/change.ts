@@ -144,8 +144,8 @@ async function writeRest(table: Table, { project_id, id, deleted_at }: Dashboard
 
 /** Returns how many tiles groups of ops put, less those that they remove. */
 function tilesIn(groups: readonly Op[][]): number {
-  const one = (op: Op): number => ('put' in op ? Number('layouts' in op.put) : 'remove' in op ? -1 : 0);
-  return groups.flat().reduce((sum, op) => sum + one(op), 0);
+  const ops = groups.flat();
+  return ops.reduce((sum, op) => sum + ('put' in op ? Number('layouts' in op.put) : 'remove' in op ? -1 : 0), 0);
 }
 
 /** Returns the condition that the dashboard has room for so many tiles more. */

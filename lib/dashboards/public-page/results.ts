@@ -156,7 +156,7 @@ const PUBLIC_MEMBERS: ReadonlySet<string> = new Set([
   'values',
 ]);
 
-function withoutQuestion(query: object, { columns = null, types = null, ...fields }: ResultFields): ResultFields {
+function withoutQuestion(query: object, { columns, types, ...fields }: ResultFields): ResultFields {
   const names = columns && publicColumns(query, columns);
   return {
     ...fields,

@@ -112,7 +112,12 @@ export async function alertAnswer(
 /** Returns an insight of which nothing is told that somebody wrote. */
 const withoutContent = (insight: InsightItem): InsightItem => ({
   ...insight,
-  ...{ name: null, derived_name: null, description: '', query: null, filters: '{}', tags: toJsonText([]) },
+  name: null,
+  derived_name: null,
+  description: '',
+  query: null,
+  filters: '{}',
+  tags: toJsonText([]),
 });
 
 type WriteContext = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings'>;
