@@ -230,6 +230,8 @@ export const DUCKDB: Dialect = {
       }),
     json_elements: ([x], { path }) =>
       `list_transform(TRY(json_extract(${atPath('json_extract', String(x), path)}, '$[*]')), lambda bound: CAST(bound AS VARCHAR))`,
+    json_texts: ([x], { path }) =>
+      `list_transform(TRY(json_extract(${atPath('json_extract', String(x), path)}, '$[*]')), lambda bound: coalesce(json_extract_string(bound, '$'), ''))`,
     json_keys: ([x], { path }) => `TRY(${atPath('json_keys', String(x), path)})`,
 
     part: ([x], { part }) => `TRY(CAST(date_part('${PARTS[part] ?? part}', ${time(String(x))}) AS BIGINT))`,

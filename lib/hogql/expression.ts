@@ -143,6 +143,8 @@ export const OPERATORS = {
   // Null where they are infinite or no number.
   sqrt: { takes: ['float'], gives: 'float' },
   log: { takes: ['float'], gives: 'float' },
+  log2: { takes: ['float'], gives: 'float' },
+  log10: { takes: ['float'], gives: 'float' },
   exp: { takes: ['float'], gives: 'float' },
   power: { takes: ['float', 'float'], gives: 'float' },
   round: { takes: ['float'], with: ['digits'], gives: 'float' },
@@ -233,6 +235,8 @@ export const OPERATORS = {
   json_has: { takes: ['json'], with: ['path'], gives: 'boolean' },
   json_length: { takes: ['json'], with: ['path'], gives: 'integer' },
   json_elements: { takes: ['json'], with: ['path'], gives: 'texts' },
+  // The elements of an array as `property_value` gives each; of null an empty text.
+  json_texts: { takes: ['json'], with: ['path'], gives: 'texts' },
   json_keys: { takes: ['json'], with: ['path'], gives: 'texts' },
   json_of_text: { takes: ['text'], gives: 'json' },
 

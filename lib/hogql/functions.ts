@@ -134,6 +134,19 @@ const wholePart = (number: Expression): Expression =>
 const counting = (whole: Operator, float: Operator, count: number): FunctionSpec =>
   exactly(count, (of, name) => arithmetic(of, name, whole, float));
 
+/** The number that a constant is; undefined: it is something else. */
+const integerOf = (value: Expression): number | undefined =>
+  'constant' in value && value.type === 'integer' && value.constant !== null ? Number(value.constant) : undefined;
+
+/** An integer to the nearest multiple; halves away from zero, as ClickHouse rounds integers. */
+function roundedInteger(value: Expression, multiple: number, name: string): Expression {
+  const half = integerConstant(multiple / 2);
+  const below = operation('subtract', [value, half]);
+  const beyond = choice([less([value, integerConstant(0)], name), below, operation('add', [value, half])], name);
+  const of = integerConstant(multiple);
+  return operation('multiply', [operation('divide_whole', [beyond, of]), of]);
+}
+
 /** Integers are as they are; others are floats. */
 const rounding = (operator: Operator): FunctionSpec =>
   exactly(1, (of, name) => {
@@ -337,6 +350,35 @@ const part = (which: Part): FunctionSpec =>
     operation('part', [clock(given(of, 0), zoneAt(of, 1, name), name).local], { part: which }),
   );
 
+/** Two digits after a number. */
+const hundreds = (number: Expression, digits: Expression): Expression =>
+  operation('add', [operation('multiply', [number, integerConstant(100)]), digits]);
+
+/** The day of the week, from 1 for Monday, or as the mode says that may stand before the zone. */
+const dayOfWeek: Build = (of, name) => {
+  const [time, second, ...zone] = of;
+  if (time === undefined || second === undefined || (zone.length === 0 && constantText(second) !== undefined))
+    return part('day_of_week').build(of, name);
+  const day = part('day_of_week').build([time, ...zone], name);
+  const one = integerConstant(1);
+  const fromSunday = (): Expression => operation('modulo', [day, integerConstant(7)]);
+  switch (integerOf(second)) {
+    case 0:
+      return day;
+    case 1:
+      return operation('subtract', [day, one]);
+    case 2:
+      return fromSunday();
+    case 3:
+      return operation('add', [fromSunday(), one]);
+    default:
+      return refuse(
+        `Argument 2 of ${name} must be 0 (Monday is 1), 1 (Monday is 0), 2 (Sunday is 0) or 3 (Sunday is 1); ` +
+          'a time zone is the third',
+      );
+  }
+};
+
 /** The parts of a time that `dateName` takes; those that have names by the code of their format. */
 const NAMED: Readonly<Record<string, Part | FormatPiece>> = {
   year: 'year',
@@ -435,28 +477,48 @@ const json = (operator: Operator, then: (found: Expression) => Expression = (fou
     then(operation(operator, [argument(given(of, 0), 'json', name)], { path: pathOf(of, name) })),
   );
 
-/** What is at a path as the type that the last argument names; its 0, or no text, where it has none. */
+/**
+ * What is at a path as the type that the last argument names; its 0, or no text, where it has none, and of one that is
+ * nullable null.
+ */
 const typedJson: Build = (of, name) => {
   const way = of.slice(0, -1);
   const at = (operator: Operator): Expression => json(operator).build(way, name);
+  const [, nullable, plain] = /^(?:Nullable\((.*)\)|(.*))$/s.exec(constantOf(of, of.length - 1, name)) ?? [];
   const asFloat = (): Expression => converted(at('json_scalar'), 'float', name);
-  const isTrue = (): Expression => equal([converted(at('json_raw'), 'text', name), textConstant('true')], name);
-  switch (constantOf(of, of.length - 1, name)) {
+  const is = (word: string): Expression => equal([converted(at('json_raw'), 'text', name), textConstant(word)], name);
+  const asTruth = (): Expression =>
+    nullable === undefined
+      ? is('true')
+      : choice([is('true'), truth(true), is('false'), truth(false), nothing('boolean')], name);
+  const asInteger = (): Expression =>
+    operation('coalesce', [
+      converted(at('json_scalar'), 'integer', name),
+      wholePart(asFloat()),
+      converted(asTruth(), 'integer', name),
+    ]);
+  switch (nullable ?? plain) {
     case 'String':
-      return otherwise(at('property_value'), textConstant(''));
+      return nullable === undefined ? otherwise(at('property_value'), textConstant('')) : at('property_value');
     case 'Int64':
-      return operation('coalesce', [
-        converted(at('json_scalar'), 'integer', name),
-        wholePart(asFloat()),
-        converted(isTrue(), 'integer', name),
-      ]);
+      return asInteger();
+    case 'UInt64': {
+      const zero = integerConstant(0);
+      if (nullable === undefined) return operation('greatest', [asInteger(), zero]);
+      return choice([less([asInteger(), zero], name), nothing('integer'), asInteger()], name);
+    }
     case 'Float64':
-      return otherwise(asFloat(), converted(isTrue(), 'float', name));
+      return otherwise(asFloat(), converted(asTruth(), 'float', name));
     case 'Bool':
-      return otherwise(converted(asFloat(), 'boolean', name), isTrue());
-    default:
-      return refuse(`Argument ${of.length} of ${name} must be 'String', 'Int64', 'Float64' or 'Bool'`);
+      return otherwise(converted(asFloat(), 'boolean', name), asTruth());
+    case 'Array(String)':
+      // ClickHouse has no lists that may be null.
+      if (nullable === undefined) return otherwise(at('json_texts'), operation('list', []));
   }
+  return refuse(
+    `Argument ${of.length} of ${name} must be 'String', 'Int64', 'UInt64', 'Float64' or 'Bool', ` +
+      `one of these as in 'Nullable(String)', or 'Array(String)'`,
+  );
 };
 
 /** The first value that is there. What a text holds beside a number, a boolean or a time is read as one. */
@@ -594,13 +656,22 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   pow: simple('power', 'float', 'float'),
   sqrt: simple('sqrt', 'float'),
   log: simple('log', 'float'),
+  log2: simple('log2', 'float'),
+  log10: simple('log10', 'float'),
+  sign: exactly(1, (of, name) => {
+    const [one] = of;
+    const number = one?.type === 'integer' ? one : argument(given(of, 0), 'float', name);
+    const [zero, down] = [integerConstant(0), integerConstant(-1)];
+    const cases = [less([number, zero], name), down, less([zero, number], name), integerConstant(1)];
+    return choice([...cases, equal([number, zero], name), zero, nothing('integer')], name);
+  }),
   exp: simple('exp', 'float'),
   round: between(1, 2, (of, name) => {
     const [value, places] = [given(of, 0), of[1]];
-    const digits =
-      places === undefined ? 0 : 'constant' in places && places.type === 'integer' ? Number(places.constant) : -1;
-    if (digits < 0 || digits > 15) refuse(`Argument 2 of ${name} must be a constant from 0 to 15`);
-    return value.type === 'integer' ? value : operation('round', [argument(value, 'float', name)], { digits });
+    const digits = places === undefined ? 0 : (integerOf(places) ?? Number.NaN);
+    if (!(digits >= -15 && digits <= 15)) refuse(`Argument 2 of ${name} must be a constant from -15 to 15`);
+    if (value.type !== 'integer') return operation('round', [argument(value, 'float', name)], { digits });
+    return digits < 0 ? roundedInteger(value, 10 ** -digits, name) : value;
   }),
 
   // Text
@@ -776,10 +847,19 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toMonth: part('month'),
   toYYYYMM: between(1, 2, (of, name) => {
     const at = (which: Part): Expression => part(which).build(of, name);
-    return operation('add', [operation('multiply', [at('year'), integerConstant(100)]), at('month')]);
+    return hundreds(at('year'), at('month'));
+  }),
+  toYYYYMMDD: between(1, 2, (of, name) => {
+    const at = (which: Part): Expression => part(which).build(of, name);
+    return hundreds(hundreds(at('year'), at('month')), at('day_of_month'));
+  }),
+  toISOYear: between(1, 2, (of, name) => {
+    // That of the Thursday of its week.
+    const monday = truncated(given(of, 0), 'monday', zoneAt(of, 1, name), name);
+    return part('year').build([shifted(monday, integerConstant(3), 'day', false, name)], name);
   }),
   toDayOfMonth: part('day_of_month'),
-  toDayOfWeek: part('day_of_week'),
+  toDayOfWeek: between(1, 3, dayOfWeek),
   toDayOfYear: part('day_of_year'),
   toISOWeek: part('iso_week'),
   toHour: part('hour'),

@@ -276,15 +276,20 @@ export function alike({ slash, startOf, unitsSince1970, addMonths, bound }: Spel
     ceil: ([x]) => `ceil(${x})`,
     sqrt: (of) => finite(call('sqrt', of)),
     log: (of) => finite(call('ln', of)),
+    log2: (of) => finite(call('log2', of)),
+    log10: (of) => finite(call('log10', of)),
     exp: (of) => finite(call('exp', of)),
     power: (of) => finite(call('power', of)),
     // Of what the scaled number is as a float, as ClickHouse rounds: engines decide by digits of their own what is a half, and
     // round it away from zero; half of the number, rounded and doubled, is the even one.
-    round: ([x], { digits }) =>
-      bound(`${x} * 1e${digits}`, (v) => {
+    round: ([x], { digits = 0 }) => {
+      const [scale, back] = digits < 0 ? ['/', '*'] : ['*', '/'];
+      const power = `1e${Math.abs(digits)}`;
+      return bound(`${x} ${scale} ${power}`, (v) => {
         const half = `${v} - floor(${v}) = 5e-1`;
-        return `(CASE WHEN ${half} THEN 2 * round(${v} / 2) ELSE round(${v}) END) / 1e${digits}`;
-      }),
+        return `(CASE WHEN ${half} THEN 2 * round(${v} / 2) ELSE round(${v}) END) ${back} ${power}`;
+      });
+    },
 
     integer_of_boolean: ([x]) => `CASE ${x} WHEN TRUE THEN BIGINT '1' WHEN FALSE THEN BIGINT '0' END`,
     float_of_integer: ([x]) => `CAST(${x} AS DOUBLE)`,

@@ -155,6 +155,7 @@ const GROWTH: Readonly<Record<Grows, Growth>> = {
   json_raw: same,
   json_scalar: same,
   json_elements: same,
+  json_texts: same,
   json_keys: same,
 
   concat: together,

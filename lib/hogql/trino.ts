@@ -202,6 +202,8 @@ export const TRINO: Dialect = {
     json_length: ([x], { path }) => `coalesce(${atPath('json_size', String(x), path)}, 0)`,
     json_elements: ([x], { path }) =>
       `transform(TRY(CAST(${atPath('json_extract', String(x), path)} AS array(json))), bound -> json_format(bound))`,
+    json_texts: ([x], { path }) =>
+      `transform(TRY(CAST(${atPath('json_extract', String(x), path)} AS array(json))), bound -> coalesce(json_extract_scalar(bound, '$'), nullif(json_format(bound), 'null'), ''))`,
     json_keys: ([x], { path }) =>
       `map_keys(TRY(CAST(${atPath('json_extract', String(x), path)} AS map(varchar, json))))`,
 

@@ -41,6 +41,15 @@ const QUERIES: readonly (readonly [query: string, text: string])[] = [
   ['SELECT event FROM events WHERE {filters}', 'Placeholders are not supported'],
   ['SELECT event, distinct_id AS EVENT FROM events', 'Duplicate column name: EVENT'],
   ['SELECT arrayElement(event, 1) AS a FROM events', 'arrayElement() takes a list of texts, not text'],
+  [
+    'SELECT toDayOfWeek(timestamp, 4) AS a FROM events',
+    'Argument 2 of toDayOfWeek() must be 0 (Monday is 1), 1 (Monday is 0), 2 (Sunday is 0) or 3 (Sunday is 1); a time zone is the third',
+  ],
+  [
+    "SELECT JSONExtract(properties, 'a', 'Array(Int64)') AS a FROM events",
+    "Argument 3 of JSONExtract() must be 'String', 'Int64', 'UInt64', 'Float64' or 'Bool', one of these as in 'Nullable(String)', or 'Array(String)'",
+  ],
+  ['SELECT round(1.5, 16) AS a FROM events', 'Argument 2 of round() must be a constant from -15 to 15'],
   ['SELECT lower(a) AS a FROM events', 'Alias a stands for itself'],
 ];
 
