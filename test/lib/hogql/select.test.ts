@@ -477,7 +477,7 @@ test.each([
 
 test('a refusal of what cannot be parsed says where', async () => {
   await expect(parser.query('SELECT a FROM events WHERE x ARRAY')).rejects.toMatchObject({
-    place: { start: 29, end: 34 },
+    span: { start: 29, end: 34 },
   });
 });
 
