@@ -16,7 +16,9 @@ export const turnsOf = (
   kind: keyof typeof TURNS | keyof NonNullable<typeof queryTurns>,
   waitMs?: number,
 ) => {
-  const each = { ...TURNS, ...queryTurns }[kind] ?? 1;
+  // Where few functions are set apart, those of alerts are no more than what else runs behind.
+  const notifier = Math.min(TURNS.notifier, queryTurns?.background ?? 1);
+  const each = { ...TURNS, notifier, ...queryTurns }[kind] ?? 1;
   return tableTurns({ ...context, kind, each, ...(waitMs === undefined ? {} : { waitMs }) });
 };
 
