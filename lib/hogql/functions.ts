@@ -362,7 +362,7 @@ const dayOfWeek: Build = (of, name) => {
   const day = part('day_of_week').build([time, ...zone], name);
   const one = integerConstant(1);
   const fromSunday = (): Expression => operation('modulo', [day, integerConstant(7)]);
-  switch (integerOf(second)) {
+  switch (integerOf(second) ?? Number.NaN) {
     case 0:
       return day;
     case 1:
@@ -485,6 +485,9 @@ const typedJson: Build = (of, name) => {
   const way = of.slice(0, -1);
   const at = (operator: Operator): Expression => json(operator).build(way, name);
   const [, nullable, plain] = /^(?:Nullable\((.*)\)|(.*))$/s.exec(constantOf(of, of.length - 1, name)) ?? [];
+  const wanted =
+    `Argument ${of.length} of ${name} must be 'String', 'Int64', 'UInt64', 'Float64' or 'Bool', ` +
+    `one of these as in 'Nullable(String)', or 'Array(String)'`;
   const asFloat = (): Expression => converted(at('json_scalar'), 'float', name);
   const is = (word: string): Expression => equal([converted(at('json_raw'), 'text', name), textConstant(word)], name);
   const asTruth = (): Expression =>
@@ -497,7 +500,7 @@ const typedJson: Build = (of, name) => {
       wholePart(asFloat()),
       converted(asTruth(), 'integer', name),
     ]);
-  switch (nullable ?? plain) {
+  switch (nullable ?? plain ?? '') {
     case 'String':
       return nullable === undefined ? otherwise(at('property_value'), textConstant('')) : at('property_value');
     case 'Int64':
@@ -513,12 +516,10 @@ const typedJson: Build = (of, name) => {
       return otherwise(converted(asFloat(), 'boolean', name), asTruth());
     case 'Array(String)':
       // ClickHouse has no lists that may be null.
-      if (nullable === undefined) return otherwise(at('json_texts'), operation('list', []));
+      return nullable === undefined ? otherwise(at('json_texts'), operation('list', [])) : refuse(wanted);
+    default:
+      return refuse(wanted);
   }
-  return refuse(
-    `Argument ${of.length} of ${name} must be 'String', 'Int64', 'UInt64', 'Float64' or 'Bool', ` +
-      `one of these as in 'Nullable(String)', or 'Array(String)'`,
-  );
 };
 
 /** The first value that is there. What a text holds beside a number, a boolean or a time is read as one. */

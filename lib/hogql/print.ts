@@ -282,7 +282,7 @@ export function alike({ slash, startOf, unitsSince1970, addMonths, bound }: Spel
     power: (of) => finite(call('power', of)),
     // Of what the scaled number is as a float, as ClickHouse rounds: engines decide by digits of their own what is a half, and
     // round it away from zero; half of the number, rounded and doubled, is the even one.
-    round: ([x], { digits = 0 }) => {
+    round: ([x], { digits }) => {
       const [scale, back] = digits < 0 ? ['/', '*'] : ['*', '/'];
       const power = `1e${Math.abs(digits)}`;
       return bound(`${x} ${scale} ${power}`, (v) => {
