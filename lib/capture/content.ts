@@ -32,8 +32,8 @@ export interface RequestContent {
   readonly bytes: number;
   readonly refused: RefusalsByReason;
   /**
-   * What becomes of the events, by their uuids: null when they are taken. Of the first `MOST_RESULTS` that have one, where
-   * the sender reads it: those that are not named they take for taken.
+   * What becomes of the events, by their uuids: null when they are taken, or one of those with the uuid is. Of the first
+   * `MOST_RESULTS` that have one, where the sender reads it: those that are not named they take for taken.
    */
   readonly results: readonly (readonly [uuid: string, refusal: EventRefusal | null])[];
 }
@@ -81,12 +81,13 @@ export function contentOf(
   if ('status' in found) return found;
   let taken = 0;
   const refused: Partial<Record<EventRefusal, Refusals>> = {};
-  const results: [string, EventRefusal | null][] = [];
+  const results = new Map<string, EventRefusal | null>();
   const most = isV1(request.path) ? MOST_RESULTS : 0;
   for (const sent of found.sent) {
     const refusal = refusalOf(sent, found.arrival);
-    const uuid = results.length < most ? uuidToTell(sent) : null;
-    if (uuid !== null) results.push([uuid, refusal?.reason ?? null]);
+    const uuid = most > 0 ? uuidToTell(sent) : null;
+    const isTold = uuid !== null && results.get(uuid) !== null && (results.size < most || results.has(uuid));
+    if (isTold) results.set(uuid, refusal?.reason ?? null);
     if (refusal === null) {
       taken += 1;
       continue;
@@ -94,5 +95,5 @@ export function contentOf(
     const { reason, event, distinctId } = refusal;
     refused[reason] = { events: (refused[reason]?.events ?? 0) + 1, sample: { event, distinctId } };
   }
-  return { token: found.token, taken, bytes: found.bytes, refused, results };
+  return { token: found.token, taken, bytes: found.bytes, refused, results: [...results] };
 }

@@ -148,6 +148,18 @@ describe('capture v1', () => {
     ]);
   });
 
+  test('tells of a uuid that two events have that it is taken when one of them is', async () => {
+    const bad = { event: '' };
+    const answer = await send([sent(6, bad), sent(6), sent(7), sent(7, bad), sent(8, bad), sent(8, bad)]);
+    expect(await answer.json()).toEqual({
+      results: {
+        [uuid(6)]: { result: 'ok' },
+        [uuid(7)]: { result: 'ok' },
+        [uuid(8)]: { result: 'drop', details: 'missing_event_name' },
+      },
+    });
+  });
+
   test('tells it of ten thousand, and of the others nothing, which is that they are taken', async () => {
     const batch = Array.from({ length: 10_001 }, (_, n) => ({ uuid: `${n}` }));
     const { results } = (await (await send(batch)).json()) as { results: object };
