@@ -33,7 +33,8 @@ export function timesOf({ timestamp, offset, ignoreSentAt, sentAt, now }: Said):
   const sent = instantOf(timestamp);
   const skew = ignoreSentAt === true || sentAt === null ? 0 : sentAt - now * 1000;
   const old = Number(numberText(offset));
-  const found = Number.isFinite(old) ? Math.round((now - old) * 1000) : sent === undefined ? now * 1000 : sent - skew;
+  const unread = isOfOtherYear(timestamp) ? Number.NEGATIVE_INFINITY : now * 1000;
+  const found = Number.isFinite(old) ? Math.round((now - old) * 1000) : sent === undefined ? unread : sent - skew;
   return { happened: held(found, now), sent: sent ?? null };
 }
 
@@ -43,6 +44,12 @@ const held = (micros: number, now: number): number =>
 
 /** Any year that four digits can write: what only tells a clock's skew need not be held. */
 const ANY_YEAR = { first: 0, last: 9999 };
+
+/** Whether a text names a date of a year that four digits cannot write, of which nothing can be kept. */
+const isOfOtherYear = (value: unknown): boolean => {
+  const year = Number(typeof value === 'string' ? /^\s*([+-]?\d{4,})-\d\d-\d\d/.exec(value)?.[1] : Number.NaN);
+  return year < ANY_YEAR.first || year > ANY_YEAR.last;
+};
 
 /** By how many digits it has, a number is in seconds, milliseconds, microseconds or nanoseconds. */
 const UNITS: ReadonlyMap<number, number> = new Map([
