@@ -27,9 +27,13 @@ export function probesOf({ table, clock, log, pauseReason, numbers }: Watched): 
       return answer(503, { status: 'the table cannot be read' });
     }
   };
+  const alive = async (): Promise<APIGatewayProxyResult> => answer(200, { status: 'alive' });
   return {
-    '/_health': async () => answer(200, { status: 'alive' }),
+    '/_health': alive,
     '/_ready': ready,
+    // As PostHog's capture has them.
+    '/_liveness': alive,
+    '/_readiness': ready,
     ...(numbers === null ? {} : { '/metrics': () => numbersOf(numbers) }),
   };
 }

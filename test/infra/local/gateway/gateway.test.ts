@@ -702,7 +702,8 @@ describe('the probes', () => {
     state.pauseReason = null;
     state.isBroken = true;
     expect(await of('/_ready')).toEqual([503, 'the table cannot be read']);
-    expect(await of('/_health')).toEqual([200, 'alive']);
+    for (const alive of ['/_health', '/_liveness']) expect(await of(alive)).toEqual([200, 'alive']);
+    expect(await of('/_readiness')).toEqual(await of('/_ready'));
     expect(context.lines.filter(({ message }) => message === 'answered')).toEqual([]);
   });
 
