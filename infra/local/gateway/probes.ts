@@ -27,7 +27,6 @@ export function probesOf({ table, clock, log, pauseReason, numbers }: Watched): 
       return answer(503, { status: 'the table cannot be read' });
     }
   };
-  const alive = async (): Promise<APIGatewayProxyResult> => answer(200, { status: 'alive' });
   return {
     '/_health': alive,
     '/_ready': ready,
@@ -37,6 +36,8 @@ export function probesOf({ table, clock, log, pauseReason, numbers }: Watched): 
     ...(numbers === null ? {} : { '/metrics': () => numbersOf(numbers) }),
   };
 }
+
+const alive = async (): Promise<APIGatewayProxyResult> => answer(200, { status: 'alive' });
 
 const answer = (statusCode: number, body: object): APIGatewayProxyResult => ({
   statusCode,

@@ -186,7 +186,8 @@ function lackOfJson(text: string, object: Readonly<Record<string, unknown>>): st
   const has = (name: string): boolean =>
     Object.hasOwn(object, name) || (name === 'distinct_id' && isObject(properties) && Object.hasOwn(properties, name));
   const missing = ['event', 'distinct_id', 'timestamp'].filter((name) => !has(name));
-  if (missing.length === 0) return String(readJsonLine(text));
+  const reason = readJsonLine(text);
+  if (missing.length === 0 && typeof reason === 'string') return reason;
   const names = Object.keys(object).map((name) => name.slice(0, NAMED.length).toWellFormed());
   const more = names.length > NAMED.fields ? ` and ${names.length - NAMED.fields} more` : '';
   return `it has no ${missing.join(', ')}; its fields are ${names.slice(0, NAMED.fields).join(', ')}${more}`;
