@@ -106,6 +106,10 @@ export interface Question {
   readonly interval: Interval;
   readonly display: Display;
   readonly breakdowns: readonly Breakdown[];
+  /** Whether the period before is beside it. */
+  readonly isCompared: boolean;
+  /** What is drawn of the numbers of the series, by their letters; empty: they themselves. */
+  readonly formula: string;
   readonly hogql: string;
 }
 
@@ -133,6 +137,8 @@ export const FIRST_QUESTION: Question = {
   interval: 'day',
   display: 'ActionsLineGraph',
   breakdowns: [],
+  isCompared: false,
+  formula: '',
   hogql: 'SELECT event, count() AS times\nFROM events\nGROUP BY event\nORDER BY times DESC\nLIMIT 100',
 };
 
@@ -177,6 +183,8 @@ type ChosenKind = Exclude<QuestionKind, 'HogQLQuery'>;
 
 function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
   const { range, interval, display } = question;
+  const formula = question.formula.trim();
+  const compared = question.isCompared ? { compareFilter: { compare: true } } : {};
   const series = question.series.map((one) => nodeOf(one, kind));
   const properties = sentFilters(question.filters);
   const shared = {
@@ -187,7 +195,15 @@ function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
   const [first] = question.series;
   const [start, back = start] = question.series;
   const sources: { readonly [Kind in ChosenKind]: Schemas[Kind] } = {
-    TrendsQuery: { kind: 'TrendsQuery', ...shared, series, interval, trendsFilter: { display }, ...brokenDown },
+    TrendsQuery: {
+      kind: 'TrendsQuery',
+      ...shared,
+      series,
+      interval,
+      trendsFilter: { display, ...(formula === '' ? {} : { formula }) },
+      ...brokenDown,
+      ...compared,
+    },
     FunnelsQuery: { kind: 'FunnelsQuery', ...shared, series, ...brokenDown },
     RetentionQuery: {
       kind: 'RetentionQuery',
@@ -200,7 +216,7 @@ function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
       },
       ...brokenDown,
     },
-    StickinessQuery: { kind: 'StickinessQuery', ...shared, series, interval },
+    StickinessQuery: { kind: 'StickinessQuery', ...shared, series, interval, ...compared },
     LifecycleQuery: { kind: 'LifecycleQuery', ...shared, series: series.slice(0, 1), interval },
     PathsQuery: {
       kind: 'PathsQuery',
@@ -279,6 +295,16 @@ function said(part: unknown): unknown {
   return Object.fromEntries(members.map(([name, value]) => [name, said(value)]));
 }
 
+/** Returns how a trend is drawn with its formula as the form says it: the one that is sent, if it has no name of its own. */
+function evenFormula(sent: Json): Json {
+  const { formulas, formulaNodes, ...rest } = sent;
+  const nodes = list(formulaNodes);
+  const written = nodes.length > 0 ? nodes : (Array.isArray(formulas) ? formulas : []).map((formula) => ({ formula }));
+  const [node, ...others] = written.map(object);
+  if (node === undefined) return sent;
+  return others.length > 0 || text(node['custom_name'], '') !== '' ? sent : { ...rest, formula: node['formula'] };
+}
+
 /** Returns a query in a form in which those that ask the same are equal. */
 function evenSource(sent: Json): Json {
   const source = object(said(sent));
@@ -289,6 +315,7 @@ function evenSource(sent: Json): Json {
     ...source,
     // Without types, events of all types are in paths.
     pathsFilter: { ...paths, includeEventTypes: paths['includeEventTypes'] ?? [] },
+    trendsFilter: evenFormula(object(source['trendsFilter'])),
     properties: evenFilters(source['properties'] ?? []),
     breakdownFilter: { ...rest, breakdowns: breakdowns.length === 0 ? undefined : breakdowns },
   };
@@ -326,6 +353,7 @@ export function questionOf(query: unknown): Question | undefined {
     event: object(entity ?? { id: PAGEVIEW })['id'],
   }));
   const paths = object(source['pathsFilter']);
+  const drawn = evenFormula(object(said(source['trendsFilter'])));
   const dates = object(source['dateRange']);
   // A range that is told by its end alone begins, of a retention, so many days before that.
   if (kind === 'RetentionQuery' && !dates['date_from'] && dates['date_to']) return undefined;
@@ -347,12 +375,14 @@ export function questionOf(query: unknown): Question | undefined {
     filters: filtersIn(source['properties']),
     range: { date_from: text(dates['date_from'], '-7d'), date_to: text(dates['date_to'], '') || null },
     interval: chosen(INTERVALS, source['interval'], 'day'),
-    display: chosen(DISPLAYS, object(source['trendsFilter'])['display'], 'ActionsLineGraph'),
+    display: chosen(DISPLAYS, drawn['display'], 'ActionsLineGraph'),
     breakdowns: breakdownsIn(object(source['breakdownFilter'])).map((one, key) => ({
       key,
       type: chosen(PROPERTY_TYPES, one['type'], 'event'),
       property: text(one['property'], ''),
     })),
+    isCompared: object(source['compareFilter'])['compare'] === true,
+    formula: text(drawn['formula'], ''),
   };
   return covers(evenSource(sourceOf(question, kind)), evenSource(source)) ? question : undefined;
 }

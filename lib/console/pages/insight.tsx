@@ -29,7 +29,7 @@ import { LazyChart } from '../parts/insights/lazy-chart.tsx';
 import { LoadedLater } from '../parts/loaded-later.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
-import { MayBeOld, Problem, tell } from '../parts/problem.tsx';
+import { faultOf, MayBeOld, Problem, tell } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { ToButton } from '../parts/to.tsx';
 import { Unsaved } from '../parts/unsaved.tsx';
@@ -169,15 +169,30 @@ function InsightEditor({ project, first, seen, look }: InsightEditorProps) {
       await send(own, base);
       return;
     }
-    const body = { name, query: asked, dashboards: [...boards] };
+    // “Back” leads to where it was begun, and not to an empty form.
+    await make({ name, query: asked, dashboards: [...boards] }, { replace: true });
+  }
+
+  /** Makes an insight of what is in the form, and shows it. */
+  async function make(body: Schemas['InsightsCreateRequest'], { replace }: { readonly replace: boolean }) {
     const { id } = await answered(
       api.POST('/api/projects/{project_id}/insights/', { params: { path: { project_id: project } }, body }),
     );
     await renew(id);
-    tell(`${name === '' ? 'The insight' : name} is kept.`);
-    // “Back” leads to where it was begun, and not to an empty form.
-    navigate({ to: `/projects/${project}/insights/${id}`, replace: true, ignoreBlocker: true });
+    tell(`${body.name || 'The insight'} is kept.`);
+    navigate({ to: `/projects/${project}/insights/${id}`, replace, ignoreBlocker: true });
   }
+
+  /** It is on the dashboards that were chosen here: those of the other one may not be for everybody to change. */
+  const saveAsNew = (): Promise<void> =>
+    make(
+      {
+        name: name !== '' && name === kept?.name ? `${name} (copy)` : name,
+        query: isForm ? queryOf(question) : (kept?.query as Schemas['Query']),
+        dashboards: [...(moved?.added ?? [])],
+      },
+      { replace: false },
+    );
 
   const maySave = useScope('insight:write');
   // What could never be answered is not kept.
@@ -225,7 +240,7 @@ function InsightEditor({ project, first, seen, look }: InsightEditorProps) {
                 question={question}
                 change={change}
                 run={ask}
-                fault={question.kind === 'HogQLQuery' ? fault : undefined}
+                fault={question.kind === 'HogQLQuery' ? fault : faultOf(failure, 'formula')}
               />
             ) : (
               <Stack align="start">
@@ -258,6 +273,16 @@ function InsightEditor({ project, first, seen, look }: InsightEditorProps) {
             >
               Save
             </ScopedButton>
+            {kept !== undefined && (
+              <ScopedButton
+                scope="insight:write"
+                variant="default"
+                disabled={!canSave || saving.isBusy}
+                onClick={() => void saving.attempt(saveAsNew)}
+              >
+                Save as new
+              </ScopedButton>
+            )}
           </Group>
         </Stack>
         <Card withBorder aria-busy={answer.isFetching}>
@@ -266,7 +291,9 @@ function InsightEditor({ project, first, seen, look }: InsightEditorProps) {
               {fault ?? 'The service cannot be reached.'}
             </Alert>
           )}
-          {failure !== null && question.kind !== 'HogQLQuery' && <Problem error={failure} retry={ask} />}
+          {failure !== null && question.kind !== 'HogQLQuery' && (
+            <Problem error={failure} fields={['formula']} retry={ask} />
+          )}
           {answer.data === undefined && answer.error === null && isAsked && <Loading />}
           {answer.data !== undefined && (
             <>

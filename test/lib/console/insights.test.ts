@@ -325,6 +325,41 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(complaints).toEqual([]);
   });
 
+  test('keeps what is in the form as a new insight, with a formula and the period before, and leaves the first as it was', async () => {
+    const board = await made('/dashboards/', { name: 'Of the first' });
+    const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] };
+    const first = await made('/insights/', { name: 'Base', query, dashboards: [board['id']] });
+    const { page, complaints } = await open(at(`/insights/${String(first['id'])}`));
+    const formula = page.getByRole('textbox', { name: 'Formula' });
+    await formula.fill('A / Z');
+    await expectSeen(
+      page
+        .locator('form, div')
+        .filter({ has: formula })
+        .getByText(/series/)
+        .last(),
+    );
+    await formula.fill('A / 2');
+    await page.getByRole('switch', { name: 'Compare with the period before' }).press('Space');
+    await expectSeen(page.locator('figure').getByText('Formula (A / 2)').first());
+    expect(await obstacles(page)).toEqual([]);
+    await button(page, 'Save as new').click();
+    await expectSeen(page.getByRole('heading', { name: 'Base (copy)' }));
+    const copy = page.url().split('/').at(-1) ?? '';
+    expect(copy).not.toBe(String(first['id']));
+    const kept = async (id: unknown) => (await service().call('GET', api(`/insights/${String(id)}/`))).body;
+    expect(await kept(first['id'])).toMatchObject({ name: 'Base', query });
+    expect(await kept(copy)).toMatchObject({
+      dashboards: [],
+      query: { source: { compareFilter: { compare: true }, trendsFilter: { formula: 'A / 2' } } },
+    });
+    await page.reload();
+    expect(await formula.inputValue()).toBe('A / 2');
+    expect(await page.getByRole('switch', { name: 'Compare with the period before' }).isChecked()).toBe(true);
+    // The browser itself complains of the answer to the formula that was wrong.
+    expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
+  });
+
   test('asks for paths from wherever they begin until somebody says where', async () => {
     const { page } = await open(at('/insights/new'));
     const asked = page.waitForRequest((one) => one.postData()?.includes('PathsQuery') === true);

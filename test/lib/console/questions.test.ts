@@ -39,6 +39,8 @@ const question: fc.Arbitrary<Question> = fc
     interval: oneOf(INTERVALS),
     display: oneOf(DISPLAYS),
     breakdowns: fc.array(fc.record({ type: oneOf(PROPERTY_TYPES), property: name }), { maxLength: 3 }),
+    isCompared: fc.boolean(),
+    formula: fc.constantFrom('', 'A', '(A + B) / 2'),
     hogql: fc.constantFrom('SELECT 1', 'SELECT 2'),
   })
   .map(({ series, filters, breakdowns, ...rest }) => ({
@@ -140,6 +142,10 @@ test.each([
   ],
   ['test accounts that stay', { filterTestAccounts: false }],
   ['no comparison', { compareFilter: { compare: false } }],
+  ['a comparison', { compareFilter: { compare: true } }],
+  ['a formula', { trendsFilter: { formula: 'A * 2' } }],
+  ['a formula in a list of one', { trendsFilter: { formula: '', formulas: ['A * 2'] } }],
+  ['a formula as a node', { trendsFilter: { formula: 'A', formulaNodes: [{ formula: 'A * 2', custom_name: null }] } }],
   ['no formulas', { trendsFilter: { formula: '', formulas: [], formulaNodes: [], showLegend: false } }],
   ['a series without filters', { series: [{ kind: 'EventsNode', event: 'paid', math: 'total', properties: [] }] }],
   ['whole addresses', { breakdownFilter: { breakdowns: [{ property: '$current_url', normalize_url: false }] } }],
@@ -173,7 +179,7 @@ test.each([
 test.each([
   ['test accounts that go', { filterTestAccounts: true }],
   ['ends that are moments', { dateRange: { date_from: '-7d', explicitDate: true } }],
-  ['a comparison', { compareFilter: { compare: true } }],
+  ['a comparison with another time', { compareFilter: { compare: true, compare_to: '-1y' } }],
   ['a sample', { samplingFactor: 0.1 }],
   ['a series with filters', { series: [{ event: 'paid', properties: [{ key: 'plan', value: 'pro' }] }] }],
   [
@@ -196,7 +202,8 @@ test.each([
   ],
   ['a math that the form has not', { series: [{ kind: 'EventsNode', event: 'paid', math: 'p90' }] }],
   ['a display that the form has not', { trendsFilter: { display: 'WorldMap' } }],
-  ['a formula', { trendsFilter: { formula: 'A' } }],
+  ['several formulas', { trendsFilter: { formulas: ['A', 'A * 2'] } }],
+  ['a formula with a name', { trendsFilter: { formulaNodes: [{ formula: 'A', custom_name: 'Paid' }] } }],
 ])('the form does not say %s, and takes nothing away', (_what, more) => {
   expect(questionOf(trend(more))).toBeUndefined();
 });

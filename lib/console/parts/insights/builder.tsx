@@ -1,4 +1,4 @@
-import { Autocomplete, Box, Button, Group, Select, Stack } from '@mantine/core';
+import { Autocomplete, Box, Button, Group, Select, Stack, Switch, TextInput } from '@mantine/core';
 import { lazy } from 'react';
 import { useEventNames } from '../../client/events.ts';
 import {
@@ -30,12 +30,13 @@ interface BuilderProps {
   readonly question: Question;
   readonly change: (some: Partial<Question>) => void;
   readonly run: () => void;
-  /** What is wrong with the query of HogQL. */
+  /** What is wrong with the query of HogQL, or with the formula. */
   readonly fault: string | undefined;
 }
 
 const WITH_SERIES: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery', 'StickinessQuery'];
 const WITH_INTERVAL: readonly QuestionKind[] = ['TrendsQuery', 'StickinessQuery', 'LifecycleQuery'];
+const WITH_COMPARISON: readonly QuestionKind[] = ['TrendsQuery', 'StickinessQuery'];
 const WITH_BREAKDOWN: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery', 'RetentionQuery'];
 
 const CHOOSE_PROPERTY = 'Choose a property';
@@ -151,6 +152,23 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
               />
             )}
           </Group>
+          {kind === 'TrendsQuery' && (
+            <TextInput
+              label="Formula"
+              description="Of the series by their letters: A / B is the first by the second"
+              placeholder="none"
+              error={fault}
+              value={question.formula}
+              onChange={(event) => change({ formula: event.currentTarget.value })}
+            />
+          )}
+          {WITH_COMPARISON.includes(kind) && (
+            <Switch
+              label="Compare with the period before"
+              checked={question.isCompared}
+              onChange={(event) => change({ isCompared: event.currentTarget.checked })}
+            />
+          )}
           {WITH_BREAKDOWN.includes(kind) && (
             <Breakdowns all={question.breakdowns} change={(breakdowns) => change({ breakdowns })} />
           )}
