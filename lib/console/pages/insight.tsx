@@ -188,7 +188,7 @@ function InsightEditor({ project, first, seen, look }: InsightEditorProps) {
     make(
       {
         name: name !== '' && name === kept?.name ? `${name} (copy)` : name,
-        query: isForm ? queryOf(question) : (kept?.query as Schemas['Query']),
+        query: isForm ? queryOf(question) : kept?.query,
         dashboards: [...(moved?.added ?? [])],
       },
       { replace: false },

@@ -110,7 +110,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
             </Group>
           ))}
           {WITH_SERIES.includes(kind) && (
-            <Group>
+            <Group gap="xs" align="center">
               <Button
                 size="xs"
                 variant="default"
@@ -118,6 +118,25 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
               >
                 {kind === 'FunnelsQuery' ? 'Add a step' : 'Add a series'}
               </Button>
+              {kind === 'TrendsQuery' && (
+                <TextInput
+                  aria-label="Formula"
+                  aria-description="Of the series by their letters: A / B is the first by the second"
+                  placeholder="Formula, as A / B"
+                  size="xs"
+                  w="9rem"
+                  value={question.formula}
+                  error={fault}
+                  onChange={(event) => change({ formula: event.currentTarget.value })}
+                />
+              )}
+              {WITH_COMPARISON.includes(kind) && (
+                <Switch
+                  label="Compare with the period before"
+                  checked={question.isCompared}
+                  onChange={(event) => change({ isCompared: event.currentTarget.checked })}
+                />
+              )}
             </Group>
           )}
           <PropertyFilters filters={filters} change={(next) => change({ filters: next })} />
@@ -152,23 +171,6 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
               />
             )}
           </Group>
-          {kind === 'TrendsQuery' && (
-            <TextInput
-              label="Formula"
-              description="Of the series by their letters: A / B is the first by the second"
-              placeholder="none"
-              error={fault}
-              value={question.formula}
-              onChange={(event) => change({ formula: event.currentTarget.value })}
-            />
-          )}
-          {WITH_COMPARISON.includes(kind) && (
-            <Switch
-              label="Compare with the period before"
-              checked={question.isCompared}
-              onChange={(event) => change({ isCompared: event.currentTarget.checked })}
-            />
-          )}
           {WITH_BREAKDOWN.includes(kind) && (
             <Breakdowns all={question.breakdowns} change={(breakdowns) => change({ breakdowns })} />
           )}

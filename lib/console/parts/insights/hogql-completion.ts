@@ -1,6 +1,7 @@
 /** What the editor of HogQL completes while somebody types. */
 import {
   type CompletionContext,
+  type CompletionResult,
   type CompletionSource,
   completeFromList,
   ifNotIn,
@@ -45,11 +46,13 @@ const WORDS: ReadonlySet<string> = new Set(KEYWORDS.split(' '));
 
 const WORD = /^\w*$/;
 
+type Completes = (context: CompletionContext) => Promise<CompletionResult | null>;
+
 /**
  * Returns what completes a query. A word that is whole, such as the name of a column, a function or something that the
  * query names elsewhere, is left as it is, so that Enter is the end of a line; who wants more of it asks for it.
  */
-export function hogqlCompletions(functions: readonly string[]): readonly CompletionSource[] {
+export function hogqlCompletions(functions: readonly string[]): readonly Completes[] {
   // They are found in other letter cases, as keywords are.
   const anyCase = new Set([...functions, ...WORDS].map((name) => name.toLowerCase()));
   const isWhole = (text: string, from: number, state: EditorState): boolean =>
@@ -71,7 +74,7 @@ export function hogqlCompletions(functions: readonly string[]): readonly Complet
         context.matchBefore(/\.\s*\w*$/) === null ? source(context) : null,
   );
   return [...anywhere, ...alone].map(
-    (source): CompletionSource =>
+    (source): Completes =>
       async (context) => {
         const word = context.matchBefore(/\w*$/);
         if (word === null || isOther(context)) return null;
