@@ -11,33 +11,37 @@ import { tableMarkup } from './draw/table.ts';
 /** Pictures that cannot be read, so that their numbers stand beside them; the others are made of texts. */
 const IMAGES: ReadonlySet<string> = new Set(['series', 'map', 'flow']);
 
-/** Returns a chart as a figure. Names in it are escaped, whatever they hold. */
-export function figure(chart: Chart): Markup {
+/**
+ * Returns a chart as a figure. Names in it are escaped, whatever they hold. `room` is how many pixels it may be high so that
+ * all is seen while its numbers are folded: pictures of series are lower for their legend, down to what can be read.
+ */
+export function figure(chart: Chart, room = Number.POSITIVE_INFINITY): Markup {
   const { picture, table, summary, note } = chart;
   const hasNumbers = IMAGES.has(picture.type) || (picture.type !== 'table' && note !== null);
   return html`<figure class="chart">
-${pictureMarkup(chart)}
+${pictureMarkup(chart, room)}
 ${note !== null && html`<figcaption>${note}</figcaption>`}
 ${hasNumbers && html`<details${picture.type === 'flow' && html` open`}><summary>Numbers</summary>${tableMarkup(table, summary)}</details>`}
 </figure>`;
 }
 
 /** How each type of picture is drawn. */
-const DRAWINGS: { readonly [T in Picture['type']]: (picture: Extract<Picture, { type: T }>, chart: Chart) => Markup } =
-  {
-    series: (picture, { summary }) => seriesMarkup(picture, summary),
-    ranking: rankingMarkup,
-    pie: (picture, { summary }) => pieMarkup(picture, summary),
-    number: numberMarkup,
-    map: (picture, { summary }) => mapMarkup(picture, summary),
-    funnel: funnelMarkup,
-    grid: gridMarkup,
-    flow: ({ links }, { summary }) => flowMarkup(links, summary),
-    table: (_, { table, summary }) => tableMarkup(table, summary),
-    none: ({ reason }) => html`<p class="none">${reason}</p>`,
-  };
+const DRAWINGS: {
+  readonly [T in Picture['type']]: (picture: Extract<Picture, { type: T }>, chart: Chart, room: number) => Markup;
+} = {
+  series: (picture, { summary }, room) => seriesMarkup(picture, summary, room),
+  ranking: rankingMarkup,
+  pie: (picture, { summary }) => pieMarkup(picture, summary),
+  number: numberMarkup,
+  map: (picture, { summary }) => mapMarkup(picture, summary),
+  funnel: funnelMarkup,
+  grid: gridMarkup,
+  flow: ({ links }, { summary }) => flowMarkup(links, summary),
+  table: (_, { table, summary }) => tableMarkup(table, summary),
+  none: ({ reason }) => html`<p class="none">${reason}</p>`,
+};
 
-function pictureMarkup(chart: Chart): Markup {
-  const draw = DRAWINGS[chart.picture.type] as (picture: Picture, chart: Chart) => Markup;
-  return draw(chart.picture, chart);
+function pictureMarkup(chart: Chart, room: number): Markup {
+  const draw = DRAWINGS[chart.picture.type] as (picture: Picture, chart: Chart, room: number) => Markup;
+  return draw(chart.picture, chart, room);
 }

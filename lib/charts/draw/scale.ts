@@ -3,7 +3,7 @@ import { type ScaleLinear, scaleLinear } from 'd3-scale';
 import type { NumberFormat } from '../numbers.ts';
 
 export const WIDTH = 1000;
-/** Of a picture of series, in pixels. */
+/** Of a picture of series that has room, in pixels. */
 export const HEIGHT = 220;
 /** The room above the greatest number and below the least, so that no line is cut. */
 const MARGIN = 8;
@@ -18,10 +18,11 @@ export const round = (value: number): number => Math.round(value * 10) / 10;
 /** Distances between lines of durations, in seconds: round numbers of a clock and a calendar. */
 const DURATIONS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400];
 
-/** Returns the scale of numbers, which has zero in it, with round numbers at its ends and lines. */
+/** Returns the scale of numbers, which has zero in it, with round numbers at its ends and lines. `height` is in pixels. */
 export function valueScale(
   values: readonly number[],
   { unit }: NumberFormat,
+  height = HEIGHT,
 ): { y: ScaleLinear<number, number>; ticks: number[] } {
   const [least, most] = values.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [0, 0]);
   const second = unit === 'seconds' ? 1 : unit === 'milliseconds' ? 1000 : null;
@@ -31,11 +32,11 @@ export function valueScale(
       second;
     const [low, high] = [Math.floor(least / step), Math.ceil(most / step)];
     const ticks = Array.from({ length: high - low + 1 }, (_, at) => (low + at) * step);
-    return { y: scaleLinear([low * step, high * step], [HEIGHT - MARGIN, MARGIN]), ticks };
+    return { y: scaleLinear([low * step, high * step], [height - MARGIN, MARGIN]), ticks };
   }
   const isWhole = values.every(Number.isInteger);
   const domain = most - least < LEAST_SPAN ? [0, 1] : [least, most];
-  const y = scaleLinear(domain, [HEIGHT - MARGIN, MARGIN]).nice(TICKS);
+  const y = scaleLinear(domain, [height - MARGIN, MARGIN]).nice(TICKS);
   const ticks = y.ticks(TICKS).filter((tick) => !isWhole || Number.isInteger(tick));
   return { y, ticks };
 }

@@ -34,14 +34,29 @@ const MAX_BARS_WIDTH = WIDTH / 6;
 /** Of a digit on an axis, in pixels. */
 const DIGIT_WIDTH = 7;
 
-/** Returns the picture of numbers at points, with a legend where there is more than one series. */
-export function seriesMarkup(picture: SeriesPicture, summary: string): Markup {
+/** Names below a picture and what its numbers are unfolded with are so high, in pixels, and a line of a legend, which has about so many names. */
+const BELOW_HEIGHT = 60;
+const LEGEND_LINE = { height: 24, names: 4 };
+/** A picture is not lower than that, in pixels. */
+const MIN_HEIGHT = 120;
+
+/** Returns how high a picture is for which there is so much room, in pixels: lower where else its legend would not be seen. */
+function heightIn(room: number, series: number): number {
+  if (series <= 1) return HEIGHT;
+  const legend = Math.ceil(series / LEGEND_LINE.names) * LEGEND_LINE.height;
+  return Math.min(HEIGHT, Math.max(MIN_HEIGHT, Math.floor(room - BELOW_HEIGHT - legend)));
+}
+
+/** Returns the picture of numbers at points, with a legend where there is more than one series. `room` is in pixels. */
+export function seriesMarkup(picture: SeriesPicture, summary: string, room: number): Markup {
   const { form, points, series, format } = picture;
   const layers = layersOf(picture);
+  const height = heightIn(room, series.length);
   const isBand = form === 'stacked' || form === 'grouped';
   const { y, ticks } = valueScale(
     layers.flatMap((layer) => layer.flatMap((edges) => edges ?? [])),
     format,
+    height,
   );
   const xOf = (at: number): number => (isBand ? bandAt(at, points.length) : pointAt(at, points.length));
   const marks = series.map((one, at) =>
@@ -57,7 +72,8 @@ export function seriesMarkup(picture: SeriesPicture, summary: string): Markup {
   const axisWidth = Math.max(1, ...tickTexts.map((text) => text.length)) * DIGIT_WIDTH + 8;
   const hasLegend = series.length > 1;
   const inside = hasLegend && (form === 'areas' || form === 'stacked') ? keysInside(layers, y, xOf) : [];
-  const atEnds = hasLegend && form === 'lines' && series.length <= MAX_END_KEYS ? keysAtEnds(picture, layers, y) : [];
+  const atEnds =
+    hasLegend && form === 'lines' && series.length <= MAX_END_KEYS ? keysAtEnds(picture, layers, y, height) : [];
   // Lines that still go on have their keys where they are told apart: at the last points that are over.
   const isGoingOn = picture.unfinished > 0 && picture.unfinished < points.length;
   const lastOver = xOf(points.length - 1 - picture.unfinished) / 10;
@@ -65,13 +81,13 @@ export function seriesMarkup(picture: SeriesPicture, summary: string): Markup {
   const besideEnds = isGoingOn ? [] : atEnds;
   const lines = ticks.map((tick) => `M0 ${round(y(tick))}H${WIDTH}`).join('');
   return html`<div class="plot" role="img" aria-label="${summary}">
-<svg class="y-axis" width="${axisWidth}" height="${HEIGHT}">${ticks.map(
+<svg class="y-axis" width="${axisWidth}" height="${height}">${ticks.map(
     (tick, at) => html`<text x="${axisWidth - 6}" y="${round(y(tick) + 4)}">${tickTexts[at]}</text>`,
   )}</svg>
-<div class="marks"><svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">${trusted(
+<div class="marks"><svg width="100%" height="${height}" viewBox="0 0 ${WIDTH} ${height}" preserveAspectRatio="none">${trusted(
     `<path class="grid" d="${lines}"/>${marks.join('')}<path class="zero" d="M0 ${round(y(0))}H${WIDTH}"/>`,
-  )}</svg>${within.length > 0 && html`<svg class="keys" width="100%" height="${HEIGHT}">${trusted(keyTexts(within))}</svg>`}</div>
-${besideEnds.length > 0 && html`<svg class="keys ends" width="22" height="${HEIGHT}">${trusted(keyTexts(besideEnds))}</svg>`}
+  )}</svg>${within.length > 0 && html`<svg class="keys" width="100%" height="${height}">${trusted(keyTexts(within))}</svg>`}</div>
+${besideEnds.length > 0 && html`<svg class="keys ends" width="22" height="${height}">${trusted(keyTexts(besideEnds))}</svg>`}
 <svg class="x-axis" width="100%" height="20">${xLabels(points, xOf)}</svg>
 </div>
 ${
@@ -202,7 +218,7 @@ function keysInside(layers: readonly Layer[], y: Y, xOf: (at: number) => number)
  * Returns where the key of each line stands: as high as its last point that is over, moved where it would cover another
  * one.
  */
-function keysAtEnds(picture: SeriesPicture, layers: readonly Layer[], y: Y): (Place | null)[] {
+function keysAtEnds(picture: SeriesPicture, layers: readonly Layer[], y: Y, height: number): (Place | null)[] {
   const places: (Place | null)[] = layers.map(() => null);
   const ends = layers
     .flatMap((layer, at) => {
@@ -213,7 +229,7 @@ function keysAtEnds(picture: SeriesPicture, layers: readonly Layer[], y: Y): (Pl
     .toSorted((a, b) => a.y - b.y);
   let above = -Infinity;
   for (const end of ends) above = end.y = Math.max(end.y, above + KEY_DISTANCE);
-  let below = HEIGHT;
+  let below = height;
   for (const end of ends.toReversed()) {
     below = end.y = Math.min(end.y, below);
     below -= KEY_DISTANCE;

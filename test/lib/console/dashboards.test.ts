@@ -2,6 +2,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { MINUTE_MS } from '../../../lib/basics/units.ts';
 import { obstacles } from '../../support/browser.ts';
+import { trend } from '../../support/charts.ts';
 import {
   button,
   describeConsole,
@@ -429,6 +430,46 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await button(dialog, 'Add').click();
     await expectSeen(tile(page, 'Worth it'));
     expect(await question.count()).toBe(0);
+  });
+
+  test('shows the whole legend of a chart in a tile of usual size, edited or not, and that there is more to scroll to', async () => {
+    const path = await made({ name: 'Legends' });
+    await service().call('POST', api('/insights/'), {
+      name: 'By browser',
+      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'seen' }] },
+      dashboards: [Number(path.split('/').at(-1))],
+    });
+    for (const text of [`# Long${'\n\nmore'.repeat(40)}`, '# Short'])
+      await service().call('PATCH', api(`${path}/`), { tiles: [{ text: { body: text } }] });
+    const { page } = await open(at('/dashboards'));
+    const result = ['Chrome', 'Safari', 'Firefox', 'Edge', 'Opera', 'Samsung Internet'].map((name) =>
+      trend(name, [3, 1, 2]),
+    );
+    await page.route(/\/insights\/\d+\/\?/, (asked) =>
+      asked.fulfill({ json: { result, last_refresh: '2020-01-03T10:00:00Z', timezone: 'UTC' } }),
+    );
+    await page.goto(`${service().address}/#${at(path)}`);
+    const names = tile(page, 'By browser').locator('.legend li');
+    await expectSeen(names.nth(5));
+    const bottomOf = async (one: Locator): Promise<number> => {
+      const box = await one.boundingBox();
+      return (box?.y ?? Number.NaN) + (box?.height ?? 0);
+    };
+    const expectWhole = async (): Promise<void> =>
+      expect(await bottomOf(names.last())).toBeLessThan(await bottomOf(tile(page, 'By browser')));
+    await expectWhole();
+    const fade = (name: string) =>
+      page.evaluate<string>(
+        `getComputedStyle(document.querySelector('[aria-label="${name}"] .scrolls')).getPropertyValue('--more-below')`,
+      );
+    expect([await fade('Long'), await fade('Short')]).toEqual(['20px', '0px']);
+    await button(page, 'Edit layout').click();
+    await expectSeen(button(page, 'Move By browser'));
+    await expectWhole();
+    // The handles stand in the line of the title.
+    expect(await bottomOf(tile(page, 'By browser').getByRole('link', { name: 'By browser' }))).toBeGreaterThan(
+      (await button(page, 'Move By browser').boundingBox())?.y ?? Number.NaN,
+    );
   });
 
   test('moves a tile twice before the first is written, and nobody else is blamed', async () => {

@@ -19,6 +19,8 @@ import { To } from '../to.tsx';
 
 const ROW_PX = 56;
 const GAP_PX = 12;
+/** Of a tile's height, what its edges and the line of its title take; while it is edited that is as high as its handles. */
+const AROUND_PX = { seen: 54, edited: 62 };
 /** Below it tiles stand under each other, in the order of their places. */
 const WIDE = '(min-width: 48em)';
 
@@ -134,31 +136,37 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
               aria-label={name}
               style={isWide ? { gridColumn: `${x + 1} / span ${w}`, gridRow: `${y + 1} / span ${h}` } : {}}
             >
-              {isEditing && (
-                <Group gap={4} mb={4} justify="end">
-                  {actions(tile)}
-                  {isWide && (
-                    <>
-                      <Handle
-                        label={`Move ${name}`}
-                        help="Drag, or use the arrow keys"
-                        path="M8 1v14M1 8h14M6 3l2-2 2 2M6 13l2 2 2-2M3 6L1 8l2 2M13 6l2 2-2 2"
-                        onPointerDown={drag(tile.id, false)}
-                        onKeyDown={step(tile.id, name, false)}
-                      />
-                      <Handle
-                        label={`Size ${name}`}
-                        help="Drag, or use the arrow keys"
-                        path="M3 3l10 10M3 7V3h4M13 9v4H9"
-                        onPointerDown={drag(tile.id, true)}
-                        onKeyDown={step(tile.id, name, true)}
-                      />
-                    </>
-                  )}
-                  <RemoveIcon what={name} onClick={() => remove(tile, name)} />
-                </Group>
-              )}
-              <TileContent board={board} tile={tile} />
+              <TileContent
+                board={board}
+                tile={tile}
+                room={isWide ? h * (ROW_PX + GAP_PX) - GAP_PX - AROUND_PX[isEditing ? 'edited' : 'seen'] : undefined}
+                actions={
+                  isEditing && (
+                    <Group gap={4} justify="end" flex="none" ml="auto">
+                      {actions(tile)}
+                      {isWide && (
+                        <>
+                          <Handle
+                            label={`Move ${name}`}
+                            help="Drag, or use the arrow keys"
+                            path="M8 1v14M1 8h14M6 3l2-2 2 2M6 13l2 2 2-2M3 6L1 8l2 2M13 6l2 2-2 2"
+                            onPointerDown={drag(tile.id, false)}
+                            onKeyDown={step(tile.id, name, false)}
+                          />
+                          <Handle
+                            label={`Size ${name}`}
+                            help="Drag, or use the arrow keys"
+                            path="M3 3l10 10M3 7V3h4M13 9v4H9"
+                            onPointerDown={drag(tile.id, true)}
+                            onKeyDown={step(tile.id, name, true)}
+                          />
+                        </>
+                      )}
+                      <RemoveIcon what={name} onClick={() => remove(tile, name)} />
+                    </Group>
+                  )
+                }
+              />
             </Card>
           );
         })}
@@ -200,24 +208,34 @@ function nameOf({ insight, text }: Tile): string {
 
 interface TileContentProps extends Pick<TileGridProps, 'board'> {
   readonly tile: Tile;
+  /** How many pixels a chart may be high; undefined: as many as it needs. */
+  readonly room: number | undefined;
+  /** What stands in the line of the title while the tile is edited. */
+  readonly actions: ReactNode;
 }
 
-function TileContent({ board, tile }: TileContentProps) {
+function TileContent({ board, tile, room, actions }: TileContentProps) {
   const { insight, text } = tile;
-  if (insight !== null) return <InsightContent board={board} insight={insight} name={nameOf(tile)} />;
-  return <Scrolled>{text !== null && <Markdown text={text.body} />}</Scrolled>;
+  if (insight !== null)
+    return <InsightContent board={board} insight={insight} name={nameOf(tile)} room={room} actions={actions} />;
+  return (
+    <>
+      {actions}
+      <Scrolled>{text !== null && <Markdown text={text.body} />}</Scrolled>
+    </>
+  );
 }
 
 /** What of a tile can be longer than it. */
 function Scrolled({ children, ...rest }: { readonly children: ReactNode; readonly ref?: Ref<HTMLDivElement> }) {
   return (
-    <Box style={{ overflow: 'auto' }} h="100%" tabIndex={0} role="group" aria-label="Content" {...rest}>
+    <Box className="scrolls" h="100%" tabIndex={0} role="group" aria-label="Content" {...rest}>
       {children}
     </Box>
   );
 }
 
-interface InsightContentProps extends Pick<TileGridProps, 'board'> {
+interface InsightContentProps extends Omit<TileContentProps, 'tile'> {
   readonly insight: NonNullable<Tile['insight']>;
   readonly name: string;
 }
@@ -226,7 +244,7 @@ interface InsightContentProps extends Pick<TileGridProps, 'board'> {
  * A chart, and beside its title how old it is. Its first answer is asked for wherever it stands, later ones while it is on
  * the screen.
  */
-function InsightContent({ board, insight, name }: InsightContentProps) {
+function InsightContent({ board, insight, name, room, actions }: InsightContentProps) {
   const { query, description } = insight;
   const { ref, inViewport } = useInViewport();
   const { data, error, refetch } = useQuery({
@@ -238,12 +256,14 @@ function InsightContent({ board, insight, name }: InsightContentProps) {
   const unheeded = unheededBy(board, query);
   return (
     <>
-      <Group gap="xs" wrap="nowrap" align="start" justify="space-between">
+      <Group gap="xs" wrap={actions === false ? 'nowrap' : 'wrap'} align="start" justify="space-between">
         {/* A long name leaves the chart its room; around it is as much as the focus is drawn in. */}
         <Text
           component="div"
           size="sm"
-          lineClamp={2}
+          lineClamp={actions === false ? 2 : 1}
+          flex="1 1 6rem"
+          miw={0}
           title={name}
           mx={-4}
           my={-3}
@@ -253,7 +273,7 @@ function InsightContent({ board, insight, name }: InsightContentProps) {
         >
           <To to={`/projects/${board.project}/insights/${insight.id}`}>{name}</To>
         </Text>
-        {known !== undefined && <Computed answer={known} ask={refetch} isShort />}
+        {actions === false ? known !== undefined && <Computed answer={known} ask={refetch} isShort /> : actions}
       </Group>
       <Scrolled ref={ref}>
         {description !== '' && (
@@ -271,7 +291,7 @@ function InsightContent({ board, insight, name }: InsightContentProps) {
               </Text>
             )}
             <MayBeOld error={error} retry={() => void refetch()} />
-            <LazyChart query={query} answer={known} />
+            <LazyChart query={query} answer={known} room={room} />
           </>
         )}
       </Scrolled>

@@ -5,9 +5,11 @@ import { figure } from '../../../charts/figure.ts';
 import { CHART_STYLE } from '../../../charts/style.ts';
 import type { Answered } from '../../client/answers.ts';
 
-interface ChartProps {
+export interface ChartProps {
   readonly query: unknown;
   readonly answer: Answered;
+  /** How many pixels it may be high; undefined: as many as it needs. */
+  readonly room?: number | undefined;
 }
 
 const PLACE = `.chart { --tile: var(--mantine-color-body); --text: var(--mantine-color-text);
@@ -16,9 +18,9 @@ const PLACE = `.chart { --tile: var(--mantine-color-body); --text: var(--mantine
 const DARK = '@media screen and (prefers-color-scheme: dark)';
 
 /** The picture of an answer, with its numbers. Names in it are escaped by who draws it. */
-export default function Chart({ query, answer }: ChartProps) {
+export default function Chart({ query, answer, room }: ChartProps) {
   const scheme = useComputedColorScheme('light');
-  const markup = useMemo(() => figure(chartOf(query, answer)).toString(), [query, answer]);
+  const markup = useMemo(() => figure(chartOf(query, answer), room).toString(), [query, answer, room]);
   const place = useRef<HTMLDivElement>(null);
   const isUnfolded = useRef<boolean | null>(null);
   // Numbers that somebody has unfolded stay so when another answer comes.
