@@ -218,10 +218,10 @@ async function ofAlert(world: World): Promise<Example> {
 }
 
 async function toSubscription(world: World): Promise<Example> {
-  const { params } = await ofInsight(world);
+  const { params, body: alert } = await toAlert(world);
   const target = { target_type: 'webhook', target_value: 'https://hooks.example.com/reports' };
-  const body = { insight: Number(params['id']), ...target, frequency: 'daily', start_date: '2026-01-05T07:00:00Z' };
-  return { params: place(world), body };
+  const { insight } = alert as { insight: number };
+  return { params, body: { insight, ...target, frequency: 'daily', start_date: '2026-01-05T07:00:00Z' } };
 }
 
 async function ofSubscription(world: World): Promise<Example> {
