@@ -99,7 +99,7 @@ test('a dashboard is sent each day at seven, with its numbers and links, once', 
           {
             name: 'Payments',
             link: `${inProject}/insights/${insights[0]}`,
-            summary: 'Line chart of paid, 1-Jan-2026 to 2-Jan-2026; from 0 to 12.',
+            summary: 'Line chart of paid, 1-Jan-2026 to 2-Jan-2026; from 0 to 12. The last day is not over.',
             columns: expect.any(Array) as unknown,
             rows: [
               ['1-Jan-2026', 12],
