@@ -3,7 +3,7 @@ import type { Chart } from '../chart.ts';
 import { type Answered, type Describer, nothing } from './describer.ts';
 import { describeFunnels } from './funnels.ts';
 import { describePaths } from './paths.ts';
-import { sourceOf, text } from './read.ts';
+import { shownQuery, text } from './read.ts';
 import { describeRetention } from './retention.ts';
 import { describeRows } from './rows.ts';
 import { describeLifecycle, describeStickiness, describeTrends } from './trends.ts';
@@ -26,7 +26,7 @@ const DESCRIBERS: Readonly<Record<string, Describer>> = {
  * read is a chart that says so.
  */
 export function chartOf(query: unknown, answered: Answered): Chart {
-  const source = sourceOf(query);
+  const source = shownQuery(query);
   const describer = DESCRIBERS[text(source['kind']) ?? ''];
   if (describer === undefined) return nothing('There is no picture of this kind of query.');
   return describer(source, answered);

@@ -51,12 +51,12 @@ export function breakdownName(value: unknown): string | null {
 export const WRAPPERS: ReadonlySet<string> = new Set(['InsightVizNode', 'DataTableNode', 'DataVisualizationNode']);
 
 /** Returns the query that nodes of a page wrap, with what they say of its display. */
-export function sourceOf(query: unknown): Json {
+export function shownQuery(query: unknown): Json {
   const node = object(query);
   if (!WRAPPERS.has(text(node['kind']) ?? '')) return node;
   const { display, chartSettings } = node;
   return {
-    ...sourceOf(node['source']),
+    ...shownQuery(node['source']),
     ...(display === undefined ? {} : { display }),
     ...(chartSettings === undefined ? {} : { chartSettings }),
   };

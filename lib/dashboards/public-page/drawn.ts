@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { recentOf } from '../../basics/recent.ts';
 import { type Chart, isEmptyChart } from '../../charts/chart.ts';
 import { chartOf } from '../../charts/describe/describe.ts';
-import { sourceOf } from '../../charts/describe/read.ts';
+import { shownQuery } from '../../charts/describe/read.ts';
 import { figure } from '../../charts/figure.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { parseJson } from '../../http/json.ts';
@@ -39,7 +39,7 @@ export function chartOfAnswer({ query, timezone, told }: AnsweredInsight): Chart
   return chartOf(asked, {
     results,
     columns: columns?.map(String),
-    names: columns && publicColumns(sourceOf(asked), columns),
+    names: columns && publicColumns(shownQuery(asked), columns),
     hasMore,
     timezone,
     computedAt: told.kept === null ? null : wireInstant(told.kept.at),

@@ -4,7 +4,7 @@ import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import { recentOf } from '../../basics/recent.ts';
 import { SECOND_MS } from '../../basics/units.ts';
-import { sourceOf } from '../../charts/describe/read.ts';
+import { shownQuery } from '../../charts/describe/read.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Told } from '../../insights/answering/answers.ts';
 import { forgottenBy } from '../../insights/answering/cache.ts';
@@ -43,7 +43,7 @@ const LOOKED_LATELY_MS = 10 * SECOND_MS;
 
 /** Returns whether an insight's answer is rows about persons, which are not shown to strangers. */
 export const isPersonal = ({ query }: Pick<InsightItem, 'query'>): boolean =>
-  query !== null && traitsOf(sourceOf(parseJson(query))['kind']).isAboutPersons;
+  query !== null && traitsOf(shownQuery(parseJson(query))['kind']).isAboutPersons;
 
 /** Returns why a page has no answer of an insight; undefined: it may have one at a later look. */
 export function unansweredReason(insight: InsightItem, { leftOut }: ShownResults): string | undefined {
