@@ -24,7 +24,10 @@ export const REFERENCE_FILES: Readonly<Record<ReferenceFile, string>> = {
 const resources = createRequire(import.meta.url);
 
 const SCRIPT = `
-document.documentElement.classList.toggle('dark-mode', matchMedia('(prefers-color-scheme: dark)').matches);
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const colour = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', colour);
+colour();
 const place = document.getElementById('reference');
 const textOf = (operation) => [operation.get('method'), operation.get('path'), operation.getIn(['operation', 'summary'])].join(' ');
 const isAbout = (words) => (operation) => words.every((word) => textOf(operation).toLowerCase().includes(word));

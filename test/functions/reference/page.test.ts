@@ -62,15 +62,26 @@ test('page and document have the prefix that a stage adds to every path', async 
   expect((await open(service, '/api/schema/')).body).toMatchObject({ servers: [{ url: '/' }] });
 });
 
+// Each look at the page takes seconds: it draws hundreds of operations.
 describeInBrowser('the reference page in a browser', (visit) => {
-  test.each(['light', 'dark'] as const)('lists every operation, and asks nobody else (%s)', async (colorScheme) => {
-    const service = await testService(testContext());
-    const { page, complaints, requests } = await visit({ colorScheme });
+  const opened = async (service: Service) => {
+    const { page, complaints, requests } = await visit({ colorScheme: 'light' });
     await page.goto(`${service.address}/api/schema/docs/`);
     const operation = page.locator('.opblock', { hasText: 'List organizations' }).first();
     await operation.waitFor();
+    return { page, complaints, requests, operation };
+  };
+
+  test('lists every operation, in light and in dark, and asks nobody else', async () => {
+    const service = await testService(testContext());
+    const { page, complaints, requests, operation } = await opened(service);
     await operation.locator('.opblock-summary-control').click();
     await operation.getByText('oldest first').waitFor();
+    const colour = () =>
+      page.evaluate<string>("getComputedStyle(document.querySelector('.opblock')).color");
+    const inLight = await colour();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await colour()).not.toBe(inLight);
     // What lies below is drawn when it is scrolled to.
     const last = page.locator('.opblock-tag').filter({ hasText: 'Reference' });
     for (let screens = 0; screens < 1000 && !(await last.isVisible()); screens += 1) {
@@ -82,27 +93,22 @@ describeInBrowser('the reference page in a browser', (visit) => {
     expect(requests.filter((url) => !url.startsWith(service.address) && !url.startsWith('data:'))).toEqual([]);
   });
 
-  test('finds operations by words of their path and summary, each on one path', async () => {
+  test('finds operations by words of their path and summary, each on one path, and tries one with a key', async () => {
     const service = await testService(testContext());
-    const { page, complaints } = await visit();
-    await page.goto(`${service.address}/api/schema/docs/`);
-    await page.getByPlaceholder('Filter by tag').fill('LIST backfills');
-    await page.locator('.opblock', { hasText: 'List organizations' }).waitFor({ state: 'detached' });
+    const { page, complaints, operation } = await opened(service);
+    const filter = page.getByPlaceholder('Filter by tag');
     const found = page.locator('.opblock');
+    await filter.fill('LIST backfills');
+    await operation.waitFor({ state: 'detached' });
     await found.first().waitFor();
     expect(await found.count()).toBe(1);
-    expect(complaints).toEqual([]);
-  });
 
-  test('tries an operation with a key', async () => {
-    const service = await testService(testContext());
-    const { page, complaints } = await visit();
-    await page.goto(`${service.address}/api/schema/docs/`);
+    await filter.fill('List organizations');
+    await operation.waitFor();
     await page.getByRole('button', { name: 'Authorize' }).first().click();
     await page.locator('input[type=text], input[type=password]').first().fill(service.key);
     await page.locator('.auth-btn-wrapper .authorize').click();
     await page.locator('.auth-btn-wrapper .btn-done').click();
-    const operation = page.locator('.opblock', { hasText: 'List organizations' }).first();
     await operation.locator('.opblock-summary-control').click();
     await operation.getByRole('button', { name: 'Try it out' }).click();
     await operation.getByRole('button', { name: 'Execute' }).click();
