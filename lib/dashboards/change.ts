@@ -188,7 +188,7 @@ async function tileOps(
   // Tiles that are being written are counted before they are there.
   const more = all.length - removed.size;
   if (more > 0) checkTileCount(summary.tiles + more);
-  const left = new Set(insightsOf(tiles.filter(({ id }) => !removed.has(id))));
+  const left = new Set(insightsOf([...tiles.filter(({ id }) => !removed.has(id)), ...added]));
   const lost = insightsOf(tiles.filter(({ id }) => removed.has(id))).filter((id) => !left.has(id));
   await checkStaySeen(table, tenant, lost, { from: summary.id });
   const keyOf = (id: number) => keys.tile(summary.project_id, summary.id, id);

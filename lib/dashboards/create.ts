@@ -32,7 +32,7 @@ import { newSharing } from './sharing/store.ts';
 import { aboutDashboard, checkDashboardSize, readDashboard } from './store.ts';
 import { checkedTemplate, templateNamed, tilesOfTemplate } from './templates/index.ts';
 import type { Template } from './templates/template.ts';
-import { checkTileCount, insightsOf, invalidReference, type NewTile, newTiles, tileCopy } from './tiles.ts';
+import { checkTileCount, insightsOf, invalidReference, type NewTile, newTiles, onePerInsight, tileCopy } from './tiles.ts';
 
 /** The fields of a new dashboard. */
 interface NewDashboard
@@ -67,7 +67,7 @@ export async function createDashboard(
   const author = creator.tenant.membership.user_uuid;
   const sent = newTiles(input.tiles ?? [], author);
   const copied = use_dashboard === null ? [] : await copyTiles(context.table, creator.tenant, use_dashboard, input);
-  const tiles = [...(template === undefined ? copied : tilesOfTemplate(template, author)), ...sent];
+  const tiles = onePerInsight([...(template === undefined ? copied : tilesOfTemplate(template, author)), ...sent]);
   checkTileCount(tiles.length);
   const made: NewDashboard = {
     name: input.name ?? template?.template_name ?? '',

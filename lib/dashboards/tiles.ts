@@ -86,7 +86,7 @@ export function copiedTiles(
 }
 
 /** Returns new tiles; of those that show the same insight the last one, in the place of the first. */
-const onePerInsight = (tiles: readonly NewTile[]): NewTile[] => [
+export const onePerInsight = (tiles: readonly NewTile[]): NewTile[] => [
   ...new Map(tiles.map((tile) => [typeof tile.insight === 'number' ? tile.insight : tile, tile])).values(),
 ];
 
@@ -103,8 +103,10 @@ export function tileChanges(
   const added: NewTile[] = [];
   const changed = new Map<number, TileSet>();
   const removed = new Set<number>();
+  // Those that go with this request do not show their insight any more, wherever it names them.
+  const going = new Set(sent.flatMap(({ id, deleted }) => (deleted === true && id !== undefined ? [id] : [])));
   const showing = (insight: number | null): TileItem | undefined =>
-    insight === null ? undefined : tiles.find((tile) => tile.insight === insight && !removed.has(tile.id));
+    insight === null ? undefined : tiles.find((tile) => tile.insight === insight && !going.has(tile.id));
   for (const [at, one] of sent.entries()) {
     if (one.id === undefined && one.deleted === true) continue;
     const tile = one.id === undefined ? showing(insightIn(one.insight, at)) : present.get(one.id);

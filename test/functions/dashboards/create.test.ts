@@ -181,11 +181,12 @@ describe('tiles', () => {
   test('are made with the dashboard: texts as markdown, insights by number or as they were read', async () => {
     const { dashboard, insight, found, service } = await dashboards();
     const { id } = await insight({ name: 'Visitors', query: { kind: 'TrendsQuery' } });
+    const { id: another } = await insight({ name: 'Buyers' });
     const made = await dashboard({
       tiles: [
         { text: { body: ' # Hi\n' }, layouts: { sm: { x: 6, y: 0, w: 6, h: 2 } }, color: 'blue' },
         { insight: id, layouts: { sm: { x: 0, y: 0 } } },
-        { id: 77, insight: { id, name: 'passed over' } },
+        { id: 77, insight: { id: another, name: 'passed over' } },
       ],
     });
     expect(made.tiles).toMatchObject([
@@ -206,9 +207,25 @@ describe('tiles', () => {
         last_refresh: null,
         is_cached: false,
       },
-      { id: 3, insight: { id, name: 'Visitors' }, layouts: {} },
+      { id: 3, insight: { id: another, name: 'Buyers' }, layouts: {} },
     ]);
     expect(await found(made.id)).toEqual(made);
+  });
+
+  test('show an insight once: of those that name the same one the last is made, also beside copied ones', async () => {
+    const { dashboard, insight } = await dashboards();
+    const [{ id }, { id: other }] = [await insight(), await insight()];
+    const tiles = [{ insight: id, color: 'red' }, { insight: other }, { insight: { id }, color: 'blue' }];
+    const once = [
+      { insight: { id }, color: 'blue' },
+      { insight: { id: other }, color: null },
+    ];
+    const made = await dashboard({ tiles });
+    expect(made.tiles).toMatchObject(once);
+    const copy = await dashboard({ use_dashboard: made.id, tiles: [{ insight: id, color: 'green' }] });
+    expect(copy.tiles).toMatchObject([{ insight: { id }, color: 'green' }, once[1]]);
+    const copies = await dashboard({ use_dashboard: made.id, duplicate_tiles: true, tiles: [{ insight: id }] });
+    expect(copies.tiles).toHaveLength(3);
   });
 
   test('may be 500, and then the dashboard is there as a whole', async () => {
@@ -388,16 +405,18 @@ describe('another dashboard', () => {
   });
 
   test('of 500 tiles is copied as a whole, with its insights', async () => {
-    const { dashboard, insight, found } = await dashboards();
-    const { id } = await insight();
+    const { dashboard, call, found } = await dashboards();
     const tiles = Array.from({ length: 500 }, (_, at) =>
-      at % 2 === 0 ? { insight: id } : { text: { body: `${at}` } },
+      at % 2 === 0 ? { type: 'INSIGHT', query: { a: 1 } } : { type: 'TEXT', body: `${at}` },
     );
-    const source = await dashboard({ tiles });
+    const template = { template_name: 'x', dashboard_description: '', dashboard_filters: {}, tiles };
+    const { body } = await call('POST', '/dashboards/create_from_template_json/', { template });
+    const source = await found(body?.['id'] as number);
     const copy = await dashboard({ use_dashboard: source.id, duplicate_tiles: true });
     const read = await found(copy.id);
     expect(read.tiles).toHaveLength(500);
-    expect(new Set(read.tiles.flatMap((tile) => tile.insight?.id ?? [])).size).toBe(250);
+    const insights = [...source.tiles, ...read.tiles].flatMap((tile) => tile.insight?.id ?? []);
+    expect(new Set(insights).size).toBe(500);
   });
 
   test('that is deleted, hidden or in another project is not to be had', async () => {

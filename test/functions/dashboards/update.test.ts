@@ -295,6 +295,18 @@ describe('tiles', () => {
     expect((await call('PATCH', `/dashboards/${id}/`, { tiles: swap })).status).toBe(200);
   });
 
+  test.each(['before', 'after'])('that go make room for another of the same insight, named %s it', async (order) => {
+    const { dashboard, insight, changed } = await dashboards();
+    const { id: shown } = await insight();
+    const { id, tiles } = await dashboard({ tiles: [{ insight: shown, color: 'red' }] });
+    const swap = [
+      { insight: shown, color: 'blue' },
+      { id: tiles[0]?.id, deleted: true },
+    ];
+    const after = await changed(id, { tiles: order === 'after' ? swap : swap.toReversed() });
+    expect(after.tiles).toMatchObject([{ insight: { id: shown }, color: 'blue' }]);
+  });
+
   test('500 change in one request', async () => {
     const { dashboard, changed, found } = await dashboards();
     const made = await dashboard({ tiles: Array.from({ length: 500 }, () => ({ text: { body: 'x' } })) });
@@ -441,12 +453,16 @@ test('tiles are copied on their dashboard, with their insights, to the place tha
 });
 
 test('copies of tiles count like all others, and none is made beyond 500', async () => {
-  const { dashboard, insight, changed, found, call } = await dashboards();
-  const { id } = await insight();
-  const made = await dashboard({ tiles: Array.from({ length: 300 }, () => ({ insight: id })) });
+  const { changed, found, call } = await dashboards();
+  const template = { template_name: 'x', dashboard_description: '', dashboard_filters: {} };
+  const insights = Array.from({ length: 300 }, () => ({ type: 'INSIGHT', query: { a: 1 } }));
+  const { body } = await call('POST', '/dashboards/create_from_template_json/', {
+    template: { ...template, tiles: insights },
+  });
+  const made = body as DashboardJson;
   const tiles = made.tiles.map((tile) => ({ id: tile.id }));
   await changed(made.id, { duplicate_tiles: tiles.slice(0, 200) });
-  expect(new Set((await found(made.id)).tiles.map((tile) => tile.insight?.id)).size).toBe(201);
+  expect(new Set((await found(made.id)).tiles.map((tile) => tile.insight?.id)).size).toBe(500);
   expect(told(await call('PATCH', `/dashboards/${made.id}/`, { duplicate_tiles: tiles.slice(0, 1) }))).toEqual(
     bad('A dashboard may have at most 500 tiles.', 'tiles'),
   );

@@ -43,8 +43,8 @@ test('a filter of insights or dashboards, and hidden dashboards, hold fifty at a
   const board = await world.dashboard({ name: 'Odd 1', tiles: [{ insight: first.id }] });
   const [summary] = (await context.table.many([keys.dashboard(project, board.id)])).flatMap((one) => one ?? []);
   if (insight === undefined || summary === undefined) throw new Error('they are not there');
-  const tiles = Array.from({ length: 200 }, () => ({ insight: first.id }));
-  const { id: hidden } = await world.dashboard({ name: 'Hidden', tiles });
+  const texts = Array.from({ length: 199 }, () => ({ text: { body: 'x' } }));
+  const { id: hidden } = await world.dashboard({ name: 'Hidden', tiles: [{ insight: first.id }, ...texts] });
   await world.call('PUT', `/dashboards/${hidden}/access_controls/`, { access_level: 'none' });
   const made = Array.from({ length: COUNT - 1 }, (_, at) => at + 1002).map((id) => {
     const name = `${id % 2 === 0 ? 'Even' : 'Odd'} ${id}`;
