@@ -24,7 +24,7 @@ import {
   type StoredDashboard,
   type TileItem,
 } from './model.ts';
-import { checkCanEdit, checkCanRestrict, mayEdit } from './rules.ts';
+import { checkCanEdit, checkCanRestrict, isClosed, mayEdit } from './rules.ts';
 import { aboutDashboard, checkDashboardSize, readDashboard } from './store.ts';
 import { checkTileCount, copiedTiles, insightsOf, tileChanges } from './tiles.ts';
 
@@ -191,6 +191,9 @@ async function tileOps(
   const left = new Set(insightsOf([...tiles.filter(({ id }) => !removed.has(id)), ...added]));
   const lost = insightsOf(tiles.filter(({ id }) => removed.has(id))).filter((id) => !left.has(id));
   await checkStaySeen(table, tenant, lost, { from: summary.id });
+  // What is put where everybody looks is kept from nobody. A deleted dashboard may come back.
+  const here = { ...summary, deleted_at: null };
+  if (isClosed(summary)) await checkStaySeen(table, tenant, insightsOf(added), { from: summary.id, to: here });
   const keyOf = (id: number) => keys.tile(summary.project_id, summary.id, id);
   const ops: Weighed[] = [];
   const after: TileItem[] = [];

@@ -109,32 +109,34 @@ export function checkCanManage(summary: DashboardItem, member: MemberWithLevel):
 /** An insight, as far as it decides who may do what with it. */
 type Authored = Pick<InsightItem, 'created_by'>;
 
-/**
- * Returns those, of dashboards, that protect what they show: the ones that are not deleted. Where all are, they do: what
- * comes back must not have been everybody's in between.
- */
-export function protecting<T extends Pick<DashboardItem, 'deleted_at'>>(shown: readonly T[]): readonly T[] {
-  const live = shown.filter(({ deleted_at }) => deleted_at === null);
-  return live.length > 0 ? live : shown;
-}
-
-/**
- * Returns whether the insight is there for the member: they made it, or see one of the dashboards that show it, or none
- * does. `summaries`: those of the dashboards that show it, deleted ones too.
- */
-export function maySeeInsight(
-  { created_by }: Authored,
-  summaries: readonly DashboardItem[],
-  member: MemberWithLevel,
-): boolean {
-  if (created_by === member.user_uuid || summaries.length === 0) return true;
-  return protecting(summaries).some((summary) => maySee(summary, member));
-}
-
 /** A dashboard that shows an insight, deleted or not, and whose tile it is. */
-export interface Showing {
-  readonly summary: DashboardItem;
+export interface Showing<Summary = DashboardItem> {
+  readonly summary: Summary;
   readonly placedBy: string | null;
+}
+
+/**
+ * Returns those, of the dashboards that show an insight, that protect it: the ones that are not deleted. Where all are,
+ * those on which whoever made it has put it: what comes back must not have been everybody's in between. Where that is
+ * none, nothing is closed.
+ */
+export function protecting<Summary extends Pick<DashboardItem, 'deleted_at'>>(
+  { created_by }: Authored,
+  showings: readonly Showing<Summary>[],
+): readonly Summary[] {
+  const live = showings.filter(({ summary }) => summary.deleted_at === null);
+  const deciding = live.length > 0 ? live : showings.filter(({ placedBy }) => placedBy === created_by);
+  return deciding.map(({ summary }) => summary);
+}
+
+/**
+ * Returns whether the insight is there for the member: they made it, or see one of the dashboards that protect it, or
+ * none does.
+ */
+export function maySeeInsight(insight: Authored, showings: readonly Showing[], member: MemberWithLevel): boolean {
+  if (insight.created_by === member.user_uuid) return true;
+  const deciding = protecting(insight, showings);
+  return deciding.length === 0 || deciding.some((summary) => maySee(summary, member));
 }
 
 /**
@@ -143,22 +145,21 @@ export interface Showing {
  * anybody nor keep it from anybody.
  */
 export function checkCanEditInsight(insight: Authored, showings: readonly Showing[], member: MemberWithLevel): void {
-  const summaries = (some: readonly Showing[]) => some.map(({ summary }) => summary);
-  if (!maySeeInsight(insight, summaries(showings), member)) failUnseen();
+  if (!maySeeInsight(insight, showings, member)) failUnseen();
   if (insight.created_by === member.user_uuid) return;
   const own = showings.filter(({ placedBy }) => placedBy === insight.created_by);
-  const deciding = protecting(summaries(own.length > 0 ? own : showings));
+  const deciding = protecting(insight, own.length > 0 ? own : showings);
   if (deciding.every((summary) => mayEdit(summary, member))) return;
   fail('permission_denied', "You don't have edit permissions for this insight.");
 }
 
 /**
- * Throws a 403 for whoever takes from dashboards an insight that they did not make, when they would not see it any more,
+ * Throws a 403 for whoever changes on which dashboards an insight is that they did not make, when they would not see it any more,
  * or, below an admin, when members who see all that is not closed to everyone would not.
  */
 export function checkStaysSeen(
   insight: Authored,
-  { before, after }: { readonly before: readonly DashboardItem[]; readonly after: readonly DashboardItem[] },
+  { before, after }: { readonly before: readonly Showing[]; readonly after: readonly Showing[] },
   member: MemberWithLevel,
 ): void {
   if (!maySeeInsight(insight, after, member)) {
@@ -168,7 +169,7 @@ export function checkStaysSeen(
     );
   }
   if (insight.created_by === member.user_uuid || member.level >= LEVELS.admin) return;
-  if (isOpen(before) && !isOpen(after)) {
+  if (isOpen(insight, before) && !isOpen(insight, after)) {
     fail(
       'permission_denied',
       'Others would not see this insight any more: it would only be on dashboards that are hidden from them.',
@@ -177,5 +178,10 @@ export function checkStaysSeen(
 }
 
 /** Returns whether these dashboards show an insight to members whom no rule names. */
-const isOpen = (summaries: readonly DashboardItem[]): boolean =>
-  summaries.length === 0 || protecting(summaries).some((summary) => accessByRules(summary, EVERYONE) !== 'none');
+function isOpen(insight: Authored, showings: readonly Showing[]): boolean {
+  const deciding = protecting(insight, showings);
+  return deciding.length === 0 || deciding.some((summary) => !isClosed(summary));
+}
+
+/** Returns whether the dashboard is hidden from members whom no rule names. */
+export const isClosed = (summary: DashboardItem): boolean => accessByRules(summary, EVERYONE) === 'none';

@@ -46,7 +46,7 @@ import {
 } from '../rules.ts';
 import { readAllSummaries, readDashboard } from '../store.ts';
 import { checkTileCount, invalidReference } from '../tiles.ts';
-import { dashboardsOf, showingsOf, summariesOf, tilesOfInsight } from './tiles.ts';
+import { dashboardsOf, knownShowings, showingsOf, summariesOf, tilesOfInsight } from './tiles.ts';
 import { seenInsights } from './visibility.ts';
 
 /** An insight, and the tiles that show it. */
@@ -83,15 +83,16 @@ export async function insightObjects(
 ): Promise<z.input<typeof Insight>[]> {
   const project = found[0]?.item.project_id ?? 0;
   const authors = found.flatMap(({ item }) => [item.created_by, item.last_modified_by]);
-  const dashboards = found.map(({ tiles }) => dashboardsOf(tiles));
+  const dashboards = found.flatMap(({ tiles }) => dashboardsOf(tiles));
   const [summaries, userOf] = await Promise.all([
-    readAllSummaries(context.table, project, dashboards.flat()),
+    readAllSummaries(context.table, project, dashboards),
     userLookup(context, authors, user),
   ]);
+  const showings = await Promise.all(found.map(({ tiles }) => knownShowings(context.table, tiles, summaries)));
   return found.flatMap(({ item }, at) => {
-    const showing = (dashboards[at] ?? []).flatMap((id) => summaries.get(id) ?? []);
+    const showing = showings[at] ?? [];
     if (!maySeeInsight(item, showing, member)) return [];
-    const seen = showing.filter((summary) => summary.deleted_at === null && maySee(summary, member));
+    const seen = summariesOf(showing).filter((summary) => summary.deleted_at === null && maySee(summary, member));
     return [{ ...insightObject(item, userOf), dashboards: seen.map(({ id }) => id) }];
   });
 }
@@ -160,9 +161,9 @@ export async function changeInsight(
     const removed = isWhole ? tilesToRemove({ item, tiles, showings }, member, wanted) : NOTHING;
     const added = await tilesToAdd(table, { project, member }, item, wanted, { now, isNew: false });
     checkOpCount(added, removed);
-    const before = summariesOf(showings);
-    const after = [...before.filter((summary) => !removed.dashboards.includes(summary)), ...added.dashboards];
-    checkStaysSeen(item, { before, after }, member);
+    const left = showings.filter(({ summary }) => !removed.dashboards.includes(summary));
+    const come = added.dashboards.map((summary) => ({ summary, placedBy: member.user_uuid }));
+    checkStaysSeen(item, { before: showings, after: [...left, ...come] }, member);
     // Whoever puts it elsewhere at the same time has found its tiles as they were, too.
     const asRead = added.tiles.length > 0 ? { ver: item.ver } : inVersion(ifMatch);
     const unchanged = { id: item.id, deleted_at: item.deleted_at, ...asRead };
@@ -197,7 +198,7 @@ function checkChange(
   const isMove = dashboards !== undefined || dashboard !== undefined;
   const isEdit = !isMove || Object.values(fields).some((value) => value !== undefined);
   if (isEdit) checkCanEditInsight(item, showings, member);
-  else if (!maySeeInsight(item, summariesOf(showings), member)) failUnseen();
+  else if (!maySeeInsight(item, showings, member)) failUnseen();
 }
 
 /** Ops on tiles, the keys of the tiles that they put or remove, and the dashboards that have these. */

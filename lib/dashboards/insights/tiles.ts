@@ -30,6 +30,23 @@ export async function showingsOf(table: Table, project: number, tiles: readonly 
   });
 }
 
+/**
+ * Returns the dashboards, of the known ones, that have these tiles. Who put each there is read only where all are deleted,
+ * for else it does not decide who sees what they show (`protecting`).
+ */
+export async function knownShowings<Summary extends Pick<DashboardItem, 'deleted_at'>>(
+  table: Table,
+  tiles: readonly Key<TileItem>[],
+  known: ReadonlyMap<number, Summary>,
+): Promise<Showing<Summary>[]> {
+  const summaries = tiles.map((tile) => known.get(idsIn.ofProject(tile).id));
+  const areDeleted = summaries.every((summary) => summary?.deleted_at !== null);
+  const found = areDeleted && tiles.length > 0 ? await table.many(tiles) : [];
+  return summaries.flatMap((summary, at) =>
+    summary === undefined ? [] : [{ summary, placedBy: found[at]?.created_by ?? null }],
+  );
+}
+
 /** Returns the dashboards that show an insight, each once. */
 export const summariesOf = (showings: readonly Showing[]): DashboardItem[] => [
   ...new Map(showings.map(({ summary }) => [summary.id, summary])).values(),

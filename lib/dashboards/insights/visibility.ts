@@ -8,7 +8,7 @@ import { picked } from '../../ports/table/list-all.ts';
 import type { Table } from '../../ports/table/table.ts';
 import type { DashboardItem } from '../model.ts';
 import { checkStaysSeen, mayBeHidden, maySee, protecting } from '../rules.ts';
-import { dashboardsOf, showingsOf, summariesOf, tilesOfInsight } from './tiles.ts';
+import { knownShowings, showingsOf, tilesOfInsight } from './tiles.ts';
 
 /** So many insights are looked up at a time. */
 const AT_ONCE = 50;
@@ -40,12 +40,13 @@ export async function seenInsights<T extends Pick<InsightItem, 'id' | 'created_b
   // Dashboards may be large: one after another.
   for (const { id, isSeen } of summaries)
     if (!isSeen) for (const insight of await shownOn(table, project.id, id)) onHidden.add(insight);
-  const isSeen = async ({ id, created_by }: T): Promise<boolean> =>
-    created_by === membership.user_uuid ||
-    !onHidden.has(id) ||
-    protecting(
-      dashboardsOf(await tilesOfInsight(table, project.id, id)).flatMap((dashboard) => known.get(dashboard) ?? []),
-    ).some((dashboard) => dashboard.isSeen);
+  const isSeen = async (insight: T): Promise<boolean> => {
+    if (insight.created_by === membership.user_uuid || !onHidden.has(insight.id)) return true;
+    const showings = await knownShowings(table, await tilesOfInsight(table, project.id, insight.id), known);
+    const deciding = protecting(insight, showings);
+    // A tile of a hidden dashboard shows it: where the index knows none, it lags behind.
+    return deciding.length === 0 ? showings.length > 0 : deciding.some((dashboard) => dashboard.isSeen);
+  };
   const seen: T[] = [];
   for (let first = 0; first < insights.length; first += AT_ONCE) {
     const some = insights.slice(first, first + AT_ONCE);
@@ -85,7 +86,7 @@ export async function seenInsight(
 
 /**
  * Throws a 403 as `checkStaysSeen`, when a member takes tiles of these insights from a dashboard; `to`: they go to that
- * one. Where no rule hides anything it reads nothing.
+ * one, or are put there. Where no rule hides anything it reads nothing.
  */
 export async function checkStaySeen(
   table: Table,
@@ -97,10 +98,9 @@ export async function checkStaySeen(
   const { project, membership } = placeIn(tenant);
   const found = await readInsights(table, project.id, insights);
   for (const insight of found.values()) {
-    const before = summariesOf(
-      await showingsOf(table, project.id, await tilesOfInsight(table, project.id, insight.id)),
-    );
-    const after = [...before.filter(({ id }) => id !== from), ...(to === undefined ? [] : [to])];
+    const before = await showingsOf(table, project.id, await tilesOfInsight(table, project.id, insight.id));
+    const left = before.filter(({ summary }) => summary.id !== from);
+    const after = to === undefined ? left : [...left, { summary: to, placedBy: membership.user_uuid }];
     checkStaysSeen(insight, { before, after }, membership);
   }
 }

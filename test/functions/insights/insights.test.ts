@@ -421,6 +421,45 @@ test('nobody keeps it from others by putting it on a dashboard of their own, or 
   expect(await shownOn(world, open)).toEqual([]);
 });
 
+test('nobody hides what somebody else made by putting it on a closed dashboard, nor by deleting one that has it', async () => {
+  const world = await dashboards();
+  const [maker, taker, key] = [
+    await world.service.newKey(await world.service.newUser(LEVELS.member)),
+    await world.service.newKey(await world.service.newUser(LEVELS.member)),
+    await world.service.newKey(await world.service.newUser(LEVELS.member)),
+  ];
+  const close = (id: number) =>
+    world.call('PUT', `/dashboards/${id}/access_controls/`, { access_level: 'none' }, { key: taker });
+  const [{ id }, { id: placed }] = [await world.insight({}, { key: maker }), await world.insight({}, { key: maker })];
+  const { id: own } = await world.dashboard({}, { key: taker });
+  await close(own);
+  const others = denied(
+    'Others would not see this insight any more: it would only be on dashboards that are hidden from them.',
+  );
+  const tiles = [{ insight: id }];
+  for (const body of [{ tiles }, { tiles, deleted: true }]) {
+    expect(told(await world.call('PATCH', `/dashboards/${own}/`, body, { key: taker }))).toEqual(others);
+  }
+  expect(await patch(world, id, { dashboards: [own] }, { key: taker })).toEqual(others);
+  expect(await shownOn(world, own)).toEqual([]);
+  const { id: mine } = await world.insight({}, { key: taker });
+  await world.changed(own, { tiles: [{ insight: mine }] }, { key: taker });
+  await world.dashboard({ tiles }, { key });
+  await world.changed(own, { tiles }, { key: taker });
+  expect(await shownOn(world, own)).toEqual([mine, id]);
+
+  const { id: board } = await world.dashboard({ tiles: [{ insight: placed }] }, { key: taker });
+  await close(board);
+  const seen = async () => [
+    (await world.call('GET', `/insights/${placed}/`, undefined, { key })).status,
+    (await world.call('GET', '/insights/', undefined, { key })).body?.['count'],
+    (await patch(world, placed, { name: 'x' }, { key })).status,
+  ];
+  expect(await seen()).toEqual([403, 1, 403]);
+  await world.changed(board, { deleted: true }, { key: taker });
+  expect(await seen()).toEqual([200, 2, 200]);
+});
+
 test('nobody takes it from the last dashboard by which they see it: that is refused, and nothing is changed', async () => {
   const world = await dashboards();
   const key = await world.service.newKey(await world.service.newUser(LEVELS.member));
