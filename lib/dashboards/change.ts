@@ -10,8 +10,8 @@ import type { Context } from '../ports/context.ts';
 import { fail, invalid } from '../ports/errors.ts';
 import { groupsOf, type Weighed, weighed } from '../ports/table/groups.ts';
 import { keys } from '../ports/table/keys.ts';
-import type { Op, Table, Value } from '../ports/table/table.ts';
-import { isWritten, untilWritten } from '../ports/table/until-written.ts';
+import { type Op, Refused, type Table, type Value } from '../ports/table/table.ts';
+import { untilWritten } from '../ports/table/until-written.ts';
 import { indexPlace, newItems, numbersFor, tileItem } from './create.ts';
 import { filtersText, objectText } from './fields.ts';
 import { deletionOps, returnOps, writeInsights } from './insights/deletion.ts';
@@ -20,13 +20,12 @@ import {
   type DashboardChanges,
   type DashboardDetailItem,
   type DashboardItem,
-  MAX_TILES,
   type StoredDashboard,
   type TileItem,
 } from './model.ts';
 import { checkCanEdit, checkCanRestrict, isClosed, mayEdit } from './rules.ts';
 import { aboutDashboard, checkDashboardSize, readDashboard } from './store.ts';
-import { checkTileCount, copiedTiles, insightsOf, tileChanges } from './tiles.ts';
+import { checkTileCount, copiedTiles, countedTiles, counting, insightsOf, tileChanges } from './tiles.ts';
 
 type ChangeContext = Pick<Context, 'table' | 'clock'>;
 
@@ -95,9 +94,15 @@ async function writeChange(
   if (together.length > 1) await writeInsights(table, summary, insights, ifMatch);
   const [first = [], ...rest] = together.length > 1 ? groupsOf(tiles.ops) : together;
   // The first transaction counts the tiles of all, so that there is room for the others.
-  const more = tilesIn([first, ...rest]);
+  const count = counting(stored, tilesIn([first, ...rest]), now);
+  const coming = rest.length === 0 ? {} : { tiles_coming_at: now };
   const ops: Op[] = [
-    { change: key, set: summarySet, add: { ver: 1, tiles: more }, if: { is: unchanged, ...roomFor(more) } },
+    {
+      change: key,
+      set: { ...summarySet, ...count.set, ...coming },
+      add: count.add,
+      if: { ...count.if, is: { ...unchanged, ...count.if.is } },
+    },
     ...(Object.keys(detailSet).length === 0
       ? []
       : [{ change: keys.dashboardDetail(summary.project_id, summary.id), set: detailSet } satisfies Op]),
@@ -113,7 +118,8 @@ async function writeChange(
     ...first,
   ];
   const [written] = await table.write(ops);
-  await writeRest(table, { ...summary, ...summarySet }, rest);
+  const head = { ...summary, ...summarySet, ...count.set };
+  await writeRest(context, head, rest, tiles.isPlacing ? summary.ver + 1 : undefined);
   const ver = summary.ver + 1 + rest.length;
   const newSummary = (written ?? { ...summary, ...summarySet, tiles: tiles.after.length, ver }) as DashboardItem;
   return { ...stored, summary: newSummary, detail: newDetail, tiles: tiles.after };
@@ -130,16 +136,49 @@ const LOGGED_FIELDS: LoggedFields = {
 const LOGGED_DETAIL_FIELDS: LoggedFields = { filters: 'json', variables: 'json', delete_insights: 'plain' };
 
 /**
- * Writes what did not fit into the first transaction, which has counted its tiles. Throws a 409 when one of them, or the
- * dashboard, was changed in between: a part stays, and what is not written is not counted any more.
+ * Writes what did not fit into the first transaction, which has counted its tiles. With a version, which is the one that
+ * the first has written, no insight is put that others have put there since. Throws a 409 when they have, or have changed
+ * a tile or the dashboard's deletion, or counted its tiles anew: a part stays, and what is not written is not counted.
  */
-async function writeRest(table: Table, { project_id, id, deleted_at }: DashboardItem, groups: readonly Op[][]) {
+async function writeRest(
+  { table, clock }: ChangeContext,
+  head: DashboardItem,
+  groups: readonly Op[][],
+  version: number | undefined,
+): Promise<void> {
+  const { project_id, id, deleted_at, recounts = null } = head;
   const change = keys.dashboard(project_id, id);
+  let ver = version;
   for (const [at, group] of groups.entries()) {
-    if (await isWritten(table, [{ change, add: { ver: 1 }, if: { is: { id, deleted_at } } }, ...group])) continue;
-    await isWritten(table, [{ change, add: { ver: 1, tiles: -tilesIn(groups.slice(at)) }, if: { is: { id } } }]);
-    fail('conflict');
+    const attempt = async (isAgain: boolean) => {
+      if (isAgain) ver = await versionWithout(table, head, group);
+      const is = { id, deleted_at, recounts, ...definedOf({ ver }) };
+      const set = { tiles_coming_at: clock() };
+      await table.write([{ change, set, add: { ver: 1 }, if: { is }, else: HEAD_CHANGED }, ...group]);
+    };
+    try {
+      await untilWritten(attempt, HEAD_CHANGED);
+    } catch (error) {
+      const add = { ver: 1, tiles: -tilesIn(groups.slice(at)) };
+      // What cannot be given back is counted anew by a later change.
+      await Promise.allSettled([table.write([{ change, add, if: { is: { id, recounts } } }])]);
+      if (error instanceof Refused) fail('conflict');
+      throw error;
+    }
+    if (ver !== undefined) ver += 1;
   }
+}
+
+const HEAD_CHANGED = 'dashboard_changed';
+
+/** Returns the dashboard's version. Throws a 409 when it shows an insight that the ops put, or does not wait for them. */
+async function versionWithout(table: Table, head: DashboardItem, ops: readonly Op[]): Promise<number> {
+  const { summary, tiles } = (await readDashboard(table, head.project_id, head.id)) ?? fail('conflict');
+  const put = ops.flatMap((op) => ('put' in op && 'layouts' in op.put ? [op.put as TileItem] : []));
+  const shown = new Set(insightsOf(tiles));
+  if (insightsOf(put).some((insight) => shown.has(insight))) fail('conflict');
+  if (summary.deleted_at !== head.deleted_at || summary.recounts !== head.recounts) fail('conflict');
+  return summary.ver;
 }
 
 /** Returns how many tiles groups of ops put, less those that they remove. */
@@ -147,10 +186,6 @@ function tilesIn(groups: readonly Op[][]): number {
   const ops = groups.flat();
   return ops.reduce((sum, op) => sum + ('put' in op ? Number('layouts' in op.put) : 'remove' in op ? -1 : 0), 0);
 }
-
-/** Returns the condition that the dashboard has room for so many tiles more. */
-const roomFor = (more: number): { notAbove?: Record<string, number> } =>
-  more > 0 ? { notAbove: { tiles: MAX_TILES - more } } : {};
 
 /** Returns what a PATCH sets of the summary, with its place in the indexes when that changes. */
 function summaryChange(summary: DashboardItem, patch: DashboardChanges, now: number): Readonly<Record<string, Value>> {
@@ -175,11 +210,12 @@ function detailChange({ filters, variables, delete_insights }: DashboardChanges)
  */
 async function tileOps(
   { table }: ChangeContext,
-  { summary, tiles }: StoredDashboard,
+  stored: StoredDashboard,
   { tiles: sent = [], duplicate_tiles = [] }: DashboardChanges,
   tenant: Tenant,
   now: number,
 ): Promise<{ ops: Weighed[]; after: readonly TileItem[]; changes: Change[]; isPlacing: boolean }> {
+  const { summary, tiles } = stored;
   const by = tenant.membership.user_uuid;
   const { added, changed, removed } = tileChanges(tiles, sent, { by, now });
   const copied = tiles.filter(({ id }) => duplicate_tiles.some((one) => one.id === id));
@@ -187,7 +223,7 @@ async function tileOps(
   const all = [...added, ...copiedTiles(copied, insights, duplicate_tiles, by)];
   // Tiles that are being written are counted before they are there.
   const more = all.length - removed.size;
-  if (more > 0) checkTileCount(summary.tiles + more);
+  if (more > 0) checkTileCount(countedTiles(stored, now) + more);
   const left = new Set(insightsOf([...tiles.filter(({ id }) => !removed.has(id)), ...added]));
   const lost = insightsOf(tiles.filter(({ id }) => removed.has(id))).filter((id) => !left.has(id));
   await checkStaySeen(table, tenant, lost, { from: summary.id });
@@ -241,7 +277,7 @@ async function insightOps(
  * when that one shows its insight.
  */
 export async function moveTile(
-  { table }: ChangeContext,
+  { table, clock }: ChangeContext,
   read: StoredDashboard,
   { tile: tileId, to }: { tile: number; to: number },
   { tenant, ifMatch, activityOps }: Changer,
@@ -255,18 +291,20 @@ export async function moveTile(
     ]);
     const { summary } = source;
     const tile = source.tiles.find(({ id }) => id === tileId);
-    const destination = target?.summary;
-    if (summary.deleted_at !== null || tile === undefined || destination?.deleted_at !== null) fail('not_found');
+    if (summary.deleted_at !== null || tile === undefined || target?.summary.deleted_at !== null) fail('not_found');
+    const destination = target.summary;
     checkCanEdit(summary, member);
     if (!mayEdit(destination, member))
       fail('permission_denied', "You don't have edit permissions for the destination dashboard.");
     checkVersion(summary, ifMatch);
     if (to === from) return;
     const isPlacing = tile.insight !== null;
-    if (isPlacing && target?.tiles.some(({ insight }) => insight === tile.insight)) {
+    if (isPlacing && target.tiles.some(({ insight }) => insight === tile.insight)) {
       invalid('toDashboard', 'The dashboard to which the tile would go shows its insight already.');
     }
-    checkTileCount(destination.tiles + 1);
+    const now = clock();
+    checkTileCount(countedTiles(target, now) + 1);
+    const [less, more] = [counting(source, -1, now), counting(target, 1, now)];
     const { insight, text, layouts, color, show_description = null, created_by } = tile;
     await checkStaySeen(table, tenant, insightsOf([tile]), { from, to: destination });
     const place = { project: project_id, dashboard: to, id: tile.id, now: tile.created_at };
@@ -280,16 +318,16 @@ export async function moveTile(
       { remove: keys.tile(project_id, from, tile.id), if: { is: { id: tile.id, ver: tile.ver } } },
       { put: moved, if: 'absent' },
       {
+        ...less,
         change: keys.dashboard(project_id, from),
-        add: { ver: 1, tiles: -1 },
-        if: { is: { id: from, deleted_at: null, ...inVersion(ifMatch) } },
+        if: { is: { id: from, deleted_at: null, ...inVersion(ifMatch), ...less.if.is } },
       },
       {
+        ...more,
         change: keys.dashboard(project_id, to),
-        add: { ver: 1, tiles: 1 },
         if: {
-          is: { id: to, deleted_at: null, ...(isPlacing ? { ver: destination.ver } : {}) },
-          notAbove: { tiles: MAX_TILES - 1 },
+          ...more.if,
+          is: { id: to, deleted_at: null, ...(isPlacing ? { ver: destination.ver } : {}), ...more.if.is },
         },
       },
       ...activityOps({ ...aboutDashboard(summary), activity: 'updated', changes: [moveChange(tile, from, to)] }),

@@ -32,7 +32,15 @@ import { newSharing } from './sharing/store.ts';
 import { aboutDashboard, checkDashboardSize, readDashboard } from './store.ts';
 import { checkedTemplate, templateNamed, tilesOfTemplate } from './templates/index.ts';
 import type { Template } from './templates/template.ts';
-import { checkTileCount, insightsOf, invalidReference, type NewTile, newTiles, onePerInsight, tileCopy } from './tiles.ts';
+import {
+  checkTileCount,
+  insightsOf,
+  invalidReference,
+  type NewTile,
+  newTiles,
+  onePerInsight,
+  tileCopy,
+} from './tiles.ts';
 
 /** The fields of a new dashboard. */
 interface NewDashboard

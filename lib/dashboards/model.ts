@@ -53,8 +53,12 @@ export interface DashboardItem extends Item {
   readonly creation_mode: CreationMode;
   readonly tags: JsonText<string[]>;
   readonly restriction_level: RestrictionLevel;
-  /** Counts the tiles, and changes in their transactions. */
+  /** Counts the tiles, and changes in their transactions. Those of a change that takes several are counted in its first. */
   readonly tiles: number;
+  /** When a change of tiles that takes several transactions was last at one; absent: none ever was. */
+  readonly tiles_coming_at?: number;
+  /** How often the tiles were counted anew, which takes the room of whoever was still writing some. */
+  readonly recounts?: number;
   /** Counts changes of the writable state (ETag): fields, tiles, filters and variables. */
   readonly ver: number;
 }

@@ -1,11 +1,19 @@
 /** What a request changes in a dashboard's tiles, without I/O. */
 import type * as z from 'zod';
 import { definedOf } from '../basics/defined.ts';
+import { MINUTE_MS } from '../basics/units.ts';
 import { integer } from '../http/fields.ts';
 import { type InsightItem, MAX_NAME_LENGTH } from '../insights/model.ts';
 import type { NewInsight } from '../insights/store.ts';
 import { invalid } from '../ports/errors.ts';
-import { MAX_TILES, type SentCopy, type SentTile, type TileItem, type TileMove } from './model.ts';
+import {
+  MAX_TILES,
+  type SentCopy,
+  type SentTile,
+  type StoredDashboard,
+  type TileItem,
+  type TileMove,
+} from './model.ts';
 
 /** A text tile holds at most so many characters. */
 const MAX_TEXT_LENGTH = 4000;
@@ -36,6 +44,34 @@ export const insightsOf = (tiles: readonly Pick<NewTile | TileItem, 'insight'>[]
 /** Throws a 400 beyond 500 tiles. */
 export function checkTileCount(count: number): void {
   if (count > MAX_TILES) invalid('tiles', `A dashboard may have at most ${MAX_TILES} tiles.`);
+}
+
+/** A dashboard's count of tiles, and those that are there. */
+type Counted = Pick<StoredDashboard, 'summary' | 'tiles'>;
+
+/**
+ * Returns how many tiles count as a dashboard's: those that are there, and those that others are writing in several
+ * transactions. When none of these was at work for a minute, it has died, and what it has not written does not count.
+ */
+export function countedTiles({ summary, tiles }: Counted, now: number): number {
+  const { tiles_coming_at = Number.NEGATIVE_INFINITY } = summary;
+  return now - tiles_coming_at < MINUTE_MS ? summary.tiles : tiles.length;
+}
+
+/**
+ * Returns what a change of a dashboard's head sets and adds, and under which conditions, when so many tiles come (below
+ * 0: go): it has room for them. A count that is wrong is set right, while the head is as it was read.
+ */
+export function counting(stored: Counted, more: number, now: number) {
+  const { ver, tiles, recounts } = stored.summary;
+  const counted = countedTiles(stored, now);
+  const is = { recounts: recounts ?? null };
+  if (counted !== tiles) {
+    const set = { tiles: counted + more, recounts: (recounts ?? 0) + 1 };
+    return { set, add: { ver: 1 }, if: { is: { ...is, ver } } };
+  }
+  const room = more > 0 ? { notAbove: { tiles: MAX_TILES - more } } : {};
+  return { set: {}, add: { ver: 1, tiles: more }, if: { is, ...room } };
 }
 
 /** Returns the tiles of a new dashboard. Their ids name tiles of another one and are passed over. */

@@ -33,7 +33,7 @@ import type { Key, Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { tileItem } from '../create.ts';
 import { byName } from '../listing.ts';
-import { type DashboardItem, MAX_TILES, type TileItem } from '../model.ts';
+import type { DashboardItem, StoredDashboard, TileItem } from '../model.ts';
 import {
   checkCanEdit,
   checkCanEditInsight,
@@ -45,7 +45,7 @@ import {
   type Showing,
 } from '../rules.ts';
 import { readAllSummaries, readDashboard } from '../store.ts';
-import { checkTileCount, invalidReference } from '../tiles.ts';
+import { checkTileCount, countedTiles, counting, invalidReference } from '../tiles.ts';
 import { dashboardsOf, knownShowings, showingsOf, summariesOf, tilesOfInsight } from './tiles.ts';
 import { seenInsights } from './visibility.ts';
 
@@ -220,28 +220,35 @@ async function tilesToAdd(
 ): Promise<TileOps> {
   const ids = [...new Set(wanted)];
   const found = await Promise.all(ids.map((id) => readDashboard(table, project, id)));
-  const missing = found.flatMap((stored, at): DashboardItem[] => {
+  const missing = found.flatMap((stored, at): StoredDashboard[] => {
     if (stored?.summary.deleted_at !== null || !maySee(stored.summary, member))
       return invalidReference('dashboards', ids[at] ?? 0);
-    return stored.tiles.some(({ insight }) => insight === item.id) ? [] : [stored.summary];
+    return stored.tiles.some(({ insight }) => insight === item.id) ? [] : [stored];
   });
   if (missing.length === 0) return NOTHING;
   const first = await nextNumber(table, 'tile', missing.length);
-  const made = missing.map((summary, at) => {
+  const made = missing.map((stored, at) => {
+    const { summary } = stored;
     checkCanEdit(summary, member);
-    checkTileCount(summary.tiles + 1);
+    checkTileCount(countedTiles(stored, now) + 1);
     const place = { project, dashboard: summary.id, id: first + at, now };
     return tileItem(place, { insight: item.id, text: null, layouts: '{}', color: null, created_by: member.user_uuid });
   });
-  const ops = missing.map(
-    ({ id, ver }): Op => ({
+  const ops = missing.map((stored): Op => {
+    const { id, ver } = stored.summary;
+    const count = counting(stored, 1, now);
+    return {
+      ...count,
       change: keys.dashboard(project, id),
-      add: { ver: 1, tiles: 1 },
       // Whoever puts it there at the same time has found no tile there either.
-      if: { is: { id, deleted_at: null, ...(isNew ? {} : { ver }) }, notAbove: { tiles: MAX_TILES - 1 } },
-    }),
-  );
-  return { ops: [...ops, ...made.map((tile): Op => ({ put: tile, if: 'absent' }))], tiles: made, dashboards: missing };
+      if: { ...count.if, is: { id, deleted_at: null, ...(isNew ? {} : { ver }), ...count.if.is } },
+    };
+  });
+  return {
+    ops: [...ops, ...made.map((tile): Op => ({ put: tile, if: 'absent' }))],
+    tiles: made,
+    dashboards: missing.map(({ summary }) => summary),
+  };
 }
 
 /**
