@@ -41,10 +41,13 @@ export async function knownShowings<Summary extends Pick<DashboardItem, 'deleted
 ): Promise<Showing<Summary>[]> {
   const summaries = tiles.map((tile) => known.get(idsIn.ofProject(tile).id));
   const areDeleted = summaries.every((summary) => summary?.deleted_at !== null);
-  const found = areDeleted && tiles.length > 0 ? await table.many(tiles) : [];
-  return summaries.flatMap((summary, at) =>
-    summary === undefined ? [] : [{ summary, placedBy: found[at]?.created_by ?? null }],
-  );
+  const found = areDeleted && tiles.length > 0 ? await table.many(tiles) : undefined;
+  return summaries.flatMap((summary, at): Showing<Summary>[] => {
+    const tile = found?.[at];
+    // The index may still have one that is gone.
+    if (summary === undefined || (found !== undefined && tile === undefined)) return [];
+    return [{ summary, placedBy: tile?.created_by ?? null }];
+  });
 }
 
 /** Returns the dashboards that show an insight, each once. */
