@@ -8,7 +8,7 @@ import { toJsonText } from '../ports/table/json-text.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import type { Op, Table, Value } from '../ports/table/table.ts';
 import type { InsightInput, InsightItem, InsightPatch } from './model.ts';
-import { checkInsightSize, refuseFiltersAlone } from './rules.ts';
+import { checkInsightSize, hasFiltersAlone, refuseFiltersAlone } from './rules.ts';
 
 /** What an insight is made of, as it is stored. */
 export type NewInsight = Pick<
@@ -153,7 +153,8 @@ export function insightChange(
     last_modified_at: now,
     last_modified_by: by,
   };
-  if (filters !== undefined) refuseFiltersAlone({ ...item, ...set });
+  // Where they were alone before, whoever sends the whole back changes something else.
+  if (!hasFiltersAlone(item)) refuseFiltersAlone({ ...item, ...set });
   checkInsightSize({ ...item, ...set });
   return { set, changes: changesOf(item, set, LOGGED_FIELDS) };
 }

@@ -1,6 +1,14 @@
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
-import { bad, type Dashboards, dashboards, denied, NOT_FOUND, told } from '../../support/dashboards.ts';
+import {
+  bad,
+  type DashboardJson,
+  type Dashboards,
+  dashboards,
+  denied,
+  NOT_FOUND,
+  told,
+} from '../../support/dashboards.ts';
 
 const patch = async ({ call }: Dashboards, id: number, body: unknown, options = {}) =>
   told(await call('PATCH', `/insights/${id}/`, body, options));
@@ -191,7 +199,27 @@ test('it changes field by field, and says who changed it when', async () => {
     last_modified_by: expect.objectContaining({ email: 'user-1@example.com' }),
   });
   expect((await world.call('GET', `/insights/${made.id}/`)).body).toEqual(body);
-  expect((await patch(world, made.id, { query: null })).body).toMatchObject({ query: null, filters: { b: 2 } });
+});
+
+const ALONE = bad("'filters' are not answered without a query. Send `query`, such as a TrendsQuery.", 'filters');
+
+test('the query that stands beside older filters is taken away together with them alone', async () => {
+  const world = await dashboards();
+  const { id } = await world.insight({ query: { a: 1 }, filters: { b: 2 } });
+  expect(told(await patch(world, id, { query: null }))).toEqual(ALONE);
+  expect((await patch(world, id, { query: null, filters: {} })).body).toMatchObject({ query: null, filters: {} });
+});
+
+test('one that has older filters alone is changed by sending it back as it was read', async () => {
+  const world = await dashboards();
+  const tiles = [{ type: 'INSIGHT', name: 'Old', filters: { insight: 'TRENDS' } }];
+  const template = { template_name: 'T', dashboard_description: '', dashboard_filters: {}, tiles };
+  const made = await world.call('POST', '/dashboards/create_from_template_json/', { template });
+  const [tile] = (made.body as unknown as DashboardJson).tiles;
+  const { query, filters } = tile?.insight as Record<string, unknown>;
+  expect([query, filters]).toEqual([null, { insight: 'TRENDS' }]);
+  const renamed = await patch(world, Number(tile?.insight?.id), { name: 'New', query, filters });
+  expect(renamed).toMatchObject({ status: 200, body: { name: 'New', query: null, filters } });
 });
 
 test.each([
