@@ -120,8 +120,10 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
       async run(config, outbound, _reach, signal) {
         const { bucket_name } = config;
         const client = await connect(config, outbound, signal);
+        // As a delivery does: a key may be limited to what begins so.
+        const { stem: Prefix } = intervalNames(config, ANY_INTERVAL);
         try {
-          await client.listObjectsV2({ Bucket: bucket_name, MaxKeys: 1 });
+          await client.listObjectsV2({ Bucket: bucket_name, Prefix, MaxKeys: 1 });
         } catch (error) {
           const status = statusOf(error);
           if (status === 404) {
@@ -144,7 +146,7 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
       skipped: ({ endpoint_url }) => (endpoint_url ? undefined : 'S3 itself refuses.'),
       async run(config, outbound, _reach, signal) {
         const client = await connect(config, outbound, signal);
-        const { stem } = intervalNames(config, { interval: { start: 0, end: HOUR_MS }, model: 'events' });
+        const { stem } = intervalNames(config, ANY_INTERVAL);
         const object = { Bucket: config.bucket_name, Key: `${dirname(stem)}/.${randomUUID()}`.replace(/^\.\//, '') };
         try {
           await client.putObject({ ...object, Body: Buffer.alloc(0), IfMatch: `"${'0'.repeat(32)}"` });
@@ -203,6 +205,9 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
     });
   },
 };
+
+/** Whose names stand for those of all intervals in a check. */
+const ANY_INTERVAL = { interval: { start: 0, end: HOUR_MS }, model: 'events' } as const;
 
 const NO_CONDITIONS =
   'The server does not know conditional writes (If-None-Match and If-Match). What lies there is looked at before each ' +

@@ -871,6 +871,18 @@ describe('the check of a bucket', () => {
     await expect(check({})).resolves.toBeUndefined();
   });
 
+  test('passes for a key that may list what begins with the prefix of the export alone', async () => {
+    const limited = await startHttpProxy(bucket.url, ({ url = '' }) => {
+      const { searchParams } = new URL(url, bucket.url);
+      return searchParams.get('prefix')?.startsWith('a/b/') ? 'passes' : 'is refused';
+    });
+    const endpoint_url = limited.url;
+    const passed = check({ endpoint_url, prefix: '/a/b/{year}' });
+    await expect(passed).resolves.toBeUndefined();
+    await expect(check({ endpoint_url, prefix: 'a' })).rejects.toThrow("We couldn't access bucket");
+    await limited.close();
+  });
+
   test('says that it does not exist', async () => {
     await expect(check({ bucket_name: 'nobody-has-it' })).rejects.toThrow(
       new Permanent("Bucket 'nobody-has-it' does not exist or we don't have permissions to use it"),
