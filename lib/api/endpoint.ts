@@ -311,7 +311,8 @@ function parsedBody(row: Route, event: APIGatewayProxyEvent): unknown {
   if (!takesBody(row)) return undefined;
   const { body = NO_FIELDS, unsupported = {} } = row;
   const sent = bodyOf(event, body);
-  const parsed = parse(body, sent);
+  // Clients that make JSON of nothing send `null`.
+  const parsed = parse(body, row.body === undefined ? (sent ?? {}) : sent);
   if (row.body === undefined) return undefined;
   refuseUnsupported(unsupported, sent);
   return parsed;
