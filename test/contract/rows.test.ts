@@ -112,6 +112,8 @@ test('every row that takes a body shows one that works', () => {
   expect(lacking.map(({ handler }) => handler).toSorted()).toEqual(WITHOUT_EXAMPLE);
 });
 
+const NULL_BODY = ['null', 'null', 400, 'null', 'No data provided'] as const;
+
 describe.each(cases)('$name', ({ row, path }) => {
   let world: World;
   beforeAll(async () => {
@@ -296,12 +298,12 @@ describe.each(cases)('$name', ({ row, path }) => {
   const { parameters, requestBody } = operation as Operation;
   const { body: schema } = row;
   if (takesBody(row)) {
-    test.each([
+    test.each<readonly [string, string, number, string, string | null]>([
       ['malformed', '{"a":', 400, 'parse_error', null],
       ['a list', '[]', 400, 'invalid_input', 'Invalid data. Expected a dictionary, but got list.'],
       ['a text', '"x"', 400, 'invalid_input', 'Invalid data. Expected a dictionary, but got str.'],
       ['a number', '1', 400, 'invalid_input', 'Invalid data. Expected a dictionary, but got int.'],
-      ...(schema === undefined ? [] : ([['null', 'null', 400, 'null', 'No data provided']] as const)),
+      ...(schema === undefined ? [] : [NULL_BODY]),
       ['nested over 64 levels', `{"a":${'['.repeat(64)}${']'.repeat(64)}}`, 400, 'parse_error', null],
       ['over 1 MiB', `{"a":"${'x'.repeat(1024 * 1024)}"}`, 413, 'request_too_large', null],
     ])('refuses a body that is %s', async (_, body, status, code, detail) => {
