@@ -112,20 +112,3 @@ function workOf(text: string): number {
   }
   return work;
 }
-
-/**
- * Returns the names that a query says, of fields and aliases among others: its words, and what stands in the quotes of names. What
- * its texts hold is none, and nothing behind a template is looked at.
- */
-export function namesIn(text: string): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (let at = 0; at < text.length; at = CODE.lastIndex) {
-    CODE.lastIndex = at;
-    const { word, text: quoted, template } = CODE.exec(text)?.groups ?? { template: '' };
-    if (template !== undefined) return names;
-    if (word !== undefined) names.add(word);
-    const quote = quoted?.[0] ?? "'";
-    if (quoted !== undefined && quote !== "'") names.add(quoted.slice(1, -1).replaceAll(quote + quote, quote));
-  }
-  return names;
-}

@@ -1,14 +1,13 @@
 /** What the columns of an answer are called where others than members read it. */
-import { namesIn } from '../../hogql/tokens.ts';
+import type { Answer } from '../../insights/kinds/kind.ts';
 
 /**
  * Returns the names of the columns of a query's answer that anybody may read. Of HogQL a column that is no field and has no
- * alias would be called as it is computed, with all values in it: it is called by its place.
+ * alias would be called as it is computed, with all values in it: it is called by its place, and so are all where the answer
+ * does not tell which these are.
  */
-export function publicColumns(query: object, columns: readonly unknown[]): readonly string[] {
-  const names = columns.map(String);
-  if (!('kind' in query) || query.kind !== 'HogQLQuery') return names;
-  const known = namesIn('query' in query ? String(query.query) : '');
-  const isSaid = (name: string): boolean => known.has(name) || name.split('.').every((part) => known.has(part));
-  return names.map((name, at) => (isSaid(name) ? name : `Column ${at + 1}`));
+export function publicColumns(query: object, { columns, computed }: Answer): readonly string[] | undefined {
+  if (!('kind' in query) || query.kind !== 'HogQLQuery') return columns?.map(String);
+  const byPlace = new Set(computed ?? columns?.keys());
+  return columns?.map((name, at) => (byPlace.has(at) ? `Column ${at + 1}` : name));
 }

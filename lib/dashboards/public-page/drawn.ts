@@ -34,12 +34,13 @@ export interface AnsweredInsight {
 
 /** Returns the chart of an answer that is kept, as others than members may see it: `publicColumns`. */
 export function chartOfAnswer({ query, timezone, told }: AnsweredInsight): Chart {
-  const { results, columns, types, hasMore = false } = told.kept?.answer ?? { results: null };
+  const answer = told.kept?.answer ?? { results: null };
+  const { results, columns, types, hasMore = false } = answer;
   const asked = parseJson(query);
   return chartOf(asked, {
     results,
     columns: columns?.map(String),
-    names: columns && publicColumns(shownQuery(asked), columns),
+    names: publicColumns(shownQuery(asked), answer),
     hasMore,
     timezone,
     computedAt: told.kept === null ? null : wireInstant(told.kept.at),

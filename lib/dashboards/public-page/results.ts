@@ -9,6 +9,7 @@ import { parseJson } from '../../http/json.ts';
 import type { Told } from '../../insights/answering/answers.ts';
 import { forgottenBy } from '../../insights/answering/cache.ts';
 import type { AskedQuery } from '../../insights/answering/computations.ts';
+import type { Answer } from '../../insights/kinds/kind.ts';
 import { traitsOf } from '../../insights/kinds/traits.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
@@ -90,12 +91,13 @@ export async function shownResults(
       const one = told[at];
       if (one === undefined || one.kept === null) return [];
       const { timezone } = insightMoment(asking.project);
+      const { answer } = one.kept;
       const answered = { project: asking.project.id, query, timezone, told: one };
       const shown: ShownResult = {
         drawn: drawn(answers, answered),
         refreshedAt: one.kept.at,
         csv: () => spreadsheet(answers, answered),
-        fields: () => withoutQuestion(asked.query, toldFields(asked, one)),
+        fields: () => withoutQuestion(asked.query, answer, toldFields(asked, one)),
       };
       return [[id, shown] as const];
     }),
@@ -156,8 +158,8 @@ const PUBLIC_MEMBERS: ReadonlySet<string> = new Set([
   'values',
 ]);
 
-function withoutQuestion(query: object, { columns, types, ...fields }: ResultFields): ResultFields {
-  const names = columns && publicColumns(query, columns);
+function withoutQuestion(query: object, answer: Answer, { columns: _, types, ...fields }: ResultFields): ResultFields {
+  const names = publicColumns(query, answer) ?? null;
   return {
     ...fields,
     columns: names && [...names],

@@ -5,7 +5,7 @@ import { clickhouseType } from '../clickhouse-types.ts';
 import type { Column, Expression } from '../expression.ts';
 import { refuse } from '../refusal.ts';
 import type { Syntax } from '../syntax.ts';
-import { hogqlName } from '../text.ts';
+import { chainOf, hogqlName } from '../text.ts';
 import type { Making } from './making.ts';
 
 /** The columns of an entry of SELECT: one, or those that `*` stands for. */
@@ -13,8 +13,13 @@ export function columnsOf(syntax: Syntax, making: Making, scope: Scope): Column[
   const path = isA(syntax, 'Field') ? syntax.chain : [];
   if (path.at(-1) === '*') return starOf(path.slice(0, -1), making, scope);
   const aliased = isA(syntax, 'Alias') ? syntax : undefined;
-  const value = aliased === undefined ? expression(syntax, scope) : standingFor(aliased.alias, aliased.expr, scope);
-  return [columnNamed(aliased?.alias ?? hogqlName(syntax), value)];
+  if (aliased !== undefined) return [columnNamed(aliased.alias, standingFor(aliased.alias, aliased.expr, scope))];
+  const column = columnNamed(hogqlName(syntax), expression(syntax, scope));
+  const { computed } = making.whole;
+  const chain = chainOf(syntax);
+  // A field may be such a column of a subquery.
+  if (chain === undefined || chain.some((part) => computed.has(String(part)))) computed.add(column.name);
+  return [column];
 }
 
 export const columnNamed = (name: string, value: Expression): Column => ({

@@ -29,6 +29,8 @@ export interface Language extends Clock {
 export interface CheckedSelect {
   readonly query: WholeQuery;
   readonly columns: readonly Pick<Column, 'name' | 'type' | 'clickhouse'>[];
+  /** The places, from 0, of columns that are neither field nor alias: all values of theirs are in their names. */
+  readonly computed: readonly number[];
   /** The tables that are read, by name, and their columns. */
   readonly tables: ReadonlyMap<string, ReadonlySet<string>>;
 }
@@ -55,10 +57,12 @@ export function checkedSelect(syntax: Syntax, language: Language): CheckedSelect
       ids: new Map(),
       idOf: new WeakMap(),
       names: new WeakMap(),
+      computed: new Set(),
       check: (inner, named) => checkedQuery(inner, named, whole),
     };
     const { query, columns } = checkedQuery(syntax, new Map(), whole, true);
-    return { query: { with: whole.named, query }, columns, tables: whole.read };
+    const computed = columns.flatMap(({ name }, at) => (whole.computed.has(name) ? [at] : []));
+    return { query: { with: whole.named, query }, columns, computed, tables: whole.read };
   });
 }
 

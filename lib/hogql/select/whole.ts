@@ -55,6 +55,8 @@ export interface Whole {
   readonly idOf: WeakMap<Expression, number>;
   /** What the author calls a column. */
   readonly names: WeakMap<Expression, string>;
+  /** The names of columns, of subqueries too, that are neither field nor alias: they are called as they are computed. */
+  readonly computed: Set<string>;
   /** Checks a query inside this one, which may name these. */
   check(syntax: Syntax, named: Named): Checked;
 }

@@ -153,6 +153,7 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
       return {
         columns: checked.columns.map(({ name }) => name),
         types: checked.columns.map(({ clickhouse }) => clickhouse),
+        computed: checked.computed,
         rows: given === undefined ? found : found.slice(0, given),
         ...(given === undefined ? {} : { limit: given, hasMore: found.length > given }),
       };

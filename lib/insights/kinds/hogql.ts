@@ -37,7 +37,7 @@ type HogQLQuery = z.output<typeof HogQLQuery>;
 const LIMIT = { otherwise: 100, most: 50_000 };
 
 async function answer({ query, values, variables, filters }: HogQLQuery, world: World): Promise<Answer> {
-  const { columns, types, rows, limit, hasMore } = await world.rows({
+  const { columns, types, computed, rows, limit, hasMore } = await world.rows({
     hogql: query,
     limit: LIMIT,
     values: {
@@ -55,6 +55,7 @@ async function answer({ query, values, variables, filters }: HogQLQuery, world: 
     results: cellsOf({ rows, types }, world.timezone),
     columns,
     types: types.map((type, n) => [columns[n], type]),
+    computed,
     ...definedOf({ hasMore, limit }),
     offset: 0,
   };

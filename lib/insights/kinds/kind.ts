@@ -95,6 +95,8 @@ export interface Rows {
   readonly columns: readonly string[];
   /** ClickHouse's names of the columns' types, as PostHog answers them: `Nullable(String)`, `UInt64`. */
   readonly types: readonly string[];
+  /** The places, from 0, of columns that are called as they are computed, with all values in it. */
+  readonly computed: readonly number[];
   /**
    * In the order of the columns. Integers and floats are numbers (integers beyond 2^53 are texts), times and dates are
    * milliseconds since 1970 with fractions to the microsecond, JSON is its text, lists are lists.
@@ -110,6 +112,8 @@ export interface Answer {
   readonly results: unknown;
   readonly columns?: readonly string[];
   readonly types?: readonly unknown[];
+  /** The places, from 0, of columns whose names are for members alone: they say how they are computed. Not told by itself. */
+  readonly computed?: readonly number[];
   readonly hasMore?: boolean;
   readonly limit?: number;
   readonly offset?: number;

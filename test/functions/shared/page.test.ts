@@ -381,10 +381,10 @@ describe('results', () => {
   test('of HogQL are in columns with names of fields and aliases; those that are computed are called by their place', async () => {
     const columns = ['event', '$browser', 'How many', "countIf(equals(properties.plan, 's3cr3t'))", 's3cr3t', 'a.b'];
     const types = columns.map((name) => [name, 'String']);
-    const names = ['event', '$browser', 'How many', 'Column 4', 'Column 5', 'Column 6'];
+    const names = ['event', '$browser', 'How many', 'Column 4', 'Column 5', 'a.b'];
     const query = `SELECT event, properties.$browser, count() AS "How many", countIf(properties.plan = 's3cr3t'), 's3cr3t',
       properties['a.b'] /* s3cr3t */ FROM events GROUP BY 1, 2`;
-    const world = await shown(() => [['x', 'Firefox', 1, 2, '-', 4]], {}, { columns, types });
+    const world = await shown(() => [['x', 'Firefox', 1, 2, '-', 4]], {}, { columns, types, computed: [3, 4] });
     const insights = `/api/projects/${world.service.project.id}/insights/`;
     const source = { kind: 'HogQLQuery', query };
     for (const body of [

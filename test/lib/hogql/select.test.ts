@@ -90,6 +90,39 @@ async function syntaxOf(queries: readonly string[]): Promise<Syntax[]> {
   return (ctes ?? []).map(({ expr }) => expr);
 }
 
+/** Queries, and what each column is called: null where it says how it is computed. */
+const COLUMNS: readonly (readonly [query: string, columns: readonly (string | null)[]])[] = [
+  ['SELECT * FROM persons', ['id', 'properties', 'created_at']],
+  ['SELECT p.*, event FROM persons AS p, events', ['id', 'properties', 'created_at', 'event']],
+  [
+    "SELECT event, e.event, properties.$os, properties['$os'], properties.a['b'][1] FROM events AS e",
+    ['event', 'event', '$os', '$os', 'properties.a.b.1'],
+  ],
+  ["SELECT f'S{event}', event AS ev, event FROM events", [null, 'ev', 'event']],
+  ["SELECT if(event = 'S', 1, 0), event = 'S', event || 'S', not event = 'S' FROM events", [null, null, null, null]],
+  ["SELECT 'S', 5, null, true, -1, ['S'], ('S', 1), ['S'][1], ('S', 1).1", Array(9).fill(null)],
+  [
+    "SELECT event IN ('S'), event BETWEEN 'R' AND 'S', CAST('S' AS String), arrayMap(x -> 'S', [1]) FROM events",
+    [null, null, null, null],
+  ],
+  ["SELECT (SELECT 'S'), event IN (SELECT 'S'), max('S') OVER () FROM events", [null, null, null]],
+  ["SELECT CASE WHEN event = 'S' THEN 1 ELSE 2 END, countIf(event = 'S') AS n FROM events GROUP BY 1", [null, 'n']],
+  ["SELECT * FROM (SELECT concat('S', event), event, upper('S') AS u FROM events)", [null, 'event', 'u']],
+  ["SELECT t.* FROM (SELECT * FROM (SELECT 'S', event FROM events)) AS t", [null, 'event']],
+  ["SELECT `S`, t.`S`, S AS s FROM (SELECT 'S' FROM events) AS t", [null, null, 's']],
+  ["SELECT `tuple('S', 1)`.1 FROM (SELECT ('S', 1) FROM events)", [null]],
+  ["SELECT event FROM events UNION ALL SELECT 'S'", ['event']],
+  ["SELECT 'S' FROM events UNION ALL SELECT event FROM events", [null]],
+  ["SELECT * FROM (SELECT 'S' UNION ALL SELECT event FROM events)", [null]],
+  ["WITH t AS (SELECT concat('S', event), event FROM events) SELECT * FROM t", [null, 'event']],
+  ["WITH 'S' AS one SELECT one, concat(one, event) FROM events", ['one', null]],
+];
+
+test.each(COLUMNS)('it is known which columns have no name but how they are computed: %s', async (query, names) => {
+  const { columns, computed } = await checked(query);
+  expect(columns.map(({ name }, at) => (computed.includes(at) ? null : name))).toEqual(names);
+});
+
 describe.each(Object.entries(SELECTS))('%s', (_, cases) => {
   const queries = cases.map(([query]) => query);
   const named = (values: readonly unknown[]) => Object.fromEntries(queries.map((query, n) => [query, values[n]]));

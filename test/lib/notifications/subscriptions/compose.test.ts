@@ -204,6 +204,17 @@ test('what is computed is not told by the name of its column', async () => {
   expect(JSON.stringify(bodies())).not.toContain('s3cr3t');
 });
 
+test('columns that `*` stands for are called as the fields are', async () => {
+  const { subscribe, call, run, clock, pay } = await subscribing();
+  await pay(NOON, 1);
+  const query = "SELECT *, 's3cr3t' FROM (SELECT event, properties['plan'], 's3cr3t' || event FROM events)";
+  const { id } = await call('POST', '/insights/', { query: { kind: 'HogQLQuery', query } });
+  await subscribe({ insight: id });
+  clock.advance(DAY_MS);
+  await run();
+  expect(bodies()[0]).toMatchObject({ data: { insights: [{ columns: ['event', 'plan', 'Column 3', 'Column 4'] }] } });
+});
+
 test('insights come in the order of the dashboard, whatever was made first', async () => {
   const { subscribe, call, run, clock, insightOf, weekly } = await subscribing();
   const names = ['third', 'first', 'second'];

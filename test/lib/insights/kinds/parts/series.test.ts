@@ -8,7 +8,7 @@ const NOTHING_ASKED: World = {
   weekStartDay: 0,
   testAccountFilters: [],
   expression: async (hogql) => ({ node: 'Expression', hogql }),
-  rows: async () => ({ columns: [], types: [], rows: [] }),
+  rows: async () => ({ columns: [], types: [], computed: [], rows: [] }),
 };
 
 describe('A series', () => {
