@@ -10,13 +10,21 @@ import type { DashboardItem } from '../model.ts';
 import { checkStaysSeen, mayBeHidden, maySee, protecting } from '../rules.ts';
 import { knownShowings, showingsOf, tilesOfInsight } from './tiles.ts';
 
-/** So many insights are looked up at a time. */
+/** So many dashboards or insights are looked up at a time. */
 const AT_ONCE = 50;
+
+/** Looks up all of these, so many at a time, and returns what was found, in their order. */
+async function lookedUp<T, Found>(all: readonly T[], look: (one: T) => Promise<Found>): Promise<Found[]> {
+  const found: Found[] = [];
+  for (let first = 0; first < all.length; first += AT_ONCE)
+    found.push(...(await Promise.all(all.slice(first, first + AT_ONCE).map(look))));
+  return found;
+}
 
 /**
  * Returns the insights, of these, that are there for the member, as `maySeeInsight` says. Where no rule hides anything
- * it reads nothing; else the project's dashboards, deleted ones too, the tiles of the hidden ones, and who else shows what
- * these show.
+ * it reads nothing; else the project's dashboards, deleted ones too, the tiles of the hidden ones where these are fewer than
+ * the insights, and what shows the insights that these may show.
  */
 export async function seenInsights<T extends Pick<InsightItem, 'id' | 'created_by'>>(
   table: Table,
@@ -31,29 +39,32 @@ export async function seenInsights<T extends Pick<InsightItem, 'id' | 'created_b
     isSeen: maySee(summary, membership),
   });
   const isDashboard = isSameKind(keys.dashboard(project.id, 0));
+  // One after another: what is deleted in between is among the deleted.
   const summaries = [
     ...(await picked(table, ranges.dashboardsOf(project.id), told)),
     ...(await picked(table, ranges.deletedOf(project.id), (item) => (isDashboard(item) ? told(item) : undefined))),
   ];
   const known = new Map(summaries.map((summary) => [summary.id, summary]));
-  const onHidden = new Set<number>();
-  // Dashboards may be large: one after another.
-  for (const { id, isSeen } of summaries)
-    if (!isSeen) for (const insight of await shownOn(table, project.id, id)) onHidden.add(insight);
-  const isSeen = async (insight: T): Promise<boolean> => {
-    if (insight.created_by === membership.user_uuid || !onHidden.has(insight.id)) return true;
-    const showings = await knownShowings(table, await tilesOfInsight(table, project.id, insight.id), known);
-    const deciding = protecting(insight, showings);
-    // A tile of a hidden dashboard shows it: where the index knows none, it lags behind.
-    return deciding.length === 0 ? showings.length > 0 : deciding.some((dashboard) => dashboard.isSeen);
+  const hidden = summaries.filter((summary) => !summary.isSeen);
+  const others = insights.filter(({ created_by }) => created_by !== membership.user_uuid);
+  if (hidden.length === 0 || others.length === 0) return insights;
+  let looking: Promise<ReadonlySet<number>> | undefined;
+  const onHidden = (): Promise<ReadonlySet<number>> => {
+    looking ??= lookedUp(hidden, ({ id }) => shownOn(table, project.id, id)).then((found) => new Set(found.flat()));
+    return looking;
   };
-  const seen: T[] = [];
-  for (let first = 0; first < insights.length; first += AT_ONCE) {
-    const some = insights.slice(first, first + AT_ONCE);
-    const areSeen = await Promise.all(some.map(isSeen));
-    seen.push(...some.filter((_, at) => areSeen[at]));
-  }
-  return seen;
+  const isClosed = async (insight: T): Promise<boolean> => {
+    const showings = await knownShowings(table, await tilesOfInsight(table, project.id, insight.id), known);
+    // The index of tiles lags behind those of a hidden dashboard.
+    if (showings.length === 0) return (await onHidden()).has(insight.id);
+    const deciding = protecting(insight, showings);
+    return deciding.length > 0 && !deciding.some((dashboard) => dashboard.isSeen);
+  };
+  const shown = hidden.length < others.length ? await onHidden() : undefined;
+  const doubtful = others.filter(({ id }) => shown?.has(id) ?? true);
+  const areClosed = await lookedUp(doubtful, isClosed);
+  const closed = new Set(doubtful.filter((_, at) => areClosed[at]));
+  return insights.filter((insight) => !closed.has(insight));
 }
 
 /** Returns the numbers of the insights that a dashboard shows. */
@@ -97,8 +108,11 @@ export async function checkStaySeen(
   if (!mayBeHidden(tenant)) return;
   const { project, membership } = placeIn(tenant);
   const found = await readInsights(table, project.id, insights);
-  for (const insight of found.values()) {
-    const before = await showingsOf(table, project.id, await tilesOfInsight(table, project.id, insight.id));
+  const showings = await lookedUp([...found.values()], async (insight) => {
+    const tiles = await tilesOfInsight(table, project.id, insight.id);
+    return { insight, before: await showingsOf(table, project.id, tiles) };
+  });
+  for (const { insight, before } of showings) {
     const left = before.filter(({ summary }) => summary.id !== from);
     const after = to === undefined ? left : [...left, { summary: to, placedBy: membership.user_uuid }];
     checkStaysSeen(insight, { before, after }, membership);
