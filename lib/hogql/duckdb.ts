@@ -1,6 +1,14 @@
 /** The tree as SQL of DuckDB, over the columns of the lake's files. No query that was checked fails on any row. */
 import { literal } from '../duckdb/database.ts';
-import type { Expression, FormatCode, Part, Path, Selected } from './expression.ts';
+import {
+  type Expression,
+  elementType,
+  type FormatCode,
+  type List,
+  type Part,
+  type Path,
+  type Selected,
+} from './expression.ts';
 import { likePattern } from './patterns.ts';
 import {
   alike,
@@ -61,6 +69,10 @@ function atPath(name: string, document: string, path: Path): string {
   const inner = all.slice(0, -1).reduce((found, step) => `json_extract(${found}, ${literal(step)})`, document);
   return `${name}(${inner}, ${literal(last)})`;
 }
+
+/** The elements of a list in JSON; null where there is none, which DuckDB does not know for a list of a constant document. */
+const elementsAt = (document: string, path: Path): string =>
+  `CAST(TRY(json_extract(${atPath('json_extract', document, path)}, '$[*]')) AS JSON[])`;
 
 /** TRY does not catch what fails in a condition of CASE. */
 const whenJson = (document: string, sql: string): string => `CASE WHEN json_valid(${document}) THEN ${sql} END`;
@@ -194,9 +206,11 @@ export const DUCKDB: Dialect = {
     sort: ([x]) => `list_sort(${x}, 'ASC', 'NULLS LAST')`,
     reverse: ([x]) => `list_reverse(${x})`,
     // DuckDB's own is in no order. By values and places, the first of each value, by places.
-    distinct: ([x]) => {
+    distinct: ([x], _, __, type) => {
+      // DuckDB does not know what a list of nothing but a constant null would be of.
       const present = `list_filter(${x}, lambda one: one IS NOT NULL)`;
-      const sorted = `list_sort(list_transform(${present}, lambda one, n: {v: one, n: n}))`;
+      const placed = `STRUCT(v ${typeText(elementType(type as List), TYPES)}, n BIGINT)[]`;
+      const sorted = `CAST(list_sort(list_transform(${present}, lambda one, n: {v: one, n: n})) AS ${placed})`;
       return bound(sorted, (all) => {
         const firsts = `list_filter(${all}, lambda one, n: n = 1 OR one.v IS DISTINCT FROM list_extract(${all}, n - 1).v)`;
         return `list_transform(list_sort(list_transform(${firsts}, lambda one: {n: one.n, v: one.v})), lambda one: one.v)`;
@@ -229,9 +243,9 @@ export const DUCKDB: Dialect = {
         return `coalesce(${whenJson(v, `CASE ${type} WHEN 'ARRAY' THEN ${length} WHEN 'OBJECT' THEN ${keys} END`)}, 0)`;
       }),
     json_elements: ([x], { path }) =>
-      `list_transform(TRY(json_extract(${atPath('json_extract', String(x), path)}, '$[*]')), lambda bound: CAST(bound AS VARCHAR))`,
+      `list_transform(${elementsAt(String(x), path)}, lambda bound: CAST(bound AS VARCHAR))`,
     json_texts: ([x], { path }) =>
-      `list_transform(TRY(json_extract(${atPath('json_extract', String(x), path)}, '$[*]')), lambda bound: coalesce(json_extract_string(bound, '$'), ''))`,
+      `list_transform(${elementsAt(String(x), path)}, lambda bound: coalesce(json_extract_string(bound, '$'), ''))`,
     json_keys: ([x], { path }) => `TRY(${atPath('json_keys', String(x), path)})`,
 
     part: ([x], { part }) => `TRY(CAST(date_part('${PARTS[part] ?? part}', ${time(String(x))}) AS BIGINT))`,

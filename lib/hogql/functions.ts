@@ -512,8 +512,15 @@ const typedJson: Build = (of, name) => {
     }
     case 'Float64':
       return otherwise(asFloat(), converted(asTruth(), 'float', name));
-    case 'Bool':
-      return otherwise(converted(asFloat(), 'boolean', name), asTruth());
+    case 'Bool': {
+      // ClickHouse holds it in a byte, and reads no other numbers.
+      const [zero, one] = [integerConstant(0), integerConstant(1)];
+      const isByte = operation('and', [
+        lessOrEqual([zero, asFloat()], name),
+        lessOrEqual([asFloat(), integerConstant(255)], name),
+      ]);
+      return choice([isByte, lessOrEqual([one, asFloat()], name), asTruth()], name);
+    }
     case 'Array(String)':
       // ClickHouse has no lists that may be null.
       return nullable === undefined ? otherwise(at('json_texts'), operation('list', [])) : refuse(wanted);
