@@ -13,8 +13,9 @@ export const shownText = (text: string): string =>
 const NO_VALUE = 'null';
 
 /** Ends of names of columns whose whole numbers tell one thing from another: none is more or less than another one. */
-const ID = /(?:^|[^a-z])(?:ids?|uid|key|code|zip|postcode|phone|year|yyyymm(?:dd)?|epoch|unix)$/i;
-const CAMEL_ID = /[a-z](?:I[dD]s?|Year)$/;
+const ID =
+  /(?:^|[^a-z])(?:ids?|uid|key|code|zip|postcode|phone_?number|phone|mobile|msisdn|number|no|ts|year|yyyymm(?:dd)?|epoch|unix)$/i;
+const CAMEL_ID = /[a-z](?:I[dD]s?|Year|Number|Phone|Code|Key)$/;
 /** Functions of HogQL that give such a number. */
 const ID_CALL = /^to(?:Year|YYYYMM|UnixTimestamp)/;
 

@@ -25,14 +25,31 @@ test.each([
   expect(read('n', value, 1)[0]).toEqual({ text, exact, isMissing: false });
 });
 
-test.each(['id', 'user_id', 'userId', 'order ID', 'toYear(timestamp)', 'year', 'toYYYYMM(timestamp)', 'zip'])(
-  'the numbers of a column %s are no amounts, and can be copied',
-  (column) => {
-    expect(read(column, 202_601, 8012).map(({ text }) => text)).toEqual(['202601', '8012']);
-  },
-);
+test.each([
+  'id',
+  'user_id',
+  'userId',
+  'order ID',
+  'toYear(timestamp)',
+  'year',
+  'toYYYYMM(timestamp)',
+  'zip',
+  'phone_number',
+  'phonenumber',
+  'mobile',
+  'msisdn',
+  'Invoice number',
+  'order_no',
+  'ts',
+  'phoneNumber',
+  'homePhone',
+  'zipCode',
+  'apiKey',
+])('the numbers of a column %s are no amounts, and can be copied', (column) => {
+  expect(read(column, 202_601, 8012).map(({ text }) => text)).toEqual(['202601', '8012']);
+});
 
-test.each(['paid', 'valid', 'count()', 'uniq(user_id)', 'grid', 'n'])(
+test.each(['paid', 'valid', 'count()', 'uniq(user_id)', 'grid', 'n', 'counts', 'casino', 'events'])(
   'the numbers of a column %s are amounts',
   (column) => {
     expect(read(column, 202_601, 8012).map(({ text }) => text)).toEqual(['202,601', '8,012']);
