@@ -40,6 +40,24 @@ test.each([
 });
 
 test.each([
+  ['SELECT event FROM events whe', 'WHERE'],
+  ['SELECT event FROM events e whe', 'WHERE'],
+  ["SELECT event FROM events WHERE event = 'a' gro", 'GROUP'],
+  ['SELECT event FROM events ord', 'ORDER'],
+  ['SELECT event FROM events li', 'LIMIT'],
+  ['SELECT gro', 'groupArray'],
+])('%s is completed first by %s', async (text, first) => {
+  expect((await offered(text))[0]).toBe(first);
+});
+
+test.each(['SELECT event FROM events whe', 'SELECT event FROM events e', 'SELECT event FROM even'])(
+  'the word that is being typed is no completion of itself: %s',
+  async (text) => {
+    expect(await offered(text, true)).not.toContain(/\w*$/.exec(text)?.[0]);
+  },
+);
+
+test.each([
   ['a column', 'SELECT event FROM events GROUP BY event'],
   ['a column that a keyword of SQL is called', 'SELECT event FROM events ORDER BY timestamp'],
   ['a table', 'SELECT 1 FROM events'],

@@ -1,5 +1,6 @@
 /** What the editor of HogQL completes while somebody types. */
 import {
+  type Completion,
   type CompletionContext,
   type CompletionResult,
   type CompletionSource,
@@ -80,15 +81,30 @@ export function hogqlCompletions(functions: readonly string[]): readonly Complet
         if (word === null || isOther(context)) return null;
         if (!context.explicit && isWhole(word.text, word.from, context.state)) return null;
         const found = await source(context);
+        // Half a word may be taken for a name that the query gives, and would then be the first that completes itself.
+        const isBehind = isBehindTable(context);
         return (
           found && {
             ...found,
+            // Half a word may be read as a name that the query gives, which would then come first as its own completion.
+            options: found.options
+              .filter(({ label }) => label !== word.text)
+              .map((one) => (isBehind ? clausesFirst(one) : one)),
             validFor: (text, from, _, state) => WORD.test(text) && !isWhole(text, from, state),
           }
         );
       },
   );
 }
+
+const isBehindTable = (context: CompletionContext): boolean =>
+  /\bfrom\s+\w+\s/i.test(context.state.sliceDoc(0, context.pos));
+
+/** Words with which a part of a query begins, and of which each query has some. */
+const CLAUSES: ReadonlySet<string> = new Set(['WHERE', 'GROUP', 'ORDER', 'LIMIT']);
+
+/** Such a word goes before others that begin alike. */
+const clausesFirst = (one: Completion): Completion => (CLAUSES.has(one.label) ? { ...one, boost: 3 } : one);
 
 /** Is the word a part of a name that is not completed, or a name of its own? */
 const isOther = (context: CompletionContext): boolean =>
