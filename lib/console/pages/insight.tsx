@@ -195,8 +195,10 @@ function InsightEditor({ project, first, seen, look }: InsightEditorProps) {
     );
 
   const maySave = useScope('insight:write');
-  // What could never be answered is not kept.
-  const canSave = !isForm || isWhole(question);
+  // What could never be answered is not kept anew. What is kept already does not hinder who writes a name beside it.
+  const isWrong = settled === question && faultOf(failure, 'formula') !== undefined;
+  const canSaveAsNew = !isForm || (isWhole(question) && !isWrong);
+  const canSave = canSaveAsNew || (base !== undefined && !isTouched);
   const saveByEnter = (event: FormEvent): void => {
     event.preventDefault();
     if (maySave && canSave && !saving.isBusy) void saving.attempt(save);
@@ -277,7 +279,7 @@ function InsightEditor({ project, first, seen, look }: InsightEditorProps) {
               <ScopedButton
                 scope="insight:write"
                 variant="default"
-                disabled={!canSave || saving.isBusy}
+                disabled={!canSaveAsNew || saving.isBusy}
                 onClick={() => void saving.attempt(saveAsNew)}
               >
                 Save as new

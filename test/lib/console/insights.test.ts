@@ -325,6 +325,19 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(complaints).toEqual([]);
   });
 
+  test('keeps the name of an insight that another client made without a property, and not what is wrong with it once more', async () => {
+    const series = [{ kind: 'EventsNode', event: 'paid', math: 'sum' }];
+    const insight = await made('/insights/', { name: 'Half', query: { kind: 'TrendsQuery', series } });
+    const { page } = await open(at(`/insights/${String(insight['id'])}`));
+    await expectSeen(page.getByText('Choose a property', { exact: true }));
+    await expectSeen(button(page, 'Save as new').and(page.locator(':disabled')));
+    await page.getByRole('textbox', { name: 'Name' }).fill('Whole');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('heading', { name: 'Whole' }));
+    await page.getByRole('combobox', { name: 'Event 1' }).fill('sold');
+    await expectSeen(button(page, 'Save').and(page.locator(':disabled')));
+  });
+
   test('keeps what is in the form as a new insight, with a formula and the period before, and leaves the first as it was', async () => {
     const board = await made('/dashboards/', { name: 'Of the first' });
     const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] };
@@ -339,6 +352,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
         .getByText(/series/)
         .last(),
     );
+    for (const name of ['Save', 'Save as new']) await expectSeen(button(page, name).and(page.locator(':disabled')));
     await formula.fill('A / 2');
     await page.getByRole('switch', { name: 'Compare with the period before' }).press('Space');
     await expectSeen(page.locator('figure').getByText('Formula (A / 2)').first());
