@@ -8,8 +8,8 @@ interface UpToProps {
   readonly choose: (until: string | undefined) => void;
 }
 
-/** A year that is being typed begins with zeros: `0002`, `0020`. */
-const IN_TYPING = /^0/;
+/** A year that is being typed begins with zeros: `0002`, `0020`. Typed on, it has more digits than any that is asked for. */
+const IN_TYPING = /^(?:0|\d{5})/;
 
 /** A field of the instant up to which a list goes, by the clock of the reader. */
 export function UpTo({ until, choose }: UpToProps) {
@@ -19,6 +19,7 @@ export function UpTo({ until, choose }: UpToProps) {
   return (
     <TextInput
       type="datetime-local"
+      max="9999-12-31T23:59"
       label={`Up to (${zone})`}
       value={typed?.beside === until ? (typed?.text ?? kept) : kept}
       onChange={(event) => {
