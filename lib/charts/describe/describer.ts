@@ -9,8 +9,13 @@ export interface Answered {
   readonly names?: readonly string[] | undefined;
   readonly types?: readonly unknown[] | undefined;
   readonly hasMore?: boolean | undefined;
-  /** When it was computed, in ISO 8601, and the project's zone, in which its days are; null: that is not known. */
+  /** When it was computed, in ISO 8601; null: that is not known. */
   readonly computedAt?: string | null | undefined;
+  /** When it was last known to be true, which it may be long after; default: when it was computed. */
+  readonly trueAt?: string | undefined;
+  /** `resolved_date_range` of the API: the ends of the range that was asked for. */
+  readonly range?: unknown;
+  /** The project's zone, in which its days are; null: that is not known. */
   readonly timezone?: string | null | undefined;
 }
 

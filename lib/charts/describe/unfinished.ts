@@ -1,7 +1,7 @@
-/** Which of the last points of an answer were not over when it was computed, so that their numbers still grow. */
+/** Which of the last points of an answer were not over when it was last known to be true, so that their numbers still grow. */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
 import type { Answered } from './describer.ts';
-import { type Json, text } from './read.ts';
+import { type Json, object, text } from './read.ts';
 
 type Unit = 'minute' | 'hour' | 'day' | 'week' | 'month';
 
@@ -25,6 +25,8 @@ function localOf(instant: string, timeZone: string): number {
   }
 }
 
+const hourBefore = (instant: string): string => new Date(Date.parse(instant) - HOUR_MS).toISOString();
+
 /** Returns what a point is, by its distance from the next; of a point alone it is what the query asks for. */
 function unitOf(distanceMs: number, query: Json): Unit {
   if (Number.isNaN(distanceMs)) {
@@ -45,25 +47,37 @@ function endOf(start: number, unit: Unit): number {
   return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1);
 }
 
+/** Had the range that was asked for an end, and was that over? An end at which it was computed goes on with the clock. */
+function isOver(range: unknown, computedAt: string, trueAt: string): boolean {
+  const end = Date.parse(text(object(range)['date_to']) ?? '');
+  return end !== Date.parse(computedAt) && end <= Date.parse(trueAt);
+}
+
 /**
- * Returns how many of the last points were not over when an answer was computed; undefined: all were, or it cannot be told.
- * `days` are the points as results name them. What they are their distances tell, since a dashboard may ask for another
- * interval than the query does.
+ * Returns how many of the last points were not over when an answer was last known to be true; undefined: all were, or it
+ * cannot be told. Of a range that is over nothing grows, though it may end within a week or a month. `days` are the points
+ * as results name them. What they are their distances tell, since a dashboard may ask for another interval than the query
+ * does.
  */
 export function unfinishedOf(
   query: Json,
   days: readonly unknown[],
-  { computedAt, timezone }: Pick<Answered, 'computedAt' | 'timezone'>,
+  { computedAt, trueAt = computedAt ?? undefined, timezone, range }: Answered,
 ): Unfinished | undefined {
-  if (computedAt == null || timezone == null) return undefined;
+  if (computedAt == null || trueAt === undefined || timezone == null) return undefined;
+  if (isOver(range, computedAt, trueAt)) return undefined;
   const starts = days.map((day) => {
     const said = text(day) ?? '';
     return LOCAL.test(said) ? Date.parse(said.length > 10 ? `${said.replace(' ', 'T')}Z` : said) : NaN;
   });
-  const now = localOf(computedAt, timezone);
+  const now = localOf(trueAt, timezone);
   if (Number.isNaN(now) || starts.some(Number.isNaN)) return undefined;
-  const unit = unitOf((starts.at(-1) ?? NaN) - (starts.at(-2) ?? NaN), query);
-  const count = starts.length - (starts.findLastIndex((start) => endOf(start, unit) <= now) + 1);
+  // Clocks that are turned back show an hour twice.
+  const distances = starts.map((start, at) => start - (starts[at - 1] ?? NaN));
+  const unit = unitOf(distances.findLast((distance) => distance !== 0) ?? NaN, query);
+  const first = starts.findLastIndex((start) => endOf(start, unit) <= now) + 1;
+  const isRepeated = distances[first + 1] === 0 && localOf(hourBefore(trueAt), timezone) === now;
+  const count = starts.length - first - (isRepeated ? 1 : 0);
   return count === 0 ? undefined : { count, unit };
 }
 

@@ -8,27 +8,39 @@ export interface Answered {
   readonly hasMore: boolean | undefined;
   /** When it was computed, in ISO 8601; null: that is not known. It is true as long as nothing has come that touches it. */
   readonly computedAt: string | null;
+  /** When it was last known to be true: when it came, undefined: only when it was computed. */
+  readonly trueAt: string | undefined;
+  /** The ends of the range that was asked for, as the service resolved them. */
+  readonly range: unknown;
   /** The zone in which its days are, as IANA names it; null: that is not known. */
   readonly timezone: string | null;
 }
 
 type Told = Pick<
   Schemas['QueryAnswer'],
-  'columns' | 'types' | 'hasMore' | 'last_refresh' | 'timezone' | 'query_status'
+  'columns' | 'types' | 'hasMore' | 'last_refresh' | 'timezone' | 'query_status' | 'resolved_date_range'
 >;
 
 /** How often it is asked what became of a query. */
 const LOOK_MS = 1_000;
 
-/** Returns an answer as charts take it. */
-export const answerOf = (results: unknown, { columns, types, hasMore, last_refresh, timezone }: Told): Answered => ({
+/** Returns an answer as charts take it; `trueAt`: when the service said that it is true, if it did. */
+export const answerOf = (
+  results: unknown,
+  { columns, types, hasMore, last_refresh, timezone, resolved_date_range }: Told,
+  trueAt?: string,
+): Answered => ({
   results,
   columns: (columns as readonly string[] | null | undefined) ?? undefined,
   types: types ?? undefined,
   hasMore,
   computedAt: last_refresh ?? null,
+  trueAt,
+  range: resolved_date_range,
   timezone: timezone ?? null,
 });
+
+const now = (): string => new Date().toISOString();
 
 /** Returns an answer, once it is there if it is answered later. Throws the `Refusal` of a query that has none. */
 export async function whenAnswered(
@@ -38,7 +50,7 @@ export async function whenAnswered(
   signal?: AbortSignal,
 ): Promise<Answered> {
   let run: Schemas['QueryStatus'] | null | undefined = told.query_status;
-  if (results != null || run == null) return answerOf(results, told);
+  if (results != null || run == null) return answerOf(results, told, now());
   const params = { path: { project_id: project, id: run.id } };
   while (!run.complete) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
@@ -47,5 +59,5 @@ export async function whenAnswered(
     run = query_status;
   }
   const answer = run.results as (Told & { readonly results: unknown }) | null;
-  return answerOf(answer?.results, answer ?? {});
+  return answerOf(answer?.results, answer ?? {}, now());
 }

@@ -1,6 +1,7 @@
 /** What a page makes of answers: of an answer it is always the same, so a later look needs not make it again. */
 import { hash } from 'node:crypto';
 import { recentOf } from '../../basics/recent.ts';
+import { MINUTE_MS } from '../../basics/units.ts';
 import { type Chart, isEmptyChart } from '../../charts/chart.ts';
 import { chartOf } from '../../charts/describe/describe.ts';
 import { shownQuery } from '../../charts/describe/read.ts';
@@ -8,6 +9,8 @@ import { figure } from '../../charts/figure.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { parseJson } from '../../http/json.ts';
 import type { Answers, Told } from '../../insights/answering/answers.ts';
+import type { KeptAnswer } from '../../insights/answering/cache.ts';
+import { meansTheSame } from '../../insights/answering/freshness.ts';
 import { publicColumns } from './columns.ts';
 
 /** An answer as a page shows it. */
@@ -30,12 +33,26 @@ export interface AnsweredInsight {
   /** The project's zone. */
   readonly timezone: string;
   readonly told: Told;
+  /** When it is shown. */
+  readonly now: number;
 }
 
+/** The clocks of all zones show another quarter of an hour at once. */
+const QUARTER_MS = 15 * MINUTE_MS;
+
+/**
+ * Returns when an answer that is kept is known to have been true, to a quarter of an hour after it was computed: it is true
+ * as long as the clock makes it no other one, and has been asked for anew where its files are others.
+ */
+const trueAt = ({ at, clock }: KeptAnswer, { timezone, now }: AnsweredInsight): number =>
+  meansTheSame(clock, at, now, timezone) ? Math.max(at, now - (now % QUARTER_MS)) : at;
+
 /** Returns the chart of an answer that is kept, as others than members may see it: `publicColumns`. */
-export function chartOfAnswer({ query, timezone, told }: AnsweredInsight): Chart {
-  const answer = told.kept?.answer ?? { results: null };
-  const { results, columns, types, hasMore = false } = answer;
+export function chartOfAnswer(answered: AnsweredInsight): Chart {
+  const { query, timezone, told } = answered;
+  const { kept } = told;
+  const answer = kept?.answer ?? { results: null };
+  const { results, columns, types, hasMore = false, resolved_date_range: range } = answer;
   const asked = parseJson(query);
   return chartOf(asked, {
     results,
@@ -43,21 +60,24 @@ export function chartOfAnswer({ query, timezone, told }: AnsweredInsight): Chart
     names: publicColumns(shownQuery(asked), answer),
     hasMore,
     timezone,
-    computedAt: told.kept === null ? null : wireInstant(told.kept.at),
+    ...(kept !== null && { computedAt: wireInstant(kept.at), trueAt: wireInstant(trueAt(kept, answered)) }),
+    range,
     ...(Array.isArray(types) ? { types } : {}),
   });
 }
 
 /**
  * Returns a function that gives what was made of an answer, from memory when it was made of this answer of this query before.
- * An answer is known by its project, its key, and when and of which files it was computed.
+ * An answer is known by its project, its key, and when and of which files it was computed; until when it is known to be true
+ * tells which of its days are over.
  */
 function memoryOf<T>(charactersOf: (made: T) => number) {
   const memories = recentOf(MAX_CHARACTERS, charactersOf);
   return (answers: Answers, answered: AnsweredInsight, make: () => T): T => {
     const { project, query, timezone, told } = answered;
+    const { key, kept } = told;
     const memory = memories(answers);
-    const said = JSON.stringify([project, told.key, told.kept?.at, told.kept?.files, query, timezone]);
+    const said = JSON.stringify([project, key, kept?.at, kept?.files, query, timezone, kept && trueAt(kept, answered)]);
     const name = hash('sha256', said);
     const known = memory.get(name);
     if (known !== undefined) return known;

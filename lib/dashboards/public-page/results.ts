@@ -72,7 +72,7 @@ export async function shownResults(
   insights: readonly InsightItem[],
   asking: { readonly project: ProjectItem; readonly overrides: Overrides; readonly dashboard: number },
 ): Promise<ShownResults> {
-  const { answers } = context;
+  const { answers, clock } = context;
   if (answers === null) return NOTHING;
   const wanted = insights.flatMap((insight): AskedInsight[] => {
     const { id, query, deleted_at } = insight;
@@ -92,7 +92,7 @@ export async function shownResults(
       if (one === undefined || one.kept === null) return [];
       const { timezone } = insightMoment(asking.project);
       const { answer } = one.kept;
-      const answered = { project: asking.project.id, query, timezone, told: one };
+      const answered = { project: asking.project.id, query, timezone, told: one, now: clock() };
       const shown: ShownResult = {
         drawn: drawn(answers, answered),
         refreshedAt: one.kept.at,
@@ -158,7 +158,11 @@ const PUBLIC_MEMBERS: ReadonlySet<string> = new Set([
   'values',
 ]);
 
-function withoutQuestion(query: object, answer: Answer, { columns: _, types, ...fields }: ResultFields): ResultFields {
+function withoutQuestion(
+  query: object,
+  answer: Answer,
+  { columns: _, types, resolved_date_range: __, ...fields }: ResultFields,
+): ResultFields {
   const names = publicColumns(query, answer) ?? null;
   return {
     ...fields,

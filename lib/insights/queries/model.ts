@@ -84,6 +84,7 @@ export const ANSWER_FIELDS = {
   is_cached: z.boolean().optional(),
   query_status: QueryStatus.nullable().optional(),
   hogql: z.string().nullable().optional(),
+  resolved_date_range: z.unknown().optional(),
 };
 
 /** The answer of a query; which members it has, its kind says. Of one that is not there yet: `query_status` alone. */
@@ -95,7 +96,6 @@ export const QueryAnswer = z
     offset: z.int().optional(),
     cache_key: z.string().nullable().optional(),
     calculation_trigger: z.string().nullable().optional(),
-    resolved_date_range: z.unknown().optional(),
     timings: z.array(z.unknown()).nullable().optional(),
     modifiers: freeObject().nullable().optional(),
     error: z.string().nullable().optional(),

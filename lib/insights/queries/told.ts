@@ -14,7 +14,7 @@ const CLIENT_REFRESH_MS = MINUTE_MS;
 
 /** Returns what is told of an answer beside it: of the query, the answer and its age. */
 export function answerFields({ project, query }: AskedQuery, { kept, isCached, run }: Told) {
-  const { results: _, hasMore, columns = null, types = null } = kept?.answer ?? { results: null };
+  const { results: _, hasMore, columns = null, types = null, resolved_date_range } = kept?.answer ?? { results: null };
   return {
     hasMore: hasMore ?? false,
     columns: columns === null ? null : [...columns],
@@ -26,6 +26,7 @@ export function answerFields({ project, query }: AskedQuery, { kept, isCached, r
     is_cached: isCached,
     query_status: run === null || !run.isAsync ? null : queryStatus(run),
     hogql: kept?.looked.hogql ?? null,
+    ...definedOf({ resolved_date_range }),
   };
 }
 
@@ -33,14 +34,13 @@ export function answerFields({ project, query }: AskedQuery, { kept, isCached, r
 export function queryAnswer(asked: AskedQuery, told: Told): z.input<typeof QueryAnswer> {
   const { kept, run, key } = told;
   if (kept === null && run !== null) return { query_status: queryStatus(run) };
-  const { limit, offset, resolved_date_range } = kept?.answer ?? {};
+  const { limit, offset } = kept?.answer ?? {};
   return {
     results: kept?.answer.results ?? null,
     ...answerFields(asked, told),
     ...definedOf({ limit, offset }),
     cache_key: key,
     calculation_trigger: null,
-    ...definedOf({ resolved_date_range }),
     timings: null,
     modifiers: {},
     error: null,

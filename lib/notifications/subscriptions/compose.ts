@@ -207,6 +207,7 @@ async function shownInsight(
       query: insight.query,
       timezone: insightMoment(project).timezone,
       told,
+      now: context.clock(),
     });
     const { summary, table, picture } = chart;
     // Of days the latest are news; of anything else the first are the greatest, or as HogQL orders them.

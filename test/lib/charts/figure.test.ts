@@ -161,6 +161,47 @@ describe('the period that goes on', () => {
     expect(drawn('ActionsLineGraph', results, { computedAt: later })).not.toContain('not over');
   });
 
+  test('is over when the answer was known to be true after it, though it was computed before', () => {
+    const text = 'The last day is not over.';
+    expect(drawn('ActionsLineGraph', [one()], { trueAt: '2020-01-04T09:59:59Z' })).toContain(text);
+    expect(drawn('ActionsLineGraph', [one()], { trueAt: '2020-01-04T10:00:00Z' })).not.toContain('not over');
+  });
+
+  test('is none of a range that has ended within its last week or month', () => {
+    const results = [trend('One', [3, 4], { days: ['2019-12-01', '2020-01-01'] })];
+    const until = (date_to: string, more: object = {}) =>
+      drawn('ActionsLineGraph', results, { range: { date_from: '2019-12-01T00:00:00+14:00', date_to }, ...more });
+    expect(until('2020-01-02T23:59:59.999+14:00')).not.toContain('not over');
+    expect(until('2020-01-31T23:59:59.999+14:00')).toContain('The last month is not over.');
+    // It ended just when it was computed, as a range of exact ends does that ends now.
+    expect(until('2020-01-04T02:00:00+14:00')).toContain('The last month is not over.');
+    const later = { trueAt: '2020-01-20T00:00:00Z' };
+    expect(until('2020-01-15T23:59:59.999+14:00', later)).not.toContain('not over');
+  });
+
+  test('is the second of two hours that a clock shows alike', () => {
+    const hours = ['2020-10-25 01:00:00', '2020-10-25 02:00:00', '2020-10-25 02:00:00'];
+    const at = (trueAt: string, days = hours) =>
+      drawn(
+        'ActionsLineGraph',
+        [
+          trend(
+            'One',
+            days.map(() => 3),
+            { days },
+          ),
+        ],
+        {
+          computedAt: trueAt,
+          timezone: 'Europe/Berlin',
+        },
+      );
+    expect(at('2020-10-25T01:30:00Z')).toContain('The last hour is not over.');
+    expect(at('2020-10-25T00:30:00Z')).toContain('The last 2 hours are not over.');
+    expect(at('2020-10-25T00:30:00Z', hours.slice(0, 2))).toContain('The last hour is not over.');
+    expect(at('2020-10-25T02:00:00Z')).not.toContain('not over');
+  });
+
   test('may be many, where a range reaches into the future, or all', () => {
     expect(drawn('ActionsLineGraph', [one()], { computedAt: '2020-01-02T00:00:00Z' })).toContain(
       'The last 3 days are not over.',

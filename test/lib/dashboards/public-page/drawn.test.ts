@@ -4,10 +4,28 @@ import { trend } from '../../../support/charts.ts';
 
 const QUERY = JSON.stringify({ kind: 'TrendsQuery' });
 
-function answered(values: number[], { project = 1, query = QUERY, key = 'k', at = 0, files = 'f' } = {}) {
-  const kept = { at, files, answer: { results: [trend('Views', values)] } };
-  return { project, query, told: { key, kept, isCached: true, run: null } } as unknown as AnsweredInsight;
+function answered(
+  values: number[],
+  { project = 1, query = QUERY, key = 'k', at = 0, files = 'f', now = 0, clock = 'nothing', more = {} } = {},
+) {
+  const kept = { at, files, clock, answer: { results: [trend('Views', values, more)] } };
+  const told = { key, kept, isCached: true, run: null };
+  return { project, query, timezone: 'UTC', told, now } as unknown as AnsweredInsight;
 }
+
+test('a day is over when an answer that is still true is looked at after it, however early it was computed', () => {
+  const answers = {} as Answers;
+  const at = Date.UTC(2026, 10, 28, 12);
+  const [days, text] = [['2026-11-27', '2026-11-28'], 'The last day is not over.'];
+  const figureAt = (now: number, clock = 'nothing'): string =>
+    drawn(answers, answered([1, 2], { at, now, clock, more: { days } })).figure;
+  expect(figureAt(at)).toContain(text);
+  const next = Date.UTC(2026, 10, 29);
+  expect(figureAt(next - 1)).toContain(text);
+  expect(figureAt(next)).not.toContain('not over');
+  // What the clock makes another answer is true no longer.
+  expect(figureAt(next, 'day')).toContain(text);
+});
 
 test('an answer is drawn once, and whatever is another one is drawn anew', () => {
   const answers = {} as Answers;
