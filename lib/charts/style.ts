@@ -83,7 +83,7 @@ ${each(shades, (at) => `.chart .h${at} { background: color-mix(in srgb, var(--sh
 .chart .world .m0 { fill: var(--line); }
 ${each([1, 2, 3, 4, 5], (at) => `.chart .m${at} { fill: color-mix(in srgb, var(--shade) ${at * 20}%, var(--tile)); }`)}
 .chart .flow { fill: none; stroke: var(--soft); stroke-opacity: .3; vector-effect: none; }
-@container (max-width: 25rem) { .chart .minor { display: none; } }
+@container (max-width: 32rem) { .chart .minor { display: none; } }
 @container (max-width: 30rem) {
   .chart .flows { display: none; }
   .chart .funnel td:nth-child(2), .chart .funnel thead th:nth-child(2), .chart .funnel td:nth-child(6), .chart .funnel thead th:nth-child(6) { display: none; }

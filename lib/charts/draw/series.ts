@@ -248,7 +248,7 @@ const MAX_NAMES = { short: 6, long: 4 };
 const SHORT_NAME = 8;
 
 /** Names of so many characters together have room on a phone. */
-const MAX_NARROW_CHARACTERS = 28;
+const MAX_NARROW_CHARACTERS = 24;
 
 function xLabels(points: readonly string[], xOf: (at: number) => number): Markup[] {
   const labels = axisLabels(points);

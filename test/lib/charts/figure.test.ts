@@ -320,6 +320,12 @@ describe('an axis', () => {
       ['1-Nov', '6-Nov', '11-Nov', '16-Nov', '21-Nov', '30-Nov'],
       ['1-Nov', '11-Nov', '21-Nov'],
     ],
+    [
+      'some months',
+      ['Jan 2020', 'Feb 2020', 'Mar 2020', 'Apr 2020'],
+      ['Jan 2020', 'Feb 2020', 'Mar 2020', 'Apr 2020'],
+      ['Jan 2020', 'Mar 2020'],
+    ],
   ])('of %s has the name of its last point, and on a phone two names at least', (_, labels, names, minor) => {
     const results = [{ label: 'a', labels, data: labels.map(() => 1) }];
     const markup = markupOf({ query: { kind: 'TrendsQuery' }, answered: { results } });
