@@ -321,10 +321,10 @@ describe('an axis', () => {
       ['1-Nov', '11-Nov', '21-Nov'],
     ],
     [
-      'some months',
-      ['Jan 2020', 'Feb 2020', 'Mar 2020', 'Apr 2020'],
-      ['Jan 2020', 'Feb 2020', 'Mar 2020', 'Apr 2020'],
-      ['Jan 2020', 'Mar 2020'],
+      'five days',
+      Array.from({ length: 5 }, (_, at) => `${at + 1}-Nov-2020`),
+      ['1-Nov', '2-Nov', '3-Nov', '4-Nov', '5-Nov'],
+      ['2-Nov', '4-Nov'],
     ],
   ])('of %s has the name of its last point, and on a phone two names at least', (_, labels, names, minor) => {
     const results = [{ label: 'a', labels, data: labels.map(() => 1) }];
