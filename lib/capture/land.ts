@@ -109,8 +109,8 @@ const ATTEMPTS_MS = 2 * DAY_MS;
 const LATE_MS = HOUR_MS;
 
 /**
- * Nothing is begun so long after a landing has begun, and of so many projects at most something lands: what comes
- * meanwhile waits for its end, and what it did is told with it.
+ * Nothing is begun so long after a landing has begun, and of what may have taken down an earlier one so long after that has
+ * begun; of so many projects at most something lands. What comes meanwhile waits for its end, and what it did is told with it.
  */
 const PASS_MS = 5 * SECOND_MS;
 const PASS_PROJECTS = 500;
@@ -165,9 +165,8 @@ export async function land(
   };
   // One has its turn in any case, however long it took to read what waits.
   let isBegun = false;
-  const isOver = (): boolean => isBegun && context.clock() >= until;
   for (const projectId of inTurn) {
-    if (isOver()) break;
+    if (isBegun && context.clock() >= until) break;
     left.delete(projectId);
     turns.take(projectId);
     const of = deathsOf({ projectId });
@@ -190,18 +189,19 @@ export async function land(
   const parts = inTurn.filter((id) => !left.has(id)).flatMap((id) => byProject.get(id) ?? []);
   const suspects = parts.filter((part) => deathsOf(part).isSuspect(part.segment));
   const apart = new Set(suspects.filter((part) => deathsOf(part).isApart(part.segment)));
+  // These have a time of their own, or they would fall behind for as long as others take all of it. One is tried in any case.
+  const suspectsUntil = context.clock() + PASS_MS;
   let isSuspectBegun = false;
   const timesOf = (part: Part): number => deathsOf(part).timesOf(part.segment);
   const timesApart = (part: Part): number => (deathsOf(part).wasApart(part.segment) ? timesOf(part) : 0);
   for (const part of suspects.toSorted((one, other) => timesApart(one) - timesApart(other))) {
     const { projectId, segment, requests } = part;
     if (apart.has(part) || waiting.has(projectId)) continue;
-    // Of these one has its turn, too, however much there is to land beside it.
-    if (isSuspectBegun && isOver()) {
+    if (isSuspectBegun && context.clock() >= suspectsUntil) {
       left.add(projectId);
       continue;
     }
-    isBegun = isSuspectBegun = true;
+    isSuspectBegun = true;
     try {
       projects.push(
         await landProject(context, projectId, requests, { lists, begin: () => deathsOf(part).begin(segment) }),

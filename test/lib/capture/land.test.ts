@@ -905,3 +905,28 @@ test('what may have taken down a landing is tried though others take all the tim
   while (lander.left > 0);
   expect(await inbox.segments()).toEqual([]);
 });
+
+test('a project falls no further behind after a death, though others take all the time of each pass', async () => {
+  const ids = Array.from({ length: 12 }, (_, n) => 100 + n);
+  const { context, inbox, send, landingOf } = await slowWorld(
+    new Map([...ids.map((id) => [id, `organization ${id}`] as const), [OTHER, 'one where somebody died']]),
+  );
+  await context.table.write([{ put: { ...keys.landingDeaths(OTHER), is_open: true, ttl: 2e9 } }]);
+  const sent: string[] = [];
+  const sendNext = async (): Promise<void> => {
+    sent.push(`event ${String(sent.length).padStart(2, '0')}`);
+    await send([{ event: sent.at(-1) }], { projectId: OTHER });
+    await inbox.segments();
+  };
+  for (let n = 0; n < 5; n += 1) await sendNext();
+  const lander = landingOf();
+  for (let n = 0; n < 20; n += 1) {
+    await sendNext();
+    for (const projectId of ids) await send([{}], { projectId });
+    await lander.pass();
+  }
+  // Organizations have a turn in every third pass or so.
+  const landed = await inLake(context, OTHER, 'event');
+  expect(landed.length).toBeGreaterThanOrEqual(sent.length - 4);
+  expect(landed).toEqual(sent.slice(0, landed.length));
+});
