@@ -55,6 +55,8 @@ export interface PoolTask {
   readonly input: unknown;
   /** Whose turn it takes: an organization. */
   readonly owner: string;
+  /** Who has sent it, where users are told apart. */
+  readonly user?: string | undefined;
   /** What it works on. A subject that took its process down too often is refused. Absent: it is not counted. */
   readonly subject?: string;
   /** How often is too often. Default: three times, and ten times together with the whole service. */
@@ -125,7 +127,7 @@ class Pool implements WorkerPool {
   }
 
   async *stream(task: PoolTask): AsyncGenerator<Buffer, unknown> {
-    const giveBack = await this.#turns.take(task.owner, task.signal);
+    const giveBack = await this.#turns.take(task.owner, task.signal, task.user);
     try {
       task.begins?.();
       return yield* this.#counted(task);

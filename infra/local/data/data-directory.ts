@@ -51,11 +51,13 @@ const READ_TURNS = { atOnce: 2, each: 1, waiting: { each: 8, all: 32 } };
 const READ_DATABASE_MEMORY = '250MB';
 const READ_MEMORY_MB = { each: 450, all: 600 };
 /** Those that wait are requests, or runs that a request has begun; of notifiers steps, of which the engine runs so many at a time. */
-const NOTIFIER_TURNS = { atOnce: 2, each: 1 };
-const ANSWER_TURNS = { ...NOTIFIER_TURNS, waiting: { each: 16, all: 64 } };
+const NOTIFIER_TURNS = { atOnce: 2, each: 1, users: { waiting: Infinity } };
 /** A user may have many organizations. One that nobody waits for takes minutes, so fewer of those wait. */
-const turnsOfUsers = (waiting: number) =>
-  new Turns({ atOnce: Infinity, each: 1, waiting: { each: waiting, all: Infinity } });
+const answerTurns = (ofUser: number): TurnLimits => ({
+  ...NOTIFIER_TURNS,
+  waiting: { each: 16, all: 64 },
+  users: { waiting: ofUser },
+});
 const ANSWER_DATABASE_MEMORY = '500MB';
 /** What is kept of events for the next question is most of what one has after a task. */
 const ANSWER_MEMORY_MB = { each: 900, all: 1_200, kept: 750 };
@@ -119,7 +121,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     memory: READ_MEMORY_MB,
     silenceMs: READING_MS,
   });
-  const answering = (silenceMs: number, turns: TurnLimits = ANSWER_TURNS) =>
+  const answering = (silenceMs: number, turns: TurnLimits) =>
     pool({
       program: join(import.meta.dirname, '../../../lib/insights/answering/answer-worker.ts'),
       options: {
@@ -132,9 +134,8 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
       memory: ANSWER_MEMORY_MB,
       silenceMs,
     });
-  const [waited, background] = [answering(WAITED_MS), answering(BACKGROUND_MS)];
+  const [waited, background] = [answering(WAITED_MS, answerTurns(16)), answering(BACKGROUND_MS, answerTurns(8))];
   const notifier = answering(BACKGROUND_MS, NOTIFIER_TURNS);
-  const users = { waited: turnsOfUsers(16), background: turnsOfUsers(8), notifier: turnsOfUsers(Infinity) };
   const landWorkers = (own: Pick<PoolOptions, 'what' | 'turns' | 'silenceMs'>) =>
     pool({
       program: join(import.meta.dirname, '../workers/land-worker.ts'),
@@ -172,7 +173,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     reader: pooledReader(readers),
     personRemoval: pooledPersonRemoval(removals, stores),
     personDeletions: pooledPersonDeletions(compactions),
-    answers: answersOf(stores, pooledAnswerer({ waited, background, notifier }, users)),
+    answers: answersOf(stores, pooledAnswerer({ waited, background, notifier })),
     imports: pooledImports(
       { files: folderFiles(importsIn(folder)), rejected: folderFiles(join(folder, REJECTED)) },
       previews,

@@ -36,6 +36,8 @@ export interface AnswerTurn {
   readonly user?: string | undefined;
   readonly signal: AbortSignal;
   readonly line: AnswerLine;
+  /** Is called when it has its turn, where there are turns. */
+  readonly begins?: (() => void) | undefined;
 }
 
 export interface Answerer {

@@ -914,8 +914,9 @@ test('a project falls no further behind after a death, though others take all th
   await context.table.write([{ put: { ...keys.landingDeaths(OTHER), is_open: true, ttl: 2e9 } }]);
   const sent: string[] = [];
   const sendNext = async (): Promise<void> => {
-    sent.push(`event ${String(sent.length).padStart(2, '0')}`);
-    await send([{ event: sent.at(-1) }], { projectId: OTHER });
+    const event = `event ${String(sent.length).padStart(2, '0')}`;
+    sent.push(event);
+    await send([{ event }], { projectId: OTHER });
     await inbox.segments();
   };
   for (let n = 0; n < 5; n += 1) await sendNext();

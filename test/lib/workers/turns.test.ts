@@ -83,3 +83,82 @@ test('owners who have no line are refused at once', async () => {
   await expect(take('b1')).rejects.toBeInstanceOf(LineFull);
   expect(served).toEqual(['a1']);
 });
+
+describe('where users are told apart', () => {
+  /** Takes a turn for an owner, by its first letter, sent by the user of the second. */
+  function sent(turns: Turns) {
+    const served: string[] = [];
+    const giveBack = new Map<string, () => void>();
+    const take = (name: string, signal?: AbortSignal): Promise<void> =>
+      turns.take(name.charAt(0), signal, name.charAt(1)).then((release) => {
+        served.push(name);
+        giveBack.set(name, release);
+      });
+    return { served, take, end: async (name: string) => (giveBack.get(name)?.(), settled()) };
+  }
+  const line = { each: 2, all: 3 };
+
+  test('one piece of a user runs at a time, whoever owns it, and waits for nobody where it has its turn', async () => {
+    const { served, take, end } = sent(new Turns({ atOnce: 2, each: 1, waiting: line, users: { waiting: 3 } }));
+    await take('as');
+    // The first of u waits for the owner, and holds up no other of theirs.
+    void take('au');
+    await take('bu');
+    void take('cu');
+    await settled();
+    expect(served).toEqual(['as', 'bu']);
+    await end('as');
+    expect(served).toEqual(['as', 'bu']);
+    await end('bu');
+    expect(served).toEqual(['as', 'bu', 'au']);
+    await end('au');
+    expect(served.slice(3)).toEqual(['cu']);
+  });
+
+  test('what ends lets all begin that waited for its owner or its user', async () => {
+    const { served, take, end } = sent(new Turns({ atOnce: 2, each: 1, waiting: line, users: { waiting: 3 } }));
+    await take('au');
+    void take('bu');
+    void take('av');
+    await end('au');
+    expect(served).toEqual(['au', 'av', 'bu']);
+  });
+
+  test('a user with many owners, or much for one of them, goes before nobody else again and again', async () => {
+    const { served, take, end } = sent(new Turns({ atOnce: 1, each: 1, waiting: line, users: { waiting: 9 } }));
+    await take('au');
+    for (const name of ['bu', 'cu', 'du', 'au', 'av', 'ew']) void take(name);
+    await end('au');
+    await end('ew');
+    expect(served).toEqual(['au', 'ew', 'av']);
+    await end('av');
+    expect(served).toHaveLength(4);
+  });
+
+  test('what waits of a user is one place of their owners, and only they are refused for more than they may have', async () => {
+    const { served, take, end } = sent(new Turns({ atOnce: 1, each: 1, waiting: line, users: { waiting: 3 } }));
+    await take('as');
+    for (const name of ['au', 'au', 'bu']) void take(name);
+    await expect(take('cu')).rejects.toMatchObject({ of: 'user' });
+    void take('av');
+    await expect(take('aw')).rejects.toMatchObject({ of: 'owner' });
+    void take('bx');
+    await expect(take('by')).rejects.toMatchObject({ of: 'owner' });
+    void take('cy');
+    for (let n = 0; n < 7; n += 1) await end(served[n] as string);
+    expect(served.toSorted()).toEqual(['as', 'au', 'au', 'av', 'bu', 'bx', 'cy']);
+  });
+
+  test('whoever leaves frees their place and that of their user', async () => {
+    const { served, take, end } = sent(new Turns({ atOnce: 1, each: 1, waiting: line, users: { waiting: 1 } }));
+    await take('as');
+    const leaving = new AbortController();
+    const left = take('au', leaving.signal);
+    await expect(take('bu')).rejects.toMatchObject({ of: 'user' });
+    leaving.abort(new Error('gone'));
+    await expect(left).rejects.toThrow('gone');
+    void take('bu');
+    await end('as');
+    expect(served).toEqual(['as', 'bu']);
+  });
+});

@@ -84,6 +84,34 @@ test.each<Refresh>(['blocking', 'force_blocking'])(
   },
 );
 
+test('what waits for its turn stands in line as each who asks, and is computed once, in the turn that comes first', async () => {
+  const { answers, calls, begun } = world();
+  const all = ['ada', 'bob', 'ada', 'bob'].map((user) => answers.ask(asked(), 'blocking', { user }));
+  await begun(2);
+  await settled();
+  expect(calls.map(({ waiting }) => waiting.user)).toEqual(['ada', 'bob']);
+  calls[1]?.waiting.begins?.();
+  expect(calls.map(({ waiting }) => waiting.signal.aborted)).toEqual([true, false]);
+  // Who comes when it has begun waits for its end.
+  all.push(answers.ask(asked(), 'blocking', { user: 'cy' }));
+  await settled();
+  calls[1]?.answer();
+  expect((await Promise.all(all)).map(({ kept }) => kept?.answer.results)).toEqual(all.map(() => [1]));
+  expect(calls.length).toBe(2);
+});
+
+test('who has no turn is told so, and keeps no colleague who asks the same from theirs', async () => {
+  const full = new Failure('throttled', { detail: 'Too many of your queries are being answered.' });
+  const { promise, resolve } = Promise.withResolvers<ComputedAnswer>();
+  const turns: Record<string, Promise<ComputedAnswer>> = { ada: promise, bob: Promise.reject(full) };
+  const answers = answersOf(testContext(), { answer: (_, { user = '' }) => turns[user] as Promise<ComputedAnswer> });
+  const [bob, ada] = ['bob', 'ada'].map((user) => answers.ask(asked(), 'blocking', { user }));
+  await expect(bob).rejects.toBe(full);
+  resolve(ANSWERED);
+  expect((await ada)?.kept?.answer.results).toEqual([1]);
+  await expect(answers.ask(asked('SELECT 2'), 'blocking', { user: 'bob' })).rejects.toBe(full);
+});
+
 test('a computation is stopped when the last who waits has left, and not before', async () => {
   const { answers, calls, begun } = world();
   const [first, second] = [new AbortController(), new AbortController()];

@@ -11,17 +11,14 @@ const asked: Parameters<Answerer['answer']>[0] = {
   files: { events: [], persons: [] },
 };
 
-/** An answerer whose pool has one turn, and the end of the time of who waits. */
-function answering(work: (signal?: AbortSignal) => Promise<unknown>) {
+/** An answerer whose pool has one turn, or so many, and the end of the time of who waits. */
+function answering(work: (signal?: AbortSignal) => Promise<unknown>, atOnce = 1) {
   const late = new AbortController();
   const timeout = jest.spyOn(AbortSignal, 'timeout').mockReturnValue(late.signal);
-  const turns = new Turns({ atOnce: 1, each: 1 });
-  const users = new Turns({ atOnce: Infinity, each: 1, waiting: { each: 1, all: Infinity } });
-  const run = ({ owner, signal, begins }: PoolTask) => turns.run(owner, () => (begins?.(), work(signal)), signal);
-  const answerer = pooledAnswerer(
-    { waited: { run }, background: { run } },
-    { waited: users, background: users, notifier: users },
-  );
+  const turns = new Turns({ atOnce, each: 1, users: { waiting: 1 } });
+  const run = ({ owner, user, signal, begins }: PoolTask) =>
+    turns.run(owner, () => (begins?.(), work(signal)), signal, user);
+  const answerer = pooledAnswerer({ waited: { run }, background: { run } });
   const answer = (isBackground: boolean, turn: Partial<AnswerTurn> = {}) =>
     answerer.answer(asked, {
       organization,
@@ -31,7 +28,6 @@ function answering(work: (signal?: AbortSignal) => Promise<unknown>) {
     });
   return {
     turns,
-    users,
     answer,
     end: () => late.abort(Object.assign(new Error('late'), { name: 'TimeoutError' })),
     timeout,
@@ -108,4 +104,24 @@ test('a user has one query at a time in all of their organizations, and others p
     ends.shift()?.();
   }
   expect(told).toEqual(['first', 'other', 'second']);
+});
+
+test.each([
+  ['a query of theirs in another organization', 'Too many of your queries are being answered.', 'other', 'mine'],
+  ['a query of somebody else in the organization', 'Too many queries of the organization are', organization, 'theirs'],
+])('who waited in vain for %s is told so', async (_, sentence, of, before) => {
+  const { answer, end, timeout } = answering(untilAborted, 2);
+  timeout.mockReturnValueOnce(new AbortController().signal);
+  answer(false, { organization: of, user: before }).catch(() => {});
+  await new Promise((resolve) => setImmediate(resolve));
+  const answered = answer(false, { user: 'mine' });
+  end();
+  await expect(answered).rejects.toMatchObject({ kind: 'throttled', message: expect.stringContaining(sentence) });
+});
+
+test('who waits in one organization for somebody else is answered in another one meanwhile', async () => {
+  const { answer, turns } = answering(() => Promise.resolve('an answer'), 2);
+  await turns.take('busy', undefined, 'somebody else');
+  void answer(true, { organization: 'busy', user: 'mine' });
+  expect(await answer(false, { organization: 'idle', user: 'mine' })).toBe('an answer');
 });
