@@ -1,6 +1,6 @@
 /** How many connections there may be: each takes a descriptor of a file, of which the inbox, the lake and workers need some. */
 
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { wasLately } from '../../../lib/basics/lately.ts';
 import { getOrMake } from '../../../lib/basics/maps.ts';
@@ -48,9 +48,30 @@ interface BoundOptions {
   readonly log: Pick<Log, 'warning'>;
 }
 
-/** Closes connections beyond the limits as soon as they are made, and tells of it once a minute. */
-export function boundConnections(server: Server, { limits, proxies, clock, log }: BoundOptions): void {
-  const open = new Map<string, { connections: number }>();
+/** So many more are accepted for a moment, which others give way to: what is closed is counted by the system until a little later. */
+const SPARE = 64;
+
+/** Connections that count together. */
+interface Share {
+  readonly open: Set<Socket>;
+  /** Those of which no request is under way, the one that has been so for the longest time first. */
+  readonly atRest: Set<Socket>;
+}
+
+const newShare = (): Share => ({ open: new Set(), atRest: new Set() });
+
+export interface Connections {
+  /** Closes those of which no request is under way: they wait for one, or have sent nothing or half a head. */
+  closeAtRest(): void;
+}
+
+/**
+ * Keeps connections within the limits: for a new one beyond them the one is closed that has been at rest for the longest
+ * time, of its network or of all, and where none is, the new one. Tells of it once a minute.
+ */
+export function boundConnections(server: Server, { limits, proxies, clock, log }: BoundOptions): Connections {
+  const all = newShare();
+  const networks = new Map<string, Share>();
   let [dropped, toldAt] = [0, Number.NEGATIVE_INFINITY];
   const tell = (address: string | undefined): void => {
     dropped += 1;
@@ -58,20 +79,52 @@ export function boundConnections(server: Server, { limits, proxies, clock, log }
     log.warning('closed connections, for there are too many', { connections: dropped, last_of: address ?? null });
     [dropped, toldAt] = [0, clock()];
   };
-  server.maxConnections = limits.all;
-  server.on('drop', (about) => tell(about?.remoteAddress));
-  if (proxies > 0) return;
-  server.on('connection', (socket: Socket) => {
-    const { remoteAddress } = socket;
-    const network = networkOf(remoteAddress ?? null);
-    const of = getOrMake(open, network, () => ({ connections: 0 }));
-    of.connections += 1;
-    socket.once('close', () => {
-      of.connections -= 1;
-      if (of.connections === 0) open.delete(network);
-    });
-    if (of.connections <= limits.each) return;
+  const close = (socket: Socket): void => {
+    tell(socket.remoteAddress);
     socket.destroy();
-    tell(remoteAddress);
+  };
+  /** What is known of each connection that is open. */
+  const known = new Map<Socket, { requests: number; readonly shares: readonly Share[]; readonly leave: () => void }>();
+  const isRoomIn = (share: Share, most: number): boolean => {
+    if (share.open.size < most) return true;
+    const [longest] = share.atRest;
+    if (longest === undefined) return false;
+    known.get(longest)?.leave();
+    close(longest);
+    return true;
+  };
+  server.maxConnections = limits.all + SPARE;
+  server.on('drop', (about) => tell(about?.remoteAddress));
+  server.on('connection', (socket: Socket) => {
+    const network = networkOf(socket.remoteAddress ?? null);
+    const own = proxies > 0 ? undefined : getOrMake(networks, network, newShare);
+    const isRoom = (own === undefined || isRoomIn(own, limits.each)) && isRoomIn(all, limits.all);
+    if (!isRoom) return close(socket);
+    const shares = own === undefined ? [all] : [all, own];
+    const leave = (): void => {
+      known.delete(socket);
+      for (const share of shares) for (const one of [share.open, share.atRest]) one.delete(socket);
+      if (own?.open.size === 0 && networks.get(network) === own) networks.delete(network);
+    };
+    known.set(socket, { requests: 0, shares, leave });
+    for (const share of shares) for (const one of [share.open, share.atRest]) one.add(socket);
+    socket.once('close', leave);
   });
+  const begin = ({ socket }: IncomingMessage, response: ServerResponse): void => {
+    const connection = known.get(socket);
+    if (connection === undefined) return;
+    const { shares } = connection;
+    connection.requests += 1;
+    for (const { atRest } of shares) atRest.delete(socket);
+    response.once('close', () => {
+      connection.requests -= 1;
+      if (connection.requests === 0 && known.has(socket)) for (const { atRest } of shares) atRest.add(socket);
+    });
+  };
+  server.on('request', begin).on('checkExpectation', begin);
+  return {
+    closeAtRest: () => {
+      for (const socket of all.atRest) socket.destroy();
+    },
+  };
 }

@@ -20,7 +20,13 @@ import type { Log } from '../../../lib/ports/log.ts';
 import { addressAt } from '../environment.ts';
 import { type Authorizer, authorizerCache } from './authorizer-cache.ts';
 import { type BodyLimits, type BodyRoom, bodyRoom, type HeldBody } from './body-room.ts';
-import { boundConnections, type ConnectionLimits, connectionLimits, mostFiles } from './connections.ts';
+import {
+  boundConnections,
+  type ConnectionLimits,
+  type Connections,
+  connectionLimits,
+  mostFiles,
+} from './connections.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import { LONGEST_ARN, type PathMatcher } from './path-matcher.ts';
 import type { Probes } from './probes.ts';
@@ -178,6 +184,7 @@ class RestApiServer implements Gateway {
   readonly #answerRoom: BodyRoom;
   readonly #publicAnswerRoom: BodyRoom;
   readonly #server: Server;
+  readonly #connections: Connections;
   #isClosing = false;
 
   constructor(api: RestApi, options: ServeOptions) {
@@ -198,7 +205,7 @@ class RestApiServer implements Gateway {
         request.url = originForm(request.url);
         void this.#serve(request, response);
       },
-      // Node ends those that are at rest when it closes, and waits for those that come to rest later.
+      // Those that are at rest when it closes are closed then; these come to rest later.
       (socket) => this.#isClosing && socket.end(),
       () => options.log.info('closed a connection that sent too many requests ahead'),
     );
@@ -215,7 +222,7 @@ class RestApiServer implements Gateway {
       .on('checkExpectation', listener)
       .on('clientError', (error, socket) => refuseUnreadable(error, socket as Socket, options.log));
     const { clock, log, proxies = 0 } = options;
-    boundConnections(this.#server, { limits: this.#limits.connections, proxies, clock, log });
+    this.#connections = boundConnections(this.#server, { limits: this.#limits.connections, proxies, clock, log });
   }
 
   async listen(): Promise<void> {
@@ -227,7 +234,9 @@ class RestApiServer implements Gateway {
   async close(): Promise<void> {
     this.#isClosing = true;
     const last = setTimeout(() => this.#server.closeAllConnections(), this.#limits.timeoutMs + SECOND_MS);
-    await new Promise((resolve) => this.#server.close(resolve));
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#connections.closeAtRest();
+    await closed;
     clearTimeout(last);
   }
 

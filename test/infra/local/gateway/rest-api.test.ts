@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Server } from 'node:http';
 import { connect } from 'node:net';
 import { pathMatcher } from '../../../../infra/local/gateway/path-matcher.ts';
 import {
@@ -7,6 +8,7 @@ import {
   type RestApi,
   serveRestApi,
 } from '../../../../infra/local/gateway/rest-api.ts';
+import { MINUTE_MS } from '../../../../lib/basics/units.ts';
 import { GATEWAY_RESPONSES } from '../../../../lib/http/gateway-responses.ts';
 import { testContext } from '../../../support/context.ts';
 import { onEnd } from '../../../support/on-end.ts';
@@ -36,6 +38,7 @@ async function served(call: Method['call'] = THERE, limits: Partial<GatewayLimit
     fetch(`${gateway.address}${path}`, { headers });
   return {
     address: gateway.address,
+    close: () => gateway.close(),
     fetched,
     ask: (path: string, headers?: Record<string, string>) => fetched(path, headers).then((answer) => answer.json()),
     /** Sends requests ahead over a connection of their own, and reads nothing. */
@@ -98,6 +101,19 @@ test('a connection that sends more than 64 requests ahead is closed', async () =
   expect((await called.promise).aborted).toBe(false);
   enough.destroy();
   await once(sendAhead(66).resume(), 'close');
+});
+
+test('a stop waits for no connection that has sent nothing, or half a head', async () => {
+  const cut = jest.spyOn(Server.prototype, 'closeAllConnections');
+  onEnd(() => cut.mockRestore());
+  const { sendAhead, fetched, close } = await served(undefined, { headMs: MINUTE_MS });
+  const [silent, half] = [sendAhead(0), sendAhead(0)];
+  half.write('GET /dev/there HTTP/1.1\r\nHost: loc');
+  const ends = [silent, half].map((socket) => once(socket.resume(), 'close'));
+  // They were there before this one, which is answered.
+  await (await fetched('/dev/there')).text();
+  await Promise.all([close(), ...ends]);
+  expect(cut).not.toHaveBeenCalled();
 });
 
 test('answers that nobody takes have a room: who fills it is told to come back, until they are taken', async () => {
