@@ -53,6 +53,8 @@ export interface ImportItem extends Item {
   readonly state: ImportState;
   readonly options: JsonText<ReadingOptions> | null;
   readonly attempts: number;
+  /** It has failed because it was interrupted too often. */
+  readonly is_interrupted?: boolean;
   readonly bytes_read: number;
   readonly events: number;
   readonly rejected: number;

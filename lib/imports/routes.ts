@@ -88,7 +88,7 @@ export const startImport = route({
   summary: 'Start an import',
   description:
     'When its file is there; one that has failed may be started again for a day. What is in the project already is not ' +
-    'added again.',
+    'added again. 429 for one that was interrupted five times, when ten others of the organization have not ended.',
   body: ReadingInput,
   example: { format: 'jsonl' },
   response: Import,

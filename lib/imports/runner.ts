@@ -114,7 +114,7 @@ export class ImportRunner {
     this.#later.delete(item.id);
     if (item.attempts >= MAX_ATTEMPTS) {
       const error = `It was interrupted ${MAX_ATTEMPTS} times. It may be started again; what it has added is not added twice.`;
-      await this.#end(item, 'failed', { error });
+      await this.#end(item, 'failed', { error, is_interrupted: true });
       return;
     }
     const begun = { ...item, state: 'running', attempts: item.attempts + 1 } as const;

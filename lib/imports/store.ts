@@ -33,7 +33,7 @@ const MAX_OPEN = 10;
 export const MAX_ATTEMPTS = 5;
 
 /** Whether an import was interrupted so often that it is given up, for which whoever made it may not be why. */
-const isInterrupted = ({ state, attempts }: ImportItem): boolean => state === 'failed' && attempts >= MAX_ATTEMPTS;
+const isInterrupted = ({ state, is_interrupted }: ImportItem): boolean => state === 'failed' && is_interrupted === true;
 
 /** Where there is no room, it is looked for again after so many seconds. */
 const RETRY_AFTER = { 'Retry-After': '60' };
@@ -59,6 +59,15 @@ export const endOf = (state: ImportState, now: number) => ({
   unset: state === 'failed' ? [] : CLOSED,
 });
 
+/** Throws a 429 where an organization has as many open imports as it may. */
+function checkOpen(own: readonly ImportItem[]): void {
+  if (own.filter((item) => !isInterrupted(item)).length >= MAX_OPEN)
+    fail('throttled', {
+      detail: `${MAX_OPEN} imports of the organization have not ended, or have failed and are kept to be started again. Wait for one of them, or cancel it.`,
+      headers: RETRY_AFTER,
+    });
+}
+
 interface Author {
   readonly organization: Pick<OrganizationItem, 'id'>;
   readonly project: Pick<ProjectItem, 'id'>;
@@ -67,7 +76,7 @@ interface Author {
   readonly activityOps: ActivityOps;
 }
 
-/** One is made after the other: what each may take depends on those that are open. One process serves a data directory. */
+/** One is made, or made an open one again, after the other: what each may take depends on those that are open. One process serves a data directory. */
 const inLine = lineOf(1);
 
 /** Makes an import, whose file is not there yet. Throws a 413, a 429, or the 503 of a disk without room for the file. */
@@ -94,11 +103,7 @@ async function createNext(
     });
   const open = await listAll(table, ranges.openImports());
   const own = open.filter(({ organization_id }) => organization_id === organization.id);
-  if (own.filter((item) => !isInterrupted(item)).length >= MAX_OPEN)
-    fail('throttled', {
-      detail: `${MAX_OPEN} imports of the organization have not ended, or have failed and are kept to be started again. Wait for one of them, or cancel it.`,
-      headers: RETRY_AFTER,
-    });
+  checkOpen(own);
   const room = (await imports.freeBytes()) - RESERVED_BYTES;
   // A file lies there in parts, and once more while it is read.
   const neededBeside = (others: readonly ImportItem[]): number =>
@@ -213,7 +218,10 @@ export async function uploadPart(
   return Math.max(end, uploaded);
 }
 
-/** Has an import run as soon as it is its turn. Throws a 409 when it runs already, or its file is not whole. */
+/**
+ * Has an import run as soon as it is its turn. Throws a 409 when it runs already, or its file is not whole, and the 429 of an
+ * organization that has as many open ones as it may beside one that was interrupted.
+ */
 export async function startImport(
   context: Importing,
   item: ImportItem,
@@ -226,14 +234,23 @@ export async function startImport(
   const uploaded = sizeOf(await partsIn(files, item));
   if (uploaded !== item.bytes)
     fail('conflict', `${uploaded} of the file’s ${item.bytes} bytes are uploaded. Upload the rest first.`);
-  const set = { ...NOTHING_READ, state: 'queued', attempts: 0, finished_at: null, options: toJsonText(options) };
+  const begun = { state: 'queued', attempts: 0, is_interrupted: false, finished_at: null };
+  const set = { ...NOTHING_READ, ...begun, options: toJsonText(options) };
   const place = places.openImport(item.created_at, item.id);
   const key = keys.requestedImport(item.project_id, item.id);
-  await changed(context, item, [
-    { change: key, set: { ...set, ...place }, unset: ['ttl'], if: { is: { state: item.state } } },
-    { check: keys.project(item.project_id), if: { is: { deleted_at: null } } },
-    ...ops,
-  ]);
+  const write = (): Promise<void> =>
+    changed(context, item, [
+      { change: key, set: { ...set, ...place }, unset: ['ttl'], if: { is: { state: item.state } } },
+      { check: keys.project(item.project_id), if: { is: { deleted_at: null } } },
+      ...ops,
+    ]);
+  if (isInterrupted(item))
+    await inLine(async () => {
+      const open = await listAll(context.table, ranges.openImports());
+      checkOpen(open.filter(({ organization_id }) => organization_id === item.organization_id));
+      await write();
+    });
+  else await write();
   return readImport(context, item.project_id, item.id);
 }
 

@@ -10,6 +10,7 @@ import { type ImportTask, runImport } from '../../../lib/imports/run.ts';
 import { ImportRunner } from '../../../lib/imports/runner.ts';
 import { allFiles } from '../../../lib/lake/catalog.ts';
 import { ImportUnderWay } from '../../../lib/lake/lease.ts';
+import { Failure } from '../../../lib/ports/errors.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
 import { Busy } from '../../../lib/ports/table/table.ts';
 import { removeLeftovers } from '../../../lib/purge/leftovers.ts';
@@ -594,14 +595,33 @@ describe('an import that is under way', () => {
   });
 
   test('leaves the place of an open one to another when it was interrupted five times', async () => {
-    const { call, upload, runner } = await world();
+    const { call, upload, runner, create } = await world();
+    const ids = [await upload('events.jsonl', line(1)), await upload('others.jsonl', line(2))];
+    for (const id of ids) await call('POST', `${id}/start/`, {});
+    for (let n = 0; n < 12; n += 1) await runner(() => new Promise(() => {})).pass();
+    for (let n = 0; n < 9; n += 1)
+      expect(await call('POST', '', { name: 'x', bytes: 3 })).toMatchObject({ status: 201 });
+    const tenth = await create('x', 3);
+    expect(await call('POST', '', { name: 'x', bytes: 3 })).toMatchObject({ status: 429 });
+    // It has a place of its own again when it is started again: one of ten, also when several are started at once.
+    const again = () => Promise.all(ids.map(async (id) => (await call('POST', `${id}/start/`, {})).status));
+    expect(await again()).toEqual([429, 429]);
+    await call('POST', `${tenth}/cancel/`);
+    expect((await again()).toSorted((a, b) => a - b)).toEqual([200, 429]);
+  });
+
+  test('keeps its place when it fails for its file at the fifth attempt', async () => {
+    const { call, upload, read, runner } = await world();
     const id = await upload('events.jsonl', line(1));
     await call('POST', `${id}/start/`, {});
-    for (let n = 0; n < 6; n += 1) await runner(() => new Promise(() => {})).pass();
-    for (let n = 0; n < 10; n += 1)
+    for (let n = 0; n < 4; n += 1) await runner(() => new Promise(() => {})).pass();
+    const last = runner(() => Promise.reject(new Failure('validation', { detail: 'The file is none.' })));
+    await last.pass();
+    await last.idle();
+    expect(await read(id)).toMatchObject({ state: 'failed', attempts: 5, error: 'The file is none.' });
+    for (let n = 0; n < 9; n += 1)
       expect(await call('POST', '', { name: 'x', bytes: 3 })).toMatchObject({ status: 201 });
     expect(await call('POST', '', { name: 'x', bytes: 3 })).toMatchObject({ status: 429 });
-    expect(await call('POST', `${id}/start/`, {})).toMatchObject({ status: 200, body: { state: 'queued' } });
   });
 
   test('is stopped when the service closes, which is no failure of it', async () => {
