@@ -158,11 +158,8 @@ const PUBLIC_MEMBERS: ReadonlySet<string> = new Set([
   'values',
 ]);
 
-function withoutQuestion(
-  query: object,
-  answer: Answer,
-  { columns: _, types, resolved_date_range: __, ...fields }: ResultFields,
-): ResultFields {
+function withoutQuestion(query: object, answer: Answer, told: ResultFields): ResultFields {
+  const { columns: _, types, resolved_date_range: __, ...fields } = told;
   const names = publicColumns(query, answer) ?? null;
   return {
     ...fields,

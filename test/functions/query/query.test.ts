@@ -194,6 +194,16 @@ test('an insight has the cached answer, and another one only when it is asked fo
   expect(again.status).toBe(200);
 });
 
+test('an insight tells the range that its answer is of, as a query does', async () => {
+  const { service } = await world();
+  const dateRange = { date_from: '2025-12-01', date_to: '2025-12-15' };
+  const path = await insightOf(service, { kind: 'TrendsQuery', series: [{ kind: 'EventsNode' }], dateRange });
+  const range = { date_from: '2025-12-01T00:00:00Z', date_to: '2025-12-15T23:59:59.999Z' };
+  expect((await service.call('GET', path)).body).not.toHaveProperty('resolved_date_range');
+  for (const refresh of ['?refresh=blocking', ''])
+    expect((await service.call('GET', `${path}${refresh}`)).body).toMatchObject({ resolved_date_range: range });
+});
+
 test('a dashboard has the answers of its insights, and one that cannot be answered tells why', async () => {
   const { service } = await world();
   const project = `/api/projects/${service.project.id}`;
