@@ -216,9 +216,9 @@ test('one that has older filters alone is changed by sending it back as it was r
   const template = { template_name: 'T', dashboard_description: '', dashboard_filters: {}, tiles };
   const made = await world.call('POST', '/dashboards/create_from_template_json/', { template });
   const [tile] = (made.body as unknown as DashboardJson).tiles;
-  const { query, filters } = tile?.insight as Record<string, unknown>;
+  const { id, query, filters } = tile?.insight ?? { id: 0 };
   expect([query, filters]).toEqual([null, { insight: 'TRENDS' }]);
-  const renamed = await patch(world, Number(tile?.insight?.id), { name: 'New', query, filters });
+  const renamed = await patch(world, id, { name: 'New', query, filters });
   expect(renamed).toMatchObject({ status: 200, body: { name: 'New', query: null, filters } });
 });
 
