@@ -13,7 +13,7 @@ const IMAGES: ReadonlySet<string> = new Set(['series', 'map', 'flow']);
 
 /**
  * Returns a chart as a figure. Names in it are escaped, whatever they hold. `room` is how many pixels it may be high so that
- * all is seen while its numbers are folded: pictures of series are lower for their legend, down to what can be read.
+ * all is seen while its numbers are folded: pictures of series are lower for what is below them, down to what can be read.
  */
 export function figure(chart: Chart, room = Number.POSITIVE_INFINITY): Markup {
   const { picture, table, summary, note } = chart;

@@ -40,10 +40,9 @@ const LEGEND_LINE = { height: 24, names: 4 };
 /** A picture is not lower than that, in pixels. */
 const MIN_HEIGHT = 120;
 
-/** Returns how high a picture is for which there is so much room, in pixels: lower where else its legend would not be seen. */
+/** Returns how high a picture is for which there is so much room, in pixels: lower where else what is below it would not be seen. */
 function heightIn(room: number, series: number): number {
-  if (series <= 1) return HEIGHT;
-  const legend = Math.ceil(series / LEGEND_LINE.names) * LEGEND_LINE.height;
+  const legend = series <= 1 ? 0 : Math.ceil(series / LEGEND_LINE.names) * LEGEND_LINE.height;
   return Math.min(HEIGHT, Math.max(MIN_HEIGHT, Math.floor(room - BELOW_HEIGHT - legend)));
 }
 

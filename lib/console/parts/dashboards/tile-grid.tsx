@@ -21,6 +21,8 @@ const ROW_PX = 56;
 const GAP_PX = 12;
 /** Of a tile's height, what its edges and the line of its title take; while it is edited that is as high as its handles. */
 const AROUND_PX = { seen: 54, edited: 62 };
+/** A line of an insight's description. */
+const DESCRIPTION_PX = 22;
 /** Below it tiles stand under each other, in the order of their places. */
 const WIDE = '(min-width: 48em)';
 
@@ -291,7 +293,7 @@ function InsightContent({ board, insight, name, room, actions }: InsightContentP
               </Text>
             )}
             <MayBeOld error={error} retry={() => void refetch()} />
-            <LazyChart query={query} answer={known} room={room} />
+            <LazyChart query={query} answer={known} room={room && room - (description === '' ? 0 : DESCRIPTION_PX)} />
           </>
         )}
       </Scrolled>
