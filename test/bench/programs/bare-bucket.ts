@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tell } from '../program.ts';
 
 const BEGUN = '<InitiateMultipartUploadResult><UploadId>one</UploadId></InitiateMultipartUploadResult>';
+const LISTS = '<ListBucketResult></ListBucketResult>';
 const DONE = '<CompleteMultipartUploadResult><ETag>"one"</ETag></CompleteMultipartUploadResult>';
 let bytes = 0;
 const server = createServer((request, response) => {
@@ -13,7 +14,7 @@ const server = createServer((request, response) => {
   });
   request.once('end', () => {
     const begins = method === 'POST' && url.includes('?uploads');
-    const text = begins ? BEGUN : method === 'POST' ? DONE : method === 'GET' ? '<Result></Result>' : '';
+    const text = begins ? BEGUN : method === 'POST' ? DONE : method === 'GET' ? LISTS : '';
     response.writeHead(200, { 'Content-Type': 'application/xml', ETag: '"one"' }).end(text);
   });
 });
