@@ -287,6 +287,12 @@ export type Expression =
       readonly type: Type;
     };
 
+/** Returns the expressions that an expression is made of: of a column and a constant none. */
+export function partsOf(expression: Expression): readonly Expression[] {
+  if (!('operator' in expression)) return [];
+  return expression.each === undefined ? expression.of : [...expression.of, expression.each];
+}
+
 /** The default columns of the destination, where a query says `*`. */
 export const ALL = { all: true } as const;
 

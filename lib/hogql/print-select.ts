@@ -13,6 +13,7 @@ import type {
   WholeQuery,
   Window,
 } from './expression.ts';
+import { partsOf } from './expression.ts';
 import { type Dialect, print, printCondition, type Surroundings } from './print.ts';
 
 /** A printed aggregate, its arguments and its condition being SQL. */
@@ -252,6 +253,5 @@ function fieldsOf({ joins, unnest, where, group, having, windows, columns, order
 /** Whether an expression reads a relation. */
 function reads(expression: Expression, relation: string): boolean {
   if ('column' in expression) return expression.relation === relation;
-  if (!('operator' in expression)) return false;
-  return [...expression.of, ...(expression.each ? [expression.each] : [])].some((one) => reads(one, relation));
+  return partsOf(expression).some((one) => reads(one, relation));
 }

@@ -10,7 +10,7 @@ import { fail, invalid } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Key, Op, Range, Table } from '../ports/table/table.ts';
-import { untilWritten } from '../ports/table/until-written.ts';
+import { countedOp, untilCounted } from '../ports/table/until-written.ts';
 import type { NotifierInput } from '../workflow/messages.ts';
 
 /** What is stored of both. Instants are milliseconds since 1970. */
@@ -145,9 +145,6 @@ export function dueOps(
 /** A project has at most so many alerts, and so many subscriptions. */
 const MAX_NOTIFIERS = 500;
 
-/** Why the write of one more is refused when others were made since they were counted. */
-const OTHERS_MADE = 'others_made';
-
 /**
  * Returns what `write` returns, which is given the ops that make place for one more of a range, newest first, and are the last
  * of its transaction: where the range is full, the oldest goes of those that nobody sees any more, as `goneOf` tells them.
@@ -164,19 +161,13 @@ export function inPlace<T extends NotifierItem & { readonly id: string | number 
   write: (placeOps: readonly Op[]) => Promise<R>,
 ): Promise<R> {
   const { id } = project;
-  return untilWritten(async (isAgain) => {
+  return untilCounted(async (isAgain) => {
     const found = isAgain ? await table.get(keys.project(id)) : project;
     if (found === undefined || found.deleted_at !== null) return fail('not_found', 'Project not found.');
-    const notifiers_made = found.notifiers_made ?? null;
     const ops = await placeOps(table, about.kind, about.range, about.goneOf);
-    const mark: Op = {
-      change: keys.project(id),
-      add: { notifiers_made: 1 },
-      if: { is: { id, deleted_at: null, notifiers_made } },
-      else: OTHERS_MADE,
-    };
+    const mark = countedOp(keys.project(id), { id, deleted_at: null }, ['notifiers_made', found.notifiers_made]);
     return write([mark, ...ops]);
-  }, OTHERS_MADE);
+  });
 }
 
 async function placeOps<T extends NotifierItem & { readonly id: string | number }>(

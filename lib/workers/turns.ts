@@ -184,11 +184,11 @@ export class Turns {
     const line = getOrMake(owner.lines, user, () => new Set<() => void>());
     /** Changes how many wait: a user's are one place. */
     const count = (change: 1 | -1): void => {
-      const isPlace = user === owner.nobody || line.size === 0;
-      if (isPlace) owner.waiting += change;
-      if (change === 1 && (user === owner.nobody || user.waiting === 0)) this.#waiting += 1;
+      const isNobody = user === owner.nobody;
+      const beside = change === 1 ? user.waiting : user.waiting - 1;
+      if (isNobody || line.size === 0) owner.waiting += change;
+      if (isNobody || beside === 0) this.#waiting += change;
       user.waiting += change;
-      if (change === -1 && (user === owner.nobody || user.waiting === 0)) this.#waiting -= 1;
     };
     return new Promise((resolve, reject) => {
       const leave = (): void => {

@@ -40,39 +40,46 @@ const ended = ({ own, withService }: Deaths, hasDied: boolean): Deaths => ({
 
 const isNone = ({ own, withService }: Deaths): boolean => own === 0 && withService === 0;
 
+/** Where the counts are: of what is not there nothing is known. */
+interface Counts {
+  read(subject: string): Deaths;
+  write(subject: string, deaths: Deaths): void;
+}
+
 /** Keeps the counts in a folder, or without one in this process. */
 export function underWay(folder?: string): UnderWay {
+  const counts = folder === undefined ? countsHere() : countsIn(folder);
+  return {
+    begin: (subject) => {
+      const before = counts.read(subject);
+      counts.write(subject, begun(before));
+      return before;
+    },
+    end: (subject, hasDied) => counts.write(subject, ended(counts.read(subject), hasDied)),
+  };
+}
+
+function countsHere(): Counts {
   const counts = new Map<string, Deaths>();
-  if (folder === undefined)
-    return {
-      begin: (subject) => {
-        const before = counts.get(subject) ?? NONE;
-        counts.set(subject, begun(before));
-        return before;
-      },
-      end: (subject, hasDied) => {
-        const after = ended(counts.get(subject) ?? NONE, hasDied);
-        if (isNone(after)) counts.delete(subject);
-        else counts.set(subject, after);
-      },
-    };
+  return {
+    read: (subject) => counts.get(subject) ?? NONE,
+    write: (subject, deaths) => void (isNone(deaths) ? counts.delete(subject) : counts.set(subject, deaths)),
+  };
+}
+
+function countsIn(folder: string): Counts {
   mkdirSync(folder, { recursive: true });
   const place = (subject: string): string => join(folder, hash('sha256', subject));
   let isSwept = false;
   return {
-    begin: (subject) => {
+    read: (subject) => {
       if (!isSwept) forgetOld(folder);
       isSwept = true;
-      const file = place(subject);
-      const before = deathsIn(file);
-      writeFileSync(file, textOf(begun(before)));
-      return before;
+      return deathsIn(place(subject));
     },
-    end: (subject, hasDied) => {
-      const file = place(subject);
-      const after = ended(deathsIn(file), hasDied);
-      if (isNone(after)) rmSync(file, { force: true });
-      else writeFileSync(file, textOf(after));
+    write: (subject, deaths) => {
+      if (isNone(deaths)) rmSync(place(subject), { force: true });
+      else writeFileSync(place(subject), textOf(deaths));
     },
   };
 }

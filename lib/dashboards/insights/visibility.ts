@@ -6,6 +6,7 @@ import { readInsights } from '../../insights/store.ts';
 import { isSameKind, keys, ranges } from '../../ports/table/keys.ts';
 import { picked } from '../../ports/table/list-all.ts';
 import type { Table } from '../../ports/table/table.ts';
+import { lineOf } from '../../workers/turns.ts';
 import type { DashboardItem } from '../model.ts';
 import { checkStaysSeen, mayBeHidden, maySee, protecting } from '../rules.ts';
 import { knownShowings, showingsOf, tilesOfInsight } from './tiles.ts';
@@ -14,11 +15,9 @@ import { knownShowings, showingsOf, tilesOfInsight } from './tiles.ts';
 const AT_ONCE = 50;
 
 /** Looks up all of these, so many at a time, and returns what was found, in their order. */
-async function lookedUp<T, Found>(all: readonly T[], look: (one: T) => Promise<Found>): Promise<Found[]> {
-  const found: Found[] = [];
-  for (let first = 0; first < all.length; first += AT_ONCE)
-    found.push(...(await Promise.all(all.slice(first, first + AT_ONCE).map(look))));
-  return found;
+function lookedUp<T, Found>(all: readonly T[], look: (one: T) => Promise<Found>): Promise<Found[]> {
+  const inLine = lineOf(AT_ONCE);
+  return Promise.all(all.map((one) => inLine(() => look(one))));
 }
 
 /**

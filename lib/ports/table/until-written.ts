@@ -1,4 +1,4 @@
-import { Busy, type Op, Refused, type Table } from './table.ts';
+import { Busy, type Key, type Op, Refused, type Table, type Value } from './table.ts';
 
 /** A write outlasts so many changes by others: each time that it is refused, one of them was done. */
 export const MAX_ATTEMPTS = 30;
@@ -18,6 +18,23 @@ export async function untilWritten<T>(attempt: (isAgain: boolean) => Promise<T>,
   }
   throw new Busy('many others change the same object');
 }
+
+/** Why a write is refused when others have made some since they were counted. */
+const OTHERS_MADE = 'others_made';
+
+/** Returns the result of `attempt`, which counts, and writes with `countedOp`; it is called again when others were faster. */
+export const untilCounted = <T>(attempt: (isAgain: boolean) => Promise<T>): Promise<T> =>
+  untilWritten(attempt, OTHERS_MADE);
+
+/**
+ * Returns the op by which one more is made only as long as nobody has made another since `made` was read of the owner,
+ * before its things were counted: a field of the owner counts all that ever were.
+ */
+export const countedOp = (
+  owner: Key,
+  is: Readonly<Record<string, Value>>,
+  [field, made]: readonly [field: string, made: number | undefined],
+): Op => ({ change: owner, add: { [field]: 1 }, if: { is: { ...is, [field]: made ?? null } }, else: OTHERS_MADE });
 
 /** Writes the ops. Returns false when one of their conditions does not hold. */
 export async function isWritten(table: Table, ops: readonly Op[]): Promise<boolean> {

@@ -6,7 +6,7 @@ import { keys, places, ranges } from '../../../ports/table/keys.ts';
 import { listAll } from '../../../ports/table/list-all.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
 import { ttlAt } from '../../../ports/table/ttl.ts';
-import { untilWritten } from '../../../ports/table/until-written.ts';
+import { countedOp, untilCounted } from '../../../ports/table/until-written.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { systemActivityOps } from '../../activity/ops.ts';
 import type { UserItem } from '../../users/model.ts';
@@ -20,9 +20,6 @@ import { giversOf, isPast, mayGive, OPEN_MS } from './rules.ts';
 
 /** Stands for the uuid of a user who is not there, so that a membership is looked for all the same. */
 const NOBODY = 'nobody';
-
-/** Why the write of an invitation is refused when others were made since the open ones were counted. */
-const OTHERS_MADE = 'others_made';
 
 /**
  * Invites somebody, with or without an account, in one transaction with `idempotencyOps`. Throws a 400 when they are a
@@ -55,8 +52,8 @@ export async function createInvite(
     expires_at: now + OPEN_MS,
     ttl: ttlAt(now + OPEN_MS),
   };
-  return untilWritten(async (isAgain) => {
-    const { invites_made = null } = isAgain
+  return untilCounted(async (isAgain) => {
+    const { invites_made } = isAgain
       ? ((await findOrganization(table, organization.id)) ?? fail('not_found', 'Organization not found.'))
       : organization;
     const { count = 0 } = await table.list(ranges.invitationsOf(organization.id), { limit: 1, count: true });
@@ -68,15 +65,10 @@ export async function createInvite(
       levelCheck(membership, organization),
       ...idempotencyOps(id),
       ...activityOps({ ...aboutInvite(item), activity: 'created' }),
-      {
-        change: keys.organization(organization.id),
-        add: { invites_made: 1 },
-        if: { is: { ...isAlive(organization.id), invites_made } },
-        else: OTHERS_MADE,
-      },
+      countedOp(keys.organization(organization.id), isAlive(organization.id), ['invites_made', invites_made]),
     ]);
     return item;
-  }, OTHERS_MADE);
+  });
 }
 
 /** Returns how an entry of the activity log names an invitation. */
