@@ -2,7 +2,7 @@ import { HOUR_MS } from '../../lib/basics/units.ts';
 import { aboutOf, jobOps } from '../../lib/jobs/job.ts';
 import { personDeletionJob } from '../../lib/lake/import/person-deletions.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
-import { isWritten } from '../../lib/ports/table/until-written.ts';
+import { tryWrite } from '../../lib/ports/table/until-written.ts';
 import type { DeletionInput, DeletionOutput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 
@@ -18,6 +18,6 @@ export const handler = step('delete-persons', async ({ project }: DeletionInput,
   if (job === undefined) return { do: 'nothing' };
   await table.write(jobOps('deletion', id, clock() + WATCH_MS, aboutOf('deletion', job)));
   if (await personDeletions.walk(project)) return { do: 'more' };
-  const isDone = await isWritten(table, [{ remove: keys.job('deletion', id), if: { is: { about: job.about } } }]);
+  const isDone = await tryWrite(table, [{ remove: keys.job('deletion', id), if: { is: { about: job.about } } }]);
   return { do: isDone ? 'nothing' : 'more' };
 });

@@ -12,12 +12,12 @@ import { fromJsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { Busy, type Value } from '../ports/table/table.ts';
-import { isWritten } from '../ports/table/until-written.ts';
+import { tryWrite } from '../ports/table/until-written.ts';
 import { WorkerLost } from '../workers/pool.ts';
 import { type ImportItem, type ReadingOptions } from './model.ts';
 import type { ImportResult, ImportTask } from './run.ts';
 import { importFolders, removeImport, removeParts } from './spool.ts';
-import { CLOSED, endOf, MAX_ATTEMPTS, NOTHING_READ } from './store.ts';
+import { CLOSED, endOf, MAX_IMPORT_ATTEMPTS, NOTHING_READ } from './store.ts';
 
 /** Imports that run at the same time; of one organization one. */
 const AT_ONCE = 2;
@@ -112,8 +112,8 @@ export class ImportRunner {
   async #begin(item: ImportItem): Promise<void> {
     const { log, clock } = this.#options;
     this.#later.delete(item.id);
-    if (item.attempts >= MAX_ATTEMPTS) {
-      const error = `It was interrupted ${MAX_ATTEMPTS} times. It may be started again; what it has added is not added twice.`;
+    if (item.attempts >= MAX_IMPORT_ATTEMPTS) {
+      const error = `It was interrupted ${MAX_IMPORT_ATTEMPTS} times. It may be started again; what it has added is not added twice.`;
       await this.#end(item, 'failed', { error, is_interrupted: true });
       return;
     }
@@ -193,7 +193,7 @@ export class ImportRunner {
     const { table } = this.#options;
     const key = keys.requestedImport(item.project_id, item.id);
     const known = { state: item.state, attempts: item.attempts };
-    return isWritten(table, [{ change: key, set, unset, if: { is: known } }]);
+    return tryWrite(table, [{ change: key, set, unset, if: { is: known } }]);
   }
 
   async #end(

@@ -30,7 +30,7 @@ type Importing = Pick<Context, 'table' | 'clock' | 'newId' | 'imports' | 'settin
 const MAX_OPEN = 10;
 
 /** An import that did not come to its end is begun so often, and then is failed. */
-export const MAX_ATTEMPTS = 5;
+export const MAX_IMPORT_ATTEMPTS = 5;
 
 /** Whether an import was interrupted so often that it is given up, for which whoever made it may not be why. */
 const isInterrupted = ({ state, is_interrupted }: ImportItem): boolean => state === 'failed' && is_interrupted === true;

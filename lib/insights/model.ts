@@ -15,7 +15,7 @@ declare module '../ports/table/keys.ts' {
   }
 }
 
-/** An insight as it is stored: a saved question about events. It is kept and shown in tiles, and not yet answered. */
+/** An insight as it is stored: a saved question about events, which tiles show. */
 export interface InsightItem extends Item {
   readonly id: number;
   readonly project_id: number;

@@ -5,7 +5,7 @@
 import { SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { keys, places } from '../ports/table/keys.ts';
-import { isWritten, untilWritten } from '../ports/table/until-written.ts';
+import { tryWrite, untilWritten } from '../ports/table/until-written.ts';
 import { GRACE_SECONDS, STEPS, type StepName } from '../workflow/steps.ts';
 import type { JobItem, JobKind } from './job.ts';
 
@@ -38,7 +38,7 @@ export async function beginJob(
     ]);
     const comeBack = async () => {
       const set = { due: job.due, ...places.dueAt(job.due, kind, id) };
-      await isWritten(table, [{ change: key, set, if: { is: mine } }]);
+      await tryWrite(table, [{ change: key, set, if: { is: mine } }]);
     };
     return { job, comeBack };
   });

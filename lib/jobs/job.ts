@@ -5,7 +5,7 @@
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import type { Item, Op, Table } from '../ports/table/table.ts';
-import { isWritten } from '../ports/table/until-written.ts';
+import { tryWrite } from '../ports/table/until-written.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
@@ -92,10 +92,7 @@ export async function askForJob<K extends JobKind>(
 ): Promise<void> {
   const job = jobOf(kind, id, due, about);
   const told = { change: keys.job(kind, id), set: { about: job.about }, if: 'present' } as const;
-  while (
-    !(await isWritten(table, [...also, { put: job, if: 'absent' }])) &&
-    !(await isWritten(table, [...also, told]))
-  );
+  while (!(await tryWrite(table, [...also, { put: job, if: 'absent' }])) && !(await tryWrite(table, [...also, told])));
 }
 
 /** Returns what a job of this kind needs beyond its id. Throws when the job was put without it. */

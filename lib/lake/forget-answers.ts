@@ -2,7 +2,7 @@
 import { keys, ranges } from '../ports/table/keys.ts';
 import { pagesOf } from '../ports/table/list-all.ts';
 import type { Op, Table } from '../ports/table/table.ts';
-import { isWritten } from '../ports/table/until-written.ts';
+import { tryWrite } from '../ports/table/until-written.ts';
 
 /** Answers may be large, and so many are read at once. */
 const FORGOTTEN_AT_ONCE = 50;
@@ -13,7 +13,7 @@ const FORGOTTEN_AT_ONCE = 50;
  * is kept: what lies in the table is left to `removeForgottenAnswers`.
  */
 export async function hideAnswers(table: Table, projectId: number): Promise<void> {
-  await isWritten(table, [{ change: keys.project(projectId), add: { answers_forgotten: 1 }, if: 'present' }]);
+  await tryWrite(table, [{ change: keys.project(projectId), add: { answers_forgotten: 1 }, if: 'present' }]);
 }
 
 /**

@@ -10,7 +10,7 @@ import type { Context } from '../ports/context.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Table } from '../ports/table/table.ts';
-import { isWritten } from '../ports/table/until-written.ts';
+import { tryWrite } from '../ports/table/until-written.ts';
 import { isHot } from './hot-properties.ts';
 
 declare module '../ports/table/keys.ts' {
@@ -97,7 +97,7 @@ export function propertyReads({ table, clock, log }: Pick<Context, 'table' | 'cl
     const known = before && fromJsonText(before.learned);
     const learned = afterReads(known ?? { properties: [], counts: {}, halvedAt: now }, reads, now);
     const put = { ...at, learned: toJsonText(learned), ver: (before?.ver ?? 0) + 1 };
-    await isWritten(table, [{ put, if: before === undefined ? 'absent' : { is: { ver: before.ver } } }]);
+    await tryWrite(table, [{ put, if: before === undefined ? 'absent' : { is: { ver: before.ver } } }]);
   };
 
   return {

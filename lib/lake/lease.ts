@@ -14,7 +14,7 @@ import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Key, type Op, Refused, type Table } from '../ports/table/table.ts';
 import { ttlAt } from '../ports/table/ttl.ts';
-import { isWritten } from '../ports/table/until-written.ts';
+import { tryWrite } from '../ports/table/until-written.ts';
 import { incomingOf } from './catalog.ts';
 import { finishPending } from './pending.ts';
 
@@ -223,7 +223,7 @@ async function whileHeld<T>(
     return done;
   } finally {
     clearInterval(renewal);
-    await isWritten(context.table, [end]);
+    await tryWrite(context.table, [end]);
   }
 }
 
@@ -305,7 +305,7 @@ const died = (projectId: number, now: number): Op => ({
 
 /** Marks the lease of a batch, so that its import leaves time for a landing before the next one. */
 async function askForTurn(table: Table, key: Key<LeaseItem>, { holder }: LeaseItem): Promise<void> {
-  await isWritten(table, [{ change: key, set: { wanted: true }, if: { is: { holder } } }]);
+  await tryWrite(table, [{ change: key, set: { wanted: true }, if: { is: { holder } } }]);
 }
 
 const underWay = (projectId: number, held: LeaseItem | undefined): string =>

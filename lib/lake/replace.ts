@@ -10,7 +10,7 @@ import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-tex
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, type Op } from '../ports/table/table.ts';
-import { isWritten } from '../ports/table/until-written.ts';
+import { tryWrite } from '../ports/table/until-written.ts';
 import { filesBetween, type LakeFile, publishedAt, rowsOf } from './catalog.ts';
 import type { Publishing } from './lease.ts';
 import type { WrittenFile } from './publish.ts';
@@ -97,7 +97,7 @@ export async function replaceFiles(
     ops.push({ put: { ...keys.lakeFile(projectId, model, day, at, id, 0), path: `${folder}${name}`, ...about } });
     ops.push({ remove: { pk: own.pk, sk: own.sk } });
   }
-  return isWritten(table, ops);
+  return tryWrite(table, ops);
 }
 
 /** Removes files that were replaced long enough ago. Returns when the next ones are due; null: there are none. */

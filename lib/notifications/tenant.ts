@@ -5,7 +5,7 @@ import { findMembership, findOrganization } from '../accounts/organizations/stor
 import type { Table } from '../ports/table/table.ts';
 import type { NotifierItem } from './notifier.ts';
 
-export interface Tenant {
+export interface NotifierTenant {
   readonly organization: OrganizationItem;
   readonly project: ProjectItem;
   /** Of whoever made it; undefined: they have left. */
@@ -13,7 +13,7 @@ export interface Tenant {
 }
 
 /** Returns whose it is; undefined when that is deleted. */
-export async function tenantOf(table: Table, item: NotifierItem): Promise<Tenant | undefined> {
+export async function notifierTenantOf(table: Table, item: NotifierItem): Promise<NotifierTenant | undefined> {
   const [organization, project, membership] = await Promise.all([
     findOrganization(table, item.organization_id),
     findProject(table, item.project_id),

@@ -4,8 +4,9 @@ import { SECOND_MS } from '../basics/units.ts';
 import { invalid } from '../ports/errors.ts';
 import { FunctionBusy, InputTooLarge, type LambdaFunction } from '../ports/functions/lambda.ts';
 import { receivedError, type SentError } from './errors.ts';
-import { type Loss, type PoolTask, WorkerLost, type WorkerPool } from './pool.ts';
+import { type PoolTask, WorkerLost, type WorkerPool } from './pool.ts';
 import { LineFull } from './turns.ts';
+import type { Loss } from './worker-process.ts';
 
 /** A task on its way to the function. Plain JSON. */
 export interface FunctionTask extends Pick<PoolTask, 'name' | 'input' | 'owner'> {

@@ -2,23 +2,15 @@
  * Work in processes of their own, which can be killed: what a caller's query may do to memory and processor, it does
  * there. A worker does one task at a time, and is used again for the next.
  */
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Duplex, Readable } from 'node:stream';
-import { messageOf } from '../basics/text.ts';
 import { MIB, SECOND_MS } from '../basics/units.ts';
 import { Permanent, Transient } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
 import { receivedError } from './errors.ts';
-import { type Frame, framesOf, jsonBody, writeFrame } from './frames.ts';
-import { limitedTo, residentBytes } from './memory.ts';
-import type { Start } from './serve.ts';
+import { residentBytes } from './memory.ts';
 import { type TurnLimits, Turns } from './turns.ts';
 import { type Deaths, MOST_DEATHS, underWay } from './under-way.ts';
+import { type Loss, type Reason, WorkerProcess } from './worker-process.ts';
 
 export interface PoolOptions {
   /** The file that a worker runs; it calls `serveTasks`. */
@@ -82,9 +74,6 @@ export interface WorkerPool {
   close(): Promise<void>;
 }
 
-/** Why a worker was killed; `died`: by itself, or by somebody else. */
-export type Loss = 'memory' | 'silence' | 'died';
-
 /**
  * A worker's process ended before its task. Its name is the one by which Lambda tells that a function's process ended, so
  * that a state machine tries the step again as often.
@@ -106,8 +95,6 @@ const IDLE_MS = 30 * SECOND_MS;
 const NICENESS = 5;
 /** A worker that has more than this share of its memory after a task is replaced, if nothing else is said. */
 const KEPT_BELOW = 0.6;
-/** What is kept of the last words of a worker, in characters. */
-const MAX_LAST_WORDS = 1_000;
 
 export const workerPool = (options: PoolOptions): WorkerPool => new Pool(options);
 
@@ -241,7 +228,7 @@ class Pool implements WorkerPool {
   }
 
   #begin(worker: WorkerProcess): void {
-    worker.isIdle(undefined);
+    worker.wake();
     this.#busy.add(worker);
     this.#watch ??= setInterval(() => void this.#look(), WATCH_MS).unref();
   }
@@ -272,7 +259,7 @@ class Pool implements WorkerPool {
 
   #keep(worker: WorkerProcess | undefined): void {
     if (worker === undefined) return;
-    worker.isIdle(IDLE_MS);
+    worker.rest(IDLE_MS);
     this.#idle.push(worker);
   }
 
@@ -315,146 +302,5 @@ class Pool implements WorkerPool {
       retired: closing,
     };
     return errors[reason];
-  }
-}
-
-/** Starts a program. Returns undefined when that cannot be, as of too many open files or processes, and tells why, if later. */
-function started(
-  [command, ...args]: readonly [string, ...string[]],
-  options: SpawnOptions,
-  tell: (reason: string) => void,
-): ChildProcess | undefined {
-  try {
-    const child = spawn(command, args, options);
-    if (child.pid !== undefined) return child;
-    // It says why a moment later, which would end this process if nobody listened; it may have no streams at all.
-    child.once('error', (error) => tell(messageOf(error)));
-    for (const stream of child.stdio ?? []) stream?.destroy();
-  } catch (error) {
-    tell(messageOf(error));
-  }
-  return undefined;
-}
-
-/** Why a process has ended. */
-type Reason = Loss | 'aborted' | 'crowded' | 'closed' | 'retired';
-
-interface Ended {
-  readonly reason: Reason;
-  /** What it wrote to its standard error at last, on one line. */
-  readonly lastWords: string;
-}
-
-class WorkerProcess {
-  readonly ended: Promise<Ended>;
-  /** The memory that it was seen with last, in bytes. */
-  memory = 0;
-  readonly #child: ChildProcess;
-  readonly #socket: Duplex;
-  readonly #frames: AsyncGenerator<Frame>;
-  #reason: Reason | undefined;
-  #timer: NodeJS.Timeout | undefined;
-
-  /** Throws `Transient` when the system starts no process now. */
-  constructor({
-    program,
-    options,
-    what,
-    folder,
-    compiled,
-    niceness,
-    limit,
-    log,
-  }: Required<Pick<PoolOptions, 'program' | 'options' | 'what' | 'niceness' | 'log'>> & {
-    readonly folder: string;
-    readonly compiled: string | undefined;
-    readonly limit: number;
-  }) {
-    const own = join(folder, `worker-${randomUUID()}`);
-    mkdirSync(own, { recursive: true, mode: 0o700 });
-    const start: Start = { parent: process.pid, folder: own, niceness, options };
-    const flags = process.execArgv.filter((flag) => !flag.startsWith('--inspect'));
-    const command = limitedTo(limit, [process.execPath, ...flags, program, JSON.stringify(start)]);
-    // It is given nothing of the environment: there may be secrets in it.
-    const env = compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled };
-    const child = started(command, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env }, (reason) => {
-      rmdirSync(own);
-      log.warning('a worker process could not be started', { reason });
-    });
-    if (child === undefined)
-      throw new Transient(`${what} has to wait: the system starts no process at this moment.`, { isOwn: true });
-    this.#child = child;
-    this.#socket = this.#child.stdio[3] as Duplex;
-    // Whoever reads learns of it, and the process's end says why.
-    this.#socket.on('error', () => {});
-    this.#frames = framesOf(this.#socket);
-    let said = '';
-    const words = this.#child.stderr as Readable;
-    words.on('data', (text: Buffer) => {
-      said = `${said}${text.toString()}`.slice(-MAX_LAST_WORDS);
-    });
-    this.ended = new Promise((resolve) => {
-      const end = (): void => {
-        this.#socket.destroy();
-        const ended: Ended = { reason: this.#reason ?? 'died', lastWords: said.replace(/\s+/g, ' ').trim() };
-        rm(own, { recursive: true, force: true })
-          .catch(() => {})
-          .finally(() => resolve(ended));
-      };
-      this.#child.once('error', end).once('exit', () => {
-        this.#reason ??= 'died';
-        if (words.closed) end();
-        else words.once('close', end);
-      });
-    });
-  }
-
-  /** It has ended, or is about to. */
-  get isLeaving(): boolean {
-    return this.#reason !== undefined;
-  }
-
-  get pid(): number | undefined {
-    return this.#child.pid;
-  }
-
-  give(task: { readonly name: string; readonly input: unknown }): void {
-    // A worker that is gone does not take it; the next frame tells.
-    writeFrame(this.#socket, 'task', jsonBody(task)).catch(() => {});
-  }
-
-  /** What was handed over is not needed any more. */
-  goOn(): void {
-    writeFrame(this.#socket, 'next', Buffer.alloc(0)).catch(() => {});
-  }
-
-  /** Returns the next frame; undefined when the process has ended. It is killed when there is none for so long. */
-  async next(silenceMs: number): Promise<Frame | undefined> {
-    const timer = setTimeout(() => void this.kill('silence'), silenceMs);
-    try {
-      const { value, done } = await this.#frames.next();
-      return done === true ? undefined : value;
-    } catch {
-      return undefined;
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  /** Kills it, for the first reason that is given; resolves when it has ended. */
-  async kill(reason: Reason): Promise<void> {
-    this.#reason ??= reason;
-    this.#child.kill('SIGKILL');
-    await this.ended;
-  }
-
-  /** It has nothing to do, for so long at most; undefined: it has. */
-  isIdle(forMs: number | undefined): void {
-    clearTimeout(this.#timer);
-    if (forMs !== undefined) this.#timer = setTimeout(() => void this.kill('retired'), forMs).unref();
-    const change = forMs === undefined ? 'ref' : 'unref';
-    this.#child[change]();
-    (this.#socket as unknown as { ref(): void; unref(): void })[change]();
-    (this.#child.stderr as unknown as { ref(): void; unref(): void })[change]();
   }
 }

@@ -6,7 +6,7 @@ import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import type { Item, Key } from '../ports/table/table.ts';
 import { ttlAt } from '../ports/table/ttl.ts';
-import { isWritten } from '../ports/table/until-written.ts';
+import { tryWrite } from '../ports/table/until-written.ts';
 import type { SharedTurn, SharedTurns } from './function-pool.ts';
 import { LineFull, type Turns } from './turns.ts';
 
@@ -43,7 +43,7 @@ export function tableTurns(options: TableTurnsOptions): SharedTurns {
 
   const held = (key: Key<TurnItem>, holder: string, forMs: number): Promise<boolean> => {
     const ttl = ttlAt(clock() + forMs);
-    return isWritten(table, [{ put: { ...key, holder, ttl }, if: 'absent' }]);
+    return tryWrite(table, [{ put: { ...key, holder, ttl }, if: 'absent' }]);
   };
 
   return {

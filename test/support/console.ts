@@ -150,10 +150,10 @@ export async function seenAfterReloads(page: Page, locator: Locator, left = 20):
 export async function asBefore(page: Page, path: string): Promise<void> {
   const { promise: before, resolve } = Promise.withResolvers<APIResponse>();
   let isAsked = false;
-  let isWritten = false;
+  let tryWrite = false;
   await page.route(`**${path}`, async (route) => {
-    isWritten ||= route.request().method() !== 'GET';
-    if (isWritten) return route.continue();
+    tryWrite ||= route.request().method() !== 'GET';
+    if (tryWrite) return route.continue();
     if (!isAsked) {
       isAsked = true;
       resolve(await route.fetch());

@@ -177,7 +177,7 @@ class RestApiServer implements Gateway {
   readonly #options: ServeOptions;
   readonly #limits: GatewayLimits;
   readonly #prefix: string;
-  readonly #isLetThrough: (now: number) => boolean;
+  readonly #takeToken: (now: number) => boolean;
   readonly #authorized: ReturnType<typeof authorizerCache>;
   readonly #room: BodyRoom;
   readonly #publicRoom: BodyRoom;
@@ -192,7 +192,7 @@ class RestApiServer implements Gateway {
     this.#options = options;
     this.#limits = { connections: connectionLimits(mostFiles()), ...LIMITS, ...options.limits };
     this.#prefix = api.prefixed ? `/${api.stage}` : '';
-    this.#isLetThrough = options.rateLimit === null ? () => true : tokenBucket(options.rateLimit);
+    this.#takeToken = options.rateLimit === null ? () => true : tokenBucket(options.rateLimit);
     this.#authorized = authorizerCache(api.authorizer, options.clock);
     this.#room = bodyRoom(this.#limits.bodies);
     this.#publicRoom = bodyRoom(this.#limits.publicBodies);
@@ -313,7 +313,7 @@ class RestApiServer implements Gateway {
 
   /** Finds whom a request is for, and whether they may: then the function is called. */
   async #respond(asked: Asked, callerLeft: AbortController): Promise<Responded> {
-    if (!this.#isLetThrough(performance.now())) return this.#gatewayAnswer('THROTTLED');
+    if (!this.#takeToken(performance.now())) return this.#gatewayAnswer('THROTTLED');
     const api = this.#api;
     const prefix = this.#prefix;
     const { request, requestId, method, path: whole } = asked;

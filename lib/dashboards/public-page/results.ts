@@ -4,19 +4,16 @@ import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import { recentOf } from '../../basics/recent.ts';
 import { SECOND_MS } from '../../basics/units.ts';
-import { shownQuery } from '../../charts/describe/read.ts';
-import { parseJson } from '../../http/json.ts';
 import type { Told } from '../../insights/answering/answers.ts';
 import { forgottenBy } from '../../insights/answering/cache.ts';
 import type { AskedQuery } from '../../insights/answering/computations.ts';
 import type { Answer } from '../../insights/kinds/kind.ts';
-import { traitsOf } from '../../insights/kinds/traits.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf, type ResultFields, toldFields } from '../../insights/results.ts';
 import type { Context } from '../../ports/context.ts';
 import { type DataRange, dataRange } from '../data-range.ts';
-import { publicColumns } from './columns.ts';
+import { isPersonal, publicColumns } from '../insights/public-answer.ts';
 import type { Drawn } from './drawn.ts';
 
 /** What a page shows of an insight. */
@@ -41,10 +38,6 @@ const NOTHING: ShownResults = { results: new Map(), leftOut: new Set() };
 
 /** An answer that was computed or looked after so lately is shown as it is: many who look at once cost as much as one. */
 const LOOKED_LATELY_MS = 10 * SECOND_MS;
-
-/** Returns whether an insight's answer is rows about persons, which are not shown to strangers. */
-export const isPersonal = ({ query }: Pick<InsightItem, 'query'>): boolean =>
-  query !== null && traitsOf(shownQuery(parseJson(query))['kind']).isAboutPersons;
 
 /** Returns why a page has no answer of an insight; undefined: it may have one at a later look. */
 export function unansweredReason(insight: InsightItem, { leftOut }: ShownResults): string | undefined {

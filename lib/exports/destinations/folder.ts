@@ -250,7 +250,7 @@ async function write(delivery: Delivery<FolderConfig>): Promise<FolderReceipt> {
   let bytes = 0;
   const prepare = async (name: string, content: string | AsyncIterable<Buffer>, path?: string): Promise<number> => {
     const from = join(partials, randomUUID());
-    const isThere = path !== undefined && (await isTaken(path, from));
+    const isThere = path !== undefined && (await tryRename(path, from));
     await using file = await open(from, isThere ? 'r+' : 'wx');
     if (!isThere) await file.writeFile(content, { signal });
     // A file system's own clock may stand still for milliseconds, in which others write files of the same size.
@@ -291,7 +291,7 @@ async function putInPlace(delivery: Delivery<FolderConfig>, receipt: FolderRecei
   for (const file of files) {
     // A manifest that survives a loss of power names files that do too.
     if (file.name === manifestName(names)) await syncPath(folder);
-    if (!(await isPut(delivery, receipt, file, placeOf(path, file.name)))) return false;
+    if (!(await tryPut(delivery, receipt, file, placeOf(path, file.name)))) return false;
   }
   await Promise.all([owner.sync(), syncPath(folder)]);
   return true;
@@ -301,7 +301,7 @@ async function putInPlace(delivery: Delivery<FolderConfig>, receipt: FolderRecei
 const NO_LINKS: ReadonlySet<string | undefined> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
 
 /** Puts a file into its place, where nothing lies or what is ours. Returns false when it is neither there nor waits. */
-async function isPut(
+async function tryPut(
   delivery: Delivery<FolderConfig>,
   interval: FolderInterval,
   { from, mark }: WaitingFile,
@@ -381,7 +381,7 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 /** Moves a file that was formed. Returns false when it has to be copied: it is on another file system, or gone. */
-async function isTaken(from: string, to: string): Promise<boolean> {
+async function tryRename(from: string, to: string): Promise<boolean> {
   try {
     return await moved(from, to);
   } catch (error) {

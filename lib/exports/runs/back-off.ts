@@ -11,7 +11,7 @@ import { Transient } from '../../ports/errors.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
-import { isWritten, untilWritten } from '../../ports/table/until-written.ts';
+import { tryWrite, untilWritten } from '../../ports/table/until-written.ts';
 import { GRACE_SECONDS, STEPS } from '../../workflow/steps.ts';
 import { lineOps } from '../records/logs.ts';
 import type { BatchExportItem, Trouble } from '../records/model.ts';
@@ -63,11 +63,11 @@ export async function admit(context: Context, item: BatchExportItem, run: RunIte
   if (trouble === null) return false;
   const now = context.clock();
   const isTrial =
-    trouble.until <= now && (await isWritten(context.table, [troubleOp(item, { ...trouble, until: now + TRIAL_MS })]));
+    trouble.until <= now && (await tryWrite(context.table, [troubleOp(item, { ...trouble, until: now + TRIAL_MS })]));
   if (isTrial) return true;
   const reason = errorText(`The batch export waits for its destination, which failed alike before: ${trouble.reason}`);
   if (run.latest_error !== reason) {
-    await isWritten(context.table, [
+    await tryWrite(context.table, [
       {
         change: keys.run(run.batch_export, run.id),
         set: { latest_error: reason, last_updated_at: now },
@@ -100,7 +100,7 @@ export async function conclude(
 }
 
 async function setTrouble({ table }: Context, { id }: BatchExportItem, trouble: JsonText<Trouble> | null) {
-  await isWritten(table, [{ change: keys.batchExport(id), set: { trouble }, if: { is: { id } } }]);
+  await tryWrite(table, [{ change: keys.batchExport(id), set: { trouble }, if: { is: { id } } }]);
 }
 
 /** Counts a failure. Those of deliveries that were under way when the export began to wait are counted already. */

@@ -7,7 +7,7 @@ import type { Context } from '../../ports/context.ts';
 import { Permanent } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Table } from '../../ports/table/table.ts';
-import { isWritten } from '../../ports/table/until-written.ts';
+import { tryWrite } from '../../ports/table/until-written.ts';
 import { deliveredColumns } from '../../warehouse/query-columns.ts';
 import { type Delivery, type Destination, type Prepared, reachOf } from '../destinations/destination.ts';
 import { openConfig } from '../destinations/secrets.ts';
@@ -81,7 +81,7 @@ export async function openSending(
     say: (level, message) => lines.push({ at: clock(), level, message, instance: run.id }),
     pause: async (milliseconds, reason) => {
       await writeLines(context, item.id, run.execution, `pause-${run.id}`, lines.splice(0));
-      await isWritten(context.table, [troubleOp(run, reason, clock())]);
+      await tryWrite(context.table, [troubleOp(run, reason, clock())]);
       await pause(milliseconds, signal);
     },
     keep: (note) => keepNote(context, input.attempt, n, { destination: stored, note }),

@@ -3,7 +3,7 @@ import type { Context } from '../../ports/context.ts';
 import type { Log } from '../../ports/log.ts';
 import { isOfValues, valuesInWords } from '../../ports/queries/values.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { isWritten } from '../../ports/table/until-written.ts';
+import { tryWrite } from '../../ports/table/until-written.ts';
 import {
   type BackfillInput,
   type EndedInput,
@@ -109,5 +109,5 @@ async function noteLostBatch({ table, clock }: Context, exportId: string, trigge
   const lost: BatchProgress = { finished: 0, failed: intervals.length, records: 0 };
   const set = { [field]: JSON.stringify(lost), last_updated_at: clock() };
   const key = keys.backfill(exportId, trigger.backfill);
-  await isWritten(table, [{ change: key, set, if: { is: { status: OPEN, [field]: null } } }]);
+  await tryWrite(table, [{ change: key, set, if: { is: { status: OPEN, [field]: null } } }]);
 }

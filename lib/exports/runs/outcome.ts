@@ -4,7 +4,7 @@ import { beginningOf } from '../../basics/text.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Value } from '../../ports/table/table.ts';
-import { isWritten } from '../../ports/table/until-written.ts';
+import { tryWrite } from '../../ports/table/until-written.ts';
 import { noticeOps } from '../notices/notice.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { RunItem, RunStatus } from '../records/runs/model.ts';
@@ -84,7 +84,7 @@ export async function endRun(
   const now = context.clock();
   const set = { ...end.fields, status: end.status, phase: null, finished_at: now, last_updated_at: now };
   const lines = [...end.lines, { at: now, instance: run.id, ...end.last }];
-  const isEnded = await isWritten(context.table, [
+  const isEnded = await tryWrite(context.table, [
     {
       change: keys.run(run.batch_export, run.id),
       set,

@@ -5,7 +5,7 @@
 import type { Context } from '../../ports/context.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { isWritten } from '../../ports/table/until-written.ts';
+import { tryWrite } from '../../ports/table/until-written.ts';
 import type { Receipt } from '../destinations/destination.ts';
 import type { RunItem } from '../records/runs/model.ts';
 import { dropReceiptFile, keepReceiptFile, receiptInFile } from './run-files.ts';
@@ -37,7 +37,7 @@ export async function forgetReceipt(context: Context, run: RunItem, n: number): 
   const { receipt, attempt } = run;
   if (receipt) {
     const key = keys.run(run.batch_export, run.id);
-    await isWritten(context.table, [{ change: key, unset: ['receipt'], if: { is: { receipt, attempt } } }]);
+    await tryWrite(context.table, [{ change: key, unset: ['receipt'], if: { is: { receipt, attempt } } }]);
   } else {
     await dropReceiptFile(context, attempt, n);
   }

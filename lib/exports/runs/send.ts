@@ -7,7 +7,7 @@ import { inWords } from '../../ports/disk-failures.ts';
 import { Damaged, Permanent, Transient } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Value } from '../../ports/table/table.ts';
-import { isWritten } from '../../ports/table/until-written.ts';
+import { tryWrite } from '../../ports/table/until-written.ts';
 import type { SendInput, SendOutput } from '../../workflow/messages.ts';
 import { STEPS } from '../../workflow/steps.ts';
 import { destinationOf } from '../destinations/index.ts';
@@ -167,7 +167,7 @@ async function change(
   const set = { ...fields, last_updated_at: clock() };
   const mine = { is: { status: OPEN, attempt: run.attempt } };
   const ops: Op[] = [{ change: keys.run(run.batch_export, run.id), set, if: mine }, ...also];
-  if (!(await isWritten(table, ops))) throw new Lost('the run was ended');
+  if (!(await tryWrite(table, ops))) throw new Lost('the run was ended');
 }
 
 /** Returns the check that a run's backfill, if it has one, is not cancelled. */
@@ -220,7 +220,7 @@ async function noteTrouble(context: Context, run: RunItem, error: Transient, lin
   const at = context.clock();
   const message = `Batch export for ${rangeText(intervalOf(run))} failed for now and will be tried again: ${error.message}`;
   const trouble: LogLine = { at, level: 'WARNING', message, instance: run.id };
-  await isWritten(context.table, [
+  await tryWrite(context.table, [
     troubleOp(run, error.message, at),
     ...lineOps(context, run.batch_export, run.execution, `send-${run.id}`, [...lines, trouble]),
   ]);

@@ -10,7 +10,7 @@ import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import type { Item, Op } from '../../ports/table/table.ts';
 import { ttlAt } from '../../ports/table/ttl.ts';
-import { isWritten } from '../../ports/table/until-written.ts';
+import { tryWrite } from '../../ports/table/until-written.ts';
 import { lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
 
@@ -82,7 +82,7 @@ export async function keepTicket(
   if (settings.organizationIntervals === null) return;
   const key = keys.ticket(organization_id, execution);
   const ttl = ttlAt(clock() + DELIVERING_MS);
-  if (await isWritten(table, [{ change: key, set: { ttl }, if: 'present' }])) return;
+  if (await tryWrite(table, [{ change: key, set: { ttl }, if: 'present' }])) return;
   await table.write([{ put: { ...key, execution, intervals, since: clock(), ttl } }]);
 }
 

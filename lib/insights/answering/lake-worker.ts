@@ -34,7 +34,7 @@ interface LakeWorkerOptions {
 }
 
 /** Nobody who asks through the gateway waits longer. */
-const WAITED_MS = 30_000;
+const LONGEST_WAITED_MS = 30_000;
 
 /** A query asks so many questions at most, and each may want files once. */
 const MOST_ROUNDS = 50;
@@ -66,7 +66,7 @@ export function lakeWorker({ copies, answers, rows, mostBytes, clock, log }: Lak
     run: async ({ name, input, owner, until }) => {
       const left = Math.max(0, until - clock());
       const { waited, background, athena } = mostBytes;
-      const isBackground = left > WAITED_MS;
+      const isBackground = left > LONGEST_WAITED_MS;
       const mostLater = Math.max(background, athena);
       const most: MostRead = { mostBytes: isBackground ? background : waited, mostLater, isBackground };
       const signal = AbortSignal.timeout(left);

@@ -5,7 +5,7 @@ import { Failure } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
 import { ttlAt } from '../../ports/table/ttl.ts';
-import { isWritten } from '../../ports/table/until-written.ts';
+import { tryWrite } from '../../ports/table/until-written.ts';
 import type { SharedTurn, SharedTurns } from '../../workers/function-pool.ts';
 import { LineFull } from '../../workers/turns.ts';
 import type { Answerer } from './answerer.ts';
@@ -89,7 +89,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
     const claim = keys.answerUnderWay(id, key);
     const holder = newId();
     const ttl = ttlAt(clock() + BEGUN_MS);
-    if (!(await isWritten(table, [{ put: { ...claim, holder, ttl }, if: 'absent' }]))) return;
+    if (!(await tryWrite(table, [{ put: { ...claim, holder, ttl }, if: 'absent' }]))) return;
     let turn: SharedTurn | undefined;
     try {
       turn = await background.take(organization, BEGUN_MS);

@@ -7,7 +7,7 @@ import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
 import { ttlAt } from '../../ports/table/ttl.ts';
-import { isWritten } from '../../ports/table/until-written.ts';
+import { tryWrite } from '../../ports/table/until-written.ts';
 import type { AskedQuery } from './computations.ts';
 import { ORDER_MS } from './query-orders.ts';
 import { cancelled, failTaken, type QueryRun, RUN_KNOWN_MS } from './runs.ts';
@@ -72,14 +72,14 @@ export function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
         ttl: ttlAt(started_at + LONGEST_RUN_MS + RUN_KNOWN_MS),
       };
       const unchanged = before === undefined ? 'absent' : { is: { started_at: before.started_at } };
-      if (!(await isWritten(table, [{ put: item, if: unchanged }]))) failTaken();
+      if (!(await tryWrite(table, [{ put: item, if: unchanged }]))) failTaken();
       return runOf(project.id, item, clock());
     },
     /** Notes that nobody waits for a run any more. Throws when it has ended, as who cancels it ends it. */
     goOn: async (run: QueryRun): Promise<QueryRun> => {
       const goesOn = { is: { id: run.id, ended_at: null } };
       const change = keys.queryRun(run.project, run.id);
-      if (!(await isWritten(table, [{ change, set: { is_async: true }, if: goesOn }]))) throw cancelled();
+      if (!(await tryWrite(table, [{ change, set: { is_async: true }, if: goesOn }]))) throw cancelled();
       return { ...run, isAsync: true };
     },
     /** Notes the end of a run that has none, and where its answer is: a run that was cancelled stays so. */
@@ -100,7 +100,7 @@ export function storedRuns({ table, clock }: Pick<Context, 'table' | 'clock'>) {
               }),
       };
       const goesOn = { is: { id, ended_at: null, started_at: startedAt } };
-      await isWritten(table, [{ change: keys.queryRun(project, id), set, if: goesOn }]);
+      await tryWrite(table, [{ change: keys.queryRun(project, id), set, if: goesOn }]);
     },
   };
 }

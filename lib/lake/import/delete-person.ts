@@ -1,6 +1,6 @@
 /** Deletes persons, as the `$delete_person` of an import does, without an event of it. */
 import type { Op } from '../../ports/table/table.ts';
-import { isWritten } from '../../ports/table/until-written.ts';
+import { tryWrite } from '../../ports/table/until-written.ts';
 import { hideAnswers, removeForgottenAnswers } from '../forget-answers.ts';
 import { adderUnder, type LakeWriter, type Lease, underLease } from '../lease.ts';
 import type { FoundPerson, PersonChange } from '../persons/change.ts';
@@ -81,7 +81,7 @@ export async function deletePersons(
     // A death from here on leaves no answer with their events ...
     await hideAnswers(context.table, projectId);
     // What a call before has told that was cut is there.
-    for (const { telling = [] } of persons) if (telling.length > 0) await isWritten(context.table, telling);
+    for (const { telling = [] } of persons) if (telling.length > 0) await tryWrite(context.table, telling);
     if (theirs.length > 0) await forgetProperties(context, lease, theirs);
     if (known.length === 0) return;
     await adding(context, adderUnder(lease), { before: async () => [], arrived: 'now' }, async (batches) => {

@@ -9,7 +9,7 @@ import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, type Op } from '../../ports/table/table.ts';
-import { isWritten } from '../../ports/table/until-written.ts';
+import { tryWrite } from '../../ports/table/until-written.ts';
 import type { LakeWriter } from '../lease.ts';
 import type { FoundPerson } from '../persons/change.ts';
 import { type DeletedPerson, type Deletion, deletePersons } from './delete-person.ts';
@@ -140,7 +140,7 @@ export async function walkDeletions(context: LakeWriter, projectId: number, opti
   const cut = await deletePersons(context, { projectId, persons }, { ...options, waits: true, place });
   for (const { pk, sk, place: known } of asked) {
     if (cut === null) await table.write([{ remove: { pk, sk } }]);
-    else if (cut > (known ?? '')) await isWritten(table, [{ change: { pk, sk }, set: { place: cut }, if: 'present' }]);
+    else if (cut > (known ?? '')) await tryWrite(table, [{ change: { pk, sk }, set: { place: cut }, if: 'present' }]);
   }
   return true;
 }

@@ -17,7 +17,7 @@ import type { NotifierInput } from '../../workflow/messages.ts';
 import { insightLink } from '../links.ts';
 import { type Message, messageOps, type Outcome, type Target } from '../messages/message.ts';
 import { dueOps, failed, ofInput, paused, SUCCEEDED, UNSEEN, unchangedOp } from '../notifier.ts';
-import { type Tenant, tenantOf } from '../tenant.ts';
+import { type NotifierTenant, notifierTenantOf } from '../tenant.ts';
 import type { AlertCheck, AlertItem } from './model.ts';
 import { watchedQuery } from './query.ts';
 import { type Breach, dayOf, type Evaluated, evaluated, NoNumber, type TrendsResult } from './rules.ts';
@@ -37,7 +37,7 @@ export async function checkAlert(context: CheckContext, input: NotifierInput, si
   const key = keys.alert(input.project, String(input.id));
   await untilWritten(async () => {
     const item = await table.get(key);
-    const tenant = item?.enabled === true ? await tenantOf(table, item) : undefined;
+    const tenant = item?.enabled === true ? await notifierTenantOf(table, item) : undefined;
     if (item === undefined || tenant === undefined) {
       await table.write([unchangedOp(key, item), ...dueOps('alert', ofInput(input), null)]);
       return;
@@ -69,7 +69,7 @@ export async function checkAlert(context: CheckContext, input: NotifierInput, si
 async function outcome(
   context: CheckContext,
   item: AlertItem,
-  { organization, project, membership }: Tenant,
+  { organization, project, membership }: NotifierTenant,
   signal: AbortSignal,
   now: number,
 ): Promise<Outcome> {

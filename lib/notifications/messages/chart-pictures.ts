@@ -61,7 +61,7 @@ export async function chartPictures(
   late.catch(() => {});
   const left = new AbortController();
   left.signal.addEventListener('abort', () => reject(left.signal.reason as Error));
-  const timer = setTimeout(() => left.abort(new Busy()), MOST_MS);
+  const timer = setTimeout(() => left.abort(new PicturesBusy()), MOST_MS);
   try {
     for (const [at, figure] of figures) {
       const size = { width: PICTURE_WIDTH, height: 1 };
@@ -71,7 +71,7 @@ export async function chartPictures(
       if (bytes !== undefined) made.set(at, bytes);
     }
   } catch (error) {
-    if (!(error instanceof Busy)) throw error;
+    if (!(error instanceof PicturesBusy)) throw error;
     if (age < PATIENCE_MS) throw new Transient('Its pictures wait for others, which are being made.', { cause: error });
   } finally {
     clearTimeout(timer);
@@ -80,12 +80,12 @@ export async function chartPictures(
 }
 
 /** Too many pictures are being made. */
-class Busy extends Error {
-  override readonly name = 'Busy';
+class PicturesBusy extends Error {
+  override readonly name = 'PicturesBusy';
 }
 
-/** Returns nothing for a picture that cannot be made. Throws `Busy` for one that may be made later. */
+/** Returns nothing for a picture that cannot be made. Throws `PicturesBusy` for one that may be made later. */
 function unlessBusy(error: unknown): undefined {
   if (error instanceof PictureFailed) return undefined;
-  throw error instanceof Failure ? new Busy(error.message) : error;
+  throw error instanceof Failure ? new PicturesBusy(error.message) : error;
 }

@@ -16,7 +16,7 @@ import { postWebhook } from '../../webhooks/webhook.ts';
 import type { MessageInput } from '../../workflow/messages.ts';
 import type { AlertItem } from '../alerts/model.ts';
 import { failed, type NotifierItem, SUCCEEDED } from '../notifier.ts';
-import { tenantOf } from '../tenant.ts';
+import { notifierTenantOf } from '../tenant.ts';
 import { chartPictures } from './chart-pictures.ts';
 import { letterOf } from './letter.ts';
 import type { Message, Target } from './message.ts';
@@ -68,7 +68,7 @@ const keyOf = ({ project, by: { kind, id } }: Message): Key<NotifierItem> =>
 
 /** Whoever made it is still there; and a member who is told is one still, and sees what it is about. */
 async function isWanted({ table }: Context, item: NotifierItem, { target }: Message): Promise<boolean> {
-  const tenant = await tenantOf(table, item);
+  const tenant = await notifierTenantOf(table, item);
   if (tenant?.membership === undefined) return false;
   if (target.type !== 'member') return true;
   const { organization, project } = tenant;

@@ -4,10 +4,10 @@ import { shortened } from '../../basics/text.ts';
 import type { Cell } from '../../charts/chart.ts';
 import { figure } from '../../charts/figure.ts';
 import { dashboardOverrides } from '../../dashboards/answers.ts';
+import { isPersonal } from '../../dashboards/insights/public-answer.ts';
+import { chartOfAnswer } from '../../dashboards/insights/public-chart.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
 import { dashboardName, inLayoutOrder } from '../../dashboards/model.ts';
-import { chartOfAnswer } from '../../dashboards/public-page/drawn.ts';
-import { isPersonal } from '../../dashboards/public-page/results.ts';
 import { maySee } from '../../dashboards/rules.ts';
 import { readDashboard } from '../../dashboards/store.ts';
 import { insightsOf } from '../../dashboards/tiles.ts';
@@ -27,7 +27,7 @@ import { dashboardLink, insightLink } from '../links.ts';
 import { packedFigure } from '../messages/chart-pictures.ts';
 import { type Message, messageOps, type Outcome, type ShownInsight, type Target } from '../messages/message.ts';
 import { dueOps, failed, ofInput, paused, UNSEEN, unchangedOp } from '../notifier.ts';
-import { type Tenant, tenantOf } from '../tenant.ts';
+import { type NotifierTenant, notifierTenantOf } from '../tenant.ts';
 import { addressesOf, type SubscriptionItem } from './model.ts';
 import { nextTime } from './schedule.ts';
 import { scheduleText } from './schedule-text.ts';
@@ -48,7 +48,7 @@ export async function composeSubscription(
   await untilWritten(async () => {
     const item = await table.get(key);
     const isLive = item?.enabled === true && !item.deleted && item.next_delivery_date !== null;
-    const tenant = isLive ? await tenantOf(table, item) : undefined;
+    const tenant = isLive ? await notifierTenantOf(table, item) : undefined;
     if (item === undefined || tenant === undefined || item.next_delivery_date === null) {
       await table.write([unchangedOp(key, item), ...dueOps('subscription', ofInput(input), null)]);
       return;
@@ -78,7 +78,7 @@ const NOTHING: Outcome = { set: {}, messages: [] };
 async function outcome(
   context: ComposeContext,
   item: SubscriptionItem,
-  tenant: Tenant,
+  tenant: NotifierTenant,
   signal: AbortSignal,
   now: number,
 ): Promise<Outcome> {
@@ -131,7 +131,7 @@ interface Subject {
 async function subjectOf(
   context: ComposeContext,
   item: SubscriptionItem,
-  { organization, project, membership }: Tenant,
+  { organization, project, membership }: NotifierTenant,
 ): Promise<Subject | 'deleted' | 'unseen'> {
   const { table } = context;
   if (item.dashboard !== null) {
@@ -175,7 +175,7 @@ async function shownInsight(
   context: ComposeContext,
   insight: InsightItem,
   { dashboard, overrides }: Subject,
-  { project }: Tenant,
+  { project }: NotifierTenant,
   { signal, user, withFigures }: { readonly signal: AbortSignal; readonly user: string; readonly withFigures: boolean },
 ): Promise<ShownInsight> {
   const head = {

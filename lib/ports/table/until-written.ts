@@ -37,7 +37,7 @@ export const countedOp = (
 ): Op => ({ change: owner, add: { [field]: 1 }, if: { is: { ...is, [field]: made ?? null } }, else: OTHERS_MADE });
 
 /** Writes the ops. Returns false when one of their conditions does not hold. */
-export async function isWritten(table: Table, ops: readonly Op[]): Promise<boolean> {
+export async function tryWrite(table: Table, ops: readonly Op[]): Promise<boolean> {
   try {
     await table.write(ops);
     return true;

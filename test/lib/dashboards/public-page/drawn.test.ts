@@ -1,4 +1,5 @@
-import { type AnsweredInsight, drawn, spreadsheet } from '../../../../lib/dashboards/public-page/drawn.ts';
+import { type AnsweredInsight } from '../../../../lib/dashboards/insights/public-chart.ts';
+import { drawn, spreadsheet } from '../../../../lib/dashboards/public-page/drawn.ts';
 import type { Answers } from '../../../../lib/insights/answering/answers.ts';
 import { trend } from '../../../support/charts.ts';
 

@@ -1,4 +1,4 @@
-import { publicColumns } from '../../../../lib/dashboards/public-page/columns.ts';
+import { publicColumns } from '../../../../lib/dashboards/insights/public-answer.ts';
 
 const SQL = { kind: 'HogQLQuery', query: "SELECT event, upper('s3cr3t') FROM events" };
 const COLUMNS = ['event', "upper('s3cr3t')"];
