@@ -90,9 +90,17 @@ export const retrieveBatchExport = route({
   response: BatchExport,
 });
 
-export const updateBatchExport = route({
+const change = {
   ...write,
   ...one,
+  unsupported: UNSUPPORTED,
+  response: BatchExport,
+  needs: ['vault', 'compiler'],
+  seals: true,
+} as const;
+
+export const updateBatchExport = route({
+  ...change,
   handler: 'batch-exports/update',
   method: 'PATCH',
   summary: 'Change a batch export',
@@ -102,15 +110,10 @@ export const updateBatchExport = route({
     'for changes.',
   body: BatchExportPatch,
   example: { name: 'Events of every day', interval: 'day' },
-  unsupported: UNSUPPORTED,
-  response: BatchExport,
-  needs: ['vault', 'compiler'],
-  seals: true,
 });
 
 export const replaceBatchExport = route({
-  ...write,
-  ...one,
+  ...change,
   handler: 'batch-exports/replace',
   method: 'PUT',
   summary: 'Change a batch export, with what it must have',
@@ -119,10 +122,6 @@ export const replaceBatchExport = route({
     'stays as it is, and so do keys of `config`.',
   body: BatchExportInput,
   example: { name: 'Events of every day', interval: 'day', destination: { type: 'NoOp', config: {} } },
-  unsupported: UNSUPPORTED,
-  response: BatchExport,
-  needs: ['vault', 'compiler'],
-  seals: true,
 });
 
 export const destroyBatchExport = route({
