@@ -6,6 +6,7 @@ import type { OrganizationItem, ProjectItem } from '../accounts/organizations/mo
 import { currentPlace, openPlaces } from '../accounts/organizations/rules.ts';
 import { organizationsIn } from '../accounts/organizations/store.ts';
 import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
+import { Recent } from '../basics/recent.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { uuidOf } from '../http/fields.ts';
 import type { Route } from '../http/route.ts';
@@ -101,7 +102,7 @@ const MAX_REMEMBERED = 10_000;
 
 /** Returns what admits callers to what is theirs. It remembers the organization of a project: no project moves. */
 export function tenancy(table: Table) {
-  const organizationIds = new Map<number, string>();
+  const organizationIds = new Recent<string, number>(MAX_REMEMBERED);
 
   const readOrganization = async (id: string) => present(await table.get(keys.organization(id)));
 
@@ -114,7 +115,6 @@ export function tenancy(table: Table) {
     const project = present(item);
     if (project === undefined) return {};
     const { organization_id } = project;
-    if (organizationIds.size >= MAX_REMEMBERED) organizationIds.clear();
     organizationIds.set(id, organization_id);
     return { project, organization: known === organization_id ? beside : await readOrganization(organization_id) };
   };

@@ -17,13 +17,12 @@ interface WaitingProject {
 
 /** So many are remembered: whom a project belongs to, and when an organization had its turn. */
 const REMEMBERED = 50_000;
-const one = (): number => 1;
 
 /** One has whoever lands, from pass to pass; a new one begins all turns anew. */
 export class LandingTurns {
-  readonly #owners = new Recent<string>(REMEMBERED, one);
+  readonly #owners = new Recent<string>(REMEMBERED);
   /** The turn that an organization had last, counted from 1. */
-  readonly #had = new Recent<number>(REMEMBERED, one);
+  readonly #had = new Recent<number>(REMEMBERED);
   #turns = 0;
 
   /**

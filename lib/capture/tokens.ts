@@ -1,6 +1,7 @@
 /** Which project a token names. */
 
 import { wasLately } from '../basics/lately.ts';
+import { Recent } from '../basics/recent.ts';
 import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 
@@ -20,7 +21,7 @@ export function projectTokens(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   { believedMs }: { readonly believedMs: number },
 ): ProjectTokens {
-  const kept = new Map<string, { readonly at: number; readonly project: Promise<number | null> }>();
+  const kept = new Recent<{ readonly at: number; readonly project: Promise<number | null> }>(MAX_KEPT);
   const look = async (token: string): Promise<number | null> =>
     (await table.get(keys.projectToken(token)))?.project_id ?? null;
   return {
@@ -29,7 +30,6 @@ export function projectTokens(
       const found = kept.get(token);
       const now = clock();
       if (found !== undefined && wasLately(found.at, now, believedMs)) return found.project;
-      if (kept.size >= MAX_KEPT) kept.clear();
       const project = look(token);
       kept.set(token, { at: now, project });
       // A failure is not an answer.

@@ -1,6 +1,7 @@
 /** Whether files of the lake are still what was written: the digest in a file's row is compared before it is read. */
 import { createHash } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
+import { Recent } from '../basics/recent.ts';
 import { MINUTE_MS } from '../basics/units.ts';
 import { Damaged } from '../ports/errors.ts';
 import type { FileStore } from '../ports/files/files.ts';
@@ -51,7 +52,9 @@ export async function digestOf(local: string, signal?: AbortSignal): Promise<str
 
 /** Returns what compares files, each once in ten minutes while it is not touched. `clock`: in milliseconds. */
 export function intactFiles(clock: () => number = () => performance.now(), digest = digestOf): Intact {
-  const known = new Map<string, { readonly mark: string; readonly until: number; readonly done: Promise<void> }>();
+  const known = new Recent<{ readonly mark: string; readonly until: number; readonly done: Promise<void> }>(
+    MAX_REMEMBERED,
+  );
   return async ({ path, local, bytes, sha256 }, signal) => {
     const mark = await markOf(path, local, bytes);
     if (sha256 === undefined) return;
@@ -64,7 +67,6 @@ export function intactFiles(clock: () => number = () => performance.now(), diges
         if (error instanceof Damaged) throw error;
       }
     }
-    if (known.size >= MAX_REMEMBERED) known.clear();
     const done = compare(path, sha256, () => digest(local, signal), signal);
     const entry = { mark: `${sha256} ${mark}`, until: clock() + REMEMBERED_MS, done };
     known.set(local, entry);

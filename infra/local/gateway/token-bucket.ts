@@ -1,3 +1,5 @@
+import { Recent } from '../../../lib/basics/recent.ts';
+
 /** Requests per second that are let through in the long run, and how many at once before that counts. */
 export interface RateLimit {
   readonly rate: number;
@@ -21,13 +23,10 @@ const MAX_BUCKETS = 10_000;
  * be. What costs more than there is goes through where anything is there; the rest is owed.
  */
 export function tokenBuckets(limit: RateLimit): (name: string, now: number, cost?: number) => number {
-  const buckets = new Map<string, Bucket>();
+  const buckets = new Recent<Bucket>(MAX_BUCKETS);
   return (name, now, cost = 1) => {
     const bucket = buckets.get(name) ?? new Bucket(limit);
-    buckets.delete(name);
     buckets.set(name, bucket);
-    const [oldest] = buckets.keys();
-    if (buckets.size > MAX_BUCKETS && oldest !== undefined) buckets.delete(oldest);
     return bucket.take(now, cost);
   };
 }

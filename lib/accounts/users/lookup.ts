@@ -1,9 +1,9 @@
 /** Users inside answers. They are remembered for a minute, for they change seldom and stand in many answers. */
 import type * as z from 'zod';
+import { recentOf } from '../../basics/recent.ts';
 import { MINUTE_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Table } from '../../ports/table/table.ts';
 import { type User, type UserItem, userObject } from './model.ts';
 
 /** Returns the public object of a user by uuid; null when there is none, or the account is gone. */
@@ -12,9 +12,7 @@ export type UserLookup = (uuid: string | null) => z.output<typeof User> | null;
 const REMEMBERED_MS = MINUTE_MS;
 const MAX_REMEMBERED = 10_000;
 
-type Users = Map<string, { readonly user: ReturnType<UserLookup>; readonly until: number }>;
-
-const memories = new WeakMap<Table, Users>();
+const memoryOf = recentOf<{ readonly user: ReturnType<UserLookup>; readonly until: number }>(MAX_REMEMBERED);
 
 /** Reads these users for answers: those that are neither remembered nor `known` with one `many`. */
 export async function userLookup(
@@ -22,8 +20,7 @@ export async function userLookup(
   uuids: Iterable<string | null>,
   known?: UserItem,
 ): Promise<UserLookup> {
-  const memory: Users = memories.get(table) ?? new Map();
-  memories.set(table, memory);
+  const memory = memoryOf(table);
   const now = clock();
   const users = new Map<string, ReturnType<UserLookup>>();
   const unseen = new Set<string>();
@@ -35,7 +32,6 @@ export async function userLookup(
     else unseen.add(uuid);
   }
   if (unseen.size > 0) {
-    if (memory.size + unseen.size > MAX_REMEMBERED) memory.clear();
     const asked = [...unseen];
     const found = await table.many(asked.map(keys.user));
     for (const [at, uuid] of asked.entries()) {

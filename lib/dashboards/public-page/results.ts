@@ -101,7 +101,7 @@ export async function shownResults(
 /** So many answers are known to have been looked after lately. */
 const MAX_LOOKED_AFTER = 10_000;
 /** When this process has last had an answer looked after, by how often its project has forgotten answers, and its key. */
-const lookedAfter = recentOf<number>(MAX_LOOKED_AFTER, () => 1);
+const lookedAfter = recentOf<number>(MAX_LOOKED_AFTER);
 
 /** Has answers computed that are missing or may not be true any more. Nobody waits for it. */
 async function renew(

@@ -3,6 +3,7 @@
  * chosen, and what was looked at is told.
  */
 
+import { Recent } from '../../basics/recent.ts';
 import { DAY_MS } from '../../basics/units.ts';
 import type { WholeQuery } from '../../hogql/expression.ts';
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
@@ -92,15 +93,16 @@ const MAX_PARSED = 200;
  * program's own are parsed to; what callers wrote never is.
  */
 export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileStore, 'read' | 'write'>) {
-  const parsed = new Map<string, Promise<Syntax>>();
+  const parsed = new Recent<Promise<Syntax>>(MAX_PARSED);
   const parsedOwn = files && parsedQuestions(parser, files);
 
   const syntaxOf = ({ hogql, limit }: Question): Promise<Syntax> => {
     const known = parsed.get(hogql);
     if (known !== undefined) return known;
-    if (parsed.size >= MAX_PARSED) parsed.clear();
     const made = limit === undefined && parsedOwn ? parsedOwn(hogql) : parser.query(hogql);
     parsed.set(hogql, made);
+    // A failure is not an answer.
+    made.catch(() => parsed.delete(hogql));
     return made;
   };
 
