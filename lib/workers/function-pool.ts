@@ -115,7 +115,7 @@ async function outcomeOf(
   if ('returned' in called) return called.returned as FunctionOutcome;
   const { name, message } = called.ended;
   // Where time ends, Lambda tells it in the message alone.
-  const lost = /PoolTask timed out/.test(message) ? 'silence' : LOSSES.get(name);
+  const lost = /Task timed out/.test(message) ? 'silence' : LOSSES.get(name);
   if (lost !== undefined) return { lost, message };
   if (name === TOO_LARGE)
     invalid(null, 'What was found is too large to be sent. Ask for less: a shorter time, or a filter.');

@@ -34,3 +34,17 @@ test('a task that a function does not end in its time is lost, and one that nobo
     jest.restoreAllMocks();
   }
 });
+
+// As Lambda says it: https://github.com/aws-samples/amazon-textract-idp-cdk-constructs/issues/80
+test.each([
+  { errorMessage: '2026-11-28T03:00:00.000Z 0f6ddd4e-e46b-4aaf-83c0-00401695d21a Task timed out after 29.00 seconds' },
+  { errorType: 'Sandbox.Timedout', errorMessage: 'RequestId: 0f6ddd4e Error: Task timed out after 29.00 seconds' },
+])('a task of a function whose time is over is lost to silence, by name or by message: %j', async (said) => {
+  const send = async () => ({ FunctionError: 'Unhandled', Payload: Buffer.from(JSON.stringify(said)) });
+  const pool = functionPool({
+    worker: lambdaFunction(async () => ({ send }), 'lake-worker'),
+    ms: 1_000,
+    clock: Date.now,
+  });
+  await expect(pool.run({ name: 'answer', input: null, owner: '' })).rejects.toMatchObject({ loss: 'silence' });
+});
