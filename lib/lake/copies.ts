@@ -15,7 +15,10 @@ export interface CopiedFile {
 export interface LakeCopies {
   /** Below it each file lies under its own path. */
   readonly folder: string;
-  /** Fetches those that are not there, side by side; of the others the least recently wanted go. */
+  /**
+   * Fetches those that are not there, side by side; of the others the least recently wanted go. On abort it fetches no
+   * more, and rejects with the signal's reason; what has come whole by then stays.
+   */
   fetch(files: readonly CopiedFile[], signal: AbortSignal): Promise<void>;
   /** These were read: they go last. */
   used(paths: Iterable<string>): void;
@@ -80,9 +83,16 @@ export function lakeCopies({ lake, folder, mostBytes }: LakeCopiesOptions): Lake
         missing.map((file) =>
           inLine(async () => {
             const place = placeOf(file.path);
+            const part = `${place}.part`;
             await mkdir(dirname(place), { recursive: true });
-            await lake.save(file.path, `${place}.part`);
-            await rename(`${place}.part`, place);
+            try {
+              await lake.save(file.path, part, signal);
+              await rename(part, place);
+            } catch (error) {
+              // Nobody counts its bytes.
+              await rm(part, { force: true });
+              throw error;
+            }
             kept.set(file.path, file.bytes);
             bytes += file.bytes;
           }, signal),

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -34,6 +34,20 @@ async function filesIn(runFiles: FileStore, path = ''): Promise<{ path: string; 
 
 const pathsIn = async (runFiles: FileStore, path = ''): Promise<string[]> =>
   (await filesIn(runFiles, path)).map((file) => file.path);
+
+/** Returns the files of a bucket that this server is asked for. */
+async function filesOf(server: Server): Promise<FileStore> {
+  onEnd(() => server.close());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const client = new S3Client({
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+  });
+  onEnd(() => client.destroy());
+  return s3Files({ client, bucket: 'files' });
+}
 
 /** What every run files promises. */
 function fileStoreCases(open: () => FileStore): void {
@@ -160,6 +174,7 @@ function fileStoreCases(open: () => FileStore): void {
     expect(readFileSync(local, 'utf8')).toBe('x');
     expect(String(await runFiles.read('a/b'))).toBe('x');
     await expect(runFiles.save('a/c', local)).rejects.toThrow(/ENOENT|NoSuchKey|does not exist/);
+    await expect(runFiles.save('a/b', local, AbortSignal.abort(new Error('left')))).rejects.toThrow('left');
   });
 
   test('gives files as this machine reads them, and does not copy one twice', async () => {
@@ -367,17 +382,22 @@ describe('a runFiles on S3', () => {
       response.writeHead(200, { 'Content-Length': 10 });
       response.write('half', () => response.destroy());
     });
-    onEnd(() => server.close());
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const client = new S3Client({
-      endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      region: 'us-east-1',
-      forcePathStyle: true,
-      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
-    });
-    onEnd(() => client.destroy());
-    const files = s3Files({ client, bucket: 'files' });
+    const files = await filesOf(server);
     await expect(files.save('a', join(temporaryFolder(), 'copy'))).rejects.toThrow(Transient);
     await expect(files.read('a')).rejects.toThrow(Transient);
+  });
+
+  test('fetches no more of a body that nobody waits for', async () => {
+    let closed = () => {};
+    const gone = new Promise<void>((resolve) => (closed = resolve));
+    const [left, reason] = [new AbortController(), new DOMException('Its time was over.', 'TimeoutError')];
+    const server = createServer((_request, response) => {
+      response.on('close', closed);
+      response.writeHead(200, { 'Content-Length': 10 });
+      response.write('half', () => left.abort(reason));
+    });
+    const files = await filesOf(server);
+    await expect(files.save('a', join(temporaryFolder(), 'copy'), left.signal)).rejects.toBe(reason);
+    await gone;
   });
 });

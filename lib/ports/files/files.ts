@@ -26,8 +26,11 @@ export interface FileStore {
   move(from: string, to: string): Promise<void>;
   /** Takes a local file in, by rename where it can. */
   take(localFile: string, path: string): Promise<void>;
-  /** Copies a file to a local place, which is replaced. Rejects when there is no such file. */
-  save(path: string, localFile: string): Promise<void>;
+  /**
+   * Copies a file to a local place, which is replaced. Rejects when there is no such file, and with the signal's reason on
+   * abort; then a part of it may be there.
+   */
+  save(path: string, localFile: string, signal?: AbortSignal): Promise<void>;
   /**
    * Returns the addresses, in the order of the paths, by which a program on this machine can read the files: their own,
    * or those of copies below a folder of the local disk, made once. Rejects when a file is not there.

@@ -76,7 +76,10 @@ export function folderFiles(root: string): FileStore {
         await rm(localFile);
       }
     },
-    save: (path, localFile) => copyFile(place(path), localFile, constants.COPYFILE_FICLONE),
+    save: async (path, localFile, signal) => {
+      signal?.throwIfAborted();
+      await copyFile(place(path), localFile, constants.COPYFILE_FICLONE);
+    },
     local: async (paths) => {
       for (const path of paths) await access(place(path));
       return paths.map(place);

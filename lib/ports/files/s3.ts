@@ -57,9 +57,15 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
     }
   }
 
-  const save: FileStore['save'] = async (path, localFile) => {
-    const { Body } = await sent(client.send(new GetObjectCommand({ Bucket, Key: keyOf(path) })));
-    await sent(pipeline(Body as Readable, createWriteStream(localFile)));
+  const save: FileStore['save'] = async (path, localFile, signal = new AbortController().signal) => {
+    try {
+      const command = new GetObjectCommand({ Bucket, Key: keyOf(path) });
+      const { Body } = await sent(client.send(command, { abortSignal: signal }));
+      await sent(pipeline(Body as Readable, createWriteStream(localFile), { signal }));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    }
   };
 
   const removeFiles = async (keys: readonly string[]): Promise<void> => {

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lakeCopies } from '../../../lib/lake/copies.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
@@ -13,7 +13,7 @@ async function world(mostBytes: number) {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'of-somebody-before'), '');
   const copies = lakeCopies({
-    lake: { save: (path, local) => (fetched.push(path), lake.save(path, local)) },
+    lake: { save: (path, local, left) => (fetched.push(path), lake.save(path, local, left)) },
     folder,
     mostBytes,
   });
@@ -56,4 +56,27 @@ test('a file that cannot be fetched fails the call, and nothing half stays', asy
   await copies.fetch(files('ab'), signal);
   expect([there(), fetched.length]).toEqual(['ab', 3]);
   await expect(copies.fetch(files('c'), AbortSignal.abort(new Error('left')))).rejects.toThrow('left');
+});
+
+test('who leaves ends what is being fetched for them, and nothing half stays', async () => {
+  const folder = temporaryFolder();
+  const left = new AbortController();
+  let begun = () => {};
+  const underWay = new Promise<void>((resolve) => (begun = resolve));
+  const copies = lakeCopies({
+    lake: {
+      save: (_, local, signal) => {
+        writeFileSync(local, 'half');
+        begun();
+        return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+      },
+    },
+    folder,
+    mostBytes: 100,
+  });
+  const fetching = copies.fetch([{ path: 'events/a', bytes: 10 }], left.signal);
+  await underWay;
+  left.abort(new Error('left'));
+  await expect(fetching).rejects.toThrow('left');
+  expect(readdirSync(join(folder, 'events'))).toEqual([]);
 });
