@@ -116,6 +116,9 @@ export class DataStack extends Stack {
       lifecycleRules: [NO_LEFTOVERS],
     });
 
+    // Without theirs, what is kept of a stack that is deleted would be handed out without TLS, and no longer logged.
+    for (const bucket of [accessLogs, lake, runFiles, inbox]) bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN);
+
     const sealing = new Key(this, 'Key', {
       alias: `workspaces-${stage.name}`,
       description: `Seals the credentials of destinations (${stage.name})`,

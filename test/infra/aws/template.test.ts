@@ -855,6 +855,12 @@ describe('what must survive', () => {
     }
   });
 
+  test('keeps the policies of its buckets as long as these: by TLS only, and logged', () => {
+    const policies = ofType(dev.data, 'AWS::S3::BucketPolicy');
+    expect(policies).toHaveLength(4);
+    for (const [, policy] of policies) expect(policy).toMatchObject({ DeletionPolicy: 'Retain' });
+  });
+
   test('has the table as the program reads it, with a way back, protected in production', () => {
     const [, table] = ofType(prod.data, 'AWS::DynamoDB::GlobalTable')[0] ?? [];
     expect(table?.Properties).toMatchObject({
