@@ -215,14 +215,15 @@ export class Alarms extends Construct {
     });
 
     const told = { subscribers: [{ subscriptionType: 'SNS', address: topic.topicArn }] };
+    // AWS names it: its name is the account's, in which the stage may stand in other Regions too, and a change of who is
+    // told makes a new one before the old one goes.
     new CfnBudget(this, 'Budget', {
       budget: {
-        budgetName: `workspaces-${stage.name}`,
         budgetType: 'COST',
         timeUnit: 'MONTHLY',
         budgetLimit: { amount: stage.monthlyBudget, unit: 'USD' },
         // Counts once the tag is a cost allocation tag of the account.
-        costFilters: { TagKeyValue: [`user:stage$${stage.name}`] },
+        costFilters: { TagKeyValue: [`user:stage$${stage.name}`], Region: [Aws.REGION] },
       },
       notificationsWithSubscribers: [
         { ...told, notification: { ...OVER, notificationType: 'ACTUAL', threshold: 80 } },

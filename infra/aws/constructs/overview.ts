@@ -1,3 +1,4 @@
+import { Aws } from 'aws-cdk-lib';
 import { AlarmStatusWidget, Dashboard, GraphWidget, type IAlarm, type IMetric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import type { Stage } from '../stages.ts';
@@ -18,7 +19,8 @@ export class Overview extends Construct {
     super(scope, id);
     const { own, api, table, throttled, everyFunction, machines, sender } = measured;
     new Dashboard(this, 'Dashboard', {
-      dashboardName: `workspaces-${stage.name}`,
+      // Dashboards are the account's, in all Regions together.
+      dashboardName: `workspaces-${stage.name}-${Aws.REGION}`,
       widgets: [
         [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 24, height: 3 })],
         [

@@ -1113,6 +1113,17 @@ describe('watching a stage', () => {
       { Budget: { BudgetLimit: { Amount: 500, Unit: 'USD' }, CostFilters: { TagKeyValue: ['user:stage$prod'] } } },
     ]);
   });
+
+  // Budgets and dashboards are the account's, whose Region each of them has:
+  // https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-properties-budgets-budget-budgetdata.html
+  test('a stage of this name stands in several Regions of an account, each with a budget and a dashboard', () => {
+    const [[, budget] = []] = ofType(prod.service, 'AWS::Budgets::Budget');
+    const said = budget?.Properties['Budget'] as { CostFilters: { Region?: unknown[] } };
+    expect(said).not.toHaveProperty('BudgetName');
+    expect(said.CostFilters.Region?.map(flat)).toEqual(['<AWS::Region>']);
+    const [[, board] = []] = ofType(prod.service, 'AWS::CloudWatch::Dashboard');
+    expect(flat(board?.Properties['DashboardName'])).toBe('workspaces-prod-<AWS::Region>');
+  });
 });
 
 describe('the firewall', () => {
