@@ -7,9 +7,9 @@ import type { Stage } from './stage.ts';
  */
 const STAYS: readonly { readonly right: RegExp; readonly roles: RegExp; readonly why: string }[] = [
   {
-    right: /^s3:/,
+    right: /^(s3|logs):/,
     roles: /^Inbox/,
-    why: 'what Firehose asks of its role, of which the imitation writes alone',
+    why: 'what Firehose asks of its role, of which the imitation writes objects alone',
   },
   {
     right: /^dynamodb:(?!BatchWriteItem)/,

@@ -1,6 +1,7 @@
-import { Stack } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { CfnDeliveryStream } from 'aws-cdk-lib/aws-kinesisfirehose';
+import { LogGroup, LogStream } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { INBOX_FOLDERS, STREAM_WAITS_SECONDS } from '../../../lib/ports/inbox/firehose.ts';
 import type { DataStack } from '../data-stack.ts';
@@ -25,6 +26,9 @@ export class CaptureStream extends Construct {
     const { partition } = Stack.of(this);
     const bucketArn = `arn:${partition}:s3:::${data.inboxBucket}`;
     const role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('firehose.amazonaws.com') });
+    const removalPolicy = RemovalPolicy.DESTROY;
+    const logGroup = new LogGroup(this, 'Log', { retention: stage.logRetention, removalPolicy });
+    const log = new LogStream(this, 'LogStream', { logGroup, removalPolicy });
     permit(
       role,
       [
@@ -33,8 +37,9 @@ export class CaptureStream extends Construct {
           [bucketArn],
         ),
         allow(['s3:AbortMultipartUpload', 's3:GetObject', 's3:PutObject'], [`${bucketArn}/*`]),
+        allow(['logs:PutLogEvents'], [logGroup.logGroupArn]),
       ],
-      'Objects of a bucket have no names beforehand.',
+      'Objects of a bucket and streams of a log have no names beforehand.',
     );
     this.name = `workspaces-${stage.name}-inbox`;
     const stream = new CfnDeliveryStream(this, 'Stream', {
@@ -48,6 +53,12 @@ export class CaptureStream extends Construct {
         errorOutputPrefix: 'errors/',
         bufferingHints: BUFFERING,
         compressionFormat: 'UNCOMPRESSED',
+        // Why it could not write; nothing of what it writes.
+        cloudWatchLoggingOptions: {
+          enabled: true,
+          logGroupName: logGroup.logGroupName,
+          logStreamName: log.logStreamName,
+        },
       },
     });
     stream.node.addDependency(role);

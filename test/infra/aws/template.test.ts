@@ -942,6 +942,7 @@ test('everything that can be marked carries the name of its stage', () => {
     'AWS::KMS::Alias',
     'AWS::Lambda::EventInvokeConfig',
     'AWS::Lambda::Permission',
+    'AWS::Logs::LogStream',
     'AWS::S3::BucketPolicy',
     'AWS::SNS::Subscription',
     'AWS::SNS::TopicPolicy',
@@ -1106,6 +1107,28 @@ describe('watching a stage', () => {
         EvaluationPeriods: 1,
       },
     ]);
+  });
+
+  test('the delivery stream says why it cannot write, in a log that ends as all others', () => {
+    const [[, stream] = []] = ofType(prod.service, 'AWS::KinesisFirehose::DeliveryStream');
+    const { CloudWatchLoggingOptions: said, RoleARN } = stream?.Properties['ExtendedS3DestinationConfiguration'] as {
+      CloudWatchLoggingOptions?: { Enabled: boolean; LogGroupName: { Ref: string }; LogStreamName: { Ref: string } };
+      RoleARN: unknown;
+    };
+    expect(said?.Enabled).toBe(true);
+    const [group = '', file = ''] = [said?.LogGroupName.Ref, said?.LogStreamName.Ref];
+    expect(prod.service[group]).toMatchObject({ DeletionPolicy: 'Delete', Properties: { RetentionInDays: 90 } });
+    expect(prod.service[file]).toMatchObject({
+      Type: 'AWS::Logs::LogStream',
+      DeletionPolicy: 'Delete',
+      Properties: { LogGroupName: { Ref: group } },
+    });
+    const rights = ofType(prod.service, 'AWS::IAM::Policy')
+      .filter(([, { Properties }]) => JSON.stringify(Properties['Roles']).includes(`"${idIn(flat(RoleARN)) ?? ''}"`))
+      .flatMap(([, { Properties }]) =>
+        rightsOf('', (Properties['PolicyDocument'] as { Statement: Statement[] }).Statement),
+      );
+    expect(rights).toContain(`logs:PutLogEvents <${group}.Arn>`);
   });
 
   test('each stage has a budget, of its own costs', () => {
