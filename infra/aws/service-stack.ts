@@ -16,7 +16,7 @@ import { Overview } from './constructs/overview.ts';
 import { explainWildcards } from './constructs/permissions.ts';
 import { machineArns, Workflows } from './constructs/workflows.ts';
 import { type DataStack, QUERY_RESULTS } from './data-stack.ts';
-import { queryTurnsOf } from './functions.ts';
+import { FUNCTIONS, queryTurnsOf, reservedOf } from './functions.ts';
 import { concurrencyOf, type StageOptions } from './options.ts';
 import { type Stage, tagsOf } from './stages.ts';
 
@@ -114,6 +114,10 @@ export class ServiceStack extends Stack {
       unsettled: workflows.unsettled,
       functions: [tick, functionNamed('steps/execution-ended'), queryRunner],
       sender: functionNamed('steps/send-interval'),
+      capture: functionNamed('capture'),
+      apart: FUNCTIONS.filter((spec) => reservedOf(spec, concurrency) !== undefined).map(({ name }) =>
+        functionNamed(name),
+      ),
       queries: [...['waited', 'background'].map((name) => functionNamed(`lake-worker/${name}`)), queryRunner],
     });
     const { all: alarms } = new Alarms(this, 'Alarms', { stage, options, measured });

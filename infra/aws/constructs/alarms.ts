@@ -40,7 +40,20 @@ const QUARTER = Duration.minutes(15);
 /** The rules, by the heading in docs/operations.md. */
 const rules = (
   stage: Stage,
-  { own, api, machines, functions, sender, queries, throttled, everyFunction, unsettled, streamDelay }: Measured,
+  {
+    own,
+    api,
+    machines,
+    functions,
+    sender,
+    capture,
+    apart,
+    queries,
+    throttled,
+    everyFunction,
+    unsettled,
+    streamDelay,
+  }: Measured,
 ): Record<string, Rule> => ({
   'Jobs are waiting': {
     says: 'The oldest due job has waited for five minutes, or the tick does not run.',
@@ -133,24 +146,25 @@ const rules = (
     threshold: 10,
   },
   'Functions are held back': {
-    ...(stage.concurrency === null
+    ...(apart.length === 0
       ? {
           says: 'The account runs as many functions at once as it may.',
           metric: everyFunction('Throttles', FIVE_MINUTES),
         }
       : {
-          says: 'The account runs as many functions at once as it may, senders and queries aside.',
-          // What has a number of its own is held back by that number first.
+          says: 'The account runs as many functions at once as it may, those with a number of their own aside.',
+          // Each of these is held back by that number first.
           metric: new MathExpression({
-            expression: `SUM([all, -1 * senders, ${queries.map((_, n) => `-1 * queries${n}`).join(', ')}])`,
-            usingMetrics: {
-              all: everyFunction('Throttles', FIVE_MINUTES),
-              senders: sender.metricThrottles({ period: FIVE_MINUTES }),
-              ...throttlesOf(queries),
-            },
+            expression: `SUM([all, ${apart.map((_, n) => `-1 * throttled${n}`).join(', ')}])`,
+            usingMetrics: { all: everyFunction('Throttles', FIVE_MINUTES), ...throttlesOf(apart) },
             period: FIVE_MINUTES,
           }),
         }),
+    threshold: 1,
+  },
+  'Capture is held back': {
+    says: 'As many requests of SDKs at once as may be taken were, and others were refused.',
+    metric: capture.metricThrottles({ period: FIVE_MINUTES }),
     threshold: 1,
   },
   'Queries are held back': {
@@ -173,7 +187,7 @@ const rules = (
 });
 
 const throttlesOf = (functions: readonly IFunction[]): Record<string, IMetric> =>
-  Object.fromEntries(functions.map((one, n) => [`queries${n}`, one.metricThrottles({ period: FIVE_MINUTES })]));
+  Object.fromEntries(functions.map((one, n) => [`throttled${n}`, one.metricThrottles({ period: FIVE_MINUTES })]));
 
 /** A sum of what there is: most of these metrics are silent when all is well, and `a + b` is nothing where one is. */
 const sumOf = (usingMetrics: Record<string, IMetric>, period: Duration): MathExpression =>

@@ -28,6 +28,9 @@ export interface Measured {
   /** Functions that nobody waits for: only their errors tell that they failed. */
   readonly functions: readonly IFunction[];
   readonly sender: IFunction;
+  readonly capture: IFunction;
+  /** Those of which so many at once are set apart from the account's. */
+  readonly apart: readonly IFunction[];
   /** Those that answer queries: by reading the lake for others, and behind. */
   readonly queries: readonly IFunction[];
   readonly unsettled: IQueue;
@@ -37,7 +40,8 @@ export interface Measured {
 
 const FIVE_MINUTES = Duration.minutes(5);
 
-interface Watched extends Pick<Measured, 'machines' | 'functions' | 'sender' | 'queries' | 'unsettled'> {
+interface Watched
+  extends Pick<Measured, 'machines' | 'functions' | 'sender' | 'capture' | 'apart' | 'queries' | 'unsettled'> {
   readonly stage: Stage;
   readonly apiName: string;
   readonly tableName: string;

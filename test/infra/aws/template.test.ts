@@ -1044,20 +1044,29 @@ describe('watching a stage', () => {
     }
   });
 
-  test('queries that are more than may run at once are no alarm at once, whoever runs them, and nor are deliveries', () => {
+  test('functions that reach a number of their own are not held back by the account, which has an alarm for that', () => {
     const throttled = (wanted: string, { service } = prod) =>
       alarms(service)
         .filter(({ heading }) => heading === wanted)
-        .flatMap(({ properties }) => (properties['Metrics'] ?? []) as { MetricStat?: { Metric: Metric } }[])
+        .flatMap(({ properties }) => (properties['Metrics'] ?? [{ MetricStat: { Metric: properties } }]) as Read[])
         .flatMap(({ MetricStat }) => MetricStat?.Metric.Dimensions ?? [])
         .map(({ Value }) => functionName(Value.Ref));
+    interface Read {
+      readonly MetricStat?: { readonly Metric: Metric };
+    }
     interface Metric {
       readonly Dimensions?: readonly { readonly Value: { readonly Ref: string } }[];
     }
     const queries = ['lake-worker/waited', 'lake-worker/background', 'run-queries'];
     expect(throttled('Queries are held back')).toEqual(queries);
+    expect(throttled('Senders are held back')).toEqual(['steps/send-interval']);
+    expect(throttled('Capture is held back')).toEqual(['capture']);
     // Of what the account throttles.
-    expect(throttled('Functions are held back')).toEqual(['steps/send-interval', ...queries]);
+    const apart = ofType(prod.service, 'AWS::Lambda::Function')
+      .filter(([, { Properties }]) => 'ReservedConcurrentExecutions' in Properties)
+      .map(([id]) => functionName(id));
+    expect(apart).toHaveLength(9);
+    expect(throttled('Functions are held back').toSorted()).toEqual(apart.toSorted());
     // Where nothing is set apart for them, the account itself holds them back.
     expect(throttled('Functions are held back', dev)).toEqual([]);
   });
