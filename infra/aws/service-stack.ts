@@ -28,6 +28,9 @@ interface ServiceStackProps {
   readonly folder: (name: string) => string;
 }
 
+/** What they write leads to the console. */
+const MESSAGE_WRITERS = ['steps/check-alert', 'steps/compose-subscription'];
+
 /** What can be rebuilt at any time: API, functions, state machines, the tick, and what watches them. */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, { stage: own, options, data, folder }: ServiceStackProps) {
@@ -101,6 +104,9 @@ export class ServiceStack extends Stack {
     const versions = flattenCfnReference(this.resolve(`${tick.functionArn}:*`));
     explainWildcards(ticking, [versions], 'Any version of the one function.');
     const api = new Api(this, 'Api', { stage, domain: options.domain, functionNamed });
+    // The API is made of its functions, which cannot be told where it is; those of messages are none of them.
+    if (publicUrl === null)
+      for (const name of MESSAGE_WRITERS) functions.tell(name, { ...stage.settings, publicUrl: api.defaultUrl });
     const { requestsPerKey } = stage.settings;
     if (stage.hasFirewall && requestsPerKey !== null)
       new Firewall(this, 'Firewall', { stage, requestsPerKey, api: api.restApi });

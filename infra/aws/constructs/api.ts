@@ -54,6 +54,8 @@ interface ApiProps {
  */
 export class Api extends Construct {
   readonly url: string;
+  /** The address that it has without one of its own, without a `/` at its end. */
+  readonly defaultUrl: string;
   readonly name: string;
   readonly restApi: IRestApi;
   /** Where the DNS record of the API's own address must point. */
@@ -150,6 +152,7 @@ export class Api extends Construct {
       });
     }
     this.restApi = api as IRestApi;
+    this.defaultUrl = `https://${api.restApiId}.execute-api.${Aws.REGION}.${Aws.URL_SUFFIX}/${stage.name}`;
     if (domain === undefined) {
       this.url = api.url;
     } else {

@@ -5,6 +5,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { getOrMake } from '../../../lib/basics/maps.ts';
 import { INBOX_FOLDERS } from '../../../lib/ports/inbox/firehose.ts';
+import type { Settings } from '../../../lib/ports/settings.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import type { Key } from '../../../lib/ports/table/table.ts';
 import type { FileUse, StepNeed, StepUses } from '../../../lib/workflow/steps.ts';
@@ -113,6 +114,11 @@ export class Functions extends Construct {
     const found = this.byName.get(name);
     if (found === undefined) throw new Error(`there is no function ${name}`);
     return found;
+  }
+
+  /** Gives the function of this name settings of its own. */
+  tell(name: string, settings: Settings): void {
+    this.named(name).addEnvironment('SETTINGS', JSON.stringify(settings));
   }
 
   private role(name: string, spec: LambdaSpec, logGroup: LogGroup, props: FunctionsProps): Role {

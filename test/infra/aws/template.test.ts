@@ -723,6 +723,17 @@ describe('the functions of a stage', () => {
     }
   });
 
+  test('that write messages know where the API is, also without an address of its own, so that these have links', () => {
+    const [[api = ''] = []] = ofType(dev.service, 'AWS::ApiGateway::RestApi');
+    for (const { name } of FUNCTIONS) {
+      const { Variables } = functionNamed(name).Properties['Environment'] as { Variables: Record<string, unknown> };
+      const { publicUrl } = JSON.parse(flat(Variables['SETTINGS']));
+      const isWriting = ['steps/check-alert', 'steps/compose-subscription'].includes(name);
+      const address = `https://<${api}>.execute-api.<AWS::Region>.<AWS::URLSuffix>/dev`;
+      expect([name, publicUrl]).toEqual([name, isWriting ? address : null]);
+    }
+  });
+
   test('reach only this stage: its table, its buckets, its machines, its key', () => {
     const table = 'arn:<AWS::Partition>:dynamodb:<AWS::Region>:<AWS::AccountId>:table/workspaces-dev-data-table';
     for (const { name } of FUNCTIONS) {
