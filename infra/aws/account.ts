@@ -6,7 +6,8 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { messageOf } from '../../lib/basics/text.ts';
-import { dataStackName, type Stage } from './stages.ts';
+import { isDefaultAddressClosed, type StageOptions } from './options.ts';
+import { dataStackName, type Stage, serviceStackName } from './stages.ts';
 
 /** Something has to be done first; the message says what, in one sentence. */
 export class NotReady extends Error {
@@ -48,6 +49,22 @@ export async function checkConcurrency(
   );
 }
 
+/** Throws `NotReady` when a deploy would close the only address by which a stage is reached so far. */
+export async function checkAddress(
+  stage: Stage,
+  options: Pick<StageOptions, 'domain'>,
+  client: Client = new CloudFormationClient(),
+): Promise<void> {
+  if (!isDefaultAddressClosed(options)) return;
+  const outputs = await outputsOf(client, serviceStackName(stage));
+  if (outputs === undefined || outputs.has('DomainTarget')) return;
+  throw new NotReady(
+    `The stage ${stage.name} is reached at ${outputs.get('Address')}, which this deploy would close, before the name of ` +
+      'its own can lead to it: say "defaultAddress": "open" in its domain in cdk.json, until all who call it have moved ' +
+      '(docs/deploy.md, "An address of its own").',
+  );
+}
+
 /**
  * What a stage's data stack exports: its resources' names, by what they are (`table`, `lake`, `runFiles`, `key`). What was
  * restored takes the place of the stack's own.
@@ -69,11 +86,13 @@ function missing(message: string): never {
   throw new NotReady(message);
 }
 
-/** The exported outputs of a stack, by their names; undefined: there is no such stack. */
+/** The outputs of a stack, by the names under which they are exported, else by their own; undefined: there is no such stack. */
 async function outputsOf(client: Client, StackName: string): Promise<Map<string, string> | undefined> {
   try {
     const { Stacks: [stack] = [] } = await client.send(new DescribeStacksCommand({ StackName }));
-    return new Map(stack?.Outputs?.map(({ ExportName = '', OutputValue = '' }) => [ExportName, OutputValue]));
+    return new Map(
+      stack?.Outputs?.map(({ OutputKey = '', ExportName = OutputKey, OutputValue = '' }) => [ExportName, OutputValue]),
+    );
   } catch (error) {
     if (isAbsent(error)) return undefined;
     throw explained(error);

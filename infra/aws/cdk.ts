@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { messageOf } from '../../lib/basics/text.ts';
-import { checkBootstrap, checkConcurrency, NotReady } from './account.ts';
+import { checkAddress, checkBootstrap, checkConcurrency, NotReady } from './account.ts';
 import { FUNCTIONS, reservedOf } from './functions.ts';
 import { BadOptions, concurrencyOf, optionsOf } from './options.ts';
 import { stageNamed, UnknownStage } from './stages.ts';
@@ -17,10 +17,13 @@ try {
   const context = contextIn(new URL('../../cdk.json', import.meta.url));
   const named = words.map((word) => /^(?:-c=?|--context=)?stage(?:=(.*))?$/.exec(word)).find((found) => found !== null);
   const stage = stageNamed(named == null ? context['stage'] : (named[1] ?? ''));
-  const concurrency = concurrencyOf(optionsOf(context['stages'], stage), stage);
+  const options = optionsOf(context['stages'], stage);
+  const concurrency = concurrencyOf(options, stage);
   if (words[0] !== 'synth') await checkBootstrap();
-  if (words[0] === 'deploy')
+  if (words[0] === 'deploy') {
     await checkConcurrency(FUNCTIONS.reduce((sum, spec) => sum + (reservedOf(spec, concurrency) ?? 0), 0));
+    await checkAddress(stage, options);
+  }
   const cdk = createRequire(import.meta.url).resolve('aws-cdk/bin/cdk');
   process.exitCode = spawnSync(process.execPath, [cdk, ...words], { stdio: 'inherit' }).status ?? 1;
 } catch (error) {

@@ -33,13 +33,17 @@ const StageOptions = z.strictObject({
     })
     .nullable()
     .optional(),
-  /** The API's own address. The certificate is in the stage's Region, and covers the name. */
+  /**
+   * The API's own address. The certificate is in the stage's Region, and covers the name. The address at `execute-api`, by
+   * which the stage is reached without one, is closed with it, unless it is to stay open for whoever has to move yet.
+   */
   domain: z
     .strictObject({
       name: z.hostname('must be a name such as api.example.com'),
       certificateArn: z
         .string('must be the ARN of a certificate in ACM')
         .regex(/^arn:[\w-]+:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of a certificate in ACM'),
+      defaultAddress: z.enum(['open', 'closed'], 'must be "open" or "closed"').optional(),
     })
     .optional(),
 });
@@ -48,6 +52,10 @@ export type StageOptions = z.output<typeof StageOptions>;
 /** Returns what a stage sets apart of the account's functions: as cdk.json says, else its own. Null: nothing. */
 export const concurrencyOf = ({ concurrency }: StageOptions, stage: Stage): Concurrency | null =>
   concurrency === undefined ? stage.concurrency : concurrency;
+
+/** Returns whether a stage is reached by its own address alone. */
+export const isDefaultAddressClosed = ({ domain }: Pick<StageOptions, 'domain'>): boolean =>
+  domain !== undefined && domain.defaultAddress !== 'open';
 
 /** The options in cdk.json are not understood; the message says which, and where. */
 export class BadOptions extends Error {

@@ -3,7 +3,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { DataStack } from './data-stack.ts';
 import { optionsOf } from './options.ts';
 import { ServiceStack } from './service-stack.ts';
-import { dataStackName, type Stage, tagsOf } from './stages.ts';
+import { dataStackName, type Stage, serviceStackName, tagsOf } from './stages.ts';
 
 /**
  * The two stacks of a stage: what must survive, and what can be rebuilt from it. `folder` says where a function's
@@ -12,7 +12,7 @@ import { dataStackName, type Stage, tagsOf } from './stages.ts';
 export function addStacks(app: App, stage: Stage, folder: (name: string) => string) {
   const options = optionsOf(app.node.tryGetContext('stages'), stage);
   const data = new DataStack(app, dataStackName(stage), { stage, options });
-  const service = new ServiceStack(app, `workspaces-${stage.name}-service`, {
+  const service = new ServiceStack(app, serviceStackName(stage), {
     stage,
     options,
     data,

@@ -103,6 +103,9 @@ const STAGES: readonly Stage[] = [
 /** The stack of what must survive; it exports the names of what it holds under its own. */
 export const dataStackName = ({ name }: Stage): string => `workspaces-${name}-data`;
 
+/** The stack of what can be rebuilt. */
+export const serviceStackName = ({ name }: Stage): string => `workspaces-${name}-service`;
+
 /** What everything of a stage is marked with: its costs can be told apart by it, and what belongs to whom. */
 export const tagsOf = ({ name }: Stage): Readonly<Record<string, string>> => ({ service: 'workspaces', stage: name });
 

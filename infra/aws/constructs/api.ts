@@ -24,7 +24,7 @@ import {
   type GatewayResponse,
   type GatewayResponseType,
 } from '../../../lib/http/gateway-responses.ts';
-import type { StageOptions } from '../options.ts';
+import { isDefaultAddressClosed, type StageOptions } from '../options.ts';
 import type { Stage, Throttle } from '../stages.ts';
 
 /** How long the gateway keeps an authorizer's answer, in seconds. A revoked key works for that long. */
@@ -70,8 +70,9 @@ export class Api extends Construct {
       called.set(name, found);
       return `arn:${Aws.PARTITION}:apigateway:${Aws.REGION}:lambda:path/2015-03-31/functions/${found.functionArn}/invocations`;
     };
-    // With an address of its own, it has no other one, at which a firewall or a rule of that address would be missed.
-    const isClosed = domain !== undefined;
+    // What a deployment has before its own address would be missed at the other one; what is the stage's own, its limits and
+    // its firewall, stands before both.
+    const isClosed = isDefaultAddressClosed({ domain });
     const definition = {
       openapi: '3.0.1',
       info: { title: this.name, version: '1' },
@@ -188,6 +189,7 @@ const limits = ({ rate, burst }: Throttle) => ({ throttlingRateLimit: rate, thro
 const ACCESS_LOG = {
   time: '$context.requestTime',
   requestId: '$context.requestId',
+  host: '$context.domainName',
   method: '$context.httpMethod',
   resource: '$context.resourcePath',
   status: '$context.status',

@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { mockClient } from 'aws-sdk-client-mock';
-import { checkBootstrap, checkConcurrency, resourcesOf } from '../../../infra/aws/account.ts';
+import { checkAddress, checkBootstrap, checkConcurrency, resourcesOf } from '../../../infra/aws/account.ts';
 import { stageNamed } from '../../../infra/aws/stages.ts';
 
 const refusal = (name: string, message: string) =>
@@ -56,6 +56,23 @@ describe('what a shell finds in the account', () => {
     await expect(checkConcurrency(502, denied)).resolves.toBeUndefined();
     await expect(checkConcurrency(502, mayRun(10))).rejects.toThrow(
       /^This account may run 10 functions at once in this Region, and the stage sets 502 apart, .*concurrency in cdk\.json/,
+    );
+  });
+
+  test('a deploy that would close the one address by which a stage is reached is told how to go there in two steps', async () => {
+    const output = (OutputKey: string, OutputValue: string) => ({ OutputKey, OutputValue });
+    const address = output('Address', 'https://abc123.execute-api.eu-central-1.amazonaws.com/dev/');
+    const domain = { name: 'api.example.com', certificateArn: 'arn', defaultAddress: 'closed' } as const;
+    const check = (own: typeof domain | { defaultAddress: 'open' } | undefined, answer: object | Error) =>
+      checkAddress(dev, own === undefined ? {} : { domain: { ...domain, ...own } }, answering(answer));
+    const here = { Outputs: [address] };
+    await expect(check(undefined, here)).resolves.toBeUndefined();
+    await expect(check({ defaultAddress: 'open' }, here)).resolves.toBeUndefined();
+    await expect(check(domain, { Outputs: [address, output('DomainTarget', 'd-1')] })).resolves.toBeUndefined();
+    const absent = refusal('ValidationError', 'Stack with id workspaces-dev-service does not exist');
+    await expect(check(domain, absent)).resolves.toBeUndefined();
+    await expect(check(domain, here)).rejects.toThrow(
+      /^The stage dev is reached at https:\/\/abc123\S+, which this deploy would close, .* "defaultAddress": "open" .*cdk\.json/,
     );
   });
 

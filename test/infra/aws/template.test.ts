@@ -322,7 +322,9 @@ describe('the API of a stage', () => {
     ]);
     const { DestinationArn, Format } = stage['AccessLogSetting'] as { DestinationArn: unknown; Format: string };
     expect(flat(DestinationArn)).toMatch(/:log-group:<ApiAccessLog\w+>$/);
-    expect(Object.keys(JSON.parse(Format))).toEqual(expect.arrayContaining(['requestId', 'status', 'principal', 'ms']));
+    expect(Object.keys(JSON.parse(Format))).toEqual(
+      expect.arrayContaining(['requestId', 'host', 'status', 'principal', 'ms']),
+    );
     expect(Format).not.toMatch(/authorizer\.(?!latency|principalId)|querystring|header/i);
   });
 });
@@ -1282,6 +1284,23 @@ describe('an address of its own', () => {
     });
   });
 
+  test('stands beside the other one where that is to stay open, behind the same limits and the same firewall', () => {
+    const domain = { ...OWN.domain, defaultAddress: 'open' };
+    const { service } = synthesized('prod', { prod: { ...OWN, domain } });
+    const [[api = '', made] = []] = ofType(service, 'AWS::ApiGateway::RestApi');
+    expect(made?.Properties).toMatchObject({ DisableExecuteApiEndpoint: false });
+    expect(made?.Properties['Body']).not.toHaveProperty('servers');
+    for (const type of ['DomainName', 'BasePathMapping', 'Stage']) {
+      const [one, other] = [service, prod.service].map((made) => ofType(made, `AWS::ApiGateway::${type}`));
+      const settings = (found: typeof one) => found?.map(([, made]) => ({ ...made.Properties, DeploymentId: null }));
+      expect([type, settings(one)]).toEqual([type, settings(other)]);
+    }
+    const guarded = ofType(service, 'AWS::WAFv2::WebACLAssociation').map(([, made]) =>
+      flat(made.Properties['ResourceArn']),
+    );
+    expect(guarded).toEqual([expect.stringContaining(`/restapis/<${api}>/stages/prod`)]);
+  });
+
   test('the options that docs/deploy.md shows are understood', () => {
     const page = readFileSync(join(ROOT, 'docs', 'deploy.md'), 'utf8');
     const { context } = JSON.parse(/```json\n(.*?)```/s.exec(page)?.[1] ?? '');
@@ -1291,6 +1310,10 @@ describe('an address of its own', () => {
   test.each([
     [{ alertEmail: 'nobody' }, /^context\.stages\.dev\.alertEmail in cdk\.json cannot be used: /],
     [{ domain: { name: 'api.example.com' } }, /^context\.stages\.dev\.domain\.certificateArn in cdk\.json /],
+    [
+      { domain: { ...OWN.domain, defaultAddress: 'ajar' } },
+      /^context\.stages\.dev\.domain\.defaultAddress in cdk\.json cannot be used: must be "open" or "closed"\.$/,
+    ],
     [{ restoredTable: 'a table' }, /^context\.stages\.dev\.restoredTable in cdk\.json /],
     [{ colour: 'red' }, /^context\.stages\.dev in cdk\.json .*colour/],
     [
