@@ -4,6 +4,7 @@ import { isObject } from '../../basics/json.ts';
 import { numberText } from '../../basics/raw-number.ts';
 import { storable, storableText } from '../sources/event.ts';
 import { parseExact } from '../sources/exact-json.ts';
+import { senderIn } from './sender.ts';
 
 /** Absent members change nothing. */
 export interface PersonChange {
@@ -11,6 +12,8 @@ export interface PersonChange {
   readonly set?: Readonly<Record<string, unknown>>;
   /** Values for properties that are not there yet. */
   readonly setOnce?: Readonly<Record<string, unknown>>;
+  /** Values that replace what is there where the change changes some property by something else, too. */
+  readonly along?: Readonly<Record<string, unknown>>;
   /** Properties that go. */
   readonly unset?: readonly string[];
   /** The distinct_id whose person becomes one with that of the event, which is identified by that. */
@@ -50,15 +53,21 @@ const MERGES: ReadonlyMap<string, string> = new Map([
   ['$merge_dangerously', 'alias'],
 ]);
 
+/** Whether an event is there to change its person, and so tells of them whatever it tells of its sender. */
+const isAboutPerson = (event: string): boolean => MERGES.has(event) || event === '$set';
+
+/** Events from which PostHog takes no change, as it reads them apart from all others, in no order with them. */
+const UNHEARD: ReadonlySet<string> = new Set(['$exception', '$$heatmap']);
+
 /** The event of an import that deletes the person of its distinct_id; PostHog does that through its API only. */
 export const DELETE = '$delete_person';
 
 /**
  * JSON text of a `PersonChange`, or null for an event that changes none: any without `$set`, `$set_once` and `$unset`
- * that neither identifies, merges nor deletes; and any with `$process_person_profile: false`. An `$identify` makes sure
- * that there is a person, also where it sets nothing and names nobody else. Properties are as
- * `parseExact` gave them, `personId` is the person that the event carries, and `nameOf` gives a distinct_id as those of
- * the events are stored.
+ * that neither identifies, merges nor deletes; any with `$process_person_profile: false`; exceptions and heatmaps. An
+ * `$identify` makes sure that there is a person, also where it sets nothing and names nobody else. With a change goes what
+ * the event tells of its sender, below what it sets explicitly. Properties are as `parseExact` gave them, `personId` is
+ * the person that the event carries, and `nameOf` gives a distinct_id as those of the events are stored.
  */
 export function personChangeOf(
   event: string,
@@ -69,11 +78,11 @@ export function personChangeOf(
   const { $set, $set_once, $unset } = properties;
   const merging = MERGES.get(event);
   if (merging === undefined && event !== DELETE && !$set && !$set_once && !$unset) return null;
-  if (properties['$process_person_profile'] === false) return null;
+  if (properties['$process_person_profile'] === false || UNHEARD.has(event)) return null;
   const other = merging === undefined ? undefined : properties[merging];
   const merge = typeof other === 'string' ? other : numberText(other);
   const unset = namesIn($unset);
-  const change: PersonChange = {
+  const said: PersonChange = {
     ...(isObject($set) && !isEmpty($set)
       ? { set: $set }
       : event === '$identify' && merge === undefined
@@ -85,10 +94,28 @@ export function personChangeOf(
     ...(event === '$merge_dangerously' ? { force: true } : {}),
     ...(event === DELETE ? { delete: true } : {}),
   };
-  return isEmpty(change)
-    ? null
-    : storable(JSON.stringify(personId === null ? change : { ...change, person: personId }));
+  if (isEmpty(said)) return null;
+  const change = said.delete === true ? said : withSender(said, properties, isAboutPerson(event));
+  return storable(JSON.stringify(personId === null ? change : { ...change, person: personId }));
 }
+
+/** The change with what the event tells of its sender: what passes goes along, or counts as what is set if it `isSet`. */
+function withSender(said: PersonChange, properties: Readonly<Record<string, unknown>>, isSet: boolean): PersonChange {
+  const { lasting, passing, initial } = senderIn(properties);
+  const set = below(said.set, isSet ? { ...passing, ...lasting } : lasting);
+  const setOnce = below(said.setOnce, initial);
+  const names = isSet ? [] : Object.keys(passing).filter((name) => !Object.hasOwn(said.set ?? {}, name));
+  return {
+    ...said,
+    ...(set === undefined ? {} : { set }),
+    ...(setOnce === undefined ? {} : { setOnce }),
+    ...(names.length === 0 ? {} : { along: Object.fromEntries(names.map((name) => [name, passing[name]])) }),
+  };
+}
+
+/** What is set with values for what is not; undefined: nothing is. */
+const below = (set: PersonChange['set'], values: Readonly<Record<string, unknown>>): PersonChange['set'] =>
+  isEmpty(values) ? set : { ...set, ...values, ...set };
 
 /** The same for a state of a person. */
 export const personStateChange = (person: string, state: PersonState): string =>

@@ -359,14 +359,17 @@ const propertiesOf = ({ properties }: Person): Record<string, unknown> => {
 };
 
 /** The properties after a change, as they are stored; undefined: they would be too large. */
-function changed(person: Person, { set, setOnce, unset }: PersonChange): string | undefined {
+function changed(person: Person, { along, ...change }: PersonChange): string | undefined {
+  const { set, setOnce, unset } = change;
   if (set === undefined && setOnce === undefined && unset === undefined) return person.properties;
   const properties = propertiesOf(person);
   for (const [name, value] of Object.entries(setOnce ?? {}))
     if (!Object.hasOwn(properties, name)) properties[name] = value;
   Object.assign(properties, set);
   for (const name of unset ?? []) delete properties[name];
-  return within(properties);
+  const text = within(properties);
+  if (along === undefined || text === person.properties) return text;
+  return changed(person, { ...change, set: { ...set, ...along } });
 }
 
 function within(properties: object): string | undefined {

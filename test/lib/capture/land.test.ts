@@ -124,6 +124,29 @@ test('a change of a person that is not made is told, with why and whose, and its
   expect(minute).toMatchObject({ refused: 0, landed: 6 });
 });
 
+test('a person gets the browser and the campaign of events that change them, and those events keep what was sent', async () => {
+  const { context, lander, send } = await world();
+  const sender = (browser: string, campaign: string) => ({ $browser: browser, utm_source: campaign });
+  const sent = { ...sender('Firefox', 'mail'), $ip: '203.0.113.7' };
+  await send([
+    { event: '$pageview', properties: sender('Opera', 'ad') },
+    { event: '$identify', properties: sent },
+    { event: '$exception', properties: { $set: { plan: 'none' }, ...sender('Edge', 'none') } },
+    { event: 'paid', properties: { $set: { plan: 'team' }, ...sender('Chrome', 'search') } },
+    { event: '$pageview', properties: sender('Safari', 'ad') },
+  ]);
+  expect(await lander.pass()).toBe(5);
+  const [person] = await inLake(context, PROJECT, 'properties::VARCHAR', 'persons');
+  expect(JSON.parse(String(person))).toEqual({
+    plan: 'team',
+    ...sender('Chrome', 'search'),
+    $initial_browser: 'Firefox',
+    $initial_utm_source: 'mail',
+  });
+  const stored = await inLake(context, PROJECT, "CASE event WHEN '$identify' THEN properties::VARCHAR END");
+  expect(stored.flatMap((one) => (typeof one === 'string' ? [JSON.parse(one)] : []))).toEqual([sent]);
+});
+
 test('an event that is sent again is one event, whatever its corrected time', async () => {
   const { context, lander, send } = await world();
   const uuid = randomUUID();

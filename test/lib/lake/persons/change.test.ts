@@ -13,6 +13,10 @@ test.each([
   ['an event whose $set is no object', 'paid', { $set: 'x', $set_once: [1], $unset: 5 }],
   ['an event that wants no profile', '$identify', { $set: { a: 1 }, $process_person_profile: false }],
   ['an event with a name of every object', 'constructor', { toString: 1 }],
+  ['what an event tells of its sender alone', '$pageview', { $browser: 'Firefox', utm_source: 'mail' }],
+  ['that beside an empty $set', 'paid', { $set: {}, $browser: 'Firefox' }],
+  ['an exception', '$exception', { $set: { a: 1 }, $set_once: { b: 1 }, $unset: ['c'] }],
+  ['a heatmap', '$$heatmap', { $set: { a: 1 }, $browser: 'Firefox' }],
 ])('%s changes nobody', (_, event, properties) => {
   expect(changeOf(event, properties)).toBeNull();
 });
@@ -31,6 +35,75 @@ test.each([
   expect(changeOf(event, properties)).toEqual(change);
 });
 
+const SENDER = {
+  $browser: 'Firefox',
+  $current_url: 'https://a.example/',
+  utm_source: 'mail',
+  $app_name: 'App',
+  price: 5,
+};
+const INITIAL = {
+  $initial_browser: 'Firefox',
+  $initial_current_url: 'https://a.example/',
+  $initial_utm_source: 'mail',
+  $initial_app_name: 'App',
+};
+const { price: _, ...OF_SENDER } = SENDER;
+
+test.each([
+  ['$identify', '$identify', {}, {}],
+  ['$identify of a visitor', '$identify', { $anon_distinct_id: 'v' }, { merge: 'v' }],
+  ['$create_alias', '$create_alias', { alias: 'b' }, { merge: 'b' }],
+  ['$merge_dangerously', '$merge_dangerously', { alias: 'b' }, { merge: 'b', force: true }],
+])(
+  'with %s a person gets what the event tells of its sender, as it is now and as it was first',
+  (_, event, said, change) => {
+    expect(changeOf(event, { ...SENDER, ...said })).toEqual({ set: OF_SENDER, setOnce: INITIAL, ...change });
+  },
+);
+
+test('with any other change a person gets that too, but what differs from page to page only where something else changes', () => {
+  const { $browser, $current_url, ...lasting } = OF_SENDER;
+  expect(changeOf('paid', { ...SENDER, $set: { plan: 'team' } })).toEqual({
+    set: { plan: 'team', ...lasting },
+    setOnce: INITIAL,
+    along: { $browser, $current_url },
+  });
+  expect(changeOf('paid', { ...SENDER, $unset: ['plan'] })).toEqual({
+    set: lasting,
+    setOnce: INITIAL,
+    along: { $browser, $current_url },
+    unset: ['plan'],
+  });
+  expect(changeOf('$set', { ...SENDER, $set: { plan: 'team' } })).toEqual({
+    set: { plan: 'team', ...OF_SENDER },
+    setOnce: INITIAL,
+  });
+  expect(changeOf('$delete_person', SENDER)).toEqual({ delete: true });
+});
+
+test('what an event sets explicitly wins over what it tells of its sender', () => {
+  const $set = { $browser: 'Chrome', utm_source: null };
+  const $set_once = { $initial_browser: 'Safari' };
+  const properties = { $browser: 'Firefox', utm_source: 'mail', $set, $set_once };
+  const change = { set: $set, setOnce: { $initial_browser: 'Safari', $initial_utm_source: 'mail' } };
+  expect(changeOf('paid', properties)).toEqual(change);
+  expect(changeOf('$identify', properties)).toEqual(change);
+});
+
+test('a campaign that is none any more clears the last one, and is nobody’s first', () => {
+  expect(changeOf('$identify', { utm_source: null, gclid: null })).toEqual({ set: { utm_source: null, gclid: null } });
+});
+
+test('$os_name stands for $os, and the system of a server is no person’s', () => {
+  const linux = { set: { $os: 'Linux' }, setOnce: { $initial_os: 'Linux' } };
+  expect(changeOf('$identify', { $os_name: 'Linux' })).toEqual(linux);
+  expect(changeOf('$identify', { $os_name: 'Debian', $os: 'Linux' })).toEqual(linux);
+  expect(changeOf('$identify', { $os: 'Linux', $os_name: 'Linux', $os_version: '6', $is_server: true })).toEqual({
+    set: {},
+  });
+});
+
 test('the person that the event names goes with the change', () => {
   expect(changeOf('paid', { $set: { a: 1 } }, 'p-1')).toEqual({ set: { a: 1 }, person: 'p-1' });
   expect(changeOf('paid', {}, 'p-1')).toBeNull();
@@ -40,7 +113,14 @@ test('any event with any properties is read back as it was written, in one line'
   fc.assert(
     fc.property(
       fc.constantFrom('$identify', '$create_alias', '$delete_person', 'paid', '__proto__'),
-      fc.record({ $set: fc.jsonValue(), $set_once: fc.jsonValue(), $unset: fc.jsonValue(), alias: fc.jsonValue() }),
+      fc.record({
+        $set: fc.jsonValue(),
+        $set_once: fc.jsonValue(),
+        $unset: fc.jsonValue(),
+        alias: fc.jsonValue(),
+        $browser: fc.jsonValue(),
+        utm_source: fc.jsonValue(),
+      }),
       (event, properties) => {
         const text = personChangeOf(event, properties, null);
         if (text === null) return;

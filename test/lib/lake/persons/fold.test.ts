@@ -80,6 +80,20 @@ describe('properties', () => {
     expect(rows).toHaveLength(1);
   });
 
+  test('go along with what else changes, and are nothing by themselves', () => {
+    const { rows } = fold([
+      { who: 'ada', change: { set: { plan: 'free' }, along: { $browser: 'Firefox' } } },
+      { who: 'ada', change: { set: { plan: 'free' }, along: { $browser: 'Chrome' } } },
+      { who: 'ada', change: { setOnce: { plan: 'x', from: 'ad' }, along: { $browser: 'Safari', $os: 'iOS' } } },
+      { who: 'ada', change: { unset: ['from', '$os'], along: { $browser: 'Opera', $os: 'iOS' } } },
+    ]);
+    expect(said(rows)).toEqual([
+      ['ada', 0, { plan: 'free', $browser: 'Firefox' }],
+      ['ada', 20, { plan: 'free', $browser: 'Safari', from: 'ad', $os: 'iOS' }],
+      ['ada', 30, { plan: 'free', $browser: 'Opera' }],
+    ]);
+  });
+
   test('of changes within five minutes give one row, the last', () => {
     const { rows } = fold([set('ada', { a: 1 }, 10), set('ada', { a: 2 }, 14), set('ada', { a: 3 }, 15)]);
     expect(said(rows)).toEqual([
