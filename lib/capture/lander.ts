@@ -1,5 +1,6 @@
 /** Lands what waits in an inbox, pass by pass, and forgets what is in the lake. */
 
+import { wasLately } from '../basics/lately.ts';
 import { MIB, MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import type { Inbox, Segment } from '../ports/inbox/inbox.ts';
 import type { Log } from '../ports/log.ts';
@@ -31,6 +32,12 @@ const APART_LOOK_MS = 4 * MINUTE_MS;
 /** A project that cannot land is tried again after so long, twice as long each time; an alarm of five minutes does not end. */
 const FAILED_MS = { first: SECOND_MS, most: 4 * MINUTE_MS };
 
+/**
+ * What was listed is believed for so long, as long as a pass leaves some of it to the next: on AWS to list takes a request
+ * for a thousand segments, and very many may wait.
+ */
+const LIST_MS = 30 * SECOND_MS;
+
 /** A segment of which some projects wait, and others have landed. */
 interface Waiting {
   readonly landed: readonly number[];
@@ -43,6 +50,12 @@ interface Waiting {
   readonly pass: number;
 }
 
+/** The segments that were listed at an instant and are still there, oldest first. */
+interface Listed {
+  readonly segments: readonly Segment[];
+  readonly at: number;
+}
+
 /** One at a time has an inbox. */
 export class Lander {
   readonly #options: LanderOptions;
@@ -50,6 +63,7 @@ export class Lander {
   readonly #waiting = new Map<string, Waiting>();
   /** Projects that could not land, how often in a row, and when they are tried again, milliseconds since 1970. */
   readonly #failed = new Map<number, { readonly times: number; readonly until: number }>();
+  #listed: Listed = { segments: [], at: 0 };
   #passes = 0;
   /** The next pass begins with segments that wait. */
   #isTurnOfWaiting = false;
@@ -68,7 +82,7 @@ export class Lander {
     return this.#left;
   }
 
-  /** The bytes of what was in the inbox when the last pass began. */
+  /** The bytes of what was in the inbox when the last pass began, as far as it was listed by then. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
@@ -77,9 +91,13 @@ export class Lander {
   async pass(): Promise<number> {
     const { inbox, land, log, clock, metrics, counts } = this.#options;
     this.#passes += 1;
-    const segments = await this.#next();
+    const { segments: listed, at } = await this.#list();
+    // Should the pass fail, the next one looks what is there.
+    this.#listed = { segments: [], at };
+    const segments = this.#next(listed);
     if (segments.length === 0) return 0;
     const report = await land(segments);
+    const gone = new Set<string>();
     const landedWhole: string[] = [];
     for (const { name, landed, waiting, apart, damaged, unfinished } of report.segments) {
       if (unfinished > 0) log.info('a write of captured events was cut short', { segment: name, bytes: unfinished });
@@ -101,9 +119,12 @@ export class Lander {
       }
       log.error('captured events are damaged', { segment: name, bytes: damaged });
       await inbox.setAside(name);
+      gone.add(name);
       metrics.record({ SegmentsDamaged: 1 }, { segment: name });
     }
     await inbox.remove(landedWhole);
+    for (const name of landedWhole) gone.add(name);
+    this.#listed = { segments: listed.filter(({ name }) => !gone.has(name)), at };
     for (const { projectId, reason, delayMs } of report.failures) {
       const { times = 0 } = this.#failed.get(projectId) ?? {};
       const pauseMs = Math.min(FAILED_MS.most, FAILED_MS.first * 2 ** times);
@@ -124,9 +145,18 @@ export class Lander {
     return report.projects.reduce((sum, { landed }) => sum + landed, 0);
   }
 
-  async #next(): Promise<LandingSegment[]> {
-    const segments = await this.#options.inbox.segments();
-    this.#waitingBytes = segments.reduce((sum, segment) => sum + segment.bytes, 0);
+  /** Returns what is there: as it was listed before, where that is new and this pass cannot take all that is fresh of it. */
+  async #list(): Promise<Listed> {
+    const { inbox, clock } = this.#options;
+    const fresh = this.#listed.segments.filter(({ name }) => !this.#waiting.has(name));
+    const isEnough = fresh.length > PASS_SEGMENTS || (fresh.length > 1 && bytesOf(fresh) > PASS_BYTES);
+    if (isEnough && wasLately(this.#listed.at, clock(), LIST_MS)) return this.#listed;
+    const segments = await inbox.segments();
+    return { segments, at: clock() };
+  }
+
+  #next(segments: readonly Segment[]): LandingSegment[] {
+    this.#waitingBytes = bytesOf(segments);
     this.#left = 0;
     const fresh = segments.filter(({ name }) => !this.#waiting.has(name));
     const waiting = this.#inTurn(segments.filter(({ name }) => this.#isTime(name)));
@@ -191,3 +221,5 @@ export class Lander {
     return inOrder;
   }
 }
+
+const bytesOf = (segments: readonly Segment[]): number => segments.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -101,7 +101,7 @@ function inboxCases(open: () => Promise<Inbox>): void {
     expect(taken.map(Number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: sent }, (_, n) => n));
   });
 
-  test('forgets segments that are removed, and does not mind when they are gone', async () => {
+  test('forgets segments that are removed, and has nothing in them when they are gone', async () => {
     const inbox = await open();
     const names: string[] = [];
     for (const id of ['a', 'b']) {
@@ -113,6 +113,7 @@ function inboxCases(open: () => Promise<Inbox>): void {
     await inbox.remove([...new Set(names)]);
     await inbox.remove([]);
     expect(await idsIn(inbox)).toEqual(['c']);
+    expect(await inbox.read(names[0] ?? '')).toEqual({ requests: [], damaged: 0, unfinished: 0 });
   });
 
   test('does not give again what was set aside', async () => {

@@ -9,7 +9,7 @@ import { orAbsent } from '../files/or-absent.ts';
 import { syncPath } from '../files/sync-path.ts';
 import { compareText } from '../table/semantics.ts';
 import { frameOf, requestsIn } from './frame.ts';
-import { type CapturedRequest, type Inbox, InboxClosed, type Segment } from './inbox.ts';
+import { type CapturedRequest, type Inbox, InboxClosed, type Segment, type SegmentContent } from './inbox.ts';
 
 /** A segment with so many bytes is ended, whether or not somebody asks for segments. */
 const SEGMENT_BYTES = 5 * MIB;
@@ -49,15 +49,15 @@ export async function damagedSegments(folder: string): Promise<{ readonly path: 
   const names = (await readdir(folder).catch(() => [])).filter((name) => SEGMENT.test(name));
   const found = [...names, ...aside.map((name) => `${DAMAGED}/${name}`)].toSorted(compareText).map(async (path) => {
     // One that is gone has landed meanwhile.
-    const { damaged = 0 } = (await orAbsent(readSegment(join(folder, path)))) ?? {};
+    const { damaged } = await readSegment(join(folder, path));
     const problem = `${damaged} bytes of events that were acknowledged are damaged`;
     return damaged === 0 ? [] : [{ path, problem }];
   });
   return (await Promise.all(found)).flat();
 }
 
-async function readSegment(file: string): ReturnType<Inbox['read']> {
-  const bytes = await readFile(file);
+async function readSegment(file: string): Promise<SegmentContent> {
+  const bytes = (await orAbsent(readFile(file))) ?? Buffer.alloc(0);
   const isEnded = bytes.subarray(-END.length).equals(END);
   const { requests, damaged, rest } = requestsIn(isEnded ? bytes.subarray(0, -END.length) : bytes);
   return isEnded ? { requests, damaged: damaged + rest, unfinished: 0 } : { requests, damaged, unfinished: rest };
@@ -112,7 +112,7 @@ class FolderInbox implements Inbox {
     return segments;
   }
 
-  read(segment: string): ReturnType<Inbox['read']> {
+  read(segment: string): Promise<SegmentContent> {
     return readSegment(join(this.#folder, segment));
   }
 

@@ -45,6 +45,7 @@ export interface Inbox {
    * come there.
    */
   segments(): Promise<Segment[]>;
+  /** Reads a segment; one that is gone has nothing. */
   read(segment: string): Promise<SegmentContent>;
   /** Forgets segments that are in the lake; fine when one is gone. */
   remove(segments: readonly string[]): Promise<void>;

@@ -659,6 +659,60 @@ test('very many small segments land a thousand at a time, are read some at a tim
   expect(most).toBe(40);
 });
 
+/** An inbox of so many segments without requests, which counts how often it is listed. */
+function emptySegments(inbox: Inbox, count: number) {
+  const waiting = new Set(Array.from({ length: count }, (_, n) => `direct/${String(n).padStart(6, '0')}`));
+  const landed: string[] = [];
+  const seen = { lists: 0, fails: false };
+  const counting: Inbox = {
+    ...inbox,
+    segments: async () => {
+      seen.lists += 1;
+      return [...waiting].map((name, n) => ({ name, bytes: 600, writtenAt: START + n }));
+    },
+    read: async () => ({ requests: [], damaged: 0, unfinished: 0 }),
+    remove: async (segments) => {
+      if (seen.fails) throw new Error('not now');
+      landed.push(...segments);
+      for (const name of segments) waiting.delete(name);
+    },
+  };
+  return { counting, waiting, landed, seen };
+}
+
+test('what waits is listed once for all passes that it is enough for, and lands once, in order', async () => {
+  const { context, inbox } = await world();
+  const { counting, waiting, landed, seen } = emptySegments(inbox, 10_000);
+  const names = [...waiting];
+  const lander = landerOf(context, counting, (segments) => land({ ...context, inbox: counting }, segments));
+  do {
+    await lander.pass();
+    waiting.add(`segments/${landed.length}`);
+  } while (lander.left > 0);
+  expect(landed.slice(0, 10_000)).toEqual(names);
+  expect(new Set(landed).size).toBe(landed.length);
+  // Ten passes take the first list; what came meanwhile is in the second, and in the third.
+  expect(seen.lists).toBe(3);
+});
+
+test('a list of what waits is made anew when it is half a minute old, or a pass has failed', async () => {
+  const { context, inbox } = await world();
+  const { counting, landed, seen } = emptySegments(inbox, 10_000);
+  const lander = landerOf(context, counting, (segments) => land({ ...context, inbox: counting }, segments));
+  const lists = async (): Promise<number> => {
+    await lander.pass();
+    return seen.lists;
+  };
+  expect([await lists(), await lists()]).toEqual([1, 1]);
+  context.clock.advance(30 * SECOND_MS);
+  expect([await lists(), await lists()]).toEqual([2, 2]);
+  seen.fails = true;
+  await expect(lander.pass()).rejects.toThrow('not now');
+  seen.fails = false;
+  expect([await lists(), await lists()]).toEqual([3, 3]);
+  expect(landed).toHaveLength(6_000);
+});
+
 test('a segment that is damaged is set aside and counted, so that somebody hears of it', async () => {
   const { context, inbox } = await world();
   const [recorded, aside]: [object[], string[]] = [[], []];
