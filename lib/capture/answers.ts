@@ -12,9 +12,10 @@ import { type Inbox, InboxClosed } from '../ports/inbox/inbox.ts';
 import type { ArrivedRequest, RequestContent } from './content.ts';
 import type { CaptureCounts } from './counts.ts';
 import { EVENT_REFUSALS, type EventRefusal } from './normalize.ts';
+import { patternOf } from './path-pattern.ts';
 import type { RefusedPayload } from './payload.ts';
 import type { ProjectTokens } from './tokens.ts';
-import { payloadHeaders, V1 } from './v1.ts';
+import { payloadHeaders, V1_TEMPLATES } from './v1.ts';
 
 export interface SdkRequest {
   readonly id: string;
@@ -199,38 +200,39 @@ const EARLY_ACCESS: Answer = () => json({ earlyAccessFeatures: [] });
 
 const SURVEYS: Answer = () => json({ surveys: [] });
 
-/** The paths of SDKs, each with and without a slash at its end; where those of today send their events, it is busy. */
-const ANSWERS: readonly (readonly [path: RegExp, answer: Answer, isBusy?: true])[] = [
-  [/^\/(?:i\/v0\/e|e|batch)\/?$/, EVENTS, true],
-  [/^\/(?:i\/v0\/ai\/batch|capture|track|engage)\/?$/, EVENTS],
-  [V1, EVENTS_V1, true],
-  [/^\/s\/?$/, RECORDINGS],
-  [/^\/flags\/?$/, FLAGS],
-  [/^\/(?:flags\/definitions|api\/feature_flag\/local_evaluation)\/?$/, DEFINITIONS],
-  [/^\/api\/early_access_features\/?$/, EARLY_ACCESS],
-  [/^\/api\/surveys\/?$/, SURVEYS],
-  [/^\/decide\/?$/, DECIDE],
-  [/^\/array\/([!-.0-~]{1,64})\/config\/?$/, CONFIG],
-  [/^\/array\/([!-.0-~]{1,64})\/config\.js\/?$/, CONFIG_SCRIPT],
-];
+interface Answered {
+  /** Paths as a gateway names them, which takes those with a slash at the end for the same. */
+  readonly templates: readonly string[];
+  readonly answer: Answer;
+  /** SDKs of today send their events there. */
+  readonly isBusy?: true;
+}
 
-/** The same paths as a gateway names them, which takes those with a slash at the end for the same. */
-export const SDK_TEMPLATES: readonly string[] = [
-  ...['i/v0/e', 'i/v0/ai/batch', 'i/v1/analytics/events', 'i/v1/ai/events'].map((path) => `/${path}`),
-  ...['e', 'batch', 'capture', 'track', 'engage', 's', 'flags', 'decide'].map((path) => `/${path}`),
-  ...['flags/definitions', 'api/feature_flag/local_evaluation'].map((path) => `/${path}`),
-  ...['api/early_access_features', 'api/surveys'].map((path) => `/${path}`),
-  '/array/{token}/config',
-  '/array/{token}/config.js',
+const ANSWERED: readonly Answered[] = [
+  { templates: ['/i/v0/e', '/e', '/batch'], answer: EVENTS, isBusy: true },
+  { templates: ['/i/v0/ai/batch', '/capture', '/track', '/engage'], answer: EVENTS },
+  { templates: V1_TEMPLATES, answer: EVENTS_V1, isBusy: true },
+  { templates: ['/s'], answer: RECORDINGS },
+  { templates: ['/flags'], answer: FLAGS },
+  { templates: ['/flags/definitions', '/api/feature_flag/local_evaluation'], answer: DEFINITIONS },
+  { templates: ['/api/early_access_features'], answer: EARLY_ACCESS },
+  { templates: ['/api/surveys'], answer: SURVEYS },
+  { templates: ['/decide'], answer: DECIDE },
+  { templates: ['/array/{token}/config'], answer: CONFIG },
+  { templates: ['/array/{token}/config.js'], answer: CONFIG_SCRIPT },
 ];
+const ANSWERS = ANSWERED.map(({ templates, answer }) => [patternOf(templates), answer] as const);
+
+/** The paths of SDKs as a gateway names them. */
+export const SDK_TEMPLATES: readonly string[] = ANSWERED.flatMap(({ templates }) => templates);
 
 /** Those of them to which most of all comes, by POST: a gateway that counts the requests of each lets more through there. */
-export const BUSY_SDK_TEMPLATES: readonly string[] = SDK_TEMPLATES.filter((template) =>
-  ANSWERS.some(([pattern, , isBusy = false]) => isBusy && pattern.test(template)),
+export const BUSY_SDK_TEMPLATES: readonly string[] = ANSWERED.flatMap(({ templates, isBusy }) =>
+  isBusy ? templates : [],
 );
 
 /** All of them in one, for every request of the API is looked at as well. */
-const SDK_PATH = new RegExp(ANSWERS.map(([{ source }]) => source).join('|'));
+const SDK_PATH = patternOf(SDK_TEMPLATES);
 
 /** Returns whether an SDK asks there, and not a caller of the API. */
 export const isSdkPath = (path: string): boolean => SDK_PATH.test(path);

@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject } from '../basics/json.ts';
 import { numberText } from '../basics/raw-number.ts';
+import { patternOf } from './path-pattern.ts';
 
 /** Headers that say what a payload is, and are kept with it. */
 const HEADERS = ['authorization', 'content-encoding', 'posthog-request-timestamp', 'posthog-sdk-info'] as const;
@@ -12,8 +13,9 @@ const HEADERS = ['authorization', 'content-encoding', 'posthog-request-timestamp
 /** Those of them that a request has. */
 export type PayloadHeaders = Readonly<Partial<Record<(typeof HEADERS)[number], string>>>;
 
-/** Its paths, each with and without a slash at its end. */
-export const V1 = /^\/i\/v1\/(?:analytics|ai)\/events\/?$/;
+/** Its paths, as a gateway names them. */
+export const V1_TEMPLATES = ['/i/v1/analytics/events', '/i/v1/ai/events'] as const;
+const V1 = patternOf(V1_TEMPLATES);
 
 /** Returns whether what is sent to a path is of this form. */
 export const isV1 = (path: string): boolean => V1.test(path);

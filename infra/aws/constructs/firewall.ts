@@ -3,6 +3,7 @@ import type { IRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { CfnWebACL, CfnWebACLAssociation } from 'aws-cdk-lib/aws-wafv2';
 import { Construct } from 'constructs';
 import { CORS_OF_ALL, SDK_TEMPLATES } from '../../../lib/capture/answers.ts';
+import { alternativesOf } from '../../../lib/capture/path-pattern.ts';
 import { gatewayResponse } from '../../../lib/http/gateway-responses.ts';
 import type { Stage } from '../stages.ts';
 
@@ -26,16 +27,13 @@ const THROTTLED = gatewayResponse('throttled').template;
 const REFUSED = gatewayResponse('permission_denied', { detail: 'Requests from this address are refused.' }).template;
 
 /** The paths of SDKs, below the address of the stage, or of a domain of its own. */
-const sdkPaths = (stage: string): CfnWebACL.StatementProperty => {
-  const paths = SDK_TEMPLATES.map((path) => path.replaceAll('.', '\\.').replaceAll('{token}', '[^/]+'));
-  return {
-    regexMatchStatement: {
-      regexString: `^(/${stage})?(${paths.join('|')})/?$`,
-      fieldToMatch: { uriPath: {} },
-      textTransformations: [{ priority: 0, type: 'NONE' }],
-    },
-  };
-};
+const sdkPaths = (stage: string): CfnWebACL.StatementProperty => ({
+  regexMatchStatement: {
+    regexString: `^(/${stage})?(${alternativesOf(SDK_TEMPLATES, '[^/]+')})/?$`,
+    fieldToMatch: { uriPath: {} },
+    textTransformations: [{ priority: 0, type: 'NONE' }],
+  },
+});
 
 const visible = (metricName: string): CfnWebACL.VisibilityConfigProperty => ({
   metricName,

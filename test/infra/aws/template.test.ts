@@ -285,10 +285,10 @@ describe('the API of a stage', () => {
     expect(settings(prod.service).map(({ ResourcePath }) => ResourcePath)).toEqual([
       '/*',
       '/~1i~1v0~1e',
-      '/~1i~1v1~1analytics~1events',
-      '/~1i~1v1~1ai~1events',
       '/~1e',
       '/~1batch',
+      '/~1i~1v1~1analytics~1events',
+      '/~1i~1v1~1ai~1events',
     ]);
     const [ofEach, ...busy] = settings(prod.service);
     expect(new Set(busy.map(({ ThrottlingRateLimit }) => ThrottlingRateLimit))).toEqual(new Set([1_500]));

@@ -8,7 +8,13 @@ import { gzipSync } from 'node:zlib';
 import { PostHog } from 'posthog-node';
 import { SDK_LIMITS } from '../../../infra/local/gateway/sdk-endpoint.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../lib/basics/units.ts';
-import { answerSdk, type SdkAnswer } from '../../../lib/capture/answers.ts';
+import {
+  answerSdk,
+  BUSY_SDK_TEMPLATES,
+  isSdkPath,
+  SDK_TEMPLATES,
+  type SdkAnswer,
+} from '../../../lib/capture/answers.ts';
 import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { captureEndpoint } from '../../../lib/capture/endpoint.ts';
 import { folderInbox } from '../../../lib/ports/inbox/folder.ts';
@@ -49,6 +55,22 @@ const ask = (path: string, { method = 'POST', body, headers = {}, address = '203
 const event = (more: object = {}) => ({ api_key: token, event: 'clicked', distinct_id: 'ada', ...more });
 
 const status = async (answer: Promise<Response>): Promise<number> => (await answer).status;
+
+test('docs/capture.md names each path of SDKs, and no other', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/capture.md'), 'utf8');
+  const [, table = ''] = page.split('| path, with and without a slash at the end | |');
+  const rows = table.split('\n\n', 1)[0]?.split('\n') ?? [];
+  const named = rows.flatMap((row) =>
+    [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, path = '']) => path),
+  );
+  const templates = named.map((path) => path.replace('<token>', '{token}'));
+  expect(templates.toSorted()).toEqual(SDK_TEMPLATES.toSorted());
+  for (const path of templates.flatMap((one) => [one, `${one}/`]))
+    expect([path, isSdkPath(path.replace('{token}', 'phc_1'))]).toEqual([path, true]);
+  for (const path of ['/', '/ee', '/e//', '/x/e', '/array/a/b/config', '/array/a/configXjs', '/i/v1/x/events'])
+    expect([path, isSdkPath(path)]).toEqual([path, false]);
+  expect(BUSY_SDK_TEMPLATES).toEqual(['/i/v0/e', '/e', '/batch', '/i/v1/analytics/events', '/i/v1/ai/events']);
+});
 
 describe('an event is taken', () => {
   test.each(['/i/v0/e', '/i/v0/ai/batch', '/e', '/batch', '/capture', '/track', '/engage'])(
