@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { PutRecordCommand } from '@aws-sdk/client-firehose';
 import * as fc from 'fast-check';
 import { v7 } from 'uuid';
-import { MINUTE_MS, SECOND_MS } from '../../lib/basics/units.ts';
+import { MIB, MINUTE_MS, SECOND_MS } from '../../lib/basics/units.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { firehoseInbox } from '../../lib/ports/inbox/firehose.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
@@ -371,6 +371,55 @@ describe('an inbox in a folder', () => {
       }),
       { numRuns: propertyRuns(300) },
     );
+  });
+
+  describe('in a segment whose end a kill has left out', () => {
+    async function killed(): Promise<{ readonly inbox: Inbox; readonly file: string; readonly whole: Buffer }> {
+      const folder = temporaryFolder();
+      const inbox = await openInbox(folder);
+      for (const id of ['a', 'b', 'c']) await inbox.append(request(id));
+      const [name = ''] = readdirSync(folder);
+      return { inbox, file: join(folder, name), whole: readFileSync(join(folder, name)) };
+    }
+
+    test('tells of every damage, and takes it for no write that was cut short', async () => {
+      const { inbox, file, whole } = await killed();
+      await fc.assert(
+        fc.asyncProperty(fc.nat(whole.length * 8 - 1), async (bit) => {
+          const bytes = Buffer.from(whole);
+          bytes.writeUInt8(bytes.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+          writeFileSync(file, bytes);
+          const { requests, damaged } = await inbox.read(basename(file));
+          expect(damaged).toBeGreaterThan(0);
+          expect(requests.length).toBeLessThan(3);
+        }),
+        { numRuns: propertyRuns(300) },
+      );
+    });
+
+    test('tells of bytes that are no request', async () => {
+      const { inbox, file, whole } = await killed();
+      for (const good of [Buffer.alloc(0), whole]) {
+        writeFileSync(file, Buffer.concat([good, Buffer.alloc(70_000, 'noise')]));
+        expect(await inbox.read(basename(file))).toMatchObject({ damaged: 70_000, unfinished: 0 });
+      }
+    });
+
+    // To look into each of them takes minutes.
+    test('takes bytes that look like very many requests for damaged', async () => {
+      const { inbox, file } = await killed();
+      const body = Buffer.alloc(8 * MIB, Buffer.from('evt\x01\x00\x0f\xff\xff....', 'latin1'));
+      const torn = frameOf(request('a', body)).subarray(0, -1);
+      writeFileSync(file, torn);
+      expect(await inbox.read(basename(file))).toMatchObject({ damaged: torn.length, unfinished: 0 });
+    });
+
+    test.each(['e', 'ev', 'evt\x01', 'en', 'end'])('takes %j for the beginning of a write', async (left) => {
+      const { inbox, file, whole } = await killed();
+      writeFileSync(file, Buffer.concat([whole, Buffer.from(left)]));
+      const { requests, ...about } = await inbox.read(basename(file));
+      expect([requests.length, about]).toEqual([3, { damaged: 0, unfinished: left.length }]);
+    });
   });
 
   test('takes nothing out of a body that looks like a request', async () => {

@@ -8,7 +8,7 @@ import { MIB } from '../../basics/units.ts';
 import { orAbsent } from '../files/or-absent.ts';
 import { syncPath } from '../files/sync-path.ts';
 import { compareText } from '../table/semantics.ts';
-import { frameOf, requestsIn } from './frame.ts';
+import { canBeCutShort, frameOf, requestsIn } from './frame.ts';
 import { type CapturedRequest, type Inbox, InboxClosed, type Segment, type SegmentContent } from './inbox.ts';
 
 /** A segment with so many bytes is ended, whether or not somebody asks for segments. */
@@ -60,7 +60,9 @@ async function readSegment(file: string): Promise<SegmentContent> {
   const bytes = (await orAbsent(readFile(file))) ?? Buffer.alloc(0);
   const isEnded = bytes.subarray(-END.length).equals(END);
   const { requests, damaged, rest } = requestsIn(isEnded ? bytes.subarray(0, -END.length) : bytes);
-  return isEnded ? { requests, damaged: damaged + rest, unfinished: 0 } : { requests, damaged, unfinished: rest };
+  const left = bytes.subarray(bytes.length - rest);
+  const isCutShort = !isEnded && (left.equals(END.subarray(0, rest)) || canBeCutShort(left));
+  return { requests, damaged: damaged + (isCutShort ? 0 : rest), unfinished: isCutShort ? rest : 0 };
 }
 
 class FolderInbox implements Inbox {

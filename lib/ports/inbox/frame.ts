@@ -2,10 +2,11 @@
  * Requests as bytes, one after the other. A frame is a mark of 4 bytes, the length of what follows the checksum, the
  * CRC-32 of that, then the length of the head, the head as JSON, and the body.
  *
- * A frame with a bad checksum is left by its length. Marks are not looked for elsewhere: a body may hold what looks like
- * a frame, and its sender must not become another project.
+ * A frame with a bad checksum is left by its length. No frame is taken from elsewhere: a body may hold what looks like
+ * one, and its sender must not become another project.
  */
 import { crc32 } from 'node:zlib';
+import { MIB } from '../../basics/units.ts';
 import type { CapturedRequest } from './inbox.ts';
 
 const MARK = Buffer.from('evt\x01', 'latin1');
@@ -41,13 +42,37 @@ export function requestsIn(bytes: Buffer): Frames {
   const requests: CapturedRequest[] = [];
   let [at, damaged] = [0, 0];
   for (let end = endOf(bytes, at); end !== undefined; end = endOf(bytes, at)) {
-    const content = bytes.subarray(at + PREFIX_BYTES, end);
-    if (crc32(content) === bytes.readUInt32BE(at + 8)) requests.push(requestIn(content));
+    if (hasChecksum(bytes, at, end)) requests.push(requestIn(bytes.subarray(at + PREFIX_BYTES, end)));
     else damaged += end - at;
     at = end;
   }
   return { requests, damaged, rest: bytes.length - at };
 }
+
+/**
+ * Whether a rest may be a write that was cut short: the beginning of a frame, and none that is whole is in it. It would be
+ * behind one that was acknowledged and is damaged. What looks like too many frames to look into is taken for damaged.
+ */
+export function canBeCutShort(rest: Buffer): boolean {
+  if (!rest.subarray(0, MARK.length).equals(MARK.subarray(0, rest.length))) return false;
+  if (rest.length < PREFIX_BYTES) return true;
+  // All of it is here, and only its length is not what was written.
+  if (hasChecksum(rest, 0, rest.length)) return false;
+  let looked = 0;
+  for (let at = rest.indexOf(MARK, 1); at !== -1; at = rest.indexOf(MARK, at + 1)) {
+    const end = endOf(rest, at);
+    if (end === undefined) continue;
+    looked += end - at;
+    if (looked > MOST_LOOKED_BYTES || hasChecksum(rest, at, end)) return false;
+  }
+  return true;
+}
+
+/** To look into so many takes less than a second. */
+const MOST_LOOKED_BYTES = 256 * MIB;
+
+const hasChecksum = (bytes: Buffer, at: number, end: number): boolean =>
+  crc32(bytes.subarray(at + PREFIX_BYTES, end)) === bytes.readUInt32BE(at + 8);
 
 /** Where the frame that begins here ends; undefined: none does. */
 function endOf(bytes: Buffer, at: number): number | undefined {
