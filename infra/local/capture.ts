@@ -39,7 +39,14 @@ interface CaptureOptions {
 
 /** Opens the inbox of a data directory, which one service at a time has. Events land in a process of their own. */
 export async function openCapture(
-  { table, clock, log, metrics, settings }: Pick<Context, 'table' | 'clock' | 'log' | 'metrics' | 'settings'>,
+  {
+    table,
+    clock,
+    newId,
+    log,
+    metrics,
+    settings,
+  }: Pick<Context, 'table' | 'clock' | 'newId' | 'log' | 'metrics' | 'settings'>,
   { folder, limits, proxies }: CaptureOptions,
 ): Promise<Capture> {
   const inbox = await folderInbox(inboxIn(folder));
@@ -47,7 +54,7 @@ export async function openCapture(
   const reader = requestReader(temporaryIn(folder), log);
   const workers = workerPool({
     program: join(import.meta.dirname, 'workers/land-worker.ts'),
-    options: { home: folder } satisfies LandWorkerOptions,
+    options: { home: folder, service: newId() } satisfies LandWorkerOptions,
     what: 'Landing captured events',
     turns: LANDING_TURNS,
     memory: LANDING_MEMORY_MB,

@@ -89,6 +89,8 @@ interface LandingOptions {
   readonly lists?: UuidLists | undefined;
   /** Whose turn it was in the landings before this one. Default: nobody's. */
   readonly turns?: LandingTurns;
+  /** Which service this landing is for, if that goes on when a landing dies. Default: it does not. */
+  readonly service?: string | undefined;
 }
 
 type Landing = LakeWriter & { readonly inbox: Pick<Inbox, 'read'> };
@@ -141,7 +143,7 @@ class LandingDied extends Error {
 export async function land(
   context: Landing,
   segments: readonly LandingSegment[],
-  { lists, turns = new LandingTurns() }: LandingOptions = {},
+  { lists, turns = new LandingTurns(), service }: LandingOptions = {},
 ): Promise<LandingReport> {
   const until = context.clock() + PASS_MS;
   const inLine = lineOf(READ_AT_ONCE);
@@ -151,7 +153,7 @@ export async function land(
   const since = (of: readonly Part[]): number => Math.min(...of.map(({ requests }) => oldestOf(context, requests)));
   const waitingProjects = [...byProject].map(([projectId, of]) => ({ projectId, since: since(of) }));
   const inTurn = await turns.first(context, waitingProjects, PASS_PROJECTS);
-  const deaths = await landingDeaths(context, inTurn);
+  const deaths = await landingDeaths(context, inTurn, service);
   const deathsOf = ({ projectId }: Pick<Part, 'projectId'>): LandingDeaths => deaths.get(projectId) as LandingDeaths;
   const projects: ProjectLanding[] = [];
   const landed: Part[] = [];

@@ -12,6 +12,7 @@ import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-tex
 import { keys } from '../ports/table/keys.ts';
 import type { Item } from '../ports/table/table.ts';
 import { ttlAt } from '../ports/table/ttl.ts';
+import { type Deaths, MOST_DEATHS } from '../workers/under-way.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
@@ -29,47 +30,68 @@ interface LandingDeathsItem extends Item {
 
 /** What is known of the requests of a project in one segment, of which an attempt to land them has not ended. */
 interface SegmentDeaths {
-  /** So many attempts have not. */
+  /** So many attempts before the last one took down the process that landed, and the service went on. */
   readonly times: number;
-  /** They are not tried again until then, milliseconds since 1970. */
-  readonly until: number;
+  /** With so many before the last one the whole service ended. Absent: with none. */
+  readonly with_service?: number;
+  /** When the last attempt began, milliseconds since 1970. */
+  readonly begun: number;
+  /** For which service. Absent: there is none that would outlive whoever lands. */
+  readonly service?: string;
 }
 
-/** One death may have another reason, as a restart; from so many on its requests are set apart. */
-const APART_AFTER = 2;
+/**
+ * From so many deaths on requests are set apart. One may have another reason; and why a whole service ended is seldom that
+ * it landed something, but what does end it has to end, too.
+ */
+const APART_AFTER: Deaths = { own: 2, withService: MOST_DEATHS.withService };
 /** For so long, twice as long each time. */
 const PAUSE_MS = { first: 5 * MINUTE_MS, most: HOUR_MS };
 
-const pauseAfter = (times: number): number =>
-  times < APART_AFTER ? 0 : Math.min(PAUSE_MS.most, PAUSE_MS.first * 2 ** (times - APART_AFTER));
+/** How many deaths there were beyond those after which requests are set apart; less than 0: they are not. */
+const beyond = ({ own, withService }: Deaths): number =>
+  Math.max(own - APART_AFTER.own, withService - APART_AFTER.withService);
+
+const pauseAfter = (deaths: Deaths): number =>
+  beyond(deaths) < 0 ? 0 : Math.min(PAUSE_MS.most, PAUSE_MS.first * 2 ** beyond(deaths));
 
 /** The deaths of those who landed requests of one project. Whoever lands the project has them to themselves. */
 export class LandingDeaths {
   readonly #context: Pick<Context, 'table' | 'clock'>;
   readonly #projectId: number;
+  readonly #service: string | undefined;
   #isOpen: boolean;
   readonly #segments: Map<string, SegmentDeaths>;
 
-  constructor(context: Pick<Context, 'table' | 'clock'>, projectId: number, item: LandingDeathsItem | undefined) {
+  /** `service`: which one this landing is for. An attempt for another one that has not ended is one with which that ended. */
+  constructor(
+    context: Pick<Context, 'table' | 'clock'>,
+    projectId: number,
+    item: LandingDeathsItem | undefined,
+    service: string | undefined,
+  ) {
     this.#context = context;
     this.#projectId = projectId;
+    this.#service = service;
     this.#isOpen = item?.is_open ?? false;
     this.#segments = new Map(item?.segments === undefined ? [] : Object.entries(fromJsonText(item.segments)));
   }
 
   /** How many attempts to land its requests in a segment have not ended. */
   timesOf(segment: string): number {
-    return this.#segments.get(segment)?.times ?? 0;
+    const { own, withService } = this.#deathsOf(segment);
+    return own + withService;
   }
 
   /** Whether its requests in a segment are not to be tried now. */
   isApart(segment: string): boolean {
-    return (this.#segments.get(segment)?.until ?? 0) > this.#context.clock();
+    const { begun = 0 } = this.#segments.get(segment) ?? {};
+    return begun + pauseAfter(this.#deathsOf(segment)) > this.#context.clock();
   }
 
   /** Whether its requests in a segment are set apart, or were so until now: others need not wait for them. */
   wasApart(segment: string): boolean {
-    return this.timesOf(segment) >= APART_AFTER;
+    return beyond(this.#deathsOf(segment)) >= 0;
   }
 
   /** Whether its requests in a segment are to be tried by themselves, after all others. */
@@ -84,8 +106,10 @@ export class LandingDeaths {
 
   /** An attempt to land its requests in a segment begins, and counts unless it ends. */
   async begin(segment: string): Promise<void> {
-    const times = this.timesOf(segment) + 1;
-    this.#segments.set(segment, { times, until: this.#context.clock() + pauseAfter(times) });
+    const { own, withService } = this.#deathsOf(segment);
+    const service = this.#service === undefined ? {} : { service: this.#service };
+    const begun = this.#context.clock();
+    this.#segments.set(segment, { times: own, with_service: withService, begun, ...service });
     await this.#write();
   }
 
@@ -98,6 +122,13 @@ export class LandingDeaths {
   async settle(isOver: boolean): Promise<void> {
     this.#isOpen &&= !isOver;
     await this.#write();
+  }
+
+  #deathsOf(segment: string): Deaths {
+    const found = this.#segments.get(segment);
+    if (found === undefined) return { own: 0, withService: 0 };
+    const { times, with_service: withService = 0, service } = found;
+    return service === this.#service ? { own: times + 1, withService } : { own: times, withService: withService + 1 };
   }
 
   async #write(): Promise<void> {
@@ -113,11 +144,12 @@ export class LandingDeaths {
   }
 }
 
-/** Reads what is known of projects. */
+/** Reads what is known of projects, for a landing of the service; undefined: for one that nothing outlives. */
 export async function landingDeaths(
   context: Pick<Context, 'table' | 'clock'>,
   projectIds: readonly number[],
+  service: string | undefined,
 ): Promise<ReadonlyMap<number, LandingDeaths>> {
   const items = await context.table.many(projectIds.map((id) => keys.landingDeaths(id)));
-  return new Map(projectIds.map((id, n) => [id, new LandingDeaths(context, id, items[n])]));
+  return new Map(projectIds.map((id, n) => [id, new LandingDeaths(context, id, items[n], service)]));
 }

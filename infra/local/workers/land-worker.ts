@@ -20,9 +20,11 @@ const WALK_MS = 10 * MINUTE_MS;
 export interface LandWorkerOptions {
   /** The data directory. */
   readonly home: string;
+  /** Which run of the service the worker lands for; without it, it lands nothing. */
+  readonly service?: string;
 }
 
-void serveTasks<LandWorkerOptions>(async ({ folder, options: { home } }) => {
+void serveTasks<LandWorkerOptions>(async ({ folder, options: { home, service } }) => {
   const log = logTo((line) => process.stderr.write(`${JSON.stringify(line)}\n`), Date.now);
   const stores = openStores(home, LOCAL_SETTINGS, log);
   const databases = lakeDatabases(stores.lake, { folder, places: [uuidListsIn(home)] });
@@ -33,6 +35,6 @@ void serveTasks<LandWorkerOptions>(async ({ folder, options: { home } }) => {
     'delete-now': (deletion: Deletion) => deleteNow(context, deletion),
     'walk-deletions': (project: number) => walkDeletions(context, project, { until: Date.now() + WALK_MS }),
     land: (segments: readonly LandingSegment[]) =>
-      land(context, segments, { lists: new UuidLists(uuidListsIn(home)), turns }),
+      land(context, segments, { lists: new UuidLists(uuidListsIn(home)), turns, service }),
   };
 });

@@ -740,11 +740,11 @@ test('a segment that is damaged is set aside and counted, so that somebody hears
 
 /**
  * A lander whose process dies when it takes in the request `bad`, unless it is `mended`. Each process begins anew, as a
- * function on AWS does.
+ * function on AWS does; `service` is the one that outlives it, if it does.
  */
 function dyingLander(context: Context, inbox: Inbox, bad: string) {
   const state = { isMended: false, deaths: 0 };
-  const landing = async (): Promise<number> => {
+  const landing = async (service?: string): Promise<number> => {
     let isDead = false;
     const alive = async <R>(call: () => Promise<R>): Promise<R> => {
       if (isDead) throw new Error('killed');
@@ -778,7 +778,7 @@ function dyingLander(context: Context, inbox: Inbox, bad: string) {
       },
     };
     const lander = landerOf(context, inbox, async (segments) => {
-      const report = await land(process, segments).catch(() => undefined);
+      const report = await land(process, segments, service === undefined ? {} : { service }).catch(() => undefined);
       if (report !== undefined && !isDead) return report;
       state.deaths += 1;
       throw new WorkerLost('died', 'Landing ended before its time: its process died.');
@@ -846,6 +846,50 @@ test('deaths that are not known to be of what landed keep its order: persons end
   await landing();
   expect(await inbox.segments()).toEqual([]);
   expect(await inLake(context, PROJECT, "max_by(properties->>'$.plan', inserted_us)", 'persons')).toEqual(['last']);
+});
+
+describe('when the whole service ends each time', () => {
+  async function killed(times: number) {
+    const { context, inbox, send } = await world();
+    const { state, landing } = dyingLander(context, inbox, 'first');
+    for (const id of ['first', 'last']) {
+      await send([{ event: id, properties: { $set: { plan: id } } }], { id });
+      await inbox.segments();
+    }
+    const kill = async (service: string) => {
+      await landing(service).catch(() => {});
+      context.clock.advance(2 * MINUTE_MS);
+    };
+    for (let n = 0; n < times; n += 1) await kill(`service ${n}`);
+    return { context, inbox, state, kill };
+  }
+
+  test('nothing is set apart before ten deaths beside the first: persons end as sent last', async () => {
+    const { context, inbox, state, kill } = await killed(10);
+    expect(state.deaths).toBe(10);
+    state.isMended = true;
+    await kill('the last service');
+    expect(await inbox.segments()).toEqual([]);
+    expect(await inLake(context, PROJECT, "max_by(properties->>'$.plan', inserted_us)", 'persons')).toEqual(['last']);
+  });
+
+  test('what ends it is set apart at last, for all others to land', async () => {
+    const { context, inbox, state, kill } = await killed(12);
+    expect(state.deaths).toBe(11);
+    expect(await inLake(context, PROJECT, 'event')).toEqual(['last']);
+    expect(await inbox.segments()).toHaveLength(1);
+    context.clock.advance(HOUR_MS);
+    await kill('another service');
+    await kill('yet another service');
+    expect(state.deaths).toBe(12);
+  });
+
+  test('the deaths of what lands while a service goes on count apart from its ends, and to two', async () => {
+    const { context, state, kill } = await killed(5);
+    for (let n = 0; n < 4; n += 1) await kill('the same service');
+    expect(state.deaths).toBe(7);
+    expect(await inLake(context, PROJECT, 'event')).toEqual(['last']);
+  });
 });
 
 test('what has landed after a death is forgotten before all of the rest was tried', async () => {
