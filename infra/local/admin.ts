@@ -10,6 +10,7 @@ import { logTo, shortLines } from '../../lib/ports/log.ts';
 import { backUp, restore } from './data/backup.ts';
 import { openDataDirectory } from './data/data-directory.ts';
 import { databaseIn } from './data/data-folder.ts';
+import { inWordsOf } from './data/data-stores.ts';
 import { findDataDirectory } from './data/data-version.ts';
 import { addressAt, choicesOf } from './environment.ts';
 import { serviceAddress } from './gateway/service-address.ts';
@@ -55,6 +56,7 @@ process.exitCode = await runAdmin(process.argv.slice(2), {
       return { object: contents, text: `Restored ${folder} as of ${contents.made_at}: ${sizeText(contents)}.` };
     },
   },
+  inWords: (error) => inWordsOf(choicesOf(process.env).folder, error),
   print: write(process.stdout),
   complain: write(process.stderr),
   interruption,

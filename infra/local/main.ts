@@ -2,6 +2,7 @@ import { messageOf } from '../../lib/basics/text.ts';
 import { inWords } from '../../lib/ports/disk-failures.ts';
 import { jsonLines, type Log, logTo, shortLines } from '../../lib/ports/log.ts';
 import { builtConsole } from '../build/console.ts';
+import { inWordsOf } from './data/data-stores.ts';
 import { type Choices, choicesOf } from './environment.ts';
 import { firstStart, keyFile, type Welcome } from './first-start.ts';
 import { DEFAULT_RATE_LIMIT } from './gateway/token-bucket.ts';
@@ -45,7 +46,7 @@ async function start({ folder, host, port, hasRateLimit, ...rest }: Choices, log
       refuse(`This user may not listen on port ${port}. Choose another one with PORT, such as PORT=8011 npm start.`);
     if (code === 'EACCES' || code === 'EPERM')
       refuse(`${messageOf(error)}. All that is in ${folder} must belong to the user who runs the service.`);
-    return refuse(messageOf(inWords(error)));
+    return refuse(messageOf(inWords(inWordsOf(folder, error))));
   }
 }
 

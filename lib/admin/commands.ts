@@ -124,7 +124,7 @@ export async function createKey(
   return { object: personalApiKeyObject(item, value), text: value, aside: '(Keep it: it is not shown again.)' };
 }
 
-async function allUsers(context: AdminContext): Promise<UserItem[]> {
+async function allUsers(context: Pick<AdminContext, 'table'>): Promise<UserItem[]> {
   return listAll(context.table, ranges.allUsers());
 }
 
@@ -240,15 +240,19 @@ async function importOutcome(
   return { object: importObject(report), text, failed };
 }
 
-async function organizationsOfAll({ table }: AdminContext, everybody: readonly UserItem[]) {
+async function organizationsOfAll({ table }: Pick<AdminContext, 'table'>, everybody: readonly UserItem[]) {
   const theirs = await Promise.all(everybody.map((user) => organizations.organizationsOf(table, user.uuid)));
   return [...new Map(theirs.flat().map((organization) => [organization.id, organization])).values()];
 }
 
-export async function doctor(context: AdminContext, progress: Progress): Promise<CommandResult> {
+/** Returns the ids of the projects of everybody. */
+export async function projectsOfAll(context: Pick<AdminContext, 'table'>): Promise<number[]> {
   const all = await organizationsOfAll(context, await allUsers(context));
-  const projects = all.flatMap((organization) => fromJsonText(organization.projects).map(({ id }) => id));
-  const found = await examine(context, projects, progress).finally(() => progress.end());
+  return all.flatMap((organization) => fromJsonText(organization.projects).map(({ id }) => id));
+}
+
+export async function doctor(context: AdminContext, progress: Progress): Promise<CommandResult> {
+  const found = await examine(context, () => projectsOfAll(context), progress).finally(() => progress.end());
   return { object: found, text: examinationText(found), failed: found.problems.length > 0 };
 }
 

@@ -15,7 +15,7 @@ import { Damaged, Transient } from '../ports/errors.ts';
 import type { Progress } from './progress.ts';
 
 /** What is not as it was written. */
-interface Problem {
+export interface Problem {
   /** Below the data directory: `lake/events/…`, `runs/…`, `inbox/…`; of a stage, the same in its buckets. */
   readonly path: string;
   readonly problem: string;
@@ -38,23 +38,32 @@ type Examined = Pick<Context, 'table' | 'lake' | 'runFiles'> & {
 };
 type LakePart = FileDigest & { readonly path: string };
 
-/** Examines the files of these projects, those of all runs, the table and the inbox. */
+/**
+ * Examines the files of these projects, those of all runs, the table and the inbox. What of a damaged table cannot be read
+ * names no files.
+ */
 export async function examine(
   context: Examined,
-  projects: readonly number[],
+  projectsOf: () => Promise<readonly number[]>,
   progress: Progress,
 ): Promise<Examination> {
   const problems: Problem[] = (context.tableProblems?.() ?? []).map((problem) => ({ path: 'workspace.db', problem }));
+  const isTableDamaged = problems.length > 0;
+  const named = async <T>(reading: Promise<readonly T[]>): Promise<readonly T[]> =>
+    reading.catch((error) => {
+      if (isTableDamaged) return [];
+      throw error;
+    });
   problems.push(...((await context.vaultProblems?.()) ?? []));
   const files: LakePart[] = [];
-  for (const project of projects) {
+  for (const project of await named(projectsOf())) {
     const damaged = await problemOf(checkPending(context, project));
     if (damaged !== undefined) problems.push({ path: `lake/${damaged.path}`, problem: damaged.how });
-    const theirs = await filesOf(context, project);
+    const theirs = await named(filesOf(context, project));
     files.push(...theirs);
     for (const { path, problem } of await examineLake(context, theirs, progress)) {
       // A snapshot of persons may have been replaced meanwhile.
-      const isStillNamed = (await filesOf(context, project)).some((file) => file.path === path);
+      const isStillNamed = isTableDamaged || (await filesOf(context, project)).some((file) => file.path === path);
       if (isStillNamed) problems.push({ path: `lake/${path}`, problem });
     }
   }

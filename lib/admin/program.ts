@@ -19,6 +19,8 @@ interface Surroundings extends ServiceSurroundings {
   readonly progress: () => Progress;
   /** Of the data directory; absent where there is none. */
   readonly copies?: Copies;
+  /** Returns in words what was thrown because the data directory is damaged, and anything else as it is. Default: all. */
+  readonly inWords?: (error: unknown) => unknown;
 }
 
 /** Copies of a data directory. */
@@ -189,7 +191,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     if (error instanceof Interrupted) return EXIT.interrupted;
-    complain(`error: ${messageOf(inWords(error))}\n`);
+    complain(`error: ${messageOf(inWords(surroundings.inWords?.(error) ?? error))}\n`);
     return error instanceof ImportStopped ? EXIT.interrupted : EXIT.failed;
   }
 }

@@ -66,10 +66,15 @@ function openDatabase(folder: string, clock: () => number, isClaimed: boolean): 
     return table;
   } catch (error) {
     table?.close();
-    if (!isDamage(error)) throw error;
-    const why = `${databaseIn(folder)} cannot be read (${messageOf(error)}). Restore a backup.`;
-    throw new UnusableDataDirectory(why, { cause: error });
+    throw inWordsOf(folder, error);
   }
+}
+
+/** Returns what was thrown because the database is damaged as `UnusableDataDirectory` in words, and anything else as it is. */
+export function inWordsOf(folder: string, error: unknown): unknown {
+  if (!isDamage(error)) return error;
+  const why = `${databaseIn(folder)} cannot be read (${messageOf(error)}). Restore a backup.`;
+  return new UnusableDataDirectory(why, { cause: error });
 }
 
 function whileClaimed(folder: string, work: () => void): void {

@@ -103,6 +103,20 @@ test('a command on a data directory that is not there says so, and makes none', 
   expect(await admin(folder, 'user', 'create', '--email', 'ada@example.com')).toMatchObject({ id: 1 });
 });
 
+test('a database that is damaged behind its first page is told of by the file, and what to do', async () => {
+  const folder = temporaryFolder();
+  await admin(folder, 'user', 'create', '--email', 'ada@example.com');
+  const file = join(folder, 'workspace.db');
+  writeFileSync(file, readFileSync(file).fill(7, 4096, 3 * 4096));
+  const said = `${file} cannot be read (database disk image is malformed). Restore a backup.`;
+  for (const program of ['admin', 'main']) {
+    const words = program === 'admin' ? ['status'] : [];
+    const { code, out, errors } = await run(`infra/local/${program}.ts`, words, { WORKSPACE_HOME: folder, PORT: '0' });
+    expect(code).toBe(1);
+    expect(out + errors).toContain(said);
+  }
+});
+
 test('who makes the first user is told which data directory was made for that, and no later one is', async () => {
   const folder = join(temporaryFolder(), 'typo');
   const create = (name: string) =>

@@ -7,6 +7,7 @@ import { findMembership, findOrganization } from '../../../lib/accounts/organiza
 import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
 import { createKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { findUserByEmail } from '../../../lib/accounts/users/store.ts';
+import { doctor } from '../../../lib/admin/commands.ts';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
 import { silentProgress } from '../../../lib/admin/progress.ts';
 import { keepReceiptFile } from '../../../lib/exports/runs/run-files.ts';
@@ -18,6 +19,7 @@ import { testContext } from '../../support/context.ts';
 import { INPUT } from '../../support/exports.ts';
 import { testService } from '../../support/service.ts';
 import { ROOT } from '../../support/source.ts';
+import { tableWith } from '../../support/table-override.ts';
 
 /** Nobody presses Ctrl-C, and no command asks a service: those that do have a test of their own. */
 const never = () => ({ signal: new AbortController().signal, end: () => {} });
@@ -383,6 +385,17 @@ test('doctor reads all that is kept, and names what is damaged', async () => {
   const { code, out } = await run('doctor');
   expect(code).toBe(EXIT.failed);
   expect(out).toContain(`3 damaged:\n  lake/${paths[0]}: `);
+});
+
+test('doctor counts a table that cannot be read as a problem', async () => {
+  const context = testContext();
+  const unreadable = async () => Promise.reject(new Error('database disk image is malformed'));
+  const table = tableWith(context.table, { many: unreadable, list: unreadable, get: unreadable });
+  const found = await doctor({ ...context, table, tableProblems: () => ['it is malformed'] }, silentProgress());
+  expect(found).toMatchObject({
+    failed: true,
+    text: expect.stringContaining('1 damaged:\n  workspace.db: it is malformed'),
+  });
 });
 
 test('a command is for this machine, or for the stage that it names, wherever in the line', async () => {
