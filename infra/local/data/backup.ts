@@ -4,18 +4,23 @@
  */
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
+import { projectsOfAll } from '../../../lib/admin/commands.ts';
+import { examine, type Problem } from '../../../lib/admin/examination.ts';
+import { silentProgress } from '../../../lib/admin/progress.ts';
 import { messageOf } from '../../../lib/basics/text.ts';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
 import { restoredItem } from '../../../lib/exports/records/restored.ts';
 import { isDiskFull } from '../../../lib/ports/disk-failures.ts';
 import { isBelow } from '../../../lib/ports/files/below.ts';
+import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { orAbsent } from '../../../lib/ports/files/or-absent.ts';
 import { UNFINISHED } from '../../../lib/ports/files/path.ts';
 import { syncPath } from '../../../lib/ports/files/sync-path.ts';
-import { isBusy, sqliteTable } from '../../../lib/ports/table/sqlite.ts';
+import { isBusy, isDamage, sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { databaseIn, isOthers, makeFolder, refuseOthersFolder, restoringIn } from './data-folder.ts';
+import { lakeIn, runFilesIn } from './data-stores.ts';
 import { checkDataDirectory, findDataDirectory } from './data-version.ts';
 import { exclusiveLock } from './exclusive-lock.ts';
 
@@ -64,7 +69,8 @@ const PAGES = 25_000;
 
 /**
  * Copies a data directory into `target`, which must not be there yet. Others may use the directory meanwhile: their
- * writes wait while the last few files are copied. Throws `BackupRefused` or `UnusableDataDirectory`.
+ * writes wait while the last few files are copied. The copy is read: one of what is damaged is kept under another name, and
+ * told. Throws `BackupRefused` or `UnusableDataDirectory`.
  */
 export async function backUp(folder: string, target: string): Promise<Contents> {
   findDataDirectory(folder);
@@ -81,10 +87,14 @@ export async function backUp(folder: string, target: string): Promise<Contents> 
     }
     const contents = await copyAll(folder, target);
     await checkWhole(unfinished, contents, 'Something has changed it: make the backup again.');
+    const problems = await problemsIn(unfinished);
+    const place = problems.length === 0 ? target : damagedAs(target);
     await writeFile(join(unfinished, CONTENTS), `${JSON.stringify(contents)}\n`, { flush: true });
-    await rename(unfinished, target);
-    await rm(join(target, LOCK));
-    await syncPath(dirname(target));
+    if (place !== target) await rm(place, { recursive: true, force: true });
+    await rename(unfinished, place);
+    await rm(join(place, LOCK));
+    await syncPath(dirname(place));
+    if (problems.length > 0) throw damaged(folder, place, problems);
     return contents;
   } finally {
     lock.release();
@@ -108,6 +118,41 @@ async function makeRoom(target: string, unfinished: string): Promise<ReturnType<
     if (isDiskFull(error)) throw diskFull(target, error);
     const why = `${target} cannot be made (${messageOf(error)}). Choose another folder, such as ${join(target, '1')}.`;
     throw new BackupRefused(why, { cause: error });
+  }
+}
+
+/** The name of a copy of what is damaged: nobody is to take it for a backup, and its disk may soon give nothing better. */
+const damagedAs = (target: string): string => `${target}.damaged`;
+
+/** So many are named; `doctor` names all. */
+const NAMED_PROBLEMS = 10;
+
+function damaged(folder: string, place: string, problems: readonly Problem[]): BackupRefused {
+  const named = problems.slice(0, NAMED_PROBLEMS).map(({ path, problem }) => `\n  ${path}: ${problem}`);
+  const more = problems.length > NAMED_PROBLEMS ? `\n  and ${problems.length - NAMED_PROBLEMS} more` : '';
+  return new BackupRefused(
+    `${folder} is damaged, so there is no new backup. Keep the older ones, and bring back from them what is named here; ` +
+      `\`doctor\` looks again. The copy is kept as ${place}.${named.join('')}${more}`,
+  );
+}
+
+/**
+ * Reads a copy, and returns what in it is not as it was written. Damaged files of the inbox do not count: the service has
+ * told of them and set them aside.
+ */
+async function problemsIn(copy: string): Promise<readonly Problem[]> {
+  try {
+    const table = sqliteTable(databaseIn(copy), { clock: Date.now });
+    try {
+      const kept = { table, lake: folderFiles(lakeIn(copy)), runFiles: folderFiles(runFilesIn(copy)) };
+      const examined = { ...kept, tableProblems: () => table.problems() };
+      return (await examine(examined, () => projectsOfAll(kept), silentProgress())).problems;
+    } finally {
+      table.close();
+    }
+  } catch (error) {
+    if (isDamage(error)) return [{ path: basename(databaseIn(copy)), problem: messageOf(error) }];
+    throw error;
   }
 }
 

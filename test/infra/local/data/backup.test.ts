@@ -2,7 +2,12 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { join } from 'node:path';
 import { backUp, restore } from '../../../../infra/local/data/backup.ts';
 import { openDataDirectory } from '../../../../infra/local/data/data-directory.ts';
-import { claimDataDirectory } from '../../../../infra/local/data/data-stores.ts';
+import { claimDataDirectory, inWordsOf } from '../../../../infra/local/data/data-stores.ts';
+import { createOrganization, createUser, importFiles } from '../../../../lib/admin/commands.ts';
+import { silentProgress } from '../../../../lib/admin/progress.ts';
+import { messageOf } from '../../../../lib/basics/text.ts';
+import { allFiles } from '../../../../lib/lake/catalog.ts';
+import { lakeDatabases } from '../../../../lib/lake/databases.ts';
 import { folderInbox } from '../../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
@@ -230,6 +235,64 @@ test('a backup of a newer version, and one whose database is damaged, are refuse
   mkdirSync(restored);
   await expect(restore(backup, restored)).rejects.toThrow(/^The database of the backup is damaged: /);
   expect(readdirSync(restored)).toEqual([]);
+});
+
+describe('of what is damaged there is no backup, but a copy that says so:', () => {
+  /** A data directory with two events of different days, closed, and the files of the lake that have them. */
+  async function withEvents() {
+    const { folder, directory, backup, restored } = await world();
+    const context = { ...directory, databases: lakeDatabases(directory.lake) };
+    await createUser(context, { email: 'ada@example.com', firstName: 'Ada', lastName: '' });
+    await createOrganization(context, { name: 'Engines', owner: 'ada@example.com' });
+    const file = join(folder, '..', 'events.jsonl');
+    const events = [1, 2].map((day) => ({ event: 'e', distinct_id: 'd', timestamp: `2020-01-0${day}T00:00:00Z` }));
+    writeFileSync(file, events.map((event) => JSON.stringify(event)).join('\n'));
+    await importFiles(context, { project: 1 }, [file], silentProgress());
+    const [one, other] = (await allFiles(directory.table, 1, 'events')).map(({ path }) => path);
+    await directory.close();
+    return { folder, backup, restored, one: one ?? '', other: other ?? '' };
+  }
+
+  const damage = (file: string, from: number, to: number): void =>
+    writeFileSync(file, readFileSync(file).fill(7, from, to));
+
+  test('files of the lake, by their digests', async () => {
+    const { folder, backup, restored, one, other } = await withEvents();
+    damage(join(folder, 'lake', one), 20, 21);
+    rmSync(join(folder, 'lake', other));
+    for (let times = 1; times <= 2; times += 1) {
+      const told = await backUp(folder, backup).catch(messageOf);
+      expect(told).toContain(`${folder} is damaged, so there is no new backup.`);
+      expect(told).toContain(`The copy is kept as ${backup}.damaged.`);
+      expect(told).toContain(`\n  lake/${one}: it is not what was written`);
+      expect(told).toContain(`\n  lake/${other}: `);
+      expect([existsSync(backup), existsSync(`${backup}.unfinished`)]).toEqual([false, false]);
+    }
+    // It may be the best that there is.
+    await restore(`${backup}.damaged`, restored);
+    expect(existsSync(join(restored, 'lake', one))).toBe(true);
+  });
+
+  test.each([
+    ['in its first pages', 4096, 3 * 4096],
+    ['in a page of its own', 6 * 4096 + 100, 7 * 4096],
+    ['from its beginning on', 0, 4096],
+  ])('the database, %s', async (_, from, to) => {
+    const { folder, backup, restored } = await withEvents();
+    damage(join(folder, 'workspace.db'), from, to);
+    const error: unknown = await backUp(folder, backup).catch((thrown) => inWordsOf(folder, thrown));
+    expect(messageOf(error)).toMatch(/ is damaged, so there is no new backup\.|workspace\.db cannot be read \(/);
+    expect(existsSync(backup)).toBe(false);
+    await expect(restore(`${backup}.damaged`, restored)).rejects.toThrow();
+  });
+
+  test('not of what the service has set aside, and told of', async () => {
+    const { folder, backup } = await withEvents();
+    mkdirSync(join(folder, 'inbox/damaged'), { recursive: true });
+    writeFileSync(join(folder, 'inbox/damaged/0000000000000001.inbox'), 'noise');
+    await backUp(folder, backup);
+    expect(existsSync(join(backup, 'inbox/damaged/0000000000000001.inbox'))).toBe(true);
+  });
 });
 
 test('a backup of a directory whose service was killed leaves it as it was', async () => {
