@@ -109,7 +109,7 @@ test('a database that is damaged behind its first page is told of by the file, a
   const file = join(folder, 'workspace.db');
   writeFileSync(file, readFileSync(file).fill(7, 4096, 3 * 4096));
   const said = `${file} cannot be read (database disk image is malformed). Restore a backup.`;
-  for (const program of ['admin', 'main']) {
+  for (const program of ['admin', 'main'] as const) {
     const words = program === 'admin' ? ['status'] : [];
     const { code, out, errors } = await run(`infra/local/${program}.ts`, words, { WORKSPACE_HOME: folder, PORT: '0' });
     expect(code).toBe(1);
