@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 import { inWords } from '../ports/disk-failures.ts';
-import { Failure, Transient } from '../ports/errors.ts';
+import { Damaged, damagedFailure, Failure, Transient } from '../ports/errors.ts';
 import { BadCursor, Busy, Refused, TooLarge } from '../ports/table/table.ts';
 import { namesVersion } from './etag.ts';
 import { headerOf } from './header.ts';
@@ -8,7 +8,7 @@ import { headerOf } from './header.ts';
 /** What stands in the way of a request for a while is looked at by a person, who needs some time. */
 const RETRY_AFTER_SECONDS = 30;
 
-/** Returns the public failure for anything thrown. A mistake of ours says nothing to the caller. */
+/** Returns the public failure for anything thrown. A mistake of ours says nothing to the caller, damage only that it is there. */
 export function failureFrom(error: unknown, event: APIGatewayProxyEvent): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof Refused) return refusal(error, event);
@@ -18,6 +18,7 @@ export function failureFrom(error: unknown, event: APIGatewayProxyEvent): Failur
   }
   if (error instanceof TooLarge) return new Failure('validation', { detail: 'The object is too large to be stored.' });
   if (error instanceof BadCursor) return new Failure('validation', { attr: 'cursor', detail: 'Invalid cursor.' });
+  if (error instanceof Damaged) return damagedFailure();
   if (inWords(error) instanceof Transient) {
     return new Failure('unavailable', { headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) } });
   }

@@ -129,3 +129,10 @@ export class Damaged extends Permanent {
     this.how = how;
   }
 }
+
+/** What a caller is told of a `Damaged`: the name of the file, which may tell of others, stands in the log. */
+export const damagedFailure = (): Failure =>
+  new Failure('server_error', {
+    code: 'damaged_file',
+    detail: 'A stored file that this needs is damaged. Whoever runs the service must restore it; the log names it.',
+  });

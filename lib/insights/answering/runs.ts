@@ -4,7 +4,7 @@ import { messageOf } from '../../basics/text.ts';
 import { MINUTE_MS } from '../../basics/units.ts';
 import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import { inWords } from '../../ports/disk-failures.ts';
-import { Failure, invalid, Transient } from '../../ports/errors.ts';
+import { Damaged, damagedFailure, Failure, invalid, Transient } from '../../ports/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { Busy, type Table } from '../../ports/table/table.ts';
@@ -50,9 +50,12 @@ export async function withAnswer(run: QueryRun, cache: AnswerCache, table: Table
 
 const isPassing = (error: unknown): boolean => error instanceof Busy || inWords(error) instanceof Transient;
 
-/** Returns what is told of a run that ended so: what may pass is a 503, and a mistake of ours says nothing. */
-export const failureOf = (error: unknown): Failure =>
-  error instanceof Failure ? error : new Failure(isPassing(error) ? 'unavailable' : 'server_error');
+/** Returns what is told of a run that ended so: what may pass is a 503, damage is named, and a mistake of ours says nothing. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof Damaged) return damagedFailure();
+  return new Failure(isPassing(error) ? 'unavailable' : 'server_error');
+}
 
 /** Notes how a run ended that nobody waits for, unless it is a failure in which the service has no part. */
 export function noteFailed(log: Log, error: unknown): void {

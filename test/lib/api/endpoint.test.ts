@@ -8,7 +8,7 @@ import { Answer, EmptyAnswer, TextAnswer } from '../../../lib/http/answer.ts';
 import { boolean, freeObject, integer, text } from '../../../lib/http/fields.ts';
 import { JSON_HEADERS } from '../../../lib/http/header.ts';
 import { type Route, route } from '../../../lib/http/route.ts';
-import { fail, Transient } from '../../../lib/ports/errors.ts';
+import { Damaged, fail, Transient } from '../../../lib/ports/errors.ts';
 import { CLOUD_SETTINGS } from '../../../lib/ports/settings.ts';
 import { BadCursor, Busy, Refused, TooLarge } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
@@ -459,6 +459,17 @@ describe('what an operation throws', () => {
       after: '30',
     });
     expect(lines.find(({ level }) => level === 'ERROR')?.message).toContain(reason);
+  });
+
+  test('a damaged file is a 500 that says what is to be done, and the log names it', async () => {
+    const { status, text, lines } = await thrown(new Damaged('events/team_id=7/a.parquet', 'it is not there'));
+    const detail =
+      'A stored file that this needs is damaged. Whoever runs the service must restore it; the log names it.';
+    expect({ status, body: JSON.parse(text) }).toEqual({
+      status: 500,
+      body: error('server_error', 'damaged_file', detail),
+    });
+    expect(lines.find(({ level }) => level === 'ERROR')?.message).toContain('events/team_id=7/a.parquet');
   });
 
   test('anything else is a 500 that says nothing, and a logged stack', async () => {

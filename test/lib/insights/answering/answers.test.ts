@@ -5,7 +5,7 @@ import { answerCache } from '../../../../lib/insights/answering/cache.ts';
 import type { AskedQuery } from '../../../../lib/insights/answering/computations.ts';
 import type { Refresh } from '../../../../lib/insights/queries/model.ts';
 import { forgetAnswers } from '../../../../lib/lake/forget-answers.ts';
-import { Failure, Transient } from '../../../../lib/ports/errors.ts';
+import { Damaged, Failure, Transient } from '../../../../lib/ports/errors.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
 import { Busy } from '../../../../lib/ports/table/table.ts';
 import { testContext } from '../../../support/context.ts';
@@ -237,6 +237,18 @@ test.each([
   await answers.idle();
   expect(await answers.run(7, 'mine')).toMatchObject({ failure: { kind } });
   expect(context.lines.at(-1)).toMatchObject({ level, message: 'a query failed' });
+});
+
+test('a run that meets a damaged file tells that, and not which: that stands in the log', async () => {
+  const context = testContext();
+  const damaged = new Damaged('events/team_id=7/a.parquet', 'it is not there');
+  const answers = answersOf(context, { answer: () => Promise.reject(damaged) });
+  await answers.ask(asked(), 'force_async', { runId: 'mine' });
+  await answers.idle();
+  const { failure } = (await answers.run(7, 'mine')) ?? {};
+  expect(failure).toMatchObject({ status: 500, body: { code: 'damaged_file' } });
+  expect(failure?.message).not.toContain('events');
+  expect(context.lines.at(-1)).toMatchObject({ level: 'ERROR', fields: { error: damaged } });
 });
 
 test('an answer outlives the service, and one that is too large for the table is kept in memory', async () => {
