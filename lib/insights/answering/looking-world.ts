@@ -113,22 +113,23 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
     // An expression has a subquery, of which who tells the times of a question knows nothing.
     let hasOwnQueries = false;
 
-    const rows = async (question: Question): Promise<Rows> => {
+    const at = BigInt(Math.floor(now * 1000));
+
+    const checkedOf = async (question: Question) => {
       const { limit } = question;
       const { timezone: zone, weekStartDay } = moment;
-      const { syntax, checked, given } = await understood(async () => {
-        const syntax = filled(await syntaxOf(question), question.values ?? {});
-        const given = limit === undefined ? undefined : Math.min(ownLimit(syntax) ?? limit.otherwise, limit.most);
-        const asked = given === undefined ? syntax : { ...syntax, limit: constant(given + 1) };
-        return { syntax, given, checked: checkedSelect(asked, { tables: INSIGHT_TABLES, zone, weekStartDay }) };
-      }, limit && question.hogql);
+      const syntax = filled(await syntaxOf(question), question.values ?? {});
+      const given = limit === undefined ? undefined : Math.min(ownLimit(syntax) ?? limit.otherwise, limit.most);
+      const asked = given === undefined ? syntax : { ...syntax, limit: constant(given + 1) };
+      return { syntax, given, checked: checkedSelect(asked, { tables: INSIGHT_TABLES, zone, weekStartDay }) };
+    };
+
+    const rows = async (question: Question): Promise<Rows> => {
+      const { syntax, checked, given } = await understood(() => checkedOf(question), question.limit && question.hogql);
       if (question.isAside !== true) hogql ??= hogqlText(syntax);
       propertiesOf(checked.query, properties);
       isNow ||= JSON.stringify(checked.query).includes('"now":true');
-      const at = BigInt(Math.floor(now * 1000));
-      const tables: [table: string, columns: ReadonlySet<string>][] = [];
-      // Printing alone tells what is read where.
-      trinoSelect(checked.query, (table, columns) => (tables.push([table, columns]), table), at);
+      const tables = tablesOf(checked.query, at);
       const isTied = tables.some(([table, columns]) => readsTies(table, columns));
       const hasPersons = tables.some(([table, columns]) => readsPersons(table, columns));
       const hasEvents = tables.some(([table]) => table !== 'persons');
@@ -165,6 +166,12 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
       now,
       ...moment,
       rows,
+      tables: async (question) => {
+        // The next version of the program may take what this one refuses.
+        isNow = true;
+        const { checked } = await checkedOf(question);
+        return [...new Set(tablesOf(checked.query, at).map(([table]) => table))];
+      },
       expression: (text) =>
         understood(async () => {
           const [syntax] = await parser.expressions([text]);
@@ -181,6 +188,14 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
       }),
     };
   };
+}
+
+/** Returns the tables that a query selects from, and the columns that it reads there. */
+function tablesOf(query: WholeQuery, at: bigint): CheckedQuestion['tables'] {
+  const tables: [table: string, columns: ReadonlySet<string>][] = [];
+  // Printing alone tells what is read where.
+  trinoSelect(query, (table, columns) => (tables.push([table, columns]), table), at);
+  return tables;
 }
 
 /**

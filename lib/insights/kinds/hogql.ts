@@ -12,7 +12,8 @@ import { propertyCondition, propertyFilters } from './parts/property-filters.ts'
 const Scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const Value = z.union([Scalar, z.array(z.union([z.string(), z.number(), z.boolean()])).max(1_000)]);
 
-const HogQLQuery = z.looseObject({
+/** What a query of HogQL may say. */
+export const HogQLQuery = z.looseObject({
   kind: z.literal('HogQLQuery'),
   query: z.string().min(1),
   values: z.record(z.string(), Value).nullish(),
@@ -36,8 +37,24 @@ type HogQLQuery = z.output<typeof HogQLQuery>;
 /** PostHog's. */
 const LIMIT = { otherwise: 100, most: 50_000 };
 
-async function answer({ query, values, variables, filters }: HogQLQuery, world: World): Promise<Answer> {
-  const { columns, types, computed, rows, limit, hasMore } = await world.rows({
+async function answer(query: HogQLQuery, world: World): Promise<Answer> {
+  const { columns, types, computed, rows, limit, hasMore } = await world.rows(await questionOf(query, world));
+  return {
+    results: cellsOf({ rows, types }, world.timezone),
+    columns,
+    types: types.map((type, n) => [columns[n], type]),
+    computed,
+    ...definedOf({ hasMore, limit }),
+    offset: 0,
+  };
+}
+
+/** Returns what a query of HogQL asks of the world. */
+export async function questionOf(
+  { query, values, variables, filters }: Pick<HogQLQuery, 'query' | 'values' | 'variables' | 'filters'>,
+  world: World,
+): Promise<Question> {
+  return {
     hogql: query,
     limit: LIMIT,
     values: {
@@ -50,14 +67,6 @@ async function answer({ query, values, variables, filters }: HogQLQuery, world: 
         ]),
       ),
     },
-  });
-  return {
-    results: cellsOf({ rows, types }, world.timezone),
-    columns,
-    types: types.map((type, n) => [columns[n], type]),
-    computed,
-    ...definedOf({ hasMore, limit }),
-    offset: 0,
   };
 }
 

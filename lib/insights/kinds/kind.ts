@@ -60,6 +60,11 @@ export interface World {
   readonly testAccountFilters: readonly unknown[];
   /** Reads an expression of HogQL that a caller wrote. Throws a `Failure` (400) that names what is in the way. */
   expression(hogql: string): Promise<Syntax>;
+  /**
+   * Reads and checks a query, and asks nothing. Returns the names of the tables that it reads. Throws the `Refusal` of what is in
+   * the way.
+   */
+  tables(question: Question): Promise<string[]>;
   /** Returns the rows of a query. Throws a `Failure` (400) that names what is in the way. */
   rows(question: Question): Promise<Rows>;
 }
@@ -107,6 +112,23 @@ export interface Rows {
   readonly hasMore?: boolean;
 }
 
+/** What is known of a query before it is asked, as PostHog tells it. */
+export interface Metadata {
+  readonly isValid: boolean;
+  readonly query: string;
+  readonly errors: Notice[];
+  readonly warnings: Notice[];
+  readonly notices: Notice[];
+  readonly table_names: string[];
+}
+
+/** What is said of a part of a query, which is told in characters from 0, the end exclusive; null: it is not known. */
+interface Notice {
+  readonly message: string;
+  readonly start: number | null;
+  readonly end: number | null;
+}
+
 /** What a query answers: members of the answer of `POST /query/`, and of them `results` is the `result` of an insight. */
 export interface Answer {
   readonly results: unknown;
@@ -117,6 +139,8 @@ export interface Answer {
   readonly hasMore?: boolean;
   readonly limit?: number;
   readonly offset?: number;
+  /** Of a kind that has no results: what it tells instead of them. */
+  readonly metadata?: Metadata;
   /** The range that the query is about, where it has one: ISO 8601 in the project's zone. */
   readonly resolved_date_range?: { readonly date_from: string; readonly date_to: string };
 }

@@ -7,6 +7,7 @@ import { funnels } from './funnels.ts';
 import { hogql } from './hogql.ts';
 import type { Kind } from './kind.ts';
 import { lifecycle } from './lifecycle.ts';
+import { metadata } from './metadata.ts';
 import { paths } from './paths.ts';
 import { retention } from './retention.ts';
 import type { SentQuery } from './source.ts';
@@ -16,9 +17,13 @@ import { trends } from './trends.ts';
 /** Those that count persons, and may say who is behind a number. */
 const COUNTING = [funnels, lifecycle, paths, retention, stickiness, trends];
 
+/** Those that have results. */
 export const KINDS = [...COUNTING, actorsOf(COUNTING), events, hogql];
 
-const byName: ReadonlyMap<string, unknown> = new Map(KINDS.map((kind) => [kind.name, kind]));
+/** All of them: one tells of a query, and asks nothing. */
+export const ALL_KINDS = [...KINDS, metadata];
+
+const byName: ReadonlyMap<string, unknown> = new Map(ALL_KINDS.map((kind) => [kind.name, kind]));
 
 /** Returns the kind of a query. Throws a 400 when there is none of its name. */
 export function kindOf({ kind: name }: SentQuery): Kind {

@@ -1,11 +1,11 @@
 /** A query by its kind, as the document of the API tells it. */
 import * as z from 'zod';
 import { WRAPPERS } from '../../charts/describe/read.ts';
-import { KINDS } from './kinds.ts';
+import { ALL_KINDS } from './kinds.ts';
 import { BreakdownFilter } from './parts/breakdown.ts';
 import { METADATA, operatorNames } from './parts/property-filters.ts';
 
-const asked = KINDS.map(({ name, schema }): z.ZodType => (schema as z.ZodType).meta({ id: name }));
+const asked = ALL_KINDS.map(({ name, schema }): z.ZodType => (schema as z.ZodType).meta({ id: name }));
 
 /** What is answered, and what says how an answer is shown. */
 const Query: z.ZodType = z.union([

@@ -14,6 +14,7 @@ const TRAITS = {
   ActorsQuery: ROWS_OF_PERSONS,
   EventsQuery: ROWS_OF_PERSONS,
   FunnelsQuery: COUNTS_BY_INTERVAL,
+  HogQLMetadata: COUNTS,
   HogQLQuery: COUNTS,
   LifecycleQuery: COUNTS_BY_INTERVAL,
   PathsQuery: COUNTS,

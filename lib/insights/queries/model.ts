@@ -87,11 +87,31 @@ export const ANSWER_FIELDS = {
   resolved_date_range: z.unknown().optional(),
 };
 
+/** What is said of a part of a query. */
+const Notice = z
+  .object({
+    message: z.string(),
+    start: z.int().nullable().describe('In characters from 0; null: the place is not known.'),
+    end: z.int().nullable().describe('Exclusive.'),
+  })
+  .meta({ id: 'QueryNotice' });
+
+/** What `HogQLMetadata` tells of a query. */
+const METADATA_FIELDS = {
+  isValid: z.boolean().optional(),
+  query: z.string().optional(),
+  errors: z.array(Notice).optional(),
+  warnings: z.array(Notice).optional(),
+  notices: z.array(Notice).optional(),
+  table_names: z.array(z.string()).optional(),
+};
+
 /** The answer of a query; which members it has, its kind says. Of one that is not there yet: `query_status` alone. */
 export const QueryAnswer = z
   .object({
     results: z.unknown().optional(),
     ...ANSWER_FIELDS,
+    ...METADATA_FIELDS,
     limit: z.int().optional(),
     offset: z.int().optional(),
     cache_key: z.string().nullable().optional(),

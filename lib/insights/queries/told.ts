@@ -34,7 +34,7 @@ export function answerFields({ project, query }: AskedQuery, { kept, isCached, r
 export function queryAnswer(asked: AskedQuery, told: Told): z.input<typeof QueryAnswer> {
   const { kept, run, key } = told;
   if (kept === null && run !== null) return { query_status: queryStatus(run) };
-  const { limit, offset } = kept?.answer ?? {};
+  const { limit, offset, metadata } = kept?.answer ?? {};
   return {
     results: kept?.answer.results ?? null,
     ...answerFields(asked, told),
@@ -44,5 +44,6 @@ export function queryAnswer(asked: AskedQuery, told: Told): z.input<typeof Query
     timings: null,
     modifiers: {},
     error: null,
+    ...metadata,
   };
 }

@@ -280,3 +280,21 @@ test('what queries read often is learned', async () => {
   for (let n = 0; n < 21; n += 1) await hogql(query, { refresh: 'force_blocking' });
   expect(await learnedProperties(context.table, service.project.id)).toEqual(['n']);
 });
+
+test('a query is checked without being asked, as the command line of PostHog does before it asks', async () => {
+  const { ask } = await world();
+  const check = (query: string) => ask({ query: { kind: 'HogQLMetadata', language: 'hogQL', query } });
+  const wrong = await check('select evnt from events');
+  expect(wrong.status).toBe(200);
+  expect(wrong.body).toMatchObject({
+    isValid: false,
+    query: 'select evnt from events',
+    errors: [{ message: expect.stringContaining('evnt'), start: 7, end: 11 }],
+    warnings: [],
+    notices: [],
+    table_names: [],
+  });
+  expect((await check(COUNT)).body).toMatchObject({ isValid: true, errors: [], table_names: ['events'] });
+  const other = await ask({ query: { kind: 'HogQLMetadata', language: 'hogTemplate', query: 'x' } });
+  expect(other).toMatchObject({ status: 400, body: { attr: 'query__language' } });
+});
