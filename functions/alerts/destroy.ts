@@ -1,10 +1,10 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { destroyAlert as row } from '../../lib/notifications/alerts/routes.ts';
-import { destroyAlert, foundAlert, readAlert } from '../../lib/notifications/alerts/store.ts';
+import { destroyAlert, foundAlertToStop, readAlert } from '../../lib/notifications/alerts/store.ts';
 
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readAlert(table, params.project_id, params.id),
-  found: foundAlert,
+  found: foundAlertToStop,
   async run({ read, tenant, ifMatch, activityOps }, context) {
     await destroyAlert(context, { tenant, activityOps }, read, ifMatch);
     return undefined;

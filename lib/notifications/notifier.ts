@@ -15,6 +15,7 @@ import type { NotifierInput } from '../workflow/messages.ts';
 
 /** What is stored of both. Instants are milliseconds since 1970. */
 export interface NotifierItem extends Item {
+  readonly id: string | number;
   readonly organization_id: string;
   readonly project_id: number;
   readonly created_at: number;
@@ -131,7 +132,7 @@ export const ofInput = ({ organization, project, id }: NotifierInput) => ({
 /** Returns the ops that let the next check or message be made at a time, or none (null). */
 export function dueOps(
   kind: NotifierKind,
-  item: Pick<NotifierItem, 'organization_id' | 'project_id'> & { readonly id: string | number },
+  item: Pick<NotifierItem, 'organization_id' | 'project_id' | 'id'>,
   due: number | null,
 ): Op[] {
   const { organization_id: organization, project_id: project, id } = item;
@@ -150,7 +151,7 @@ const MAX_NOTIFIERS = 500;
  * of its transaction: where the range is full, the oldest goes of those that nobody sees any more, as `goneOf` tells them.
  * When others were made meanwhile, they are counted again. Throws a 400 when all are seen.
  */
-export function inPlace<T extends NotifierItem & { readonly id: string | number }, R>(
+export function inPlace<T extends NotifierItem, R>(
   table: Table,
   project: ProjectItem,
   about: {
@@ -170,7 +171,7 @@ export function inPlace<T extends NotifierItem & { readonly id: string | number 
   });
 }
 
-async function placeOps<T extends NotifierItem & { readonly id: string | number }>(
+async function placeOps<T extends NotifierItem>(
   table: Table,
   kind: NotifierKind,
   range: Range<T>,
@@ -187,5 +188,5 @@ async function placeOps<T extends NotifierItem & { readonly id: string | number 
 /** Returns the op by which a transaction holds only as long as nobody has changed it since it was read. */
 export const unchangedOp = (key: Key, item: NotifierItem | undefined): Op => ({
   check: key,
-  if: item === undefined ? 'absent' : { is: { id: item['id'] as string | number, ver: item.ver } },
+  if: item === undefined ? 'absent' : { is: { id: item.id, ver: item.ver } },
 });

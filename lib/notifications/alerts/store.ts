@@ -17,7 +17,7 @@ import { fail, invalid } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
-import type { Op, Table, Value } from '../../ports/table/table.ts';
+import type { Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
 import { NO_MAIL } from '../messages/letter.ts';
@@ -54,6 +54,9 @@ export async function readAlert(table: Table, project: number, id: string): Prom
 export function foundAlert(read: AlertWithInsight | undefined): AlertWithInsight {
   return read?.insight.deleted_at === null ? read : fail('not_found');
 }
+
+/** Returns the alert, also of a deleted insight, which may be stopped and removed. Throws a 404 when it is not there. */
+export const foundAlertToStop = (read: AlertWithInsight | undefined): AlertWithInsight => read ?? fail('not_found');
 
 /** Returns the alerts whose insights are there for the member, the newest first; `insight`: those of that one. */
 export async function alertsOf(table: Table, tenant: Tenant, insight: number | undefined): Promise<AlertWithInsight[]> {
@@ -186,7 +189,8 @@ export async function createAlert(
 
 /**
  * Changes the fields that were sent. What it watches, or that it is enabled again, lets it look at once. Throws a 403
- * for whoever neither made it nor is an admin, or does not see its insight, unless it is only stopped, and a 412 when its version is none of `ifMatch`.
+ * for whoever neither made it nor is an admin, a 403 for who does not see its insight and a 404 when that is deleted, unless
+ * it is only stopped, and a 412 when its version is none of `ifMatch`.
  */
 export async function changeAlert(
   context: WriteContext,
@@ -196,11 +200,13 @@ export async function changeAlert(
   ifMatch: IfMatch,
 ): Promise<AlertWithInsight> {
   const { table, clock } = context;
+  const found = onlyStops(patch) ? foundAlertToStop : foundAlert;
+  found(read);
   checkMayChange('alert', read.item, tenant.membership);
   const { project } = placeIn(tenant);
   const sent = await fieldsOf(context, tenant, read.item.id, patch, read.item.notify_host);
   return untilWritten(async (isAgain) => {
-    const stored = isAgain ? foundAlert(await readAlert(table, project.id, read.item.id)) : read;
+    const stored = isAgain ? found(await readAlert(table, project.id, read.item.id)) : read;
     const { item } = stored;
     checkVersion(item, ifMatch);
     const now = clock();
@@ -208,7 +214,7 @@ export async function changeAlert(
       ? stored.insight
       : await insightFor(context, tenant, patch.insight ?? item.insight_id, sent);
     const isAnew = WATCHED.some((name) => sent[name] !== undefined && sent[name] !== item[name]);
-    const isBack = sent['enabled'] === true && !item.enabled;
+    const isBack = sent.enabled === true && !item.enabled;
     const isWoken = patch.snoozed_until === null && item.snoozed_until !== null;
     const set = {
       ...sent,
@@ -218,7 +224,7 @@ export async function changeAlert(
       ...snoozeOf(patch.snoozed_until ?? null, now, insightMoment(project).timezone),
       ...(isAnew || isBack || isWoken ? { next_check_at: now } : {}),
     };
-    const after = { ...item, ...set } as AlertItem;
+    const after: AlertItem = { ...item, ...set };
     // Of what cannot be watched any more, the alert can still be disabled.
     if (isAnew || isBack) checkWatch(after, insight);
     const due = Math.max(after.next_check_at, after.snoozed_until ?? 0);
@@ -282,7 +288,7 @@ async function fieldsOf(
   id: string,
   sent: AlertPatch,
   host: string | null,
-): Promise<Readonly<Record<string, Value>>> {
+): Promise<Partial<AlertItem>> {
   const { insight, name, threshold, condition, config, calculation_interval, enabled, skip_weekend } = sent;
   checkWebhook(sent, context.settings);
   const subscribed = sent.subscribed_users && (await membersAmong(context, tenant, sent.subscribed_users));
@@ -331,11 +337,11 @@ async function insightFor(
   { table }: Pick<Context, 'table'>,
   tenant: Tenant,
   id: number,
-  sent: Readonly<Record<string, Value>>,
+  sent: Partial<AlertItem>,
 ): Promise<InsightItem> {
   const seen = await seenInsight(table, tenant, await table.get(keys.insight(placeIn(tenant).project.id, id)));
   if (seen !== undefined) return seen;
-  if (sent['insight_id'] === undefined) failUnseen();
+  if (sent.insight_id === undefined) failUnseen();
   return invalidReference('insight', id);
 }
 

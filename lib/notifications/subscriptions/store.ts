@@ -125,8 +125,8 @@ export async function subscriptionObjects(
 }
 
 /**
- * Returns what shows one subscription. Throws a 403 when what it sends is not there for the caller; `mayBeUnseen`: then it has
- * no name.
+ * Returns what shows one subscription. Throws a 403 when what it sends is not there for the caller, a 404 when that is deleted;
+ * `mayBeUnseen`: then it has no name.
  */
 export async function subscriptionAnswer(
   context: Pick<Context, 'table' | 'clock'>,
@@ -135,7 +135,8 @@ export async function subscriptionAnswer(
   caller: Caller,
   { mayBeUnseen = false }: { readonly mayBeUnseen?: boolean } = {},
 ): Promise<Answer<z.input<typeof SubscriptionObject>>> {
-  const [found = mayBeUnseen ? { item, name: null } : failUnseen()] = await seenOf(context.table, tenant, [item]);
+  const [seen] = await seenOf(context.table, tenant, [item]);
+  const found = seen ?? (mayBeUnseen ? { item, name: null } : await failHidden(context.table, item));
   const [body] = await subscriptionObjects(context, [found], caller);
   // How the latest was sent, and that one is late, changes without its version.
   const isComputed = item.last_delivered_at !== null || body?.latest_error !== null;
@@ -154,6 +155,12 @@ async function goneAmong(
     item.dashboard === null ? keys.insight(project, item.insight ?? 0) : keys.dashboard(project, item.dashboard);
   const subjects = await table.many(items.map(shown));
   return items.filter(({ deleted }, at) => deleted || subjects[at]?.deleted_at !== null);
+}
+
+/** Throws the 404 of a subscription whose dashboard or insight is deleted, else the 403 of who does not see that. */
+async function failHidden(table: Table, item: SubscriptionItem): Promise<never> {
+  const gone = await goneAmong(table, item.project_id, [item]);
+  return gone.length > 0 ? fail('not_found') : failUnseen();
 }
 
 /** Makes a subscription. Throws a 400 for what does not go together, and for what is not there to be sent. */
@@ -210,8 +217,8 @@ export async function createSubscription(
 }
 
 /**
- * Changes the fields that were sent. Throws a 403 for whoever neither made it nor is an admin, or does not see what it
- * sends, unless it is only stopped, a 400 for another dashboard or insight, and a 412 when its version is none of `ifMatch`.
+ * Changes the fields that were sent. Throws a 403 for whoever neither made it nor is an admin, a 403 for who does not see what
+ * it sends and a 404 when that is deleted, unless it is only stopped, a 400 for another dashboard or insight, and a 412 when its version is none of `ifMatch`.
  */
 export async function changeSubscription(
   context: WriteContext,
@@ -223,7 +230,7 @@ export async function changeSubscription(
   const { table, clock } = context;
   const { project } = placeIn(tenant);
   checkMayChange('subscription', read, tenant.membership);
-  if (!onlyStops(patch) && (await seenOf(table, tenant, [read])).length === 0) failUnseen();
+  if (!onlyStops(patch) && (await seenOf(table, tenant, [read])).length === 0) await failHidden(table, read);
   checkSame(read, patch);
   await checkChosen(table, project.id, read.dashboard, patch.dashboard_export_insights);
   // What answers show of an address is no new one.

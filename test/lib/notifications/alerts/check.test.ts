@@ -492,6 +492,21 @@ test('with its insight it goes and comes back; deleted, it leaves nothing', asyn
   expect(await listAll(context.table, ranges.dueJobs(clock() + 365 * DAY_MS))).toEqual([]);
 });
 
+test('with its insight deleted it can be stopped and deleted, and nothing else', async () => {
+  const { alert, read, service, insight, call, inProject } = await alerting();
+  const made = await Promise.all([0, 1].map(() => alert({ threshold: threshold({ lower: 1 }) })));
+  const [stopped, removed] = made.map(({ id }) => `${inProject}/alerts/${String(id)}/`) as [string, string];
+  await call('PATCH', `/insights/${insight}/`, { deleted: true });
+  for (const body of [{ enabled: true }, { enabled: false, name: 'x' }, { name: 'x' }, {}])
+    expect((await service.call('PATCH', stopped, { body })).status).toBe(404);
+  const { status, body } = await service.call('PATCH', stopped, { body: { enabled: false } });
+  expect([status, body]).toMatchObject([200, { enabled: false, insight: { id: insight, deleted: true } }]);
+  expect((await service.call('DELETE', removed)).status).toBe(204);
+  await call('PATCH', `/insights/${insight}/`, { deleted: false });
+  expect(await read(made[0]?.['id'])).toMatchObject({ enabled: false });
+  expect((await service.call('GET', removed)).status).toBe(404);
+});
+
 test('of the 500 of a project those whose insights are deleted make place for new ones', async () => {
   const { alert, insightOf, series, insight, call, context, service } = await alerting();
   const gone = await insightOf({ series });

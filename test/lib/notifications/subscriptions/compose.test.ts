@@ -422,7 +422,9 @@ test('a dashboard that is deleted takes its subscriptions along, and brings them
   clock.advance(DAY_MS);
   await run();
   expect(bodies()).toEqual([]);
-  expect((await service.call('GET', `${inProject}/subscriptions/${String(id)}/`)).status).toBe(403);
+  const path = `${inProject}/subscriptions/${String(id)}/`;
+  expect((await service.call('GET', path)).status).toBe(404);
+  expect((await service.call('PATCH', path, { body: { title: 'Other' } })).status).toBe(404);
   await call('PATCH', `/dashboards/${board}/`, { deleted: false });
   clock.advance(DAY_MS);
   await run();
