@@ -57,6 +57,29 @@ test('a project is made with a number of its own, and its organization tells of 
   expect((await create(service)).body).toMatchObject({ id: 3, name: 'Default project' });
 });
 
+/** Terraform holds what is answered against what it has planned. */
+test('settings that are sent as they always are, are answered so', async () => {
+  const { service } = await world();
+  const settings = {
+    anonymize_ips: false,
+    heatmaps_opt_in: false,
+    autocapture_exceptions_opt_in: false,
+    session_recording_opt_in: false,
+    surveys_opt_in: false,
+    cookieless_server_hash_mode: 0,
+    autocapture_web_vitals_opt_in: false,
+    capture_performance_opt_in: true,
+    app_urls: [],
+    recording_domains: [],
+    test_account_filters_default_checked: false,
+  };
+  const at = `/api/environments/${service.project.id}/`;
+  expect(await service.call('PATCH', at, { body: settings })).toMatchObject({ status: 200, body: settings });
+  expect(await service.call('GET', at)).toMatchObject({ status: 200, body: settings });
+  const other = await service.call('PATCH', at, { body: { heatmaps_opt_in: true } });
+  expect(other).toMatchObject({ status: 400, body: { attr: 'heatmaps_opt_in' } });
+});
+
 /** PostHog's Terraform provider names the organization beside the project, and takes a 404 for a project that is gone. */
 test('a project is read, renamed and deleted at the address of its organization, and of no other', async () => {
   const { context, service } = await world();

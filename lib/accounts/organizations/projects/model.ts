@@ -35,12 +35,40 @@ export const TokenReset = z.object({
     ),
 });
 
+/** PostHog's settings of what is not done here, as they always are. Terraform wants to be told of what it sends. */
+const SETTINGS = {
+  anonymize_ips: false,
+  heatmaps_opt_in: false,
+  autocapture_exceptions_opt_in: false,
+  autocapture_web_vitals_opt_in: false,
+  session_recording_opt_in: false,
+  session_recording_network_payload_capture_config: null,
+  capture_performance_opt_in: true,
+  surveys_opt_in: false,
+  cookieless_server_hash_mode: 0,
+  app_urls: [],
+  recording_domains: [],
+  test_account_filters_default_checked: false,
+};
+
 /** A project: what PostHog calls a project and its environment, with one number. */
 export const Project = Team.extend({
   created_at: z.iso.datetime(),
   week_start_day: z.literal([0, 1]).nullable(),
   test_account_filters: z.array(freeObject()),
   effective_membership_level: z.literal(Object.values(LEVELS)).describe("The caller's: 1 member, 8 admin, 15 owner."),
+  anonymize_ips: z.boolean(),
+  heatmaps_opt_in: z.boolean(),
+  autocapture_exceptions_opt_in: z.boolean(),
+  autocapture_web_vitals_opt_in: z.boolean(),
+  session_recording_opt_in: z.boolean(),
+  session_recording_network_payload_capture_config: z.null(),
+  capture_performance_opt_in: z.boolean(),
+  surveys_opt_in: z.boolean(),
+  cookieless_server_hash_mode: z.int(),
+  app_urls: z.array(z.string()),
+  recording_domains: z.array(z.string()),
+  test_account_filters_default_checked: z.boolean(),
 }).meta({ id: 'Project' });
 
 /** Returns the public object of a stored project, for a caller with this level in its organization. */
@@ -51,5 +79,6 @@ export function projectObject(item: ProjectItem, level: MembershipLevel): z.inpu
     week_start_day: item.week_start_day === 0 || item.week_start_day === 1 ? item.week_start_day : null,
     test_account_filters: [...(item.test_account_filters === undefined ? [] : fromJsonText(item.test_account_filters))],
     effective_membership_level: level,
+    ...SETTINGS,
   };
 }
