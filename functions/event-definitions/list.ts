@@ -1,10 +1,21 @@
 import { placeIn } from '../../lib/accounts/organizations/projects/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { listEventDefinitions } from '../../lib/reading/definitions/routes.ts';
-import { namesSeen } from '../../lib/reading/definitions/store.ts';
+import { namesBetweenCommas, namesInJson, namesSeen } from '../../lib/reading/definitions/store.ts';
 import { lookFor } from '../../lib/reading/waiting.ts';
 
-export const handler = endpoint(listEventDefinitions, ({ tenant, query: { search }, paging }, context) => {
+const IS_CORE = { event: undefined, event_custom: false, event_posthog: true } as const;
+
+export const handler = endpoint(listEventDefinitions, ({ tenant, query, paging }, context) => {
   const { organization, project } = placeIn(tenant);
-  return namesSeen(context, lookFor(context, organization.id), project.id, { of: 'event', search, paging });
+  const { search, names, excluded_properties, event_type = 'event', ordering } = query;
+  return namesSeen(context, lookFor(context, organization.id), project.id, {
+    of: 'event',
+    search,
+    among: namesBetweenCommas(names),
+    except: namesInJson('excluded_properties', excluded_properties),
+    isCore: IS_CORE[event_type],
+    order: ordering,
+    paging,
+  });
 });

@@ -32,11 +32,20 @@ export interface NamesAsked {
   readonly search?: string | undefined;
   /** Of properties of events: those that events of these names have. */
   readonly events?: readonly string[] | undefined;
-  /** False: not those that PostHog's SDKs set. */
-  readonly isCore?: false | undefined;
+  /** Whether they begin with `$`, as those that PostHog's SDKs set. */
+  readonly isCore?: boolean | undefined;
   /** Those of feature flags alone, or none of them. */
   readonly isFlag?: boolean | undefined;
+  /** These alone, and not these. */
+  readonly among?: readonly string[] | undefined;
+  readonly except?: readonly string[] | undefined;
+  /** Default: `name`. */
+  readonly order?: NameOrder | undefined;
 }
+
+/** What names are listed by; with `-` the last first. */
+export const NAME_ORDERS = ['name', '-name', 'last_seen_at', '-last_seen_at'] as const;
+export type NameOrder = (typeof NAME_ORDERS)[number];
 
 /** A name that was seen, as the reader gives it. */
 export interface NameRow {

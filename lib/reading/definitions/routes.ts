@@ -1,11 +1,16 @@
 import * as z from 'zod';
 import { boolean, choice, integer, text } from '../../http/fields.ts';
 import { pageOf, route } from '../../http/route.ts';
-import { EventDefinition, PropertyDefinition } from './model.ts';
+import { EventDefinition, NAME_ORDERS, PropertyDefinition } from './model.ts';
 
 const read = { method: 'GET', tag: 'Definitions', needs: ['reader'] } as const;
 const params = z.object({ project_id: integer() });
 const search = text({ blank: true }).optional().describe('A part of the name, in any case.');
+const list = (of: string) => text({ blank: true }).optional().describe(`Only these ${of}, with commas between them.`);
+const excluded_properties = text({ blank: true }).optional().describe('JSON of a list of names that are left out.');
+
+/** PostHog's filters by what is not known of names here. */
+const UNSUPPORTED = { tags: null, verified: null } as const;
 
 export const listEventDefinitions = route({
   ...read,
@@ -17,7 +22,16 @@ export const listEventDefinitions = route({
   description:
     'The names of the events that happened in the last 30 days, or in the 30 days before the newest event where that is ' +
     'longer ago; in their order as texts, with counts.',
-  query: z.object({ search }),
+  query: z.object({
+    search,
+    names: list('events'),
+    excluded_properties,
+    event_type: choice(['event', 'event_custom', 'event_posthog'])
+      .optional()
+      .describe('`event_custom`: those that do not begin with `$`, `event_posthog`: those that do.'),
+    ordering: choice(NAME_ORDERS).optional().describe('Default: `name`. With `-` the last first.'),
+  }),
+  unsupported: { ...UNSUPPORTED, exclude_stale: null },
   response: pageOf(EventDefinition),
   paging: { kind: 'offset' },
 });
@@ -37,7 +51,10 @@ export const listPropertyDefinitions = route({
     filter_by_event_names: boolean().optional().describe('Only properties that these events have.'),
     exclude_core_properties: boolean().optional().describe('Without names that begin with `$`.'),
     is_feature_flag: boolean().optional().describe('Only names that begin with `$feature/`, or none of them.'),
+    properties: list('properties'),
+    excluded_properties,
   }),
+  unsupported: { ...UNSUPPORTED, is_numerical: null },
   response: pageOf(PropertyDefinition),
   paging: { kind: 'offset' },
 });

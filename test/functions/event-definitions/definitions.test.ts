@@ -108,6 +108,53 @@ test('properties are those of some events, without those of SDKs and of flags, w
     });
 });
 
+const refused = async (names: 'event' | 'property', query: string) => {
+  const reply = await service.call('GET', `/api/projects/${service.project.id}/${names}_definitions/${query}`);
+  expect(reply.status).toBe(400);
+  return reply.body?.['attr'];
+};
+
+test('names are those that are listed, without those that are left out', async () => {
+  const { body } = await service.call('POST', `/api/organizations/${service.organization.id}/projects/`, {
+    body: { name: 'Listed' },
+  });
+  const project = Number(body?.['id']);
+  await importRecords(context, project, [
+    event('b', 3, { $ip: 1, a: 1, 'x"y': 1 }),
+    event('$b', 1, {}),
+    event('c', 2, {}),
+  ]);
+  const names = async (what: 'event' | 'property', query: string) => {
+    const { body: listed } = await service.call('GET', `/api/projects/${project}/${what}_definitions/${query}`);
+    return (listed?.['results'] as { name: string }[]).map(({ name }) => name);
+  };
+  const json = (list: readonly string[]) => encodeURIComponent(JSON.stringify(list));
+  expect(await names('property', '?properties=$ip,a,none')).toEqual(['$ip', 'a']);
+  expect(await names('property', '?properties=')).toEqual(['$ip', 'a', 'x"y']);
+  expect(await names('property', `?excluded_properties=${json(['$ip', 'x"y'])}`)).toEqual(['a']);
+  expect(await names('property', `?properties=$ip,a&excluded_properties=${json(['a'])}&search=I`)).toEqual(['$ip']);
+  expect(await names('event', '?event_type=event_custom')).toEqual(['b', 'c']);
+  expect(await names('event', '?event_type=event_posthog')).toEqual(['$b']);
+  expect(await names('event', '?event_type=event')).toEqual(['$b', 'b', 'c']);
+  expect(await names('event', '?names=c,b')).toEqual(['b', 'c']);
+  expect(await names('event', `?excluded_properties=${json(['b'])}`)).toEqual(['$b', 'c']);
+  expect(await names('event', '?ordering=name')).toEqual(['$b', 'b', 'c']);
+  expect(await names('event', '?ordering=-name')).toEqual(['c', 'b', '$b']);
+  expect(await names('event', '?ordering=-name&limit=1&offset=1')).toEqual(['b']);
+  expect(await names('event', '?ordering=-last_seen_at')).toEqual(['$b', 'c', 'b']);
+  expect(await names('event', '?ordering=last_seen_at&limit=2')).toEqual(['b', 'c']);
+});
+
+test('what PostHog filters names by beside that is refused by its name', async () => {
+  expect(await refused('property', '?is_numerical=true')).toBe('is_numerical');
+  expect(await refused('property', '?excluded_properties=x')).toBe('excluded_properties');
+  expect(await refused('property', '?type=session')).toBe('type');
+  expect(await refused('event', '?event_type=action_event')).toBe('event_type');
+  expect(await refused('event', '?ordering=created_at')).toBe('ordering');
+  expect(await refused('event', '?verified=true')).toBe('verified');
+  expect(await counts('property', '?is_numerical=false&verified=false&exclude_hidden=true')).not.toEqual([]);
+});
+
 test('where all events are older, names are those of the thirty days before the newest', async () => {
   const { body } = await service.call('POST', `/api/organizations/${service.organization.id}/projects/`, {
     body: { name: 'History' },
