@@ -75,7 +75,9 @@ export async function createDashboard(
   const author = creator.tenant.membership.user_uuid;
   const sent = newTiles(input.tiles ?? [], author);
   const copied = use_dashboard === null ? [] : await copyTiles(context.table, creator.tenant, use_dashboard, input);
-  const tiles = onePerInsight([...(template === undefined ? copied : tilesOfTemplate(template, author)), ...sent]);
+  // Who sends a dashboard as it was read sends the tiles of its template with it.
+  const ofTemplate = template === undefined || sent.length > 0 ? [] : tilesOfTemplate(template, author);
+  const tiles = onePerInsight([...ofTemplate, ...copied, ...sent]);
   checkTileCount(tiles.length);
   const made: NewDashboard = {
     name: input.name ?? template?.template_name ?? '',

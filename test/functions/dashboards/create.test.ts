@@ -307,6 +307,15 @@ describe('a template', () => {
     expect(await dashboard({ use_template: 'WEBSITE_TRAFFIC', ...sent })).toMatchObject(sent);
   });
 
+  test('gives no tiles where some were sent, so that a dashboard that was read makes another one like it', async () => {
+    const { dashboard } = await dashboards();
+    const { id: _, ...read } = await dashboard({ use_template: 'DEFAULT_APP' });
+    const again = await dashboard(read);
+    expect(again).toMatchObject({ name: 'Product analytics', use_template: 'DEFAULT_APP' });
+    expect(again.tiles.map(({ insight }) => insight?.id)).toEqual(read.tiles.map(({ insight }) => insight?.id));
+    expect((await dashboard({ use_template: 'DEFAULT_APP', tiles: [] })).tiles).toHaveLength(6);
+  });
+
   test('gives name, description, filters, tags and tiles', async () => {
     const { dashboard, found, service } = await dashboards();
     const made = await dashboard({ use_template: 'DEFAULT_APP' });
