@@ -184,9 +184,9 @@ export function converted(expression: Expression, type: Type, what: string): Exp
 /** An instant as the clock of a zone shows it, in UTC's place. */
 export const localOf = (instant: Expression, zone: string): Expression =>
   zone === 'UTC' ? instant : operation('local', [instant], { zone });
-/** The instant at which the clock of a zone shows this. */
-export const fromLocal = (local: Expression, zone: string): Expression =>
-  zone === 'UTC' ? local : operation('from_local', [local], { zone });
+/** The instant at which the clock of a zone shows this; `first`: the first of two, as of a midnight. */
+export const fromLocal = (local: Expression, zone: string, { first = false } = {}): Expression =>
+  zone === 'UTC' ? local : operation('from_local', [local], first ? { zone, first } : { zone });
 
 /** A time with an offset, or a number since 1970: the same in every zone. */
 const OF_NO_ZONE = /(?:Z|:[0-9.]+[+-][0-9]{2}(?::?[0-9]{2})?|^[0-9.]+)$/;

@@ -149,6 +149,8 @@ export const DUCKDB: Dialect = {
       startOf: (instant, unit) => `epoch_us(date_trunc('${unit}', ${time(instant)}))`,
       unitsSince1970: (instant, unit) => `date_diff('${unit}', TIMESTAMP '1970-01-01', ${time(instant)})`,
       addMonths: (instant, months) => `epoch_us(${time(instant)} + to_months(CAST(${months} AS INTEGER)))`,
+      local: (instant, zone) => `TRY(epoch_us(timezone('${zone}', make_timestamptz(${instant}))))`,
+      fromLocal: (local, zone) => `TRY(epoch_us(timezone('${zone}', ${time(local)})))`,
       bound,
     }),
     concat: (of) => joined(of.map((one) => (one.startsWith("'") ? one : `coalesce(${one}, '')`))),
@@ -250,8 +252,6 @@ export const DUCKDB: Dialect = {
 
     part: ([x], { part }) => `TRY(CAST(date_part('${PARTS[part] ?? part}', ${time(String(x))}) AS BIGINT))`,
     format: ([x], { format }) => `TRY(strftime(${time(String(x))}, ${literal(formatText(format, CODES))}))`,
-    local: ([x], { zone }) => `TRY(epoch_us(timezone('${zone}', make_timestamptz(${x}))))`,
-    from_local: ([x], { zone }) => `TRY(epoch_us(timezone('${zone}', ${time(String(x))})))`,
   },
 };
 

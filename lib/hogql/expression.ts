@@ -89,6 +89,8 @@ export interface Parameters {
   readonly part?: Part;
   readonly format?: readonly FormatPiece[];
   readonly zone?: string;
+  /** Of the two instants at which a clock shows a time twice, the first. */
+  readonly first?: boolean;
   readonly digits?: number;
   /** A place in a tuple, from 1. */
   readonly place?: number;
@@ -240,7 +242,8 @@ export const OPERATORS = {
   json_keys: { takes: ['json'], with: ['path'], gives: 'texts' },
   json_of_text: { takes: ['text'], gives: 'json' },
 
-  // Time, in UTC. `local` moves an instant so that its UTC clock shows the zone's, `from_local` back.
+  // Time, in UTC. `local` moves an instant so that its UTC clock shows the zone's, `from_local` back:
+  // to the first of two midnights, and of other times that a clock shows twice to the one that engines take, unless told.
   truncate: { takes: ['instant'], with: ['step'], gives: 'instant' },
   part: { takes: ['instant'], with: ['part'], gives: 'integer' },
   // How many of the unit lie between 1970 and the instant.

@@ -339,7 +339,8 @@ const startOfInterval: Build = (of, name) => {
   const start = operation('add_units', [operation('truncate', [instant], { step }), back], { unit });
   if (OF_DATES.has(step)) return operation('date_of_instant', [start]);
   const where = value.type === 'date' ? clockOfQuery().zone : (at.zone ?? 'UTC');
-  return inZone(isPassing ? start : fromLocal(start, where), zone ?? zoneOf(value));
+  // An interval of hours begins once, also where the clock shows its beginning twice.
+  return inZone(isPassing ? start : fromLocal(start, where, { first: unit === 'hour' }), zone ?? zoneOf(value));
 };
 
 const startOf = (step: Step): FunctionSpec =>

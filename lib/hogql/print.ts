@@ -14,6 +14,7 @@ import type {
   Unit,
 } from './expression.ts';
 import { elementType, isList, isTuple, partTypes } from './expression.ts';
+import { hasTwoMidnights } from './midnights.ts';
 import { FLOAT, INSTANT } from './patterns.ts';
 
 /** A printed expression over an element of a list, and the name that it has for the element. */
@@ -189,6 +190,10 @@ interface Spelling {
   /** How many whole units lie between 1970 and the start of the instant's own. */
   readonly unitsSince1970: (instant: string, unit: 'month' | 'quarter' | 'year') => string;
   readonly addMonths: (instant: string, months: string) => string;
+  /** What the clock of a zone shows at an instant, in UTC's place. */
+  readonly local: (instant: string, zone: string) => string;
+  /** The instant at which it shows this; of two it may be either. */
+  readonly fromLocal: (local: string, zone: string) => string;
   /** `body` over a value that it reads more than once. */
   readonly bound: (value: string, body: (name: string) => string) => string;
 }
@@ -236,7 +241,7 @@ const certain = (sql: string): string => `coalesce(${sql}, FALSE)`;
 const same: Printed = ([x]) => String(x);
 
 /** Operators that both dialects write alike, but for the spelling. */
-export function alike({ slash, startOf, unitsSince1970, addMonths, bound }: Spelling) {
+export function alike({ slash, startOf, unitsSince1970, addMonths, local, fromLocal, bound }: Spelling) {
   const floorDivided = (x: string, width: bigint): string =>
     `((${x} + ${shift(width)}) ${slash} ${width} - ${shift(width) / width})`;
   /** Null where it fails, is infinite, or is no number, which compares with the largest as greater or not at all. */
@@ -329,6 +334,16 @@ export function alike({ slash, startOf, unitsSince1970, addMonths, bound }: Spel
     add_units: ([x, n], { unit }) => {
       if (isMonths(unit)) return tried(addMonths(String(x), `${n} * ${MONTHS[unit]}`));
       return tried(`${x} + ${n} * ${unit === 'week' ? WEEK_US : WIDTHS_US[unit]}`);
+    },
+    local: ([x], { zone }) => local(String(x), zone),
+    from_local: ([x], { zone, first }) => {
+      const found = fromLocal(String(x), zone);
+      if (!first && !hasTwoMidnights(zone)) return found;
+      return bound(found, (v) => {
+        const [shown, before] = [local(v, zone), `${v} - ${WIDTHS_US.hour}`];
+        const isTwice = `${local(before, zone)} = ${shown}${first ? '' : ` AND ${shown} % ${WIDTHS_US.day} = 0`}`;
+        return `CASE WHEN ${isTwice} THEN ${before} ELSE ${v} END`;
+      });
     },
     seconds: ([x]) => tried(floorDivided(String(x), WIDTHS_US.second)),
     microseconds: same,

@@ -109,6 +109,9 @@ export const TRINO: Dialect = {
       unitsSince1970: (instant, unit) =>
         `date_diff('${unit}', TIMESTAMP '1970-01-01', date_trunc('${unit}', ${time(instant)}))`,
       addMonths: (instant, months) => microseconds(`date_add('month', ${months}, ${time(instant)})`),
+      local: (instant, zone) =>
+        `TRY(${microseconds(`CAST(at_timezone(${zoned(instant)}, '${zone}') AS timestamp(6))`)})`,
+      fromLocal: (local, zone) => `TRY(${microseconds(`with_timezone(${time(local)}, '${zone}')`)})`,
       bound,
     }),
     concat: (of) => `(${of.map((one) => (/^(?:U&)?'/.test(one) ? one : `coalesce(${one}, '')`)).join(' || ')})`,
@@ -209,9 +212,6 @@ export const TRINO: Dialect = {
 
     part: ([x], { part }) => `TRY(${PARTS[part] ?? part}(${time(String(x))}))`,
     format: ([x], { format }) => `TRY(date_format(${time(String(x))}, ${trinoLiteral(formatText(format, CODES))}))`,
-    local: ([x], { zone }) =>
-      `TRY(${microseconds(`CAST(at_timezone(${zoned(String(x))}, '${zone}') AS timestamp(6))`)})`,
-    from_local: ([x], { zone }) => `TRY(${microseconds(`with_timezone(${time(String(x))}, '${zone}')`)})`,
   },
 };
 

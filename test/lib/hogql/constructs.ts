@@ -675,6 +675,23 @@ export const CONSTRUCTS: Readonly<Record<string, readonly Construct[]>> = {
       "toStartOfInterval(toDateTime('2026-03-29T05:30:00Z'), INTERVAL 4 HOUR, 'Europe/Berlin')",
       '2026-03-29T02:00:00.000000Z',
     ],
+    // On 25 October 2026 the clock goes from 3:00 back to 2:00 in Berlin, and from 1:00 back to 0:00 on the Azores.
+    ...['00:30', '01:30', '02:30'].map(
+      (at): Construct => [
+        `toStartOfInterval(toDateTime('2026-10-25T${at}:00Z'), INTERVAL 2 HOUR, 'Europe/Berlin')`,
+        '2026-10-25T00:00:00.000000Z',
+      ],
+    ),
+    ...['00:30', '01:30', '12:00'].flatMap((at): Construct[] =>
+      [
+        "toStartOfDay(?, 'Atlantic/Azores')",
+        "dateTrunc('day', ?, 'Atlantic/Azores')",
+        "toStartOfInterval(?, INTERVAL 3 DAY, 'Atlantic/Azores')",
+        "toDateTime('2026-10-25', 'Atlantic/Azores')",
+        "toDateTime('2026-10-25 00:00:00', 'Atlantic/Azores')",
+      ].map((text) => [text.replace('?', `toDateTime('2026-10-25T${at}:00Z')`), '2026-10-25T00:00:00.000000Z']),
+    ),
+    ["toDateTime('2026-10-25 00:30:00', 'Atlantic/Azores')", '2026-10-25T01:30:00.000000Z'],
     ['toStartOfInterval(timestamp, INTERVAL 3 DAY)', time('07T00:00:00.000000')],
     [
       "toStartOfInterval(toDateTime('2026-03-29T05:30:00Z'), INTERVAL 2 DAY, 'Europe/Berlin')",

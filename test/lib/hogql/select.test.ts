@@ -331,6 +331,34 @@ describe("the project's clock", () => {
   });
 });
 
+describe('a day that begins twice', () => {
+  // From 1:00 the clock goes back to 0:00: at 0:00Z and at 1:00Z it shows midnight.
+  const AZORES: Language = { ...UTC, zone: 'Atlantic/Azores' };
+  const first = "toDateTime('2026-10-25T00:00:00Z')";
+  const second = "toDateTime('2026-10-25T01:00:00Z')";
+
+  test.each([
+    `${first} >= '2026-10-25'`,
+    `${first} >= toDate('2026-10-25')`,
+    `toDate('2026-10-25') = ${first}`,
+    `toDate(concat('2026-10', '-25')) = ${first}`,
+    `toDateTime('2026-10-25 00:00:00') = ${first}`,
+    `toDateTime(concat('2026-10-25', ' 00:00:00')) = ${first}`,
+    `toStartOfDay(${second} + INTERVAL 30 MINUTE) = ${first}`,
+    `toStartOfDay(${first} + INTERVAL 30 MINUTE) = ${first}`,
+    `toStartOfInterval(${second}, INTERVAL 2 HOUR) = ${first}`,
+    `addDays(toDateTime('2026-10-24 00:00:00'), 1) = ${first}`,
+    `toDateTime('2026-10-25 00:30:00') = ${second} + INTERVAL 30 MINUTE`,
+    "toDateTime('2026-10-26 00:00:00') = toDateTime('2026-10-26T01:00:00Z')",
+    `toStartOfHour(${second} + INTERVAL 30 MINUTE) = ${second}`,
+  ])('begins at the first: %s', async (condition) => {
+    const { query } = await checked(`SELECT ${condition} AS holds`, AZORES);
+    const athena = asDuckdb(trinoSelect(query, (table) => table, NOW));
+    expect(await rowsOf(await checked(`SELECT ${condition} AS holds`, AZORES))).toEqual([[true]]);
+    expect((await trino.runAndReadAll(athena)).getRows()).toEqual([[true]]);
+  });
+});
+
 describe('a time that is moved into another zone', () => {
   const BERLIN: Language = { ...UTC, zone: 'Europe/Berlin' };
   const tokyo = "toTimeZone(toDateTime('2026-01-07T14:30:00Z'), 'Asia/Tokyo')";
