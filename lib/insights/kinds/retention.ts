@@ -424,17 +424,18 @@ function gridOf(
   return grid;
 }
 
-/** Those who began in an interval of the answer, with how many intervals later they came back. */
+/** Those who began in an interval of the answer, with how many intervals later they came back, or of cumulative retention still count. */
 async function actors(query: RetentionQuery, { interval, breakdown }: ChosenNumber, world: World): Promise<Question> {
   const plan = await planOf(query, world);
   const value = breakdown === undefined ? undefined : [breakdown].flat().map((part) => String(part) || MISSING);
   if (value?.includes(OTHER) === true) invalid('source__breakdown', OTHERS_UNKNOWN);
+  const isCumulative = query.retentionFilter?.cumulative === true;
   const conditions = [
     ...(interval === undefined ? [] : ['start = {row}']),
     ...(plan.breakdown !== undefined && value !== undefined ? ['value = {chosen}'] : []),
   ];
   return {
-    hogql: `${plan.visits} SELECT actor AS actor_id, arraySort(groupUniqArray(gap)) AS appearances FROM visits
+    hogql: `${plan.visits} SELECT actor AS actor_id, ${isCumulative ? 'range(0, max(gap) + 1)' : 'arraySort(groupUniqArray(gap))'} AS appearances FROM visits
       ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`} GROUP BY actor`,
     values: { ...plan.values, row: constant(interval ?? 0), chosen: constant(value?.join(SEPARATOR) ?? '') },
     from: plan.from,

@@ -211,6 +211,18 @@ describe('a retention query', () => {
       ]),
     );
   });
+
+  it('tells of cumulative retention as many of who began in a row as its numbers are', async () => {
+    const query = { ...LAST_WEEK, retentionFilter: { ...LAST_WEEK.retentionFilter, cumulative: true } };
+    const world = await insightWorld(WEEK);
+    const parsed = retention.schema.parse({ kind: 'RetentionQuery', ...query });
+    const question = await retention.actors?.(parsed, { interval: 0 }, world);
+    const { rows } = await world.rows(question ?? { hogql: '' });
+    const those = [0, 1, 2, 3, 4, 5, 6].map(
+      (gap) => rows.filter(([, gaps]) => (gaps as number[]).includes(gap)).length,
+    );
+    expect(those).toEqual(counts(await rowsOf({ ...WEEK, query }))[0]);
+  });
 });
 
 const UNITS = { Hour: 'hour', Day: 'day', Week: 'week', Month: 'month' } as const;
