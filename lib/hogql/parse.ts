@@ -36,7 +36,7 @@ async function parse(rule: Rule, texts: readonly string[]): Promise<Syntax[]> {
     refuse(`The query is longer than ${MAX_QUERY_BYTES / 1000} kB`);
   checkTokens(texts);
   const parsed: Syntax[] = [];
-  for (const text of texts) parsed.push(syntaxOf(await read(rule, text)));
+  for (const text of texts) parsed.push(syntaxOf(await read(rule, text), text));
   return parsed;
 }
 
@@ -50,12 +50,39 @@ async function read(rule: Rule, text: string): Promise<string> {
   }
 }
 
-function syntaxOf(answer: string): Syntax {
-  const syntax = JSON.parse(answer, withNumbers) as Syntax & { readonly error?: true; readonly message?: string };
+function syntaxOf(answer: string, text: string): Syntax {
+  const characters = Array.from(text);
+  const revived = (key: string, value: unknown, context?: { source?: string }): unknown => {
+    if (typeof value === 'object' && value !== null) refuseMisread(value, characters);
+    return withNumbers(key, value, context);
+  };
+  const syntax = JSON.parse(answer, revived) as Syntax & { readonly error?: true; readonly message?: string };
   if (syntax.error !== true) return syntax;
   const [, unread] = UNREAD.exec(syntax.message ?? '') ?? [];
   if (unread !== undefined) refuse(`${unread.toUpperCase()} is not supported`);
   return within(syntax, () => refuse(FAILED));
+}
+
+interface Place {
+  readonly offset: number;
+}
+type Placed = Readonly<Record<'start' | 'end', Place>>;
+type Misread = Placed & {
+  readonly limit?: Placed;
+  readonly offset?: Placed;
+  readonly alias?: string;
+  readonly expr?: Placed;
+};
+
+/** Refuses what the grammar reads otherwise than ClickHouse: `LIMIT 1, 2` as the limit first, `1_000` as a 1 that is named. */
+function refuseMisread(node: object, text: readonly string[]): void {
+  const { limit, offset, alias, expr, start, end } = node as Partial<Misread>;
+  const between = (from: Place, to: Place): string => text.slice(from.offset, to.offset).join('');
+  if (limit && offset && !/offset/i.test(between(limit.end, offset.start)))
+    within(offset, () => refuse('LIMIT with a comma is not supported; write LIMIT n OFFSET m'));
+  if (!alias || !expr || !start || !end || between(expr.end, end) !== alias) return;
+  if (/[0-9.]$/.test(between(expr.start, expr.end)))
+    within(node, () => refuse(`${between(start, end)} is no number; write AS before a name`));
 }
 
 /** What the grammar says of that which it knows and does not read: `Unsupported: SelectStmt.settingsClause()`; it has no place. */

@@ -151,6 +151,12 @@ describe('before it is parsed', () => {
     ['SELECT count() FROM events GROUP BY lower(event) WITH ROLLUP', 'WITH ROLLUP is not supported'],
     ['SELECT count() FROM events GROUP BY 1 with cube', 'WITH CUBE is not supported'],
     ['SELECT 1 FROM (SELECT count() FROM events WITH TOTALS)', 'WITH TOTALS is not supported'],
+    ["SELECT '😀' FROM events LIMIT 1, 2", 'LIMIT with a comma is not supported; write LIMIT n OFFSET m'],
+    ['SELECT 1 IN (SELECT 2 LIMIT (1) /* two */ , 2)', 'LIMIT with a comma is not supported; write LIMIT n OFFSET m'],
+    ['SELECT 1 UNION ALL SELECT 2 LIMIT 1, 2', 'LIMIT with a comma is not supported; write LIMIT n OFFSET m'],
+    ["SELECT '😀', 1_000 FROM events", '1_000 is no number; write AS before a name'],
+    ['SELECT 1e3_5', '1e3_5 is no number; write AS before a name'],
+    ['SELECT properties.list.12abc FROM events', 'properties.list.12abc is no number; write AS before a name'],
   ])('%s is refused, of which the parser would tell nothing', async (query, text) => {
     await expect(parser.query(query)).rejects.toThrow(text);
   });
@@ -162,6 +168,8 @@ describe('before it is parsed', () => {
     'SELECT x FROM (WITH totals AS (SELECT 1 AS x) SELECT x FROM totals)',
     'WITH a AS (WITH cube AS (SELECT 1 AS x) SELECT x FROM cube) SELECT x FROM a',
     'SELECT 1 UNION ALL WITH totals AS (SELECT 1 AS x) SELECT x FROM totals',
+    "SELECT '😀' FROM events LIMIT 1, 3 BY event LIMIT 1 OFFSET 2",
+    'SELECT 1 x, 1.5 y, 1e3 z, 0x1F, t.1, (1)a, 1 AS _000 FROM events',
   ])('%s is not', async (query) => {
     await expect(parser.query(query)).resolves.toBeDefined();
   });
