@@ -134,6 +134,9 @@ const wholePart = (number: Expression): Expression =>
 const counting = (whole: Operator, float: Operator, count: number): FunctionSpec =>
   exactly(count, (of, name) => arithmetic(of, name, whole, float));
 
+/** Whether a value is a constant that is not null. */
+const isPresent = (value: Expression): boolean => 'constant' in value && value.constant !== null;
+
 /** The number that a constant is; undefined: it is something else. */
 const integerOf = (value: Expression): number | undefined =>
   'constant' in value && value.type === 'integer' && value.constant !== null ? Number(value.constant) : undefined;
@@ -297,12 +300,23 @@ const zoneAt = (of: readonly Expression[], n: number, name: string): string | un
 /** Steps whose starts are dates. */
 const OF_DATES: ReadonlySet<Step> = new Set<Step>(['week', 'monday', 'month', 'quarter', 'year']);
 
+/** Steps that pass alike whatever the clock shows. */
+const OF_INSTANTS: ReadonlySet<Step> = new Set<Step>([
+  'second',
+  'minute',
+  'five_minutes',
+  'ten_minutes',
+  'fifteen_minutes',
+]);
+
 /** The start of the step that a time lies in; of weeks and more, a date. A date is the first instant of its day. */
 function truncated(value: Expression, step: Step, zone: string | undefined, name: string): Expression {
   const at = clock(value, zone, name);
   const start = operation('truncate', [at.local], { step });
   if (OF_DATES.has(step)) return operation('date_of_instant', [start]);
   if (value.type === 'date') return converted(value, 'instant', name);
+  if (OF_INSTANTS.has(step))
+    return inZone(operation('truncate', [argument(value, 'instant', name)], { step }), zone ?? zoneOf(value));
   if (at.zone === undefined) return inZone(start, zone ?? zoneOf(value));
   // In the hour that a clock shows twice, a time stays in the part of it that it is in.
   if (step !== 'day') {
@@ -752,7 +766,10 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   arrayElement: exactly(2, (of, name) => elementOf(given(of, 0), given(of, 1), name)),
   has: exactly(2, (of, name) => {
     const list = aList(given(of, 0), name);
-    return operation('has', [list, argument(given(of, 1), elementType(list.type as List), name)]);
+    const one = argument(given(of, 1), elementType(list.type as List), name);
+    if (isPresent(one) || ('operator' in list && list.operator === 'list' && list.of.every(isPresent)))
+      return operation('has', [list, one]);
+    return operation('has_any', [list, operation('list', [one])]);
   }),
   hasAny: ofTwoLists('has_any'),
   hasAll: ofTwoLists('has_all'),
