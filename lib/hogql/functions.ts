@@ -134,8 +134,9 @@ const wholePart = (number: Expression): Expression =>
 const counting = (whole: Operator, float: Operator, count: number): FunctionSpec =>
   exactly(count, (of, name) => arithmetic(of, name, whole, float));
 
-/** Whether a value is a constant that is not null. */
-const isPresent = (value: Expression): boolean => 'constant' in value && value.constant !== null;
+/** Whether a value is a constant that is not null, or a tuple, which is none. */
+const isPresent = (value: Expression): boolean =>
+  'constant' in value ? value.constant !== null : 'operator' in value && value.operator === 'tuple';
 
 /** The number that a constant is; undefined: it is something else. */
 const integerOf = (value: Expression): number | undefined =>

@@ -78,7 +78,7 @@ type Misread = Placed & {
 function refuseMisread(node: object, text: readonly string[]): void {
   const { limit, offset, alias, expr, start, end } = node as Partial<Misread>;
   const between = (from: Place, to: Place): string => text.slice(from.offset, to.offset).join('');
-  if (limit && offset && !/offset/i.test(between(limit.end, offset.start)))
+  if (limit && offset && /^(?!.*offset).*,/is.test(between(limit.end, offset.start)))
     within(offset, () => refuse('LIMIT with a comma is not supported; write LIMIT n OFFSET m'));
   if (!alias || !expr || !start || !end || between(expr.end, end) !== alias) return;
   if (/[0-9.]$/.test(between(expr.start, expr.end)))

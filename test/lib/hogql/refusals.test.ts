@@ -169,6 +169,7 @@ describe('before it is parsed', () => {
     'WITH a AS (WITH cube AS (SELECT 1 AS x) SELECT x FROM cube) SELECT x FROM a',
     'SELECT 1 UNION ALL WITH totals AS (SELECT 1 AS x) SELECT x FROM totals',
     "SELECT '😀' FROM events LIMIT 1, 3 BY event LIMIT 1 OFFSET 2",
+    'SELECT 1 FROM events OFFSET 1 LIMIT 2',
     'SELECT 1 x, 1.5 y, 1e3 z, 0x1F, t.1, (1)a, 1 AS _000 FROM events',
   ])('%s is not', async (query) => {
     await expect(parser.query(query)).resolves.toBeDefined();
