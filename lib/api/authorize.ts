@@ -1,4 +1,4 @@
-import { findKey, noteUse } from '../accounts/personal-api-keys/lookup.ts';
+import { findKey, noteUse, sha256 } from '../accounts/personal-api-keys/lookup.ts';
 import { messageOf } from '../basics/text.ts';
 import type { Credentials } from '../http/credentials.ts';
 import type { Route } from '../http/route.ts';
@@ -65,6 +65,7 @@ export async function authorize(
     credentials: {
       userId: key.user_uuid,
       keyId: key.id,
+      keyHash: sha256(value),
       keyMask: key.mask,
       scopes,
       scopedTeams: fromJsonText(key.scoped_teams),

@@ -322,6 +322,7 @@ function parsedBody(row: Route, event: APIGatewayProxyEvent): unknown {
 const NOBODY: Credentials = {
   userId: '',
   keyId: '',
+  keyHash: '',
   keyMask: '',
   scopes: [],
   scopedTeams: [],

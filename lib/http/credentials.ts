@@ -2,6 +2,8 @@
 export interface Credentials {
   readonly userId: string;
   readonly keyId: string;
+  /** The SHA-256 of its value, under which it is stored until it is rolled: the id stays, and so tells no value from the next. */
+  readonly keyHash: string;
   readonly keyMask: string;
   readonly scopes: readonly string[];
   /** Empty: no limit. */
@@ -20,10 +22,11 @@ export type CredentialsText = { readonly [Name in keyof Credentials]: string };
 
 /** Returns credentials as an authorizer's context. */
 export function toContext(credentials: Credentials): CredentialsText {
-  const { userId, keyId, keyMask, scopes, scopedTeams, scopedOrganizations, expiresAt } = credentials;
+  const { userId, keyId, keyHash, keyMask, scopes, scopedTeams, scopedOrganizations, expiresAt } = credentials;
   return {
     userId,
     keyId,
+    keyHash,
     keyMask,
     scopes: scopes.join(' '),
     scopedTeams: scopedTeams.join(' '),
@@ -39,6 +42,7 @@ export function fromContext(text: CredentialsText): Credentials {
   return {
     userId: text.userId,
     keyId: text.keyId,
+    keyHash: text.keyHash,
     keyMask: text.keyMask,
     scopes: words(text.scopes),
     scopedTeams: words(text.scopedTeams).map(Number),

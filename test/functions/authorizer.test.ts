@@ -2,7 +2,7 @@ import type { APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 import * as fc from 'fast-check';
 import { handler } from '../../functions/authorizer.ts';
 import { createOrganization } from '../../lib/accounts/organizations/store.ts';
-import { findKey } from '../../lib/accounts/personal-api-keys/lookup.ts';
+import { findKey, sha256 } from '../../lib/accounts/personal-api-keys/lookup.ts';
 import { createKey, type NewKey, revokeKey } from '../../lib/accounts/personal-api-keys/store.ts';
 import { createUser } from '../../lib/accounts/users/store.ts';
 import { scopeFor } from '../../lib/api/methods.ts';
@@ -69,6 +69,7 @@ test('a good key is let through with all that is known of it, as text', async ()
   expect(fromContext(plain.context as never)).toEqual({
     userId: user.uuid,
     keyId: item.id,
+    keyHash: sha256(value),
     keyMask: item.mask,
     expiresAt: null,
     scopes: ['organization:read'],

@@ -39,6 +39,7 @@ export function proxyEvent(row: Pick<Route, 'method' | 'paths'>, sent: Sent = {}
       ? undefined
       : {
           keyId: 'key',
+          keyHash: '',
           keyMask: 'phx_...abcd',
           scopes: ['*'],
           scopedTeams: [],

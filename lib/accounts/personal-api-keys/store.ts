@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { Credentials } from '../../http/credentials.ts';
 import { checkVersion, type IfMatch, inVersion } from '../../http/etag.ts';
 import { parse } from '../../http/parse.ts';
 import { base62 } from '../../http/tokens.ts';
@@ -245,17 +246,19 @@ interface UserKeys {
 
 /**
  * Reads the key that asks, and the user's key with this id (default: the one that asks), as they are now, whatever an
- * authorizer remembers. Throws a 401 when the key that asks is void, a 404 when the user has no such key. Two reads.
+ * authorizer remembers. Throws a 401 when the key that asks is void, or has another value by now, a 404 when the user has
+ * no such key. Two reads.
  */
 export async function readUserKeys(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
-  { userId, keyId }: { userId: string; keyId: string },
+  { userId, keyId, keyHash }: Pick<Credentials, 'userId' | 'keyId' | 'keyHash'>,
   id = keyId,
 ): Promise<UserKeys> {
   const user = await table.get(keys.user(userId));
   if (user === undefined) fail('not_authenticated');
   const held = await keysOfUsers(table, [user]);
-  const maker = held.find((key) => key.id === keyId);
+  const { pk } = keys.personalApiKey(keyHash);
+  const maker = held.find((key) => key.id === keyId && key.pk === pk);
   if (maker === undefined || (maker.expires_at ?? Infinity) <= clock()) fail('not_authenticated');
   return { user, maker, item: held.find((key) => key.id === id) ?? fail('not_found') };
 }

@@ -318,6 +318,35 @@ test('a key that is rolled has another value and is else what it was; it may rol
   expect(await list(service)).toHaveLength(2);
 });
 
+test('a value that was rolled while the gateway remembers it makes, changes and shows no key, and takes none back', async () => {
+  const { service } = await world();
+  const made = await create(service, { scopes: ['*'] });
+  const other = await create(service, {});
+  const key = String(made.body?.['value']);
+  const all = (reply: Reply, headers = {}) => [
+    () => create(service, {}, { key, headers }),
+    () => current(service, key),
+    () => service.call('PATCH', one(reply), { key, headers, body: { label: 'Mine' } }),
+    () => service.call('POST', one(reply, 'roll/'), { key, headers }),
+    () => service.call('DELETE', one(reply), { key, headers }),
+  ];
+  const statuses = async (calls: (() => Promise<Reply>)[]) => {
+    const found = [];
+    for (const call of calls) found.push((await call()).status);
+    return found;
+  };
+  // The gateway remembers the value for each of them, and nothing changes.
+  const untouched = await statuses(all(other, { 'If-Match': '"9"' }));
+  expect(untouched.slice(1)).toEqual([200, 412, 412, 412]);
+  const rolled = await service.call('POST', one(made, 'roll/'));
+  const before = await list(service);
+  for (const reply of [made, other])
+    for (const call of all(reply))
+      expect(await call()).toMatchObject({ status: 401, body: { code: 'not_authenticated' } });
+  expect(await list(service)).toEqual(before);
+  expect((await current(service, rolled.body?.['value'])).status).toBe(200);
+});
+
 test('a key that has changed since the version of If-Match is not rolled', async () => {
   const { context, service } = await world();
   const made = await create(service, {});
