@@ -15,6 +15,11 @@ const PIECE = 256 * 1024;
 const PACKED_PIECE = 16 * 1024;
 /** What was inflated and not handed on has about so many bytes at most, however well it was packed. */
 const READY = 8 * MIB;
+/**
+ * What a file inflates to: so many bytes, and beyond these so many times its own. Events that tell anything apart hold some
+ * bytes each that cannot be packed, and a log of nothing but one line is some hundred times its size.
+ */
+const MOST_INFLATED = { bytes: 100 * MIB, times: 1_000 } as const;
 
 export interface Line {
   /** From 1. */
@@ -132,6 +137,7 @@ const PACKINGS: readonly Packing[] = [
 /** The inflated pieces; a text at the end says what is wrong with the data. */
 async function* inflated(source: AsyncIterable<Buffer>, packing: Packing): AsyncGenerator<Buffer | string> {
   let frame = openFrame(packing);
+  let [taken, given] = [0, 0];
   /** What came behind the frame's end. */
   let rest: Buffer = Buffer.alloc(0);
   try {
@@ -154,7 +160,18 @@ async function* inflated(source: AsyncIterable<Buffer>, packing: Packing): Async
           frame = openFrame(packing);
         }
         const some = packed.subarray(0, PACKED_PIECE);
-        packed = packed.subarray(yield* frame.inflate(some));
+        taken += some.length;
+        const inflating = frame.inflate(some);
+        let next = await inflating.next();
+        for (; next.done !== true; next = await inflating.next()) {
+          given += next.value.length;
+          if (given > MOST_INFLATED.bytes + MOST_INFLATED.times * taken) {
+            yield `the ${packing.name} data inflates to more than ${MOST_INFLATED.times} times its size: it is read no further`;
+            return;
+          }
+          yield next.value;
+        }
+        packed = packed.subarray(next.value);
       }
       if (frame.failure() !== undefined) break;
     }

@@ -138,6 +138,17 @@ describe.each([
   });
 });
 
+test('a file that inflates to far more than any real one is read up to there, and says so', async () => {
+  const file = join(folder, 'bomb');
+  writeFileSync(file, zstdCompressSync(Buffer.alloc(300 * 1024 * 1024, `${'0'.repeat(1023)}\n`)));
+  const source = linesOf(file);
+  let count = 0;
+  for await (const lines of source.batches()) count += lines.length;
+  expect(source.damage()).toBe('the zstd data inflates to more than 1000 times its size: it is read no further');
+  expect(count).toBeGreaterThan(100 * 1024);
+  expect(count).toBeLessThan(150 * 1024);
+});
+
 test('gzip that lacks only its checksum gives all lines', async () => {
   const packed = gzipSync(Array.from({ length: 20_000 }, (_, n) => `line ${n}`).join('\n'));
   const { lines, damage } = await read(packed.subarray(0, -4));
