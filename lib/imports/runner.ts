@@ -19,7 +19,7 @@ import type { ImportResult, ImportTask } from './run.ts';
 import { importFolders, removeImport, removeParts } from './spool.ts';
 import { CLOSED, endOf, MAX_IMPORT_ATTEMPTS, NOTHING_READ } from './store.ts';
 
-/** Imports that run at the same time; of one organization one. */
+/** Imports that run at the same time; of one organization one, and of one user one. */
 const AT_ONCE = 2;
 
 /** Another import holds the project: it is looked again after so long. */
@@ -48,8 +48,15 @@ interface RunAbout {
 
 interface UnderWay {
   readonly organization: string;
+  readonly user: string;
   readonly stop: AbortController;
   readonly done: Promise<void>;
+}
+
+/** When an organization had its last turn, and it or its user. */
+interface Turn {
+  readonly ofOrganization: number;
+  readonly latest: number;
 }
 
 /** Somebody has ended the import. */
@@ -68,16 +75,23 @@ export class ImportRunner {
   readonly #underWay = new Map<string, UnderWay>();
   /** When those that must wait are looked at again. */
   readonly #later = new Map<string, number>();
+  /** When an organization, or a user, had their turn last, counted from 1. */
+  readonly #served = new Map<string, number>();
+  #turns = 0;
   #sweptAt = 0;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
   }
 
-  /** Begins what may begin, oldest first, and gives up what nobody goes on with. What an earlier service left running goes on. */
+  /**
+   * Begins what may begin, and gives up what nobody goes on with. Organizations, and users of several, take turns: first is
+   * whose turn was longest ago, then what is oldest. What an earlier service left running goes on.
+   */
   async pass(): Promise<void> {
     const { table, clock } = this.#options;
     const now = clock();
+    const waiting: ImportItem[] = [];
     for (const item of await listAll(table, ranges.openImports())) {
       if (item.state === 'uploading') {
         if (item.created_at + GIVEN_UP_MS < now)
@@ -89,10 +103,10 @@ export class ImportRunner {
           await removeParts(this.#options.files, item);
         continue;
       }
-      const isMet = [...this.#underWay.values()].some(({ organization }) => organization === item.organization_id);
-      if (isMet || this.#underWay.size >= AT_ONCE || (this.#later.get(item.id) ?? 0) > now) continue;
-      await this.#begin(item);
+      if ((this.#later.get(item.id) ?? 0) <= now) waiting.push(item);
     }
+    for (const item of waiting.toSorted((a, b) => this.#compareTurns(a, b)))
+      if (this.#underWay.size < AT_ONCE && !this.#isMet(item)) await this.#begin(item);
     if (now - this.#sweptAt < SWEEP_MS) return;
     this.#sweptAt = now;
     await this.#sweep();
@@ -107,6 +121,26 @@ export class ImportRunner {
   async close(): Promise<void> {
     for (const { stop } of this.#underWay.values()) stop.abort(new Closing());
     await this.idle();
+  }
+
+  /** Whether one of its organization, or of its user, is under way. */
+  #isMet({ organization_id, created_by }: ImportItem): boolean {
+    const underWay = [...this.#underWay.values()];
+    return underWay.some(({ organization, user }) => organization === organization_id || user === created_by);
+  }
+
+  /** Whose turn was longest ago, of the organization and the user; of a user's organizations the one that waits longest. */
+  #compareTurns(a: ImportItem, b: ImportItem): number {
+    const [one, other] = [a, b].map(({ organization_id, created_by }) => {
+      const ofOrganization = this.#served.get(organization_id) ?? 0;
+      return { latest: Math.max(ofOrganization, this.#served.get(created_by) ?? 0), ofOrganization };
+    }) as [Turn, Turn];
+    return one.latest - other.latest || one.ofOrganization - other.ofOrganization;
+  }
+
+  #putLast({ organization_id, created_by }: ImportItem): void {
+    this.#turns += 1;
+    for (const one of [organization_id, created_by]) this.#served.set(one, this.#turns);
   }
 
   async #begin(item: ImportItem): Promise<void> {
@@ -126,8 +160,12 @@ export class ImportRunner {
       .catch((error: unknown) =>
         log.error('an import could not be noted', { import: item.id, reason: messageOf(error) }),
       )
-      .finally(() => this.#underWay.delete(item.id));
-    this.#underWay.set(item.id, { organization: item.organization_id, stop, done });
+      .finally(() => {
+        this.#underWay.delete(item.id);
+        this.#putLast(item);
+      });
+    this.#putLast(item);
+    this.#underWay.set(item.id, { organization: item.organization_id, user: item.created_by, stop, done });
   }
 
   async #run(item: ImportItem, stop: AbortController): Promise<void> {

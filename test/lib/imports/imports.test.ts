@@ -660,6 +660,50 @@ describe('an import that is under way', () => {
     expect(begun).toEqual([service.project.id, project]);
   });
 
+  test('comes after those of organizations, and of users, whose turn was longer ago', async () => {
+    const { service, call, upload, runner } = await world();
+    const others = await Promise.all(Array.from({ length: 2 }, () => another(service)));
+    const mine = await service.call('POST', '/api/organizations/', { body: { name: 'Mine too' } });
+    const { body } = await service.call('GET', `/api/organizations/${String(mine.body?.['id'])}/projects/`);
+    const [{ id: second } = { id: 0 }] = body?.['results'] as { id: number }[];
+    const startIn = async (project: number, key = service.key): Promise<void> => {
+      const path = `/api/projects/${project}/imports/`;
+      const made = await service.call('POST', path, { key, body: { name: 'x', bytes: 5 } });
+      const one = `${path}${String(made.body?.['id'])}/`;
+      await service.call('PUT', `${one}content/`, { key, body: 'right' });
+      expect((await service.call('POST', `${one}start/`, { key, body: {} })).status).toBe(200);
+    };
+    for (const n of [1, 2, 3]) await call('POST', `${await upload('events.jsonl', line(n))}/start/`, {});
+    for (const _ of [1, 2]) await startIn(second);
+    for (const { project, key } of others) await startIn(project, key);
+    const begun: number[] = [];
+    const ends = new Map<number, () => void>();
+    const one = runner((task) => {
+      begun.push(task.project_id);
+      return new Promise((_resolve, reject) => {
+        ends.set(task.project_id, () => reject(new Failure('validation', { detail: 'The file is none.' })));
+      });
+    });
+    const end = async (project: number | undefined): Promise<void> => {
+      const before = begun.length;
+      ends.get(project as number)?.();
+      for (let n = 0; n < 100 && begun.length === before; n += 1) {
+        await new Promise((resolve) => setImmediate(resolve));
+        await one.pass();
+      }
+    };
+    const [first, third, fourth] = [service.project.id, ...others.map(({ project }) => project)];
+    await one.pass();
+    expect(begun).toEqual([first, third]);
+    // Of the user whose import ends are five more, in two organizations.
+    await end(first);
+    expect(begun).toEqual([first, third, fourth]);
+    await end(third);
+    expect(begun).toEqual([first, third, fourth, second]);
+    await end(second);
+    expect(begun).toEqual([first, third, fourth, second, first]);
+  });
+
   test('is cancelled when its file was not uploaded within a day', async () => {
     const { context, create, read, pass } = await world();
     const id = await create('x', 5);
