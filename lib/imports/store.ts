@@ -3,7 +3,7 @@ import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
 import { userLookup } from '../accounts/users/lookup.ts';
 import type { UserItem } from '../accounts/users/model.ts';
-import { DAY_MS } from '../basics/units.ts';
+import { DAY_MS, MINUTE_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { fail, invalid } from '../ports/errors.ts';
 import { toJsonText } from '../ports/table/json-text.ts';
@@ -41,11 +41,14 @@ const RETRY_AFTER = { 'Retry-After': '60' };
 /** So much of the disk is not given to files: the lake grows by what they hold, and captured events must land. */
 const RESERVED_BYTES = 1e9;
 
+/** A file whose upload takes longer has no more room kept for it than for what is there, and the parts that come next. */
+const KEPT_FREE_MS = 10 * MINUTE_MS;
+const NEXT_PARTS_BYTES = 8 * PART_BYTES.max;
+
+const unavailable = (detail: string): never => fail('unavailable', { detail, headers: RETRY_AFTER });
+
 const noRoom = (what: 'file' | 'part'): never =>
-  fail('unavailable', {
-    detail: `The disk of the service has no room for the ${what}: space must be freed there.`,
-    headers: RETRY_AFTER,
-  });
+  unavailable(`The disk of the service has no room for the ${what}: space must be freed there.`);
 
 /** What is known of an import that has ended is kept for so long. */
 const KEPT_MS = 90 * DAY_MS;
@@ -79,7 +82,7 @@ interface Author {
 /** One is made, or made an open one again, after the other: what each may take depends on those that are open. One process serves a data directory. */
 const inLine = lineOf(1);
 
-/** Makes an import, whose file is not there yet. Throws a 413, a 429, or the 503 of a disk without room for the file. */
+/** Makes an import, whose file is not there yet. Throws a 413, a 429, or the 503 of a disk without room for the file, or of one where it is kept for others. */
 export async function createImport(
   context: Importing,
   input: z.output<typeof ImportInput>,
@@ -102,20 +105,28 @@ async function createNext(
       detail: `The file has ${bytes} bytes, and one import takes ${importBytes} at most. Split it, or import it with the command line.`,
     });
   const open = await listAll(table, ranges.openImports());
-  const own = open.filter(({ organization_id }) => organization_id === organization.id);
-  checkOpen(own);
+  const ofOrganization = open.filter(({ organization_id }) => organization_id === organization.id);
+  checkOpen(ofOrganization);
+  const ofUser = open.filter(({ created_by }) => created_by === user);
   const room = (await imports.freeBytes()) - RESERVED_BYTES;
   // A file lies there in parts, and once more while it is read.
+  const needed = 2 * bytes;
+  if (needed > room) noRoom('file');
+  const kept = new Map(await Promise.all(open.map(async (one) => [one.id, await roomFor(context, one)] as const)));
   const neededBeside = (others: readonly ImportItem[]): number =>
-    others.reduce((sum, one) => sum + one.bytes, 2 * bytes);
-  if (own.length > 0 && neededBeside(own) > room / 2)
+    others.reduce((sum, { id }) => sum + (kept.get(id) ?? 0), needed);
+  if ([ofOrganization, ofUser].some((own) => own.length > 0 && neededBeside(own) > room / 2))
     fail('throttled', {
       detail:
-        'The files of an organization’s imports take at most half of the room that the disk of the service has for ' +
-        'files. Wait for one of them, or cancel it.',
+        'The files of the imports of an organization, or of a user, take at most half of the room that the disk of the ' +
+        'service has for files. Wait for one of them, or cancel it.',
       headers: RETRY_AFTER,
     });
-  if (neededBeside(open) > room) noRoom('file');
+  if (neededBeside(open) > room)
+    unavailable(
+      'The room that the disk of the service has for files is kept for other imports, which are being uploaded or ' +
+        'wait for their turn. Try again later.',
+    );
   const id = newId();
   const now = clock();
   const item: ImportItem = {
@@ -142,6 +153,12 @@ async function createNext(
     ...activityOps({ scope: 'Import', id, name, activity: 'created' }),
   ]);
   return item;
+}
+
+/** Returns how many bytes of the disk are kept free for an open import. */
+async function roomFor(context: Importing, item: ImportItem): Promise<number> {
+  if (item.state !== 'uploading' || item.created_at + KEPT_FREE_MS > context.clock()) return item.bytes;
+  return Math.min(item.bytes, (await uploadedBytes(context, item)) + NEXT_PARTS_BYTES);
 }
 
 /** What an attempt begins with. */

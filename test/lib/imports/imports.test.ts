@@ -332,6 +332,32 @@ describe('an import by request', () => {
     expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 503]);
   });
 
+  test('keeps its room for ten minutes, and then for what is uploaded of it and comes next', async () => {
+    const { service, context, call, create } = await world(withRoom(25e9));
+    const { path, key } = await another(service);
+    const theirs = () => service.call('POST', path, { key, body: { name: 'x', bytes: 10e9 } });
+    const id = await create('x', 10e9);
+    expect((await call('PUT', `${id}/content/?offset=0`, 'x'.repeat(MIB))).status).toBe(200);
+    const refused = await theirs();
+    expect(refused).toMatchObject({ status: 503, body: { detail: expect.stringContaining('kept for other imports') } });
+    expect(refused.headers.get('retry-after')).toBe('60');
+    context.clock.advance(10 * MINUTE_MS);
+    expect((await theirs()).status).toBe(201);
+  });
+
+  test('of a user who has others, in other organizations too, leaves half of the room on the disk', async () => {
+    const { service, call } = await world(withRoom(100e9));
+    for (let n = 0; n < 4; n += 1) expect((await call('POST', '', { name: 'x', bytes: 10e9 })).status).toBe(201);
+    const mine = await service.call('POST', '/api/organizations/', { body: { name: 'Mine too' } });
+    const { body } = await service.call('GET', `/api/organizations/${String(mine.body?.['id'])}/projects/`);
+    const [{ id: second } = { id: 0 }] = body?.['results'] as { id: number }[];
+    expect(
+      await service.call('POST', `/api/projects/${second}/imports/`, { body: { name: 'x', bytes: 10e9 } }),
+    ).toMatchObject({ status: 429, body: { detail: expect.stringContaining('half of the room') } });
+    const { path, key } = await another(service);
+    expect((await service.call('POST', path, { key, body: { name: 'x', bytes: 10e9 } })).status).toBe(201);
+  });
+
   test('takes no part that would fill the disk, which has filled since it was made', async () => {
     let free = 2e9;
     const imports = { ...(testContext().imports as Imports), freeBytes: () => Promise.resolve(free) };
