@@ -32,6 +32,12 @@ const organizationOf =
     return number === undefined ? '' : ((await table.get(keys.project(number)))?.organization_id ?? '');
   };
 
+/** Returns what tells who made an organization; undefined where nobody has, or it is gone. */
+const makerOf =
+  ({ table }: Pick<Context, 'table'>) =>
+  async (organization: string): Promise<string | undefined> =>
+    organization === '' ? undefined : (await table.get(keys.organization(organization)))?.created_by;
+
 /** A step that may take longer, in seconds, stands in a line of its own: nothing short waits for it. */
 const LONG_SECONDS = 300;
 
@@ -57,6 +63,7 @@ export function runtimeOf(
     machines: MACHINES,
     tasks: (name) => stepNamed(name),
     ownerOf: organizationOf(ports),
+    userOf: makerOf(ports),
     lineNameOf,
     partOf,
     onEnded: (input, signal) => stepNamed('execution-ended')(input, signal),

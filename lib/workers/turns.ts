@@ -14,10 +14,10 @@ export interface TurnLimits {
    */
   readonly waiting?: { readonly each: number; readonly all: number; readonly areStrangers?: boolean };
   /**
-   * Users are told apart, each of whom may send the work of many owners: one piece of a user runs at a time, and so many
-   * wait, which are one place in the lines above. Absent: they are not.
+   * Users are told apart, each of whom may send the work of many owners: `each` pieces of a user, one by default, run at a
+   * time, and so many wait, which are one place in the lines above. Absent: they are not.
    */
-  readonly users?: { readonly waiting: number };
+  readonly users?: { readonly waiting: number; readonly each?: number };
 }
 
 /** A line is as long as it may be: that of a user, or of the owner or all. */
@@ -128,7 +128,7 @@ export class Turns {
   }
 
   #mayRun(owner: Owner, user: Sharer): boolean {
-    const isFree = user === owner.nobody || user.running === 0;
+    const isFree = user === owner.nobody || user.running < (this.#limits.users?.each ?? 1);
     return isFree && this.#running < this.#limits.atOnce && owner.running < this.#limits.each;
   }
 

@@ -75,6 +75,11 @@ export interface EngineOptions {
    */
   readonly ownerOf?: (input: Json) => Promise<string>;
   /**
+   * Returns who answers for an owner, of whose owners together nobody has more than half of a line; undefined: nobody
+   * known. Absent: that is so of all.
+   */
+  readonly userOf?: (owner: string) => Promise<string | undefined>;
+  /**
    * Returns which part of its owner's a task is for, by its name and input: no part has more than half of the owner's places
    * in a line, so that one which holds its places leaves some to the others. Absent or undefined: it may have all of them.
    */
@@ -159,6 +164,7 @@ class EmbeddedEngine implements Engine {
   readonly #idleTracker = new IdleTracker();
   readonly #lineFor: (name: string) => Line;
   readonly #ownerOf: (input: Json) => Promise<string>;
+  readonly #userOf: (owner: string) => Promise<string | undefined>;
   readonly #closing = new AbortController();
   readonly #background = new Set<Promise<void>>();
 
@@ -169,13 +175,15 @@ class EmbeddedEngine implements Engine {
     this.#log = options.log;
     this.#time = { clock: options.clock, timer: options.timer ?? systemTimer };
     // Tasks wait for disks and networks more than they compute; 8, which one owner may have, keep a small machine busy.
-    const { concurrency: atOnce = 16, ownerOf, lineNameOf = () => '' } = options;
-    const limits = { atOnce, each: ownerOf === undefined ? atOnce : Math.ceil(atOnce / 2) };
+    const { concurrency: atOnce = 16, ownerOf, userOf, lineNameOf = () => '' } = options;
+    const each = ownerOf === undefined ? atOnce : Math.ceil(atOnce / 2);
+    const limits = { atOnce, each, users: { waiting: Number.POSITIVE_INFINITY, each } };
     const ofPart = { atOnce: Number.POSITIVE_INFINITY, each: Math.ceil(limits.each / 2) };
     const lines = new Map<string, Line>();
     const newLine = (): Line => ({ owners: new Turns(limits), parts: new Turns(ofPart) });
     this.#lineFor = (name) => getOrMake(lines, lineNameOf(name), newLine);
     this.#ownerOf = ownerOf ?? (() => Promise.resolve(''));
+    this.#userOf = userOf ?? (() => Promise.resolve(undefined));
     this.#definitions = new DefinitionStore(options.table, options.log, options.machines);
   }
 
@@ -410,10 +418,11 @@ class EmbeddedEngine implements Engine {
       const name = referenced(task.Arguments.FunctionName);
       const call = this.#options.tasks(name);
       const owner = await this.#durably(signal, () => this.#ownerOf(Payload));
+      const user = await this.#durably(signal, () => this.#userOf(owner));
       const part = this.#options.partOf?.(name, Payload);
       const { owners, parts } = this.#lineFor(name);
       const work = () => within(this.#time, limit, signal, (until) => callStep(this.#time, call, Payload, until));
-      const inTurn = () => owners.run(owner, work, signal);
+      const inTurn = () => owners.run(owner, work, signal, user);
       return part === undefined ? inTurn() : parts.run(part, inTurn, signal);
     }
     if (task.Resource === 'arn:aws:states:::states:startExecution.sync:2') {

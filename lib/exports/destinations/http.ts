@@ -6,7 +6,7 @@ import { beginningOf } from '../../basics/text.ts';
 import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { traceOf } from '../../http/trace.ts';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';
-import { checkUrl, type Outbound, type PostResponse, post } from '../../ports/outbound/outbound.ts';
+import { checkUrl, type Outbound, type PostResponse, post, Unanswered } from '../../ports/outbound/outbound.ts';
 import type { Column } from '../../warehouse/columns.ts';
 import type { Delivery, Destination } from './destination.ts';
 import { checkFilled } from './refusal.ts';
@@ -43,7 +43,7 @@ const GZIP = { level: 1, chunkSize: 512 * 1024 };
 /** How long a receiver may be silent. */
 const IDLE_TIMEOUT_MS = MINUTE_MS;
 
-/** How long one delivery waits in all for a busy receiver, of a step's 15 minutes; then the machine tries again. */
+/** How long one delivery waits in all for a receiver that is busy or silent, of a step's 15 minutes; then the machine tries again. */
 const MAX_WAIT_MS = 5 * MINUTE_MS;
 /** Waits when the receiver names none: 1, 2, 4 ... 60 s. The first is also the shortest of all. */
 const BACKOFF_MS = { first: SECOND_MS, longest: MINUTE_MS };
@@ -243,6 +243,7 @@ async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting
     } catch (error) {
       if (!(error instanceof Transient)) throw error;
       failure = error;
+      if (error instanceof Unanswered) left = Math.max(0, left - error.waitedMs);
     }
     if (failure === undefined) return left;
     const wait = Math.min(Math.max(asked ?? backoff, BACKOFF_MS.first), left);

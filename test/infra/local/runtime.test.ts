@@ -1,5 +1,6 @@
 import { runtimeOf } from '../../../infra/local/runtime.ts';
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
+import type { UserItem } from '../../../lib/accounts/users/model.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { noticeOps } from '../../../lib/exports/notices/notice.ts';
 import { createBatchExport } from '../../../lib/exports/resource/create.ts';
@@ -10,9 +11,9 @@ import type { Context } from '../../../lib/ports/context.ts';
 import { START, testContext } from '../../support/context.ts';
 import { settableTime, until } from '../../support/engine-world.ts';
 
-/** Makes an organization with a project and two exports. */
-async function tenantOf(context: Context, name: string) {
-  const owner = await createUser(context, { email: `${name}@example.com` });
+/** Makes an organization with a project and two exports, of a user of its own unless one is given. */
+async function tenantOf(context: Context, name: string, user?: UserItem) {
+  const owner = user ?? (await createUser(context, { email: `${name}@example.com` }));
   const { organization, project } = await createOrganization(context, { name, owner });
   const tenant = { organization, project, membership: undefined as never };
   const destination = { type: 'Folder', config: { path: '/tmp' } };
@@ -62,6 +63,37 @@ test('what is done for an organization without its asking leaves half of the pla
   expect(started.filter((step) => step.startsWith('send-notice many'))).toHaveLength(8);
   expect(started.slice(8).toSorted()).toEqual(['compact-lake ', 'purge ', 'purge ', 'purge ', 'send-notice few']);
   for (const open of gates) open();
+});
+
+test('deliveries of a user’s organizations leave half of the places to those of others', async () => {
+  const { clock, timer } = settableTime();
+  const ports = testContext({ clock });
+  const sent: unknown[] = [];
+  const gate = Promise.withResolvers<void>();
+  const { context } = runtimeOf(ports, {
+    timer,
+    steps: () => (step) => async (input) => {
+      if (step === 'begin-run')
+        return { do: 'deliver', attempt: 'x-1', intervals: [...Array(12).keys()], concurrency: 12 };
+      if (step === 'send-interval') {
+        sent.push((input as { export: string }).export);
+        await gate.promise;
+      }
+      return { interval: 0, status: 'Completed' };
+    },
+  });
+  const user = await createUser(context, { email: 'many@example.com' });
+  const silent = [];
+  for (const name of ['one', 'two', 'three']) silent.push(await tenantOf(context, name, user));
+  const other = await tenantOf(context, 'other');
+  const deliver = (id: string) =>
+    context.workflow.start('export-run', `first-${id}`, { export: id, trigger: 'schedule' });
+  for (const { batchExport, other: second } of silent) for (const id of [batchExport, second]) await deliver(id);
+  await until(() => sent.length >= 8);
+  await deliver(other.batchExport);
+  await until(() => sent.includes(other.batchExport));
+  expect(sent.filter((id) => id !== other.batchExport)).toHaveLength(8);
+  gate.resolve();
 });
 
 test('checks of alerts that wait for their turn hold up nothing else of their organization', async () => {
