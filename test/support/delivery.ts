@@ -101,6 +101,7 @@ export function delivery<C extends Config>(
     outbound: openOutbound(reach),
     reach,
     signal: new AbortController().signal,
+    clock: Date.now,
     say: () => {},
     pause: async () => {},
     keep: async (kept) => {

@@ -44,6 +44,8 @@ export interface Delivery<C extends Config = Config> {
    * it; a destination stops and leaves nothing visible.
    */
   readonly signal: AbortSignal;
+  /** Returns the time, in milliseconds since 1970. */
+  clock(): number;
   /** Tells the customer something, in the export's log. */
   say(level: 'INFO' | 'WARNING', message: string): void;
   /**

@@ -6,7 +6,7 @@ import { beginningOf } from '../../basics/text.ts';
 import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { traceOf } from '../../http/trace.ts';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';
-import { checkUrl, type Outbound, type PostResponse, post, Unanswered } from '../../ports/outbound/outbound.ts';
+import { checkUrl, type Outbound, type PostResponse, post } from '../../ports/outbound/outbound.ts';
 import type { Column } from '../../warehouse/columns.ts';
 import type { Delivery, Destination } from './destination.ts';
 import { checkFilled } from './refusal.ts';
@@ -43,7 +43,10 @@ const GZIP = { level: 1, chunkSize: 512 * 1024 };
 /** How long a receiver may be silent. */
 const IDLE_TIMEOUT_MS = MINUTE_MS;
 
-/** How long one delivery waits in all for a receiver that is busy or silent, of a step's 15 minutes; then the machine tries again. */
+/**
+ * How long one delivery waits in all for a busy or silent receiver, of a step's 15 minutes: between tries, and for those that
+ * fail. Then the machine tries again.
+ */
 const MAX_WAIT_MS = 5 * MINUTE_MS;
 /** Waits when the receiver names none: 1, 2, 4 ... 60 s. The first is also the shortest of all. */
 const BACKOFF_MS = { first: SECOND_MS, longest: MINUTE_MS };
@@ -229,11 +232,15 @@ const send = ({ url }: HttpConfig, outbound: Outbound, { body, headers, signal }
     idleTimeoutMs: IDLE_TIMEOUT_MS,
   });
 
-/** Sends until it is accepted, waiting as long as the receiver says, `waiting` ms at most. Returns the rest of them. */
+/**
+ * Sends until it is accepted, waiting as long as the receiver says. That and tries that fail take `waiting` ms at most.
+ * Returns the rest of them.
+ */
 async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting: number): Promise<number> {
-  const { config, outbound, signal } = delivery;
+  const { config, outbound, signal, clock } = delivery;
   let left = waiting;
   for (let backoff = BACKOFF_MS.first; ; backoff = Math.min(2 * backoff, BACKOFF_MS.longest)) {
+    const begun = clock();
     let asked: number | undefined;
     let failure: Error | undefined;
     try {
@@ -243,9 +250,9 @@ async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting
     } catch (error) {
       if (!(error instanceof Transient)) throw error;
       failure = error;
-      if (error instanceof Unanswered) left = Math.max(0, left - error.waitedMs);
     }
     if (failure === undefined) return left;
+    left -= clock() - begun;
     const wait = Math.min(Math.max(asked ?? backoff, BACKOFF_MS.first), left);
     if (failure instanceof Permanent || wait <= 0) throw failure;
     delivery.say('WARNING', `${failure.message} Trying again in ${Math.ceil(wait / 1000)} s.`);

@@ -78,6 +78,7 @@ export async function openSending(
     outbound,
     reach: reachOf(settings, item.organization_id),
     signal,
+    clock,
     say: (level, message) => lines.push({ at: clock(), level, message, instance: run.id }),
     pause: async (milliseconds, reason) => {
       await writeLines(context, item.id, run.execution, `pause-${run.id}`, lines.splice(0));

@@ -223,17 +223,6 @@ export interface Post {
   readonly idleTimeoutMs: number;
 }
 
-/** A server did not answer. */
-export class Unanswered extends Transient {
-  /** For how long it was waited. */
-  readonly waitedMs: number;
-
-  constructor(host: string, waitedMs: number, options: ErrorOptions = {}) {
-    super(`${host} did not answer in time.`, options);
-    this.waitedMs = waitedMs;
-  }
-}
-
 /** A server's answer. */
 export interface PostResponse {
   readonly status: number;
@@ -256,8 +245,7 @@ export async function post({ httpAgent, httpsAgent }: Outbound, url: string, giv
   const { headers, body, signal, idleTimeoutMs } = given;
   const { protocol, host } = new URL(url);
   const isSecure = protocol === 'https:';
-  const mostMs = idleTimeoutMs * MAX_IDLE_TIMEOUTS;
-  const late = AbortSignal.timeout(mostMs);
+  const late = AbortSignal.timeout(idleTimeoutMs * MAX_IDLE_TIMEOUTS);
   try {
     return await new Promise((answered, failed) => {
       const request = (isSecure ? overHttps : overHttp)(
@@ -271,13 +259,13 @@ export async function post({ httpAgent, httpsAgent }: Outbound, url: string, giv
         },
         (answer) => void read(answer).then(answered, failed),
       );
-      request.on('timeout', () => request.destroy(new Unanswered(host, idleTimeoutMs)));
+      request.on('timeout', () => request.destroy(new Transient(`${host} did not answer in time.`)));
       request.on('error', failed);
       request.end(body);
     });
   } catch (error) {
     signal.throwIfAborted();
-    if (late.aborted) throw new Unanswered(host, mostMs, { cause: error });
+    if (late.aborted) throw new Transient(`${host} did not answer in time.`, { cause: error });
     throw connectionFailure(error, host);
   }
 }
