@@ -274,9 +274,11 @@ function failureOf({ status, headers, text }: PostResponse, config: HttpConfig):
     if (!OVER_QUOTA.test(text)) return undefined;
     return new Transient(`${answered} and dropped the events: its quota is used up (quota_limited).`);
   }
-  if (status < 400) {
-    const target = headers.location === undefined ? '' : `, a redirect to ${saying(headers.location, config)}`;
-    return new Permanent(`${answered}${target}. Redirects are not followed: set url to the right address.`);
+  if (status < 400 && headers.location !== undefined) {
+    const target = saying(headers.location, config);
+    return new Permanent(
+      `${answered}, a redirect to ${target}. Redirects are not followed: set url to the right address.`,
+    );
   }
   const words = saying(text, config);
   const said = words === '' ? answered : `${answered}: ${words}`;

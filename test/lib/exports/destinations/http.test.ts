@@ -311,6 +311,13 @@ describe('a receiver that refuses', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
+  test.each([300, 304])('with %d and no other address is not told of as a redirect', async (status) => {
+    receiver.answer = () => ({ status });
+    await expect(http.deliver(given(3))).rejects.toEqual(
+      new Permanent(`${receiver.url}/batch/ answered ${status}. Check url and token.`),
+    );
+  });
+
   test('in the middle is told of with what it has accepted before', async () => {
     answering({ 3: { status: 400, body: 'No more!' } });
     await expect(http.deliver(given(12_001))).rejects.toEqual(
