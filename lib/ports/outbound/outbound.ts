@@ -238,8 +238,8 @@ const ANSWER_BYTES = 16 * 1024;
 const MAX_IDLE_TIMEOUTS = 5;
 
 /**
- * Posts to an address. A redirect is an answer like any other: nothing follows it. Throws
- * `Permanent` or `Transient` when there is no answer, and the signal's reason when it is aborted.
+ * Posts to an address. A redirect is an answer like any other: nothing follows it; and so is a switch of protocols (101),
+ * after which nothing is said. Throws `Permanent` or `Transient` when there is no answer, and the signal's reason when it is aborted.
  */
 export async function post({ httpAgent, httpsAgent }: Outbound, url: string, given: Post): Promise<PostResponse> {
   const { headers, body, signal, idleTimeoutMs } = given;
@@ -248,6 +248,7 @@ export async function post({ httpAgent, httpsAgent }: Outbound, url: string, giv
   const late = AbortSignal.timeout(idleTimeoutMs * MAX_IDLE_TIMEOUTS);
   try {
     return await new Promise((answered, failed) => {
+      let isAnswered = false;
       const request = (isSecure ? overHttps : overHttp)(
         url,
         {
@@ -257,8 +258,20 @@ export async function post({ httpAgent, httpsAgent }: Outbound, url: string, giv
           signal: AbortSignal.any([signal, late]),
           timeout: idleTimeoutMs,
         },
-        (answer) => void read(answer).then(answered, failed),
+        (answer) => {
+          isAnswered = true;
+          read(answer).then(answered, failed);
+        },
       );
+      // Without a listener Node drops such a connection and tells nobody: neither an answer nor an error would come.
+      request.on('upgrade', (answer, socket) => {
+        isAnswered = true;
+        socket.destroy();
+        answered(answerOf(answer, ''));
+      });
+      request.on('close', () => {
+        if (!isAnswered) failed(new Transient(`${host} closed the connection without an answer.`));
+      });
       request.on('timeout', () => request.destroy(new Transient(`${host} did not answer in time.`)));
       request.on('error', failed);
       request.end(body);
@@ -278,9 +291,14 @@ async function read(answer: IncomingMessage): Promise<PostResponse> {
     bytes += piece.length;
     if (bytes >= ANSWER_BYTES) break;
   }
-  const text = Buffer.concat(pieces).subarray(0, ANSWER_BYTES).toString();
-  return { status: answer.statusCode ?? 0, headers: answer.headers, text };
+  return answerOf(answer, Buffer.concat(pieces).subarray(0, ANSWER_BYTES).toString());
 }
+
+const answerOf = ({ statusCode, headers }: IncomingMessage, text: string): PostResponse => ({
+  status: statusCode ?? 0,
+  headers,
+  text,
+});
 
 /** Errors of certificates, by Node's code. */
 export const BAD_CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(GET_ISSUER|VERIFY)/;

@@ -5,6 +5,7 @@ import { traceOf } from '../../../../lib/http/trace.ts';
 import { Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import { testContext } from '../../../support/context.ts';
 import { atOnce, delivery, lines, PLAIN } from '../../../support/delivery.ts';
+import { SWITCH_OF_PROTOCOLS, startRawServer } from '../../../support/raw-server.ts';
 import { type Receiver, type Reply, startReceiver } from '../../../support/receiver.ts';
 
 const ROW = { r: expect.any(String) };
@@ -309,6 +310,18 @@ describe('a receiver that refuses', () => {
       ),
     );
     expect(receiver.received).toHaveLength(1);
+  });
+
+  test('with a switch of protocols ends the delivery at once', async () => {
+    const raw = await startRawServer();
+    try {
+      void raw.reply(SWITCH_OF_PROTOCOLS, { keepsOpen: true });
+      const one = given(3, { config: { url: raw.url, token: TOKEN } });
+      await expect(http.deliver(one)).rejects.toEqual(new Permanent(`${raw.url} answered 101. Check url and token.`));
+      expect(one.waited).toEqual([]);
+    } finally {
+      await raw.close();
+    }
   });
 
   test.each([300, 304])('with %d and no other address is not told of as a redirect', async (status) => {

@@ -14,6 +14,7 @@ import {
   publicLookup,
   publicNames,
 } from '../../../../lib/ports/outbound/outbound.ts';
+import { type RawServer, SWITCH_OF_PROTOCOLS, startRawServer } from '../../../support/raw-server.ts';
 import { type Receiver, startReceiver } from '../../../support/receiver.ts';
 
 const CLOSED = { privateAddresses: false };
@@ -479,6 +480,30 @@ describe('what is posted', () => {
       return null;
     };
     await expect(send(receiver.url, { signal: stop.signal })).rejects.toThrow('cancelled');
+  });
+
+  describe('to a server that breaks with HTTP', () => {
+    let server: RawServer;
+    beforeAll(async () => {
+      server = await startRawServer();
+    });
+    afterAll(() => server.close());
+
+    test('is answered by a switch of protocols as by anything else, and the connection ends', async () => {
+      const ended = server.reply(SWITCH_OF_PROTOCOLS, { keepsOpen: true });
+      const answer = await send(server.url, { idleTimeoutMs: 60_000 });
+      expect(answer).toMatchObject({ status: 101, headers: { upgrade: 'websocket' }, text: '' });
+      await ended;
+    });
+
+    test.each([
+      ['nothing', ''],
+      ['a part of an answer', 'HTTP/1.1 20'],
+      ['an interim answer', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    ])('that says %s and hangs up may be tried again', async (_kind, bytes) => {
+      void server.reply(bytes);
+      await expect(send(server.url, { idleTimeoutMs: 60_000 })).rejects.toThrow(Transient);
+    });
   });
 
   test('tells what is wrong with an address: what may pass, and what a person must mend', async () => {
