@@ -44,12 +44,14 @@ const GZIP = { level: 1, chunkSize: 512 * 1024 };
 const IDLE_TIMEOUT_MS = MINUTE_MS;
 
 /**
- * How long one delivery waits in all for a busy or silent receiver, of a step's 15 minutes: between tries, and for those that
- * fail. Then the machine tries again.
+ * How long a batch is tried, waits between tries and the time of those that fail taken together: a restart of the receiver
+ * is over by then. What takes longer gives the delivery's place to another one, and the back-off of the export goes on.
  */
+const PATIENCE_MS = MINUTE_MS;
+/** How long one delivery waits in all, for whichever batches, of a step's 15 minutes. */
 const MAX_WAIT_MS = 5 * MINUTE_MS;
-/** Waits when the receiver names none: 1, 2, 4 ... 60 s. The first is also the shortest of all. */
-const BACKOFF_MS = { first: SECOND_MS, longest: MINUTE_MS };
+/** The first wait when the receiver names none: 1, 2, 4 … s. It is also the shortest of all. */
+const FIRST_WAIT_MS = SECOND_MS;
 
 /**
  * Whatever takes PostHog's batches of events: `{api_key, historical_migration, batch}`, packed by gzip.
@@ -233,13 +235,14 @@ const send = ({ url }: HttpConfig, outbound: Outbound, { body, headers, signal }
   });
 
 /**
- * Sends until it is accepted, waiting as long as the receiver says. That and tries that fail take `waiting` ms at most.
- * Returns the rest of them.
+ * Sends until it is accepted, waiting as long as the receiver says, while there is patience: `waiting` ms at most. Returns
+ * what is left of them. A receiver that asks for more than is left is not asked sooner: that is for a later attempt.
  */
 async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting: number): Promise<number> {
   const { config, outbound, signal, clock } = delivery;
-  let left = waiting;
-  for (let backoff = BACKOFF_MS.first; ; backoff = Math.min(2 * backoff, BACKOFF_MS.longest)) {
+  const patience = Math.min(PATIENCE_MS, waiting);
+  let left = patience;
+  for (let backoff = FIRST_WAIT_MS; ; backoff *= 2) {
     const begun = clock();
     let asked: number | undefined;
     let failure: Error | undefined;
@@ -251,10 +254,10 @@ async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting
       if (!(error instanceof Transient)) throw error;
       failure = error;
     }
-    if (failure === undefined) return left;
+    if (failure === undefined) return waiting - (patience - left);
     left -= clock() - begun;
-    const wait = Math.min(Math.max(asked ?? backoff, BACKOFF_MS.first), left);
-    if (failure instanceof Permanent || wait <= 0) throw failure;
+    const wait = Math.max(asked ?? Math.min(backoff, left), FIRST_WAIT_MS);
+    if (failure instanceof Permanent || wait > left) throw failure;
     delivery.say('WARNING', `${failure.message} Trying again in ${Math.ceil(wait / 1000)} s.`);
     await delivery.pause(wait, failure.message);
     left -= wait;
