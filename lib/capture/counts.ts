@@ -6,6 +6,7 @@
 import { dayOf, hourOf } from '../basics/days.ts';
 import { wasLately } from '../basics/lately.ts';
 import { getOrMake } from '../basics/maps.ts';
+import { beginningOf } from '../basics/text.ts';
 import { DAY_MS, SECOND_MS } from '../basics/units.ts';
 import { type PersonRefusal, type RefusedChanges, refusalsIn } from '../lake/persons/refusals.ts';
 import type { Context } from '../ports/context.ts';
@@ -232,8 +233,8 @@ export class CaptureCounts {
     const { add, set } = this.#countOf(projectId);
     add[`refused_${reason}`] = (add[`refused_${reason}`] ?? 0) + events;
     set[`sample_${reason}`] = JSON.stringify({
-      event: sample.event?.slice(0, SAMPLE_LENGTH) ?? null,
-      distinct_id: sample.distinctId?.slice(0, SAMPLE_LENGTH) ?? null,
+      event: beginning(sample.event),
+      distinct_id: beginning(sample.distinctId),
       at: this.#context.clock(),
     } satisfies RefusedSample);
   }
@@ -248,6 +249,8 @@ export class CaptureCounts {
     set[`delay_${minute}`] = Math.max(Number(set[`delay_${minute}`] ?? 0), delayMs);
   }
 }
+
+const beginning = (name: string | null): string | null => name && beginningOf(name, SAMPLE_LENGTH);
 
 const emptyCount = (): Count => ({ add: {}, set: {} });
 

@@ -1,3 +1,4 @@
+import { dayOf } from '../../../lib/basics/days.ts';
 import { DAY_MS, SECOND_MS } from '../../../lib/basics/units.ts';
 import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
@@ -48,4 +49,16 @@ test('telling ends though requests keep being accepted', async () => {
   expect(
     await table.get(keys.captureCounts(project.id, new Date(context.clock()).toISOString().slice(0, 10))),
   ).toMatchObject({ accepted: 2 });
+});
+
+test('of a long name of an event that was refused whole characters are shown', async () => {
+  const context = testContext();
+  const { project } = await testService(context);
+  const counts = new CaptureCounts(context);
+  const name = `a${'🦊'.repeat(150)}`;
+  counts.refuse(project.id, { event_too_big: { events: 1, sample: { event: name, distinctId: name } } });
+  await counts.tell();
+  const item = await context.table.get(keys.captureCounts(project.id, dayOf(context.clock())));
+  const shown = `a${'🦊'.repeat(99)}`;
+  expect(JSON.parse(String(item?.['sample_event_too_big']))).toMatchObject({ event: shown, distinct_id: shown });
 });
