@@ -88,7 +88,7 @@ export async function openCapture(
           events += await lander.pass();
         } finally {
           metrics.record({ InboxBytes: lander.waitingBytes });
-          await counts.tellNowAndThen();
+          await counts.flushIfDue();
         }
       } while (lander.left > 0);
       return events;
@@ -96,7 +96,7 @@ export async function openCapture(
     close: async () => {
       await inbox.close();
       await Promise.all([workers.close(), reader.close()]);
-      await counts.tell();
+      await counts.flush();
     },
   };
 }

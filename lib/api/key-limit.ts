@@ -1,6 +1,6 @@
 /**
- * How often one key may call, in a minute. Each process counts by itself, and tells the table of every tenth request of
- * a key, which answers with the sum of all: so a key that calls now and then costs nothing, and one that calls all the
+ * How often one key may call, in a minute. Each process counts by itself, and flushes its count to the table with every
+ * tenth request of a key, which answers with the sum of all: so a key that calls now and then costs nothing, and one that calls all the
  * time a write for ten requests. The limit holds about: each process may let nine more pass.
  */
 
@@ -19,19 +19,19 @@ declare module '../ports/table/keys.ts' {
   }
 }
 
-/** How many requests of a key in a minute the table was told of. */
+/** How many requests of a key in a minute processes have flushed. */
 interface RequestCountItem extends Item {
   readonly requests: number;
 }
 
-/** Requests of a key that a process counts before it tells the table of them. */
-const TOLD_AT_ONCE = 10;
+/** Requests of a key that a process counts before it flushes them. */
+const FLUSHED_AT_ONCE = 10;
 
 /** What a process knows of a key in this minute. */
 interface Count {
-  untold: number;
+  pending: number;
   /** By all processes, as the table said. */
-  told: number;
+  flushed: number;
 }
 
 type Counting = Pick<Context, 'table' | 'clock' | 'settings' | 'log'>;
@@ -47,23 +47,23 @@ export function keyLimit(context: Counting): (keyId: string) => Promise<void> {
     const now = Math.floor(clock() / MINUTE_MS);
     if (now !== minute) counts.clear();
     minute = now;
-    const count = getOrMake(counts, keyId, () => ({ untold: 0, told: 0 }));
-    count.untold += 1;
-    if (count.untold >= TOLD_AT_ONCE && count.told <= most) await tell(context, keyId, minute, count);
-    if (count.told + count.untold > most) refuse(Math.ceil(((minute + 1) * MINUTE_MS - clock()) / SECOND_MS));
+    const count = getOrMake(counts, keyId, () => ({ pending: 0, flushed: 0 }));
+    count.pending += 1;
+    if (count.pending >= FLUSHED_AT_ONCE && count.flushed <= most) await flush(context, keyId, minute, count);
+    if (count.flushed + count.pending > most) refuse(Math.ceil(((minute + 1) * MINUTE_MS - clock()) / SECOND_MS));
   };
 }
 
-/** Adds what the table was not told of to its count. A count that cannot be told is lost: the request is answered. */
-async function tell({ table, log }: Counting, keyId: string, minute: number, count: Count): Promise<void> {
-  const { untold } = count;
-  count.untold = 0;
+/** Adds what is pending to the count of the table. What cannot be added is lost: the request is answered. */
+async function flush({ table, log }: Counting, keyId: string, minute: number, count: Count): Promise<void> {
+  const { pending } = count;
+  count.pending = 0;
   const ttl = ttlAt((minute + 2) * MINUTE_MS);
   try {
     const [written] = await table.write([
-      { change: keys.requestCount(keyId, minute), add: { requests: untold }, set: { ttl } },
+      { change: keys.requestCount(keyId, minute), add: { requests: pending }, set: { ttl } },
     ]);
-    count.told = written?.requests ?? 0;
+    count.flushed = written?.requests ?? 0;
   } catch (error) {
     log.warning('requests of a key were not counted', { key: keyId, reason: messageOf(error) });
   }

@@ -1,6 +1,6 @@
 /**
  * What became of captured events, by project and day: for whoever wonders where theirs are, and for the quota. Counted in
- * the process and told to the table now and then, so they hold about: what a process had not told when it died is lost.
+ * the process and flushed to the table now and then, so they hold about: what is pending when a process dies is lost.
  */
 
 import { dayOf, hourOf } from '../basics/days.ts';
@@ -61,8 +61,8 @@ export interface RefusedSample {
 const KEPT_MS = 90 * DAY_MS;
 /** And those of minutes so long after their hour. */
 const MINUTES_KEPT_MS = 8 * DAY_MS;
-/** How often the table is told at most: a write for each project that events came for. */
-const TOLD_MS = 10 * SECOND_MS;
+/** How often counts are flushed at most: a write for each project that events came for. */
+const FLUSH_MS = 10 * SECOND_MS;
 /** As many characters of a name are shown; names have up to 200. */
 const SAMPLE_LENGTH = 200;
 
@@ -71,8 +71,8 @@ interface Count {
   readonly set: Record<string, string | number>;
 }
 
-/** What the table was not told of: of a project's day, and of the minutes in its hours. */
-interface Untold extends Count {
+/** What is not in the table yet: of a project's day, and of the minutes in its hours. */
+interface Pending extends Count {
   readonly projectId: number;
   readonly day: string;
   readonly hours: Map<string, Count>;
@@ -81,18 +81,18 @@ interface Untold extends Count {
 /** The counts of one process. */
 export class CaptureCounts {
   readonly #context: Pick<Context, 'table' | 'clock' | 'log'>;
-  /** What the table was not told of, by project and day. */
-  #untold = new Map<string, Untold>();
+  /** What is not in the table yet, by project and day. */
+  #pending = new Map<string, Pending>();
   /** Accepted events of the day that is now, by project. */
   readonly #accepted = new Map<number, { readonly day: string; events: Promise<number> }>();
-  /** What the table said of a minute when it was told last, by project. */
+  /** What the table said of a minute at the last flush, by project. */
   readonly #minutes = new Map<number, { readonly minute: string; readonly accepted: number }>();
 
-  #toldAt: number;
+  #flushedAt: number;
 
   constructor(context: Pick<Context, 'table' | 'clock' | 'log'>) {
     this.#context = context;
-    this.#toldAt = context.clock();
+    this.#flushedAt = context.clock();
   }
 
   /** `delayMs`: of a landing. */
@@ -125,10 +125,10 @@ export class CaptureCounts {
     const day = this.#day();
     const known = this.#accepted.get(projectId);
     if (known?.day === day) return known.events;
-    const untold = this.#untold.get(`${projectId} ${day}`)?.add['accepted'] ?? 0;
+    const pending = this.#pendingOf(projectId, day);
     const read = this.#context.table
       .get(keys.captureCounts(projectId, day))
-      .then((item) => Number(item?.['accepted'] ?? 0) + untold);
+      .then((item) => Number(item?.['accepted'] ?? 0) + pending);
     this.#accepted.set(projectId, { day, events: read });
     // A failure is not an answer.
     read.catch(() => this.#accepted.delete(projectId));
@@ -137,35 +137,35 @@ export class CaptureCounts {
 
   /**
    * Returns how many events of a project were accepted in the minute that is now: by this process, and by the others as
-   * far as they had told the table when this one told it last.
+   * far as they had flushed their counts when this one did so last.
    */
   acceptedThisMinute(projectId: number): number {
     const minute = this.#minute();
-    const told = this.#minutes.get(projectId);
-    return this.#untoldOf(projectId, minute) + (told?.minute === minute ? told.accepted : 0);
+    const flushed = this.#minutes.get(projectId);
+    return this.#pendingOfMinute(projectId, minute) + (flushed?.minute === minute ? flushed.accepted : 0);
   }
 
-  /** Tells the table if it was not told lately, or `atOnce`. Never throws. */
-  async tellNowAndThen(atOnce = false): Promise<void> {
+  /** Flushes if that was not done lately, or `atOnce`. Never throws. */
+  async flushIfDue(atOnce = false): Promise<void> {
     const { clock, log } = this.#context;
     const now = clock();
-    if (!atOnce && wasLately(this.#toldAt, now, TOLD_MS)) return;
-    this.#toldAt = now;
-    await this.tell().catch((error: unknown) => log.warning('counts were not told', { error }));
+    if (!atOnce && wasLately(this.#flushedAt, now, FLUSH_MS)) return;
+    this.#flushedAt = now;
+    await this.flush().catch((error: unknown) => log.warning('counts were not flushed', { error }));
   }
 
   /**
-   * Tells the table. Of a project that is gone nothing is kept; what fails is told the next time, and so is what of a
-   * project is counted after it was told.
+   * Adds what is pending to the table. Of a project that is gone nothing is kept; what fails is flushed the next time, and so
+   * is what of a project is counted after its turn.
    */
-  async tell(): Promise<void> {
+  async flush(): Promise<void> {
     const { table } = this.#context;
-    const names = [...this.#untold.keys()];
+    const names = [...this.#pending.keys()];
     for (const name of names) {
-      const untold = this.#untold.get(name);
-      if (untold === undefined) continue;
-      this.#untold.delete(name);
-      const { projectId, day, add, set, hours } = untold;
+      const pending = this.#pending.get(name);
+      if (pending === undefined) continue;
+      this.#pending.delete(name);
+      const { projectId, day, add, set, hours } = pending;
       const ttl = ttlAt(Date.parse(day) + KEPT_MS);
       const minutes = [...hours].map(
         ([hour, count]): Op => ({
@@ -201,13 +201,18 @@ export class CaptureCounts {
     ]);
     this.#minutes.set(projectId, { minute, accepted: Number(ofHour?.[`accepted_${minute.slice(14)}`] ?? 0) });
     if (this.#accepted.get(projectId)?.day !== day) return;
-    const untold = this.#untold.get(`${projectId} ${day}`)?.add['accepted'] ?? 0;
-    this.#accepted.set(projectId, { day, events: Promise.resolve(Number(ofDay?.['accepted'] ?? 0) + untold) });
+    const events = Number(ofDay?.['accepted'] ?? 0) + this.#pendingOf(projectId, day);
+    this.#accepted.set(projectId, { day, events: Promise.resolve(events) });
   }
 
-  /** What this process has accepted in a minute and not told yet. */
-  #untoldOf(projectId: number, minute: string): number {
-    const hours = this.#untold.get(`${projectId} ${minute.slice(0, 10)}`)?.hours;
+  /** What this process has accepted on a day and not flushed yet. */
+  #pendingOf(projectId: number, day: string): number {
+    return this.#pending.get(`${projectId} ${day}`)?.add['accepted'] ?? 0;
+  }
+
+  /** The same in a minute. */
+  #pendingOfMinute(projectId: number, minute: string): number {
+    const hours = this.#pending.get(`${projectId} ${minute.slice(0, 10)}`)?.hours;
     return hours?.get(minute.slice(0, 13))?.add[`accepted_${minute.slice(14)}`] ?? 0;
   }
 
@@ -220,8 +225,8 @@ export class CaptureCounts {
     return dayOf(this.#context.clock());
   }
 
-  #countOf(projectId: number, day = this.#day()): Untold {
-    return getOrMake(this.#untold, `${projectId} ${day}`, () => ({
+  #countOf(projectId: number, day = this.#day()): Pending {
+    return getOrMake(this.#pending, `${projectId} ${day}`, () => ({
       projectId,
       day,
       ...emptyCount(),

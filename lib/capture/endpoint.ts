@@ -14,11 +14,11 @@ const TOKENS_BELIEVED_MS = MINUTE_MS;
 /** How often it has what is kept landed, before it keeps the next. */
 const LANDING_ASKED_MS = MINUTE_MS;
 
-/** A request that comes so long after the last one has its counts told at once. */
+/** A request that comes so long after the last one has its counts flushed at once. */
 const ALONE_MS = 2 * SECOND_MS;
 
 /**
- * Of one project. An instance knows what the others have taken from the table, which each tells every ten seconds, so that a
+ * Of one project. An instance knows what the others have taken from the table, to which each flushes every ten seconds, so that a
  * project may get as much more as they take in that time.
  */
 const EVENTS_PER_MINUTE = 600_000;
@@ -54,10 +54,10 @@ export function captureEndpoint(context: Context): Capture {
   };
   return async (event) => {
     const { status, headers, body } = await answerSdk(capture, requestOf(event));
-    // An instance to which nothing comes any more ends without a word, and what it has not told ends with it.
+    // An instance to which nothing comes any more ends without a word, and what is pending ends with it.
     const isAlone = !wasLately(answeredAt, clock(), ALONE_MS);
     answeredAt = clock();
-    await counts.tellNowAndThen(isAlone);
+    await counts.flushIfDue(isAlone);
     return { statusCode: status, headers: { ...headers }, body };
   };
 }

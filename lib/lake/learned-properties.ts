@@ -46,9 +46,9 @@ const KEPT_READS = 5;
 const HALVED_MS = 7 * DAY_MS;
 /** So many names are counted. */
 const MOST_COUNTED = 100;
-/** A process tells what it has counted of a project after so many answers, or so long after it told it last. */
-const TOLD_ANSWERS = 10;
-const TOLD_MS = 10 * MINUTE_MS;
+/** A process flushes what it has counted of a project after so many answers, or so long after it did so last. */
+const FLUSH_ANSWERS = 10;
+const FLUSH_MS = 10 * MINUTE_MS;
 
 /** Names that stand in a column's name and in a path as they are; any other property is read as before. */
 const LEARNABLE = /^[\w$][\w$ .:/-]{0,99}$/;
@@ -80,17 +80,17 @@ export async function learnedProperties(table: Pick<Table, 'get'>, projectId: nu
 }
 
 interface PropertyReads {
-  /** Counts the properties that the questions of an answer have read. Never throws: what cannot be told is lost. */
+  /** Counts the properties that the questions of an answer have read. Never throws: what cannot be flushed is lost. */
   note(projectId: number, properties: readonly string[]): Promise<void>;
 }
 
-/** Returns what counts for one process, which tells the table now and then. */
+/** Returns what counts for one process, and flushes it to the table now and then. */
 export function propertyReads({ table, clock, log }: Pick<Context, 'table' | 'clock' | 'log'>): PropertyReads {
-  const untold = new Map<number, { readonly counts: Map<string, number>; answers: number }>();
-  const toldAt = new Map<number, number>();
+  const pending = new Map<number, { readonly counts: Map<string, number>; answers: number }>();
+  const flushedAt = new Map<number, number>();
 
   /** Adds to what is in the table. Where another process was first, what this one has counted is lost. */
-  const tell = async (projectId: number, reads: Counts): Promise<void> => {
+  const flush = async (projectId: number, reads: Counts): Promise<void> => {
     const at = keys.propertyReads(projectId);
     const before = await table.get(at);
     const now = clock();
@@ -104,17 +104,17 @@ export function propertyReads({ table, clock, log }: Pick<Context, 'table' | 'cl
     note: async (projectId, properties) => {
       const names = properties.filter(isLearnable);
       if (names.length === 0) return;
-      const found = untold.get(projectId) ?? { counts: new Map<string, number>(), answers: 0 };
+      const found = pending.get(projectId) ?? { counts: new Map<string, number>(), answers: 0 };
       const { counts } = found;
       for (const name of names)
         if (counts.has(name) || counts.size < MOST_COUNTED) counts.set(name, (counts.get(name) ?? 0) + 1);
       found.answers += 1;
-      untold.set(projectId, found);
-      if (found.answers < TOLD_ANSWERS && clock() < (toldAt.get(projectId) ?? 0) + TOLD_MS) return;
-      toldAt.set(projectId, clock());
-      untold.delete(projectId);
+      pending.set(projectId, found);
+      if (found.answers < FLUSH_ANSWERS && clock() < (flushedAt.get(projectId) ?? 0) + FLUSH_MS) return;
+      flushedAt.set(projectId, clock());
+      pending.delete(projectId);
       try {
-        await tell(projectId, Object.fromEntries(counts));
+        await flush(projectId, Object.fromEntries(counts));
       } catch (error) {
         log.warning('what queries read could not be counted', { project: projectId, reason: messageOf(error) });
       }

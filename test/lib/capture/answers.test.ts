@@ -223,7 +223,7 @@ describe('capture v1', () => {
     const limited = await captureService({ eventsPerDay: 0 });
     const answer = await send([sent(1)], { Authorization: `Bearer ${limited.token}` }, limited.service.address);
     expect([answer.status, await answer.text()]).toEqual([402, expect.stringMatching(/in a day/)]);
-    await limited.counts.tell();
+    await limited.counts.flush();
     const found = await limited.context.table.get(keys.captureCounts(limited.service.project.id, '2026-01-01'));
     expect(found).toMatchObject({ refused_over_quota: 1 });
   });
@@ -283,7 +283,7 @@ describe('what cannot be taken', () => {
       { event: 'y', distinct_id: 'a', uuid: '1' },
     ];
     expect(await status(ask('/batch', { body: { api_key: token, batch } }))).toBe(200);
-    await world.counts.tell();
+    await world.counts.flush();
     const found = await context.table.get(keys.captureCounts(project.id, '2026-01-01'));
     expect(found).toMatchObject({ refused_missing_distinct_id: 2, refused_invalid_uuid: 1 });
     expect(JSON.parse(String(found?.['sample_missing_distinct_id']))).toEqual({
@@ -303,12 +303,12 @@ describe('what cannot be taken', () => {
     expect((await ours.call('GET', `${path}/ingestion_warnings/`)).body).toEqual([]);
     const batch = [{ event: 'good', distinct_id: 'a' }, { event: 'x' }, { event: 'the last' }];
     await send(batch);
-    await own.counts.tell();
+    await own.counts.flush();
     own.context.clock.advance(DAY_MS);
     await send([...batch, { event: '', distinct_id: 'a' }]);
     own.counts.add(project.id, { landed: 1, known: 0, late: 1, delayMs: 1_500 });
     own.counts.add(project.id, { landed: 0, known: 1, delayMs: 900 });
-    await own.counts.tell();
+    await own.counts.flush();
     const { body: warnings } = await ours.call('GET', `${path}/ingestion_warnings/`);
     expect(warnings).toMatchObject([
       {
@@ -561,7 +561,7 @@ describe('a flood', () => {
     };
     const over = { status: 1, quota_limited: ['events'] };
     expect([await send(), await send(), await send()]).toEqual([{ status: 1 }, { status: 1 }, over]);
-    await limited.counts.tell();
+    await limited.counts.flush();
     const found = await limited.context.table.get(keys.captureCounts(limited.service.project.id, '2026-01-01'));
     expect(found).toMatchObject({ accepted: 2, refused_over_quota: 1 });
     limited.context.clock.set(Date.UTC(2026, 0, 2));
@@ -582,7 +582,7 @@ describe('a flood', () => {
     const tell = async (accepted: number): Promise<void> => {
       const others = new CaptureCounts(own);
       others.add(one.project.id, { accepted });
-      await others.tell();
+      await others.flush();
     };
     expect([(await send(first)).statusCode, (await send(second)).statusCode]).toEqual([200, 200]);
     await tell(599_998);
@@ -609,7 +609,7 @@ test('the token of a project that was deleted is unknown at once', async () => {
   expect((await one.call('DELETE', `/api/projects/${one.project.id}/`)).status).toBe(204);
   expect(await status(send())).toBe(401);
   // What was counted of it is forgotten.
-  await other.counts.tell();
+  await other.counts.flush();
   expect(await other.context.table.get(keys.captureCounts(one.project.id, '2026-01-01'))).toBeUndefined();
 });
 

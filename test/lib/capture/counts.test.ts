@@ -5,7 +5,7 @@ import { keys } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { testService } from '../../support/service.ts';
 
-test('the table is told every ten seconds, and at once when the clock is set back', async () => {
+test('counts are flushed every ten seconds, and at once when the clock is set back', async () => {
   const context = testContext();
   const { clock, table } = context;
   const { project } = await testService(context);
@@ -14,7 +14,7 @@ test('the table is told every ten seconds, and at once when the clock is set bac
     (await table.get(keys.captureCounts(project.id, new Date(clock()).toISOString().slice(0, 10))))?.['accepted'];
   const count = async () => {
     counts.add(project.id, { accepted: 1 });
-    await counts.tellNowAndThen();
+    await counts.flushIfDue();
     return accepted();
   };
   clock.advance(10 * SECOND_MS);
@@ -25,7 +25,7 @@ test('the table is told every ten seconds, and at once when the clock is set bac
   expect(await count()).toBe(1);
 });
 
-test('telling ends though requests keep being accepted', async () => {
+test('a flush ends though requests keep being accepted', async () => {
   const context = testContext();
   const { table } = context;
   const { project } = await testService(context);
@@ -43,9 +43,9 @@ test('telling ends though requests keep being accepted', async () => {
     },
   });
   counts.add(project.id, { accepted: 1 });
-  await counts.tell();
+  await counts.flush();
   expect(writes).toBe(1);
-  await counts.tell();
+  await counts.flush();
   expect(
     await table.get(keys.captureCounts(project.id, new Date(context.clock()).toISOString().slice(0, 10))),
   ).toMatchObject({ accepted: 2 });
@@ -57,7 +57,7 @@ test('of a long name of an event that was refused whole characters are shown', a
   const counts = new CaptureCounts(context);
   const name = `a${'🦊'.repeat(150)}`;
   counts.refuse(project.id, { event_too_big: { events: 1, sample: { event: name, distinctId: name } } });
-  await counts.tell();
+  await counts.flush();
   const item = await context.table.get(keys.captureCounts(project.id, dayOf(context.clock())));
   const shown = `a${'🦊'.repeat(99)}`;
   expect(JSON.parse(String(item?.['sample_event_too_big']))).toMatchObject({ event: shown, distinct_id: shown });

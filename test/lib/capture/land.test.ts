@@ -107,7 +107,7 @@ test('a change of a person that is not made is told, with why and whose, and its
     { distinct_id: 'ada', properties: large },
   ]);
   expect(await lander.pass()).toBe(6);
-  await counts.tell();
+  await counts.flush();
   const warnings = await warningsOf(context, PROJECT);
   const told = warnings.toSorted((one, other) => (one.type < other.type ? -1 : 1));
   expect(told.map(({ type, count, warnings: [last] }) => [type, count, last?.details])).toEqual([

@@ -47,7 +47,7 @@ export const landing = (context: Context, listsFolder = mkdtempSync(join(tmpdir(
         metrics.record({ InboxBytes: lander.waitingBytes });
         left = lander.left;
       }
-      await counts.tell();
+      await counts.flush();
       return { found: waiting.length, isCut: left > 0 };
     },
   };
