@@ -1,8 +1,8 @@
 /** Imports whose files lie in a store, and whose first records a process of its own reads. */
-import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type * as z from 'zod';
 import { fail } from '../ports/errors.ts';
+import { freeBytesAt } from '../ports/files/free-bytes.ts';
 import { WorkerLost, type WorkerPool } from '../workers/pool.ts';
 import { failFull, LineFull } from '../workers/turns.ts';
 import type { Imports } from './imports.ts';
@@ -15,10 +15,7 @@ export const pooledImports = (
 ): Imports => ({
   files,
   rejected,
-  freeBytes: async () => {
-    const { bavail, bsize } = await statfs(dirname(files.root));
-    return bavail * bsize;
-  },
+  freeBytes: () => freeBytesAt(dirname(files.root)),
   preview: async (asked, owner) => {
     try {
       return (await pool.run({ name: 'preview', input: asked, owner })) as z.input<typeof Preview>;

@@ -5,6 +5,7 @@ import type { PutRecordCommand } from '@aws-sdk/client-firehose';
 import * as fc from 'fast-check';
 import { v7 } from 'uuid';
 import { MIB, MINUTE_MS, SECOND_MS } from '../../lib/basics/units.ts';
+import { Transient } from '../../lib/ports/errors.ts';
 import { folderFiles } from '../../lib/ports/files/folder.ts';
 import { firehoseInbox } from '../../lib/ports/inbox/firehose.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
@@ -284,6 +285,31 @@ describe('an inbox in a folder', () => {
     await Promise.all(Array.from({ length: 100 }, (_, n) => inbox.append(request(`${n}`))));
     stop();
     expect(calls).toBeLessThan(20);
+  });
+
+  test('takes nothing while the disk has little room but what landings need, and goes on when it has', async () => {
+    let freeMegabytes = 200;
+    let looks = 0;
+    const inbox = await folderInbox(temporaryFolder(), {
+      freeBytes: async () => {
+        looks += 1;
+        return freeMegabytes * MIB;
+      },
+    });
+    onEnd(() => inbox.close());
+    for (let n = 0; n < 10; n += 1) await inbox.append(request(`${n}`));
+    // It is not looked at for each request.
+    expect(looks).toBe(1);
+    freeMegabytes = 99;
+    const [{ name = '' } = {}] = await inbox.segments();
+    const told = 'The disk of the service is nearly full: space must be freed there.';
+    for (const id of ['a', 'b']) await expect(inbox.append(request(id))).rejects.toThrow(new Transient(told));
+    // What it has can still leave it.
+    expect((await inbox.read(name)).requests).toHaveLength(10);
+    await inbox.remove([name]);
+    freeMegabytes = 101;
+    await inbox.append(request('c'));
+    expect(await idsIn(inbox)).toEqual(['c']);
   });
 
   test('begins another segment when one is large', async () => {

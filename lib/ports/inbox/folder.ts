@@ -5,6 +5,8 @@
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MIB } from '../../basics/units.ts';
+import { Transient } from '../errors.ts';
+import { freeBytesAt } from '../files/free-bytes.ts';
 import { orAbsent } from '../files/or-absent.ts';
 import { syncPath } from '../files/sync-path.ts';
 import { compareText } from '../table/semantics.ts';
@@ -13,6 +15,12 @@ import { type CapturedRequest, type Inbox, InboxClosed, type Segment, type Segme
 
 /** A segment with so many bytes is ended, whether or not somebody asks for segments. */
 const SEGMENT_BYTES = 5 * MIB;
+
+/**
+ * No segment is begun while the disk has less: what waits in the inbox would take the room without which it cannot land, and
+ * so leave it. A landing writes some tens of megabytes, and so much is seldom written beside it while one segment is.
+ */
+const RESERVED_BYTES = 100 * MIB;
 
 const SEGMENT = /^\d{16}\.inbox$/;
 const DAMAGED = 'damaged';
@@ -32,14 +40,26 @@ interface OpenSegment {
   bytes: number;
 }
 
-/** Opens the inbox in a folder, which is made. One process at a time has it. */
-export async function folderInbox(folder: string): Promise<Inbox> {
+interface FolderInboxOptions {
+  /** How much room the disk has. */
+  readonly freeBytes?: () => Promise<number>;
+}
+
+/**
+ * Opens the inbox in a folder, which is made. One process at a time has it. An append is refused as `Transient` where the
+ * disk has hardly more room than landings need.
+ */
+export async function folderInbox(
+  folder: string,
+  { freeBytes = () => freeBytesAt(folder) }: FolderInboxOptions = {},
+): Promise<Inbox> {
   await mkdir(folder, { recursive: true });
   await syncPath(folder);
   // Those that were set aside keep their numbers, too: another one of such a name would take their place.
   const aside = (await orAbsent(readdir(join(folder, DAMAGED)))) ?? [];
   const names = [...(await readdir(folder)), ...aside].filter((name) => SEGMENT.test(name));
-  return new FolderInbox(folder, Number.parseInt(names.toSorted(compareText).at(-1) ?? '0', 10));
+  const last = Number.parseInt(names.toSorted(compareText).at(-1) ?? '0', 10);
+  return new FolderInbox(folder, last, freeBytes);
 }
 
 /** Returns what is damaged in the inbox of a folder, by the path below it; others may use it meanwhile. */
@@ -67,6 +87,7 @@ async function readSegment(file: string): Promise<SegmentContent> {
 
 class FolderInbox implements Inbox {
   readonly #folder: string;
+  readonly #freeBytes: () => Promise<number>;
   #last: number;
   #waiting: Waiting[] = [];
   /** What is appended to; undefined: the next write begins a segment. */
@@ -77,8 +98,9 @@ class FolderInbox implements Inbox {
   #turn: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(folder: string, last: number) {
+  constructor(folder: string, last: number, freeBytes: () => Promise<number>) {
     this.#folder = folder;
+    this.#freeBytes = freeBytes;
     this.#last = last;
   }
 
@@ -156,6 +178,8 @@ class FolderInbox implements Inbox {
   }
 
   async #begin(): Promise<OpenSegment> {
+    if ((await this.#freeBytes()) < RESERVED_BYTES)
+      throw new Transient('The disk of the service is nearly full: space must be freed there.', { isOwn: true });
     this.#last += 1;
     const name = `${String(this.#last).padStart(16, '0')}.inbox`;
     const file = await open(join(this.#folder, name), 'ax');
