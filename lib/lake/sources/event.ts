@@ -98,6 +98,15 @@ export function isoMicroseconds(text: string, years: Years = YEARS): number | un
 }
 
 /**
+ * A day of the 20th or 21st century that is written as eight digits (`20261101`), as microseconds of its beginning, UTC. A
+ * number of that size may be seconds, too, of some days of August 1970: only what is known to be text is to be read so.
+ */
+export const dayMicroseconds = (text: string): number | undefined => {
+  const [, year, month, day] = /^((?:19|20)\d\d)(\d\d)(\d\d)$/.exec(text) ?? [];
+  return year === undefined ? undefined : isoMicroseconds(`${year}-${month}-${day}`);
+};
+
+/**
  * JSON text as it can be stored everywhere: an escaped NUL or lone surrogate, which databases refuse, becomes U+FFFD.
  * For the output of `JSON.stringify` only.
  */

@@ -4,7 +4,7 @@
  *
  *   event         text, not blank
  *   distinct_id   text or a whole number, not blank, of at most 400 characters; here or in properties
- *   timestamp     ISO 8601 (without a zone: UTC), or a number: seconds, milliseconds or microseconds since 1970
+ *   timestamp     ISO 8601 (without a zone: UTC), a day as text of eight digits, or a number: seconds, milliseconds or microseconds since 1970
  *   properties    an object, or JSON text of one; may be missing. `$set`, `$set_once` and `$unset` beside it are put into it
  *   uuid          may be missing, then the event gets one made of its record
  *   created_at, person_id, person_properties, elements_chain     may be missing, or null
@@ -18,7 +18,7 @@
 import { isObject } from '../../basics/json.ts';
 import { numberText } from '../../basics/raw-number.ts';
 import { personChangeOf, personStateChange } from '../persons/change.ts';
-import { canonicalUuid, isoMicroseconds, type SourceEvent, storable, storableText, YEARS } from './event.ts';
+import { canonicalUuid, dayMicroseconds, isoMicroseconds, type SourceEvent, storable, storableText, YEARS } from './event.ts';
 import { parseExact } from './exact-json.ts';
 
 /** Ends the reading of a record with a reason. */
@@ -159,7 +159,7 @@ function instantOf(value: unknown, name: string): number {
   const found =
     number === undefined
       ? typeof value === 'string'
-        ? isoMicroseconds(value.trim())
+        ? (isoMicroseconds(value.trim()) ?? dayMicroseconds(value.trim()))
         : undefined
       : numeric(Number(number));
   return found ?? refuse(`${name} is not an instant between ${YEARS.first} and ${YEARS.last}`);

@@ -2,25 +2,28 @@
 
 import { isObject } from '../../basics/json.ts';
 import { invalid } from '../../ports/errors.ts';
-import type { SourceEvent } from './event.ts';
+import { dayMicroseconds, type SourceEvent } from './event.ts';
 import { exactNumberOf, parseAsWritten } from './exact-json.ts';
 import { contentOf } from './fields.ts';
 
-/** Fields that a column may be, besides `properties.<name>`. `number`: what looks like a number there is one. */
-const FIELDS: ReadonlyMap<string, 'text' | 'number'> = new Map([
+/** What is in a cell. `number`: what looks like a number there is one; `instant`: the same, unless it is a day. */
+type CellType = 'text' | 'number' | 'instant';
+
+/** Fields that a column may be, besides `properties.<name>`. */
+const FIELDS: ReadonlyMap<string, CellType> = new Map([
   ['uuid', 'text'],
   ['event', 'text'],
   ['distinct_id', 'text'],
-  ['timestamp', 'number'],
+  ['timestamp', 'instant'],
   ['properties', 'text'],
-  ['created_at', 'number'],
+  ['created_at', 'instant'],
   ['person_id', 'text'],
   ['person_properties', 'text'],
   ['elements_chain', 'text'],
   // Of rows of the model `persons`.
   ['person_version', 'number'],
   ['person_distinct_id_version', 'number'],
-  ['_inserted_at', 'number'],
+  ['_inserted_at', 'instant'],
   ['is_deleted', 'text'],
 ]);
 const PROPERTY = 'properties.';
@@ -47,11 +50,14 @@ export function checkMapping({ columns = {}, values = {} }: TableMapping): void 
 export type RowReader = (cells: readonly unknown[]) => { content: SourceEvent | string; identity: string };
 
 /** What a cell holds; undefined: nothing. */
-type CellValue = (cell: unknown, type: 'text' | 'number') => unknown;
+type CellValue = (cell: unknown, type: CellType) => unknown;
 
 /** A cell of text: empty is nothing, numbers and truth values are what they look like where that is asked for. */
-export const textCell: CellValue = (cell, type) =>
-  cell === '' ? undefined : type === 'number' ? typed(String(cell)) : cell;
+export const textCell: CellValue = (cell, type) => {
+  if (cell === '') return undefined;
+  const isText = type === 'text' || (type === 'instant' && dayMicroseconds(String(cell)) !== undefined);
+  return isText ? cell : typed(String(cell));
+};
 
 /** A cell that has a type already. */
 export const typedCell: CellValue = (cell) => cell ?? undefined;

@@ -39,6 +39,17 @@ paid,bob,1767323045,,1.50,false,123456789012345678901,`;
   expect(JSON.stringify(bob?.content)).toContain('123456789012345678901');
 });
 
+test('eight digits that are a day are that day where an instant is read, and else a number', () => {
+  const text = `event,distinct_id,timestamp,day
+paid,ada,20261101,20261101
+paid,bob,20261131,
+paid,eve,99999999,`;
+  const [ada, bob, eve] = read(text).map(({ content }) => content);
+  expect(ada).toMatchObject({ timestamp: Date.UTC(2026, 10, 1) * 1000, properties: '{"day":20261101}' });
+  expect(bob).toMatchObject({ timestamp: 20_261_131_000_000 });
+  expect(eve).toMatchObject({ timestamp: 99_999_999_000_000 });
+});
+
 test('a mapping says which column is which, and what all rows have', () => {
   const text = `Who;When;Plan;properties\nada;${TIME};team;"{""a"":1}"`;
   const columns = { distinct_id: 'Who', timestamp: 'When', 'properties.tier': 'Plan' };

@@ -61,6 +61,9 @@ test.each([
   ['2026-01-01T21:34:05.678901-0530', MICROS],
   ['2026-01-02T03:04Z', Date.UTC(2026, 0, 2, 3, 4) * 1000],
   ['2026-01-02', Date.UTC(2026, 0, 2) * 1000],
+  ['20261101', Date.UTC(2026, 10, 1) * 1000],
+  // As a number it is of seconds, however much it looks like a day.
+  [20_261_101, 20_261_101_000_000],
   ['1969-12-31T23:59:59.999999Z', -1],
   [MICROS / 1e6, MICROS],
   [Date.UTC(2026, 0, 2), Date.UTC(2026, 0, 2) * 1000],
@@ -167,6 +170,7 @@ test.each([
   [with_({ timestamp: undefined }), /^no timestamp$/],
   [with_({ timestamp: 'yesterday' }), /^timestamp is not an instant between 1700 and 2199$/],
   [with_({ timestamp: '2026-02-30T00:00:00Z' }), /^timestamp is not an instant/],
+  [with_({ timestamp: '20261301' }), /^timestamp is not an instant/],
   [with_({ timestamp: 1e300 }), /^timestamp is not an instant/],
   [with_({ timestamp: {} }), /^timestamp is not an instant/],
   [with_({ uuid: 'x' }), /^uuid is not a UUID$/],
