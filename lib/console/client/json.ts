@@ -19,17 +19,13 @@ export const chosen = <Value extends string>(
   otherwise: Value,
 ): Value => choices.find((one) => one.value === value)?.value ?? otherwise;
 
-/** Members that change no number. */
-const IDLE: readonly string[] = ['name', 'custom_name', 'version'];
-
-/** Says one value all that another one says? Names of series say nothing. */
+/** Says one value all that another one says? */
 export function covers(made: unknown, known: unknown): boolean {
   if (Array.isArray(known))
     return Array.isArray(made) && made.length === known.length && known.every((one, at) => covers(made[at], one));
   if (typeof known === 'object' && known !== null) {
     return Object.entries(known).every(
-      ([name, value]) =>
-        IDLE.includes(name) || value === null || value === undefined || covers(object(made)[name], value),
+      ([name, value]) => value === null || value === undefined || covers(object(made)[name], value),
     );
   }
   return made === known;

@@ -257,6 +257,60 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(complaints).toEqual([]);
   });
 
+  test('keeps what another client has said besides the form, names it beside the numbers that it changes, and leaves it out when asked', async () => {
+    await service().send({ event: 'paid', distinct_id: 'ada' });
+    const node = { kind: 'EventsNode', event: 'paid', name: 'Payments' };
+    const source = {
+      kind: 'TrendsQuery',
+      series: [
+        { ...node, custom_name: 'Paid by card', properties: [{ key: 'card', operator: 'is_set', type: 'event' }] },
+      ],
+      trendsFilter: { display: 'BoldNumber', showLegend: true, aggregationAxisFormat: 'duration' },
+      dateRange: { date_from: '-7d', explicitDate: true },
+      filterTestAccounts: true,
+      tags: { productKey: 'product_analytics' },
+    };
+    const shown = { kind: 'InsightVizNode', full: true, showTable: false };
+    const { id } = await made('/insights/', { name: 'By card', query: { ...shown, source } });
+    const { page, complaints } = await open(at(`/insights/${String(id)}`));
+    await expectSeen(
+      page.getByText('Also: Event 1: filters of its own; dates to the exact time; without test accounts'),
+    );
+    expect(await page.getByRole('textbox', { name: 'Label 1' }).inputValue()).toBe('Paid by card');
+    expect(await obstacles(page)).toEqual([]);
+    const kept = async () => (await service().call('GET', api(`/insights/${String(id)}/`))).body['query'];
+    await page.getByRole('combobox', { name: 'Shown as' }).click();
+    await page.getByRole('option', { name: 'Lines', exact: true }).click();
+    await expectSeen(page.locator('figure').getByRole('img', { name: /^Line chart of Paid by card/ }));
+    await whileWritten(page, () => button(page, 'Save').click());
+    const trendsFilter = { ...source.trendsFilter, display: 'ActionsLineGraph' };
+    expect(await kept()).toEqual({ ...shown, source: { ...source, trendsFilter } });
+    await button(page, 'Leave this out').click();
+    await expectGone(page.getByText('Also:'));
+    await whileWritten(page, () => button(page, 'Save').click());
+    expect(await kept()).toMatchObject({ source: { series: [{ event: 'paid', custom_name: 'Paid by card' }] } });
+    expect(JSON.stringify(await kept())).not.toMatch(/filterTestAccounts|explicitDate|is_set/);
+    expect(complaints).toEqual([]);
+  });
+
+  test('asks within which time persons go through a funnel, and keeps it', async () => {
+    const series = ['came', 'paid'].map((event) => ({ kind: 'EventsNode', event }));
+    const funnelsFilter = { funnelWindowInterval: 3, funnelWindowIntervalUnit: 'hour', layout: 'horizontal' };
+    const { id } = await made('/insights/', { name: 'Way', query: { kind: 'FunnelsQuery', series, funnelsFilter } });
+    const { page, complaints } = await open(at(`/insights/${String(id)}`));
+    const within = page.getByRole('textbox', { name: 'All steps within' });
+    expect(await within.inputValue()).toBe('3');
+    await within.fill('20');
+    await page.getByRole('combobox', { name: 'Unit of the time for all steps' }).click();
+    await page.getByRole('option', { name: 'minutes' }).click();
+    expect(await obstacles(page)).toEqual([]);
+    await whileWritten(page, () => button(page, 'Save').click());
+    const { body } = await service().call('GET', api(`/insights/${String(id)}/`));
+    const changed = { ...funnelsFilter, funnelWindowInterval: 20, funnelWindowIntervalUnit: 'minute' };
+    expect(body['query']).toMatchObject({ source: { kind: 'FunnelsQuery', series, funnelsFilter: changed } });
+    expect(complaints).toEqual([]);
+  });
+
   test('shows both versions of an insight where somebody else was faster, whichever is kept', async () => {
     const { id } = await trend('Before');
     const path = `/insights/${String(id)}`;

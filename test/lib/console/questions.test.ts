@@ -1,18 +1,18 @@
-/** A question is in the form again as it was kept, or not at all. */
+/** A question is in the form again as it was kept, with all that the form has no field for, or not at all. */
 import * as fc from 'fast-check';
+import { alsoAsked } from '../../../lib/console/client/also-asked.ts';
+import { object } from '../../../lib/console/client/json.ts';
 import { OPERATORS, PROPERTY_TYPES } from '../../../lib/console/client/property-filters.ts';
+import { DISPLAYS, INTERVALS, KINDS, MATHS, WINDOW_UNITS } from '../../../lib/console/client/question-options.ts';
+import { queryOf, questionOf } from '../../../lib/console/client/question-query.ts';
 import {
-  DISPLAYS,
+  anotherSeries,
+  bare,
   eventsOf,
   FIRST_QUESTION,
   firstQuestion,
-  INTERVALS,
   isWhole,
-  KINDS,
-  MATHS,
   type Question,
-  queryOf,
-  questionOf,
 } from '../../../lib/console/client/questions.ts';
 import { kindOf } from '../../../lib/insights/kinds/kinds.ts';
 import { sourceOf } from '../../../lib/insights/kinds/source.ts';
@@ -25,7 +25,10 @@ const name = fc.constantFrom('', 'plan', '$browser', 'paid');
 const question: fc.Arbitrary<Question> = fc
   .record({
     kind: oneOf(KINDS),
-    series: fc.array(fc.record({ event: name, math: oneOf(MATHS), property: name }), { minLength: 2, maxLength: 3 }),
+    series: fc.array(fc.record({ event: name, math: oneOf(MATHS), property: name, name }), {
+      minLength: 2,
+      maxLength: 3,
+    }),
     filters: fc.array(
       fc.record({
         type: oneOf(PROPERTY_TYPES),
@@ -41,6 +44,7 @@ const question: fc.Arbitrary<Question> = fc
     breakdowns: fc.array(fc.record({ type: oneOf(PROPERTY_TYPES), property: name }), { maxLength: 3 }),
     isCompared: fc.boolean(),
     formula: fc.constantFrom('', 'A', '(A + B) / 2'),
+    window: fc.record({ count: fc.integer({ min: 1, max: 30 }), unit: oneOf(WINDOW_UNITS) }),
     hogql: fc.constantFrom('SELECT 1', 'SELECT 2'),
   })
   .map(({ series, filters, breakdowns, ...rest }) => ({
@@ -91,7 +95,7 @@ test.each([
     '$pageview',
   ],
 ])('where %s were seen, a form begins with an event that there is', (_what, seen, event) => {
-  expect(firstQuestion(seen)).toEqual({ ...FIRST_QUESTION, series: [{ key: 0, event, math: 'total', property: '' }] });
+  expect(firstQuestion(seen)).toEqual({ ...FIRST_QUESTION, series: [{ ...anotherSeries([]), event }] });
 });
 
 test.each([
@@ -104,16 +108,21 @@ test.each([
   ['PathsQuery', ['/home'], []],
   ['HogQLQuery', ['paid'], []],
 ] as const)('without events a %s of %j has no number but of %j', (kind, events, needed) => {
-  const series = events.map((event, key) => ({ key, event, math: 'total', property: '' }) as const);
+  const series = events.map((event, key) => ({ ...anotherSeries([]), key, event }));
   expect(eventsOf({ ...FIRST_QUESTION, kind, series })).toEqual(needed);
 });
 
 test('a question is whole once each number that is of a property has one, where it is counted', () => {
-  const one = { key: 0, event: 'paid', math: 'sum', property: '' } as const;
+  const one = { ...anotherSeries([]), event: 'paid', math: 'sum' } as const;
   expect(isWhole({ ...FIRST_QUESTION, series: [one] })).toBe(false);
   expect(isWhole({ ...FIRST_QUESTION, series: [{ ...one, property: 'amount' }] })).toBe(true);
   expect(isWhole({ ...FIRST_QUESTION, kind: 'StickinessQuery', series: [one] })).toBe(true);
 });
+
+const also = (query: unknown): readonly string[] | undefined => {
+  const question = questionOf(query);
+  return question && alsoAsked(queryOf(question));
+};
 
 const trend = (more: object) => ({
   kind: 'InsightVizNode',
@@ -145,6 +154,7 @@ test.each([
   ['a comparison', { compareFilter: { compare: true } }],
   ['a formula', { trendsFilter: { formula: 'A * 2' } }],
   ['a formula in a list of one', { trendsFilter: { formula: '', formulas: ['A * 2'] } }],
+  ['a formula with a name', { trendsFilter: { formulaNodes: [{ formula: 'A', custom_name: 'Paid' }] } }],
   ['a formula as a node', { trendsFilter: { formula: 'A', formulaNodes: [{ formula: 'A * 2', custom_name: null }] } }],
   ['no formulas', { trendsFilter: { formula: '', formulas: [], formulaNodes: [], showLegend: false } }],
   ['a series without filters', { series: [{ kind: 'EventsNode', event: 'paid', math: 'total', properties: [] }] }],
@@ -162,7 +172,7 @@ test.each([
   ['FunnelsQuery', { funnelsFilter: { funnelVizType: 'steps', funnelWindowInterval: 14, exclusions: [] } }, true],
   ['FunnelsQuery', { interval: 'day', funnelsFilter: { funnelOrderType: 'ordered' } }, true],
   ['FunnelsQuery', { funnelsFilter: { funnelVizType: 'trends' } }, false],
-  ['FunnelsQuery', { funnelsFilter: { funnelWindowInterval: 7 } }, false],
+  ['FunnelsQuery', { funnelsFilter: { funnelWindowInterval: 7 } }, true],
   ['LifecycleQuery', { series: [{ kind: 'EventsNode', event: 'paid', math: 'total' }] }, true],
   ['RetentionQuery', { retentionFilter: { retentionType: 'retention_recurring', cumulative: false } }, true],
   ['RetentionQuery', { retentionFilter: { retentionType: 'retention_first_time' } }, false],
@@ -173,15 +183,11 @@ test.each([
 ])('of a %s with %j, what the service does by default is no more than the form says', (kind, more, isSaid) => {
   const series = ['came', 'paid'].map((event) => ({ kind: 'EventsNode', event }));
   const isOfSeries = kind !== 'RetentionQuery' && kind !== 'PathsQuery';
-  expect(questionOf({ kind, ...(isOfSeries ? { series } : {}), ...more }) !== undefined).toBe(isSaid);
+  const words = also({ kind, ...(isOfSeries ? { series } : {}), ...more });
+  expect(words?.length === 0).toBe(isSaid);
 });
 
 test.each([
-  ['test accounts that go', { filterTestAccounts: true }],
-  ['ends that are moments', { dateRange: { date_from: '-7d', explicitDate: true } }],
-  ['a comparison with another time', { compareFilter: { compare: true, compare_to: '-1y' } }],
-  ['a sample', { samplingFactor: 0.1 }],
-  ['a series with filters', { series: [{ event: 'paid', properties: [{ key: 'plan', value: 'pro' }] }] }],
   [
     'a group of filters among others',
     { properties: { type: 'AND', values: [{ type: 'OR', values: [{ key: 'plan', value: 'pro' }] }] } },
@@ -195,30 +201,157 @@ test.each([
   ],
   ['an operator that the form has not', { properties: [{ key: 'plan', operator: 'between', value: [1, 2] }] }],
   ['a breakdown by a session', { breakdownFilter: { breakdown: '$entry_utm_source', breakdown_type: 'session' } }],
-  ['a breakdown with a limit', { breakdownFilter: { breakdown: 'plan', breakdown_limit: 3 } }],
-  [
-    'a breakdown by addresses without their ends',
-    { breakdownFilter: { breakdowns: [{ property: '$current_url', normalize_url: true }] } },
-  ],
   ['a math that the form has not', { series: [{ kind: 'EventsNode', event: 'paid', math: 'p90' }] }],
+  ['a series of something else than events', { series: [{ kind: 'ActionsNode', id: 1 }] }],
   ['a display that the form has not', { trendsFilter: { display: 'WorldMap' } }],
   ['several formulas', { trendsFilter: { formulas: ['A', 'A * 2'] } }],
-  ['a formula with a name', { trendsFilter: { formulaNodes: [{ formula: 'A', custom_name: 'Paid' }] } }],
 ])('the form does not say %s, and takes nothing away', (_what, more) => {
   expect(questionOf(trend(more))).toBeUndefined();
 });
 
-test('the form does not say values of a query in HogQL', () => {
-  const source = { kind: 'HogQLQuery', query: 'SELECT {a}' };
-  expect(questionOf({ kind: 'DataVisualizationNode', source })).toMatchObject({ hogql: 'SELECT {a}' });
-  expect(questionOf({ kind: 'DataVisualizationNode', source: { ...source, values: { a: 1 } } })).toBeUndefined();
+test.each([
+  [{ filterTestAccounts: true }, ['without test accounts']],
+  [{ dateRange: { date_from: '-7d', explicitDate: true } }, ['dates to the exact time']],
+  [{ compareFilter: { compare: true, compare_to: '-1y' } }, ['compared with the time -1y']],
+  [{ samplingFactor: 0.1 }, ['sampling factor: 0.1']],
+  [
+    { series: [{ event: 'paid' }, { event: 'paid', properties: [{ key: 'plan', value: 'pro' }] }] },
+    ['Event 2: filters of its own'],
+  ],
+  [{ breakdownFilter: { breakdown: 'plan', breakdown_limit: 3 } }, ['3 values of the breakdown at most']],
+  [
+    { breakdownFilter: { breakdowns: [{ property: '$current_url', normalize_url: true }] } },
+    ['Breakdown 1: addresses without their ends'],
+  ],
+  [{ trendsFilter: { smoothingIntervals: 7 } }, ['the mean of 7 intervals']],
+  [{ somethingNew: 'some_value' }, ['something new: some value']],
+])('beside the fields of the form stands what else changes the numbers of a trend with %j', (more, words) => {
+  expect(also(trend(more))).toEqual(words);
 });
 
-test('the form does not say the chart that a query in HogQL draws', () => {
+test.each([
+  [{ trendsFilter: { showLegend: true, goalLines: [{ label: 'goal', value: 5 }], hiddenLegendIndexes: [1] } }],
+  [{ trendsFilter: { aggregationAxisFormat: 'duration', decimalPlaces: 2, showValuesOnSeries: true } }],
+  [{ trendsFilter: { resultCustomizations: { 0: { color: 'preset-1' } } } }],
+  [{ tags: { productKey: 'product_analytics' }, version: 2 }],
+  [{ series: [{ kind: 'EventsNode', event: 'paid', name: 'Payments', custom_name: 'Paid for' }] }],
+])('the form says %j, and nothing beside it, for it changes no number', (more) => {
+  const node = { ...trend(more), full: true, showTable: false, showHeader: true, embedded: false };
+  expect(also(node)).toEqual([]);
+});
+
+test.each([
+  ['FunnelsQuery', { funnelsFilter: { funnelVizType: 'trends' } }, ['funnel viz type: trends']],
+  ['FunnelsQuery', { funnelsFilter: { funnelWindowInterval: 7 } }, []],
+  ['RetentionQuery', { retentionFilter: { period: 'Week' } }, ['period: Week']],
+  [
+    'RetentionQuery',
+    { retentionFilter: { targetEntity: { id: 'paid', properties: [{ key: 'plan', value: 'pro' }] } } },
+    ['Who did: filters of its own'],
+  ],
+  ['PathsQuery', { pathsFilter: { includeEventTypes: ['$pageview', 'custom_event'] } }, []],
+  ['PathsQuery', { pathsFilter: { stepLimit: 4 } }, ['through events of all types', '4 steps at most']],
+  ['PathsQuery', { pathsFilter: { includeEventTypes: ['$pageview'] } }, ['through $pageview alone']],
+  ['StickinessQuery', { series: [{ event: 'paid', math: 'p90' }] }, []],
+  ['HogQLQuery', { query: 'SELECT {a}', values: { a: 1 } }, ['values of its own']],
+])('beside the form of a %s with %j stand %j', (kind, more, words) => {
+  const series = ['came', 'paid'].map((event) => ({ event }));
+  expect(also({ kind, ...(kind === 'FunnelsQuery' ? { series } : {}), ...more })).toEqual(words);
+});
+
+const NODES: Record<string, unknown> = { properties: [{ key: 'a', value: 'b' }], optionalInFunnel: true, name: 'P' };
+const PARTS = ['trendsFilter', 'funnelsFilter', 'retentionFilter', 'pathsFilter', 'stickinessFilter'] as const;
+
+/** A query that the form makes, with members that it knows nothing of at each place. */
+const elsewhere = fc
+  .record({ question, extra: fc.dictionary(fc.constantFrom('x', 'y', 'z'), fc.jsonValue()) })
+  .map(({ question: { kind, ...rest }, extra }) => {
+    const asked = JSON.parse(JSON.stringify(queryOf({ kind, ...rest }))) as Record<string, unknown>;
+    const source = asked['source'] as Record<string, unknown>;
+    const parts = PARTS.flatMap((name) => (name in source ? [[name, { ...object(source[name]), ...extra }]] : []));
+    const series = Array.isArray(source['series'])
+      ? { series: source['series'].map((node: object) => ({ ...NODES, ...node, ...extra })) }
+      : {};
+    const more = { ...source, ...Object.fromEntries(parts), ...series, ...extra, filterTestAccounts: true };
+    return { ...asked, full: true, ...extra, source: more };
+  });
+
+test('a query that is read into the form and not changed is the same, with every member', () => {
+  fc.assert(
+    fc.property(elsewhere, (query) => {
+      const read = questionOf(query);
+      expect(read).toBeDefined();
+      expect(read && queryOf(read)).toEqual(query);
+    }),
+    { numRuns: propertyRuns(500) },
+  );
+});
+
+/** Returns all members of a value by their paths. */
+const members = (value: unknown, at = ''): [string, unknown][] =>
+  typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([name, one]) => members(one, `${at}.${name}`))
+    : [[at, value]];
+
+test('a change with the form takes no member away that it has no field for', () => {
+  fc.assert(
+    fc.property(elsewhere, question, (query, other) => {
+      const read = questionOf(query);
+      if (read === undefined) throw new Error('It is not read.');
+      const changed = { ...other, kind: read.kind, series: read.series, hogql: 'SELECT 3' };
+      const made = Object.fromEntries(members(bare(read) && queryOf(bare(read))));
+      const unknown = members(query).filter(([at]) => !(at in made));
+      const after = Object.fromEntries(members(queryOf({ ...changed, kept: read.kept })));
+      expect(after).toMatchObject(Object.fromEntries(unknown));
+    }),
+    { numRuns: propertyRuns(500) },
+  );
+});
+
+test('what a series says besides the form goes with it, and ends where it is about another event', () => {
+  const node = (event: string) => ({ kind: 'EventsNode', event, custom_name: `The ${event}`, math_multiplier: 2 });
+  const read = questionOf(trend({ series: [node('came'), node('paid'), node('left')] }));
+  const series = read?.series ?? [];
+  const asked = queryOf({
+    ...FIRST_QUESTION,
+    ...read,
+    series: series.slice(1).map((one, at) => (at === 0 ? { ...one, math: 'dau' } : { ...one, event: 'else' })),
+  });
+  expect(object(object(asked)['source'])['series']).toEqual([
+    { ...node('paid'), math: 'dau' },
+    { kind: 'EventsNode', event: 'else', name: 'else', custom_name: 'The left', math: 'total' },
+  ]);
+});
+
+test.each([
+  ['dates', { dateRange: { date_from: '-7d', explicitDate: true } }, { range: { date_from: '-30d', date_to: null } }],
+  ['a formula', { trendsFilter: { formulaNodes: [{ formula: 'A', custom_name: 'One' }] } }, { formula: 'A * 2' }],
+  [
+    'a breakdown',
+    { breakdownFilter: { breakdown: 'plan', breakdown_normalize_url: true } },
+    { breakdowns: [{ key: 0, type: 'event', property: 'page' }] },
+  ],
+] as const)('what was said of %s ends where the form has others', (_what, more, change) => {
+  const asked = queryOf({ ...FIRST_QUESTION, ...questionOf(trend(more)), ...change });
+  expect(alsoAsked(asked)).toEqual([]);
+  expect(JSON.stringify(asked)).not.toContain('custom_name');
+});
+
+test('another kind of question has nothing of the one before but what the form says', () => {
+  const read = questionOf(trend({ filterTestAccounts: true, series: [{ event: 'paid', properties: [{ key: 'a' }] }] }));
+  const other = { ...FIRST_QUESTION, ...read, kind: 'StickinessQuery' } as const;
+  expect(queryOf(other)).toEqual(queryOf(bare(other)));
+  expect(queryOf({ ...other, kind: 'TrendsQuery' })).toMatchObject({ source: { filterTestAccounts: true } });
+});
+
+test('the chart that a query in HogQL draws stays while the query is written anew', () => {
   const node = { kind: 'DataVisualizationNode', source: { kind: 'HogQLQuery', query: 'SELECT 1 AS x, 2 AS y' } };
-  const chartSettings = { xAxis: { column: 'x' }, yAxis: [{ column: 'y' }] };
-  expect(questionOf({ ...node, display: 'ActionsLineGraph', chartSettings })).toBeUndefined();
-  expect(questionOf({ ...node, display: 'ActionsLineGraph', chartSettings: {} })).toMatchObject({ kind: 'HogQLQuery' });
+  const drawn = { ...node, display: 'ActionsLineGraph', chartSettings: { xAxis: { column: 'x' } } };
+  const read = questionOf(drawn);
+  expect(queryOf({ ...FIRST_QUESTION, ...read, hogql: 'SELECT 3 AS x' })).toEqual({
+    ...drawn,
+    source: { kind: 'HogQLQuery', query: 'SELECT 3 AS x' },
+  });
 });
 
 test.each([
@@ -237,11 +370,6 @@ test.each([
 test('the form does not say a retention whose range is told by its end alone', () => {
   expect(questionOf({ kind: 'RetentionQuery', dateRange: { date_to: '2026-01-06' } })).toBeUndefined();
   expect(questionOf({ kind: 'RetentionQuery', dateRange: { date_from: '-7d', date_to: '-1d' } })).toBeDefined();
-});
-
-test('the form does not say paths of events of any type', () => {
-  expect(questionOf({ kind: 'PathsQuery' })).toBeUndefined();
-  expect(questionOf({ kind: 'PathsQuery', pathsFilter: { startPoint: '/', includeEventTypes: null } })).toBeUndefined();
 });
 
 test('no question is the one that an insight without a query begins with', () => {

@@ -1,18 +1,26 @@
-import { Autocomplete, Box, Button, Group, Select, Stack, Switch, TextInput } from '@mantine/core';
-import { lazy } from 'react';
+import { Autocomplete, Box, Button, Group, NumberInput, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { lazy, useMemo } from 'react';
+import { alsoAsked } from '../../client/also-asked.ts';
 import { useEventNames } from '../../client/events.ts';
 import {
-  anotherSeries,
   DISPLAYS,
   INTERVALS,
   KINDS,
-  lacksProperty,
   MATHS,
   OF_PROPERTY,
-  type Question,
   type QuestionKind,
   RANGES,
+  WINDOW_UNITS,
+} from '../../client/question-options.ts';
+import { queryOf } from '../../client/question-query.ts';
+import {
+  anotherSeries,
+  bare,
+  type FunnelWindow,
+  lacksProperty,
+  type Question,
   type Series,
+  seriesLabel,
 } from '../../client/questions.ts';
 import { type DateRange, rangeText } from '../../client/ranges.ts';
 import { Days } from '../days.tsx';
@@ -21,6 +29,7 @@ import { Loading } from '../loading.tsx';
 import { PropertyFilters } from '../property-filters.tsx';
 import { PropertyName } from '../property-name.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
+import { TextButton } from '../text-button.tsx';
 import { Breakdowns } from './breakdowns.tsx';
 
 const HogqlEditor = lazy(() => import('./hogql-editor.tsx'));
@@ -100,6 +109,15 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
                   fault={lacksProperty(kind, one) ? CHOOSE_PROPERTY : undefined}
                 />
               )}
+              {WITH_SERIES.includes(kind) && (
+                <TextInput
+                  label={`Label ${at + 1}`}
+                  placeholder="as its event"
+                  w="9rem"
+                  value={one.name}
+                  onChange={(event) => setSeries(one.key, { name: event.currentTarget.value })}
+                />
+              )}
               {shown.length > (kind === 'FunnelsQuery' ? 2 : needed) && (
                 <RemoveIcon
                   size="lg"
@@ -171,11 +189,13 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
               />
             )}
           </Group>
+          {kind === 'FunnelsQuery' && <Within window={question.window} change={(window) => change({ window })} />}
           {WITH_BREAKDOWN.includes(kind) && (
             <Breakdowns all={question.breakdowns} change={(breakdowns) => change({ breakdowns })} />
           )}
         </>
       )}
+      <Also question={question} change={change} />
     </Stack>
   );
 }
@@ -202,9 +222,43 @@ function When({ range, change }: WhenProps) {
   );
 }
 
-function seriesLabel(kind: QuestionKind, at: number): string {
-  if (kind === 'FunnelsQuery') return `Step ${at + 1}`;
-  if (kind === 'RetentionQuery') return at === 0 ? 'Who did' : 'Came back and did';
-  if (kind === 'PathsQuery') return 'Beginning at';
-  return `Event ${at + 1}`;
+interface WithinProps {
+  readonly window: FunnelWindow;
+  readonly change: (window: FunnelWindow) => void;
+}
+
+/** How long persons of a funnel have for all of its steps. */
+function Within({ window, change }: WithinProps) {
+  return (
+    <Group align="end" gap="xs">
+      <NumberInput
+        label="All steps within"
+        w="9rem"
+        min={1}
+        allowDecimal={false}
+        clampBehavior="blur"
+        value={window.count}
+        onChange={(count) => Number(count) >= 1 && change({ ...window, count: Number(count) })}
+      />
+      <Select
+        aria-label="Unit of the time for all steps"
+        w="8rem"
+        data={WINDOW_UNITS}
+        value={window.unit}
+        allowDeselect={false}
+        onChange={(unit) => change({ ...window, unit: unit ?? 'day' })}
+      />
+    </Group>
+  );
+}
+
+/** What the query has besides the form, of what may change its numbers. */
+function Also({ question, change }: Pick<BuilderProps, 'question' | 'change'>) {
+  const also = useMemo(() => alsoAsked(queryOf(question)), [question]);
+  if (also.length === 0) return null;
+  return (
+    <Text size="sm">
+      Also: {also.join('; ')}. <TextButton onClick={() => change(bare(question))}>Leave this out</TextButton>
+    </Text>
+  );
 }

@@ -1,0 +1,99 @@
+/** What a query says besides the fields of the form, in words: nobody takes its numbers for those of the form alone. */
+import { list as elements } from '../../charts/describe/read.ts';
+import { type Json, object } from './json.ts';
+import { said } from './kept-members.ts';
+import { KINDS, type QuestionKind } from './question-options.ts';
+import { FORMS, PATH_TYPES, sourceIn } from './question-query.ts';
+import { seriesLabel } from './questions.ts';
+
+/** Members that change no number. */
+const IDLE: readonly string[] = [
+  ...['name', 'custom_name', 'version', 'tags', 'response', 'modifiers', 'dataColorTheme', 'kind', 'type'],
+  ...['uuid', 'order', 'index', 'limit', 'display', 'dashboardDisplay', 'layout', 'goalLines'],
+  ...['showLegend', 'showValuesOnSeries', 'showPercentStackView', 'showAlertThresholdLines', 'showMultipleYAxes'],
+  ...['showLabelsOnSeries', 'showPercentagesOnSeries', 'showTrendLines', 'showFullUrls', 'yAxisScaleType'],
+  ...['aggregationAxisFormat', 'aggregationAxisPrefix', 'aggregationAxisPostfix', 'decimalPlaces', 'minDecimalPlaces'],
+  ...['hiddenLegendIndexes', 'hiddenLegendBreakdowns', 'resultCustomizations', 'resultCustomizationBy'],
+  ...['detailedResultsAggregationType', 'funnelStepReference', 'selectedInterval', 'stacked'],
+];
+
+/** Of anything but trends, persons are counted whatever their series count elsewhere. */
+const IDLE_MATH: readonly string[] = ['math', 'math_property', 'math_property_type', 'math_hogql'];
+
+const isIdle = (name: string, kind: QuestionKind): boolean =>
+  IDLE.includes(name) || (kind !== 'TrendsQuery' && IDLE_MATH.includes(name));
+
+const OWN_FILTERS = 'filters of its own';
+
+const WORDS: Readonly<Record<string, (value: unknown) => string>> = {
+  filterTestAccounts: () => 'without test accounts',
+  explicitDate: () => 'dates to the exact time',
+  compare_to: (value) => `compared with the time ${value}`,
+  breakdown_limit: (value) => `${value} values of the breakdown at most`,
+  breakdown_hide_other_aggregation: () => 'without the other values of the breakdown',
+  breakdown_normalize_url: () => 'addresses without their ends',
+  smoothingIntervals: (value) => `the mean of ${value} intervals`,
+  properties: () => OWN_FILTERS,
+  fixedProperties: () => OWN_FILTERS,
+  filters: () => OWN_FILTERS,
+  values: () => 'values of its own',
+  variables: () => 'variables of its own',
+  normalize_url: () => 'addresses without their ends',
+  exclusions: () => 'without who did other events between steps',
+  stepLimit: (value) => `${value} steps at most`,
+  totalIntervals: (value) => `${value} intervals`,
+};
+
+/** Returns what a member without words of its own says: its name, and a value that is no more than one. */
+function plainWords(name: string, value: unknown): string {
+  const spaced = name
+    .replaceAll(/_+/g, ' ')
+    .replaceAll(/([a-z])([A-Z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`);
+  return value === true || typeof value === 'object' ? spaced : `${spaced}: ${String(value).replaceAll('_', ' ')}`;
+}
+
+/** Returns what a query says besides the form's fields that may change its numbers, in words and in its order. */
+export function alsoAsked(query: unknown): readonly string[] {
+  const source = sourceIn(query);
+  const kind = KINDS.find(({ value }) => value === source['kind'])?.value;
+  if (kind === undefined) return [];
+  const found = beyond(FORMS[kind], said(source), { kind, of: '' });
+  return kind === 'PathsQuery' ? [...pathTypes(source), ...found] : found;
+}
+
+interface Place {
+  readonly kind: QuestionKind;
+  /** What the members are of: a series, with the sign behind it. */
+  readonly of: string;
+}
+
+function beyond(form: object, part: unknown, { kind, of }: Place): string[] {
+  return Object.entries(object(part)).flatMap(([name, value]) => {
+    const field: unknown = object(form)[name];
+    if (value === null || field === true || (field === undefined && isIdle(name, kind)) || isEmpty(value)) return [];
+    if (name === 'includeEventTypes') return [];
+    if (field === undefined) return [`${of}${WORDS[name]?.(value) ?? plainWords(name, value)}`];
+    if (!Array.isArray(value)) return beyond(object(field), value, { kind, of: ENTITIES[name] ?? of });
+    return value.flatMap((one, at) => beyond(object(field), one, { kind, of: ofMember(kind, name, at) }));
+  });
+}
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && Object.values(value ?? {}).every((one) => one === null || one === undefined);
+
+/** What the form calls the entities of a retention. */
+const ENTITIES: Readonly<Record<string, string>> = {
+  targetEntity: `${seriesLabel('RetentionQuery', 0)}: `,
+  returningEntity: `${seriesLabel('RetentionQuery', 1)}: `,
+};
+
+const ofMember = (kind: QuestionKind, name: string, at: number): string =>
+  `${name === 'series' ? seriesLabel(kind, at) : `Breakdown ${at + 1}`}: `;
+
+/** Without types, paths go through events of all types. */
+function pathTypes(source: Json): string[] {
+  const types = elements(object(source['pathsFilter'])['includeEventTypes'] ?? []).map(String);
+  const isAsMade = types.length === PATH_TYPES.length && PATH_TYPES.every((type) => types.includes(type));
+  if (isAsMade) return [];
+  return [types.length === 0 ? 'through events of all types' : `through ${types.join(', ')} alone`];
+}
