@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { Failure } from '../../ports/errors.ts';
 import { ownPerson } from './tables.ts';
 
 /** What most kinds read of events, beside properties. */
@@ -21,6 +22,14 @@ const MAX_NAMES = 500_000;
 const REMEMBERED = 8;
 
 const OWN = ownPerson((column) => `lake.${column}`);
+
+/** What a question fails with that takes more memory than it may have. */
+export class OutOfMemory extends Failure {
+  constructor() {
+    const detail = 'The query takes more memory than one query may have. Ask for less: a shorter time, or a filter.';
+    super('validation', { attr: 'query', detail });
+  }
+}
 
 /** What events a question looks at. */
 interface LookedAt {
@@ -64,7 +73,7 @@ interface ResolvedEvents {
    * question asks whose events of the same files are for the second time, or it is known that others follow. Its texts are
    * those of the files, of a type that lists them in their order, but where numbers do for persons it has these. Who is the
    * first to ask and sorts events by persons has their numbers, for to sort by texts takes three times as long. Work that
-   * fails with what there is, is done without, and then it is there no longer.
+   * fails with what there is, is done without; where it was out of memory, what there was is given back before.
    */
   during<T>(events: LookedAt, asks: Asks, work: (found: Found | undefined) => Promise<T>): Promise<T>;
 }
@@ -183,11 +192,13 @@ export function resolvedEvents(
       try {
         const found = await foundIn(looked, events, asks);
         if (found !== undefined) return await work(found);
-      } catch {
+      } catch (error) {
         // The memory of what is kept may be what is missing. Whatever else it is, the files tell it too.
-        looked.owners = Promise.resolve(undefined);
-        looked.table = Promise.resolve(undefined);
-        if (looked.using === 1) await connected((connection) => drop(connection, times)).catch(() => {});
+        if (error instanceof OutOfMemory && looked.using === 1 && kept === looked) {
+          kept = undefined;
+          asked = [];
+          await connected((connection) => drop(connection, times)).catch(() => {});
+        }
       } finally {
         looked.using -= 1;
       }

@@ -26,7 +26,7 @@ import { Failure, invalid } from '../../ports/errors.ts';
 import type { FileStore } from '../../ports/files/files.ts';
 import { valuesInWords } from '../../ports/queries/values.ts';
 import { type LookingWorld, lookingWorlds, type Moment, type WorldFile, type WorldFiles } from './looking-world.ts';
-import { type NumberedPersons, RESOLVED_COLUMNS, resolvedEvents } from './resolved-events.ts';
+import { type NumberedPersons, OutOfMemory, RESOLVED_COLUMNS, resolvedEvents } from './resolved-events.ts';
 import {
   personsOf,
   propertyBy,
@@ -287,8 +287,7 @@ function readerOf(type: Type): Read {
 function explained(thrown: unknown): unknown {
   const error = inWords(thrown);
   const message = messageOf(error);
-  if (message.startsWith('Out of Memory'))
-    return asFailure('The query takes more memory than one query may have. Ask for less: a shorter time, or a filter.');
+  if (message.startsWith('Out of Memory')) return new OutOfMemory();
   if (/^(Out of Range|Conversion|Invalid Input) Error/.test(message)) return asFailure(valuesInWords(message));
   return error;
 }

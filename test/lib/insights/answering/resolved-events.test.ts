@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { openDatabase } from '../../../../lib/duckdb/database.ts';
-import { resolvedEvents } from '../../../../lib/insights/answering/resolved-events.ts';
+import { OutOfMemory, resolvedEvents } from '../../../../lib/insights/answering/resolved-events.ts';
+import { Failure } from '../../../../lib/ports/errors.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { onEnd } from '../../../support/on-end.ts';
 
@@ -103,13 +104,13 @@ test('a question for more than the table has is told of the persons alone, if it
   expect(await resolved.during(events, { ...TEXTS, isResolved: false }, told)).toEqual(NOTHING);
 });
 
-test('what fails with the table is done without it, and the table is gone', async () => {
+test('what has no memory left beside the table is done without it, and the table is gone', async () => {
   const { resolved, events, rowsOf } = await keeper();
   await resolved.during(events, TEXTS, told);
   const asked: Found[] = [];
   const work = async (found: Found) => {
     asked.push(found);
-    if (found !== undefined) throw new Error('there is no memory left');
+    if (found !== undefined) throw new OutOfMemory();
     return 'of the files';
   };
   expect(await resolved.during(events, TEXTS, work)).toBe('of the files');
@@ -117,6 +118,31 @@ test('what fails with the table is done without it, and the table is gone', asyn
   expect(await rowsOf('SELECT table_name FROM duckdb_tables()')).toEqual([]);
   expect(await rowsOf('SELECT type_name FROM duckdb_types() WHERE NOT internal')).toEqual([]);
   expect(await resolved.during(events, TEXTS, told)).toEqual(NOTHING);
+});
+
+test('it is made again for who asks after that', async () => {
+  const { resolved, events } = await keeper();
+  const tile = { ...TEXTS, isRepeated: true };
+  const large = async (found: Found) => {
+    if (found !== undefined) throw new OutOfMemory();
+  };
+  await resolved.during(events, tile, large);
+  expect(await resolved.during(events, tile, told)).toEqual(A_TABLE);
+});
+
+test('what fails with the table otherwise is done without it, or fails as that does, and the table stays', async () => {
+  const { resolved, events } = await keeper();
+  const tile = { ...TEXTS, isRepeated: true };
+  const ofTexts = async (found: Found) => {
+    if (found !== undefined) throw new Error('it is no text');
+    return 'of the files';
+  };
+  const wrong = async () => {
+    throw new Failure('validation', { detail: 'There is no such value.' });
+  };
+  expect(await resolved.during(events, tile, ofTexts)).toBe('of the files');
+  await expect(resolved.during(events, tile, wrong)).rejects.toThrow('There is no such value.');
+  expect(await resolved.during(events, tile, told)).toEqual(A_TABLE);
 });
 
 test('there is none of too many events, but numbers for persons', async () => {
