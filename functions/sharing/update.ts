@@ -9,12 +9,11 @@ import { Answer } from '../../lib/http/answer.ts';
 export const handler = endpoint(updateSharing, {
   read: ({ params }, { table }) => readSharing(table, params),
   found: foundSharingToEdit,
-  async run({ read, body, tenant, ifMatch, activityOps }, context) {
+  async run({ read, body, tenant, caller, ifMatch, activityOps }, context) {
     if (body.filter_choices !== undefined) checkChoices(body.filter_choices);
+    const turn = { organization: tenant.organization.id, user: caller.userId, callerLeft: context.callerLeft };
     const password =
-      typeof body.password === 'string'
-        ? await hashedPassword(body.password, tenant.organization.id, context.random)
-        : body.password;
+      typeof body.password === 'string' ? await hashedPassword(body.password, turn, context.random) : body.password;
     const change = patchOf(body, password);
     const sharing = await changeSharing(context, read, { tenant, change, ifMatch, activityOps });
     return new Answer(sharingObject(sharing), { version: sharing.ver });

@@ -14,8 +14,11 @@ export interface Page {
 }
 
 export interface Pictures {
-  /** Returns the bytes of a page in a form. Throws a 429 when too many wait, and `PictureFailed` when it cannot be made. */
-  make(page: Page): Promise<Buffer>;
+  /**
+   * Returns the bytes of a page in a form. Throws a 429 when too many wait, `PictureFailed` when it cannot be made, and the
+   * reason of `callerLeft` when that is aborted while it waits for its turn.
+   */
+  make(page: Page, callerLeft?: AbortSignal): Promise<Buffer>;
 }
 
 /** A page could not be made into a picture; the message is a sentence for whoever runs the service. */

@@ -60,21 +60,36 @@ export async function findShared(
 /** Of one address at one link, in so much time. */
 const TRIES = { most: 10, ms: 5 * MINUTE_MS };
 
-/** Counts a try to enter a password. Throws a 429 when there were too many. */
-export async function countTry(
+/**
+ * Returns whether a password that is entered is right, by `isRight`. Throws a 429 when there were too many wrong ones. A try
+ * counts before it is made, so that of many at once no more are made than may be; one that was right, or was not made, does
+ * not count any more.
+ */
+export async function countedTry(
   { table, clock }: Pick<Context, 'table' | 'clock'>,
   token: string,
   address: string,
-): Promise<void> {
+  isRight: () => Promise<boolean>,
+): Promise<boolean> {
   // Most pages have no password, and functions start without what counts tries.
   const { networkOf } = await import('../../http/network.ts');
   const window = Math.floor(clock() / TRIES.ms);
   const ttl = ttlAt((window + 2) * TRIES.ms);
-  const [written] = await table.write([
-    { change: keys.passwordTries(token, networkOf(address), window), add: { tries: 1 }, set: { ttl } },
-  ]);
-  if ((written?.tries ?? 0) <= TRIES.most) return;
-  const seconds = Math.ceil(((window + 1) * TRIES.ms - clock()) / SECOND_MS);
+  const key = keys.passwordTries(token, networkOf(address), window);
+  const count = (tries: 1 | -1) => table.write([{ change: key, add: { tries }, set: { ttl } }]);
+  const [written] = await count(1);
+  let isWrong = false;
+  try {
+    if ((written?.tries ?? 0) > TRIES.most) failTried(window, clock());
+    isWrong = !(await isRight());
+    return !isWrong;
+  } finally {
+    if (!isWrong) await count(-1);
+  }
+}
+
+function failTried(window: number, now: number): never {
+  const seconds = Math.ceil(((window + 1) * TRIES.ms - now) / SECOND_MS);
   fail('throttled', {
     detail: `There were too many tries. Try again in ${Math.ceil(seconds / 60)} minutes.`,
     headers: { 'Retry-After': String(seconds) },

@@ -15,9 +15,9 @@ import { RANGES, type SharedDashboard, type SharedQuery, sharedObject } from './
 import { PASSWORD_NEEDED, PASSWORD_WRONG, PUBLIC_HEADERS, sharedPage } from './page.ts';
 import { otherRange, shownResults, unansweredReason } from './results.ts';
 import { readAddress } from './rules.ts';
-import { countTry, findShared, type SharedItem } from './store.ts';
+import { countedTry, findShared, type SharedItem } from './store.ts';
 
-type ViewContext = Pick<Context, 'table' | 'clock' | 'answers' | 'log' | 'pictures'>;
+type ViewContext = Pick<Context, 'table' | 'clock' | 'answers' | 'log' | 'pictures' | 'callerLeft'>;
 
 /** What a request says of the page that it wants. */
 interface SharedRequest {
@@ -107,12 +107,13 @@ const MEDIA_TYPES = { png: 'image/png', pdf: 'application/pdf' } as const;
 
 /** Returns a page as a picture. Throws a 503 when the browser cannot make it. */
 async function pictureAnswer(
-  { pictures }: Pick<Context, 'pictures'>,
+  { pictures, callerLeft }: Pick<Context, 'pictures' | 'callerLeft'>,
   { organization }: SharedItem,
   page: TextAnswer,
   form: PictureForm,
 ): Promise<BytesAnswer> {
-  const bytes = await pictures?.make({ html: page.text, form, owner: organization.id }).catch((error: unknown) => {
+  const wanted = { html: page.text, form, owner: organization.id };
+  const bytes = await pictures?.make(wanted, callerLeft).catch((error: unknown) => {
     if (!(error instanceof PictureFailed)) throw error;
     return fail('unavailable', 'The picture could not be made. Try again later.');
   });
@@ -147,8 +148,9 @@ async function passHeaders(
   const passes = (cookie ?? '').split(/; */).filter((pair) => pair.startsWith(`${name}=`));
   if (passes.some((pair) => isPass(pair.slice(name.length + 1), { hash, token, now }))) return {};
   if (password === undefined) fail('permission_denied', PASSWORD_NEEDED);
-  await countTry(context, token, from);
-  if (!(await isPassword(password, organization.id, hash))) fail('permission_denied', PASSWORD_WRONG);
+  const turn = { organization: organization.id, callerLeft: context.callerLeft };
+  const isRight = await countedTry(context, token, from, () => isPassword(password, turn, hash));
+  if (!isRight) fail('permission_denied', PASSWORD_WRONG);
   // A frame of another site gets its cookies back only over TLS.
   const safety = url.startsWith('https:') ? 'SameSite=None; Secure; Partitioned' : 'SameSite=Lax';
   const pass = passOf(hash, token, now + PASS_MS);

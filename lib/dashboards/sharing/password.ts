@@ -12,15 +12,34 @@ const KEY_BYTES = 32;
 
 /**
  * A hash holds one of the four threads of the process, by which it reads and writes files too, for a quarter of a second.
- * The threads are the process's own, and so are these turns, which organizations have.
+ * The threads are the process's own, and so are these turns, which organizations have. Readers, of whom an office may come
+ * at once, do not wait for those who set passwords.
  */
-const turns = new Turns({ atOnce: 1, each: 1, waiting: { each: 4, all: 16 } });
+const TURNS = {
+  setting: new Turns({ atOnce: 1, each: 1, waiting: { each: 4, all: 16 }, users: { waiting: 4 } }),
+  entering: new Turns({ atOnce: 1, each: 1, waiting: { each: 12, all: 48 } }),
+} as const;
+
+/** Whose turn a hash takes. */
+interface HashTurn {
+  readonly organization: string;
+  /** Who sets the password; undefined: nobody known. */
+  readonly user?: string;
+  /** Aborted when nobody waits any more. */
+  readonly callerLeft?: AbortSignal | undefined;
+}
 
 const scryptKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-async function derive(password: string, salt: Buffer, organization: string): Promise<Buffer> {
+async function derive(
+  turns: Turns,
+  password: string,
+  salt: Buffer,
+  { organization, user, callerLeft }: HashTurn,
+): Promise<Buffer> {
+  const work = () => scryptKey(password.normalize('NFKC'), salt, KEY_BYTES, COST);
   try {
-    return await turns.run(organization, () => scryptKey(password.normalize('NFKC'), salt, KEY_BYTES, COST));
+    return await turns.run(organization, work, callerLeft, user);
   } catch (error) {
     if (error instanceof LineFull) failFull('Many passwords of shared pages are being set or entered.');
     throw error;
@@ -29,22 +48,18 @@ async function derive(password: string, salt: Buffer, organization: string): Pro
 
 /**
  * Returns the hash of a password, as it is stored: `scrypt$<salt>$<key>`, both in base 64. Fails with 429 when too many
- * of the organization, or of all, wait for one.
+ * of the organization, of the user, or of all, wait for one.
  */
-export async function hashedPassword(
-  password: string,
-  organization: string,
-  random: Context['random'],
-): Promise<string> {
+export async function hashedPassword(password: string, turn: HashTurn, random: Context['random']): Promise<string> {
   const salt = random(SALT_BYTES);
-  const key = await derive(password, salt, organization);
+  const key = await derive(TURNS.setting, password, salt, turn);
   return `scrypt$${salt.toString('base64')}$${key.toString('base64')}`;
 }
 
 /** Returns whether a password is the one of an organization's hash. Fails with 429 as `hashedPassword` does. */
-export async function isPassword(password: string, organization: string, hash: string): Promise<boolean> {
+export async function isPassword(password: string, turn: Omit<HashTurn, 'user'>, hash: string): Promise<boolean> {
   const [, salt = '', key = ''] = hash.split('$');
-  const found = await derive(password, Buffer.from(salt, 'base64'), organization);
+  const found = await derive(TURNS.entering, password, Buffer.from(salt, 'base64'), turn);
   return timingSafeEqual(found, Buffer.from(key, 'base64'));
 }
 

@@ -746,6 +746,25 @@ describe('a password', () => {
     expect((await world.enter(PASSWORD)).status).toBe(200);
   });
 
+  test('is entered by any number of readers behind one address', async () => {
+    const world = await closed();
+    for (let n = 0; n < 11; n += 1) expect((await world.enter(PASSWORD)).status).toBe(200);
+  });
+
+  test('is guessed no more often by those who guess at once, whoever enters the right one beside them', async () => {
+    const world = await closed();
+    const enter = async (password: string) => (await world.enter(password)).status;
+    const statuses: number[] = [];
+    for (let n = 0; n < 4; n += 1) {
+      const guesses = [1, 2, 3, 4, 5].map(() => enter('a guess'));
+      const [right, ...wrong] = await Promise.all([enter(PASSWORD), ...guesses]);
+      expect([200, 429]).toContain(right);
+      statuses.push(...wrong);
+    }
+    expect(statuses.filter((status) => status === 403)).toHaveLength(10);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+  });
+
   test('is stored as its hash, is long enough, and is not in the activity log', async () => {
     const { service, context, id, sharing } = await closed();
     const stored = await context.table.get(keys.sharing(service.project.id, id));
