@@ -74,7 +74,7 @@ export function chromiumPictures({ program, environment, folder, log, mostMs = M
   const given = Object.fromEntries(GIVEN.map((name) => [name, environment[name]]));
   const turns = new Turns(TURNS);
   const kept = new Recent<Buffer>(MAX_KEPT_BYTES, ({ length }) => length);
-  const under = new Map<string, Promise<Buffer>>();
+  const under = new Map<string, Making>();
 
   const made = async (page: Page): Promise<Buffer> => {
     mkdirSync(folder, { recursive: true });
@@ -100,26 +100,58 @@ export function chromiumPictures({ program, environment, folder, log, mostMs = M
   };
 
   return {
-    make: async (page) => {
+    make: async (page, callerLeft) => {
+      callerLeft?.throwIfAborted();
       const name = hash('sha256', `${page.form} ${page.size?.width} ${page.size?.height} ${page.html}`);
-      const known = kept.get(name) ?? under.get(name);
+      const known = kept.get(name);
       if (known !== undefined) return known;
+      const another = under.get(name);
+      if (another !== undefined) return joined(another, callerLeft);
+      const left = new AbortController();
       const making = turns
-        .run(page.owner, () => made(page))
+        .run(page.owner, () => made(page), left.signal)
         .then((bytes) => {
           kept.set(name, bytes);
           return bytes;
         })
         .catch((error: unknown) => {
           if (error instanceof LineFull) failFull('Many pictures are being made.');
+          if (left.signal.aborted) throw error;
           log.warning('a picture was not made', { reason: messageOf(error) });
           throw error;
         })
-        .finally(() => under.delete(name));
-      under.set(name, making);
-      return making;
+        .finally(() => {
+          if (under.get(name) === one) under.delete(name);
+        });
+      const one: Making = { making, left, callers: 0 };
+      left.signal.addEventListener('abort', () => under.delete(name));
+      under.set(name, one);
+      return joined(one, callerLeft);
     },
   };
+}
+
+/** A picture that is being made, or waits for its turn, for some callers. */
+interface Making {
+  readonly making: Promise<Buffer>;
+  /** Aborted when all of them have left. */
+  readonly left: AbortController;
+  callers: number;
+}
+
+/** Returns the picture to one more caller, whose leaving is told when no other one is there. */
+async function joined(one: Making, callerLeft: AbortSignal | undefined): Promise<Buffer> {
+  const leave = (): void => {
+    one.callers -= 1;
+    if (one.callers === 0) one.left.abort(callerLeft?.reason);
+  };
+  one.callers += 1;
+  callerLeft?.addEventListener('abort', leave);
+  try {
+    return await one.making;
+  } finally {
+    callerLeft?.removeEventListener('abort', leave);
+  }
 }
 
 /** Makes the bytes of a page in a browser that has just been started. */

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromiumPictures } from '../../../lib/pictures/chromium.ts';
 import { browserProgram, describeInBrowser } from '../../support/browser.ts';
@@ -69,4 +69,24 @@ test('a program that takes too long is killed with all that it has started', asy
   await expect(made.make({ html: pageOf('x'), form: 'png', owner: 'o' })).rejects.toThrow('took longer than 0.05 s');
   expect(existsSync(proof)).toBe(false);
   expect(readdirSync(join(folder, 'own'))).toEqual([]);
+});
+
+test('a picture that waits for its turn is made as long as somebody waits for it', async () => {
+  const folder = temporaryFolder();
+  const [program, starts] = [join(folder, 'program'), join(folder, 'starts')];
+  writeFileSync(program, `#!/bin/sh\necho started >> ${starts}\nexit 1\n`);
+  chmodSync(program, 0o700);
+  const made = chromiumPictures({ program, environment: {}, folder: join(folder, 'own'), log });
+  const page = (text: string) => ({ html: pageOf(text), form: 'png', owner: 'o' }) as const;
+  const first = made.make(page('first'));
+  const [one, two] = [new AbortController(), new AbortController()];
+  const left = [made.make(page('left'), one.signal), made.make(page('left'), two.signal)];
+  const stayed = [made.make(page('stayed'), one.signal), made.make(page('stayed'))];
+  const ends = Promise.allSettled([first, ...left, ...stayed]);
+  one.abort(new Error('one left'));
+  two.abort(new Error('two left'));
+  const reasons = (await ends).map((end) => String(end.status === 'rejected' && (end.reason as Error).message));
+  expect(reasons.slice(1, 3)).toEqual(['two left', 'two left']);
+  expect(reasons.filter((reason) => reason.startsWith('The browser ended'))).toHaveLength(3);
+  expect(readFileSync(starts, 'utf8')).toBe('started\n'.repeat(2));
 });
