@@ -726,7 +726,7 @@ describe('the functions of a stage', () => {
   });
 
   test('that write messages know where the API is, also without an address of its own, so that these have links', () => {
-    const [[api = ''] = []] = ofType(dev.service, 'AWS::ApiGateway::RestApi');
+    const api = ofType(dev.service, 'AWS::ApiGateway::RestApi')[0]?.[0] ?? '';
     for (const { name } of FUNCTIONS) {
       const { Variables } = functionNamed(name).Properties['Environment'] as { Variables: Record<string, unknown> };
       const { publicUrl } = JSON.parse(flat(Variables['SETTINGS']));
@@ -1133,7 +1133,9 @@ describe('watching a stage', () => {
 
   test('the delivery stream says why it cannot write, in a log that ends as all others', () => {
     const [[, stream] = []] = ofType(prod.service, 'AWS::KinesisFirehose::DeliveryStream');
-    const { CloudWatchLoggingOptions: said, RoleARN } = stream?.Properties['ExtendedS3DestinationConfiguration'] as {
+    const { CloudWatchLoggingOptions: said, RoleARN } = (stream as Resource).Properties[
+      'ExtendedS3DestinationConfiguration'
+    ] as {
       CloudWatchLoggingOptions?: { Enabled: boolean; LogGroupName: { Ref: string }; LogStreamName: { Ref: string } };
       RoleARN: unknown;
     };
@@ -1287,7 +1289,7 @@ describe('an address of its own', () => {
   test('stands beside the other one where that is to stay open, behind the same limits and the same firewall', () => {
     const domain = { ...OWN.domain, defaultAddress: 'open' };
     const { service } = synthesized('prod', { prod: { ...OWN, domain } });
-    const [[api = '', made] = []] = ofType(service, 'AWS::ApiGateway::RestApi');
+    const [api, made] = ofType(service, 'AWS::ApiGateway::RestApi')[0] ?? [];
     expect(made?.Properties).toMatchObject({ DisableExecuteApiEndpoint: false });
     expect(made?.Properties['Body']).not.toHaveProperty('servers');
     for (const type of ['DomainName', 'BasePathMapping', 'Stage']) {
@@ -1298,7 +1300,7 @@ describe('an address of its own', () => {
     const guarded = ofType(service, 'AWS::WAFv2::WebACLAssociation').map(([, made]) =>
       flat(made.Properties['ResourceArn']),
     );
-    expect(guarded).toEqual([expect.stringContaining(`/restapis/<${api}>/stages/prod`)]);
+    expect(guarded).toEqual([expect.stringContaining(`/restapis/<${api ?? ''}>/stages/prod`)]);
   });
 
   test('the options that docs/deploy.md shows are understood', () => {
