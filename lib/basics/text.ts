@@ -8,6 +8,12 @@ export const beginningOf = (text: string, length: number): string =>
 export const shortened = (text: string, length: number): string =>
   text.length > length ? `${beginningOf(text, length - 1)}…` : text;
 
+/** Returns a text without a secret (not empty) in it: as it is, inside a text of JSON, or as a part of an address. */
+export function withoutSecret(text: string, secret: string): string {
+  const forms = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())];
+  return forms.reduce((rest, form) => rest.replaceAll(form, '***'), text);
+}
+
 /** Returns the text of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

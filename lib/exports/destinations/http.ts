@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import * as z from 'zod';
 import { prefetch } from '../../basics/prefetch.ts';
-import { beginningOf } from '../../basics/text.ts';
+import { beginningOf, withoutSecret } from '../../basics/text.ts';
 import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { traceOf } from '../../http/trace.ts';
 import { invalid, Permanent, Transient } from '../../ports/errors.ts';
@@ -296,8 +296,7 @@ function failureOf({ status, headers, text }: PostResponse, config: HttpConfig):
 /** Returns what a receiver says, on one line, short, and without the token. */
 const saying = (text: string, { token }: HttpConfig): string =>
   beginningOf(
-    text
-      .replaceAll(token, '***')
+    withoutSecret(text, token)
       .replace(/[\s\p{Cc}]+/gu, ' ')
       .trim(),
     200,

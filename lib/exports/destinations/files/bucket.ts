@@ -1,7 +1,7 @@
 /** A customer's bucket, on S3 or on a server that speaks its protocol: the client, and what its failures mean. */
 import { Readable } from 'node:stream';
 import type { S3 } from '@aws-sdk/client-s3';
-import { messageOf } from '../../../basics/text.ts';
+import { messageOf, withoutSecret } from '../../../basics/text.ts';
 import { MIB, MINUTE_MS, SECOND_MS } from '../../../basics/units.ts';
 import { Permanent, Transient } from '../../../ports/errors.ts';
 import { BAD_CERTIFICATE, type Outbound } from '../../../ports/outbound/outbound.ts';
@@ -117,17 +117,21 @@ export const statusOf = (error: unknown): number | undefined => cluesOf(error).$
 export const bucketLabel = ({ bucket_name, endpoint_url, region }: BucketConfig): string =>
   `bucket '${bucket_name}' ${endpoint_url ? `at ${endpoint_url}` : `in region ${region}`}`;
 
+/** Returns what a server says of a failure, without the key that it was sent. */
+const saying = ({ aws_access_key_id }: BucketConfig, error: unknown): string =>
+  withoutSecret(messageOf(error), aws_access_key_id);
+
 type Advice = (config: BucketConfig, error: unknown) => string;
 
 const denied: Advice = (config, error) =>
-  `Access to ${bucketLabel(config)} was denied (${messageOf(error)}). Allow the key s3:PutObject and ` +
+  `Access to ${bucketLabel(config)} was denied (${saying(config, error)}). Allow the key s3:PutObject and ` +
   's3:AbortMultipartUpload there, or use another key.';
 
 const badKey: Advice = (config) =>
   `The access key for ${bucketLabel(config)} is not known, or has expired. Send a valid aws_access_key_id and its secret.`;
 
 const badEncryptionKey: Advice = (config, error) =>
-  `${bucketLabel(config)} could not encrypt with the key '${config.kms_key_id}' (${messageOf(error)}). Correct kms_key_id, or ` +
+  `${bucketLabel(config)} could not encrypt with the key '${config.kms_key_id}' (${saying(config, error)}). Correct kms_key_id, or ` +
   'enable the key and allow its use.';
 
 const wrongRegion: Advice = (config, error) => {
@@ -187,7 +191,7 @@ export function explain(error: unknown, config: BucketConfig): unknown {
     );
   }
   if (status === undefined) return new Transient(`Could not reach ${place}: ${messageOf(error)}.`, { cause: error });
-  const answer = `The server for ${place} answered ${status} ${name}: ${messageOf(error)}.`;
+  const answer = `The server for ${place} answered ${status} ${name}: ${saying(config, error)}.`;
   if (PASSING.test(name) || status >= 500 || status === 408 || status === 429) {
     return new Transient(answer, { cause: error });
   }

@@ -294,6 +294,8 @@ describe('a receiver that refuses', () => {
     [404, '<h1>Not\n\r found</h1>\0', ': <h1>Not found</h1>. Check url and token.'],
     [410, 'x'.repeat(1000), `: ${'x'.repeat(200)}. Check url and token.`],
     [405, `You sent ${TOKEN}!`, ': You sent ***! Check url and token.'],
+    [405, JSON.stringify({ sent: TOKEN }), ': {"sent":"***"}. Check url and token.'],
+    [405, `/batch/?token=${encodeURIComponent(TOKEN)}`, ': /batch/?token=***. Check url and token.'],
   ])('with %d fails the run at once, in its own words', async (status, body, message) => {
     receiver.answer = () => ({ status, body });
     const one = given(3);

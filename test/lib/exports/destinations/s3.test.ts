@@ -612,12 +612,18 @@ describe('a failure', () => {
   };
 
   const xml =
-    (status: number, code: string, more = '', headers: Record<string, string> = {}): RequestListener =>
+    (
+      status: number,
+      code: string,
+      more = '',
+      headers: Record<string, string> = {},
+      message = 'The reason.',
+    ): RequestListener =>
     (request, response) => {
       request.resume();
       request.on('end', () => {
         response.writeHead(status, { 'content-type': 'application/xml', ...headers });
-        response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>The reason.</Message>${more}</Error>`);
+        response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message>${more}</Error>`);
       });
     };
 
@@ -650,6 +656,16 @@ describe('a failure', () => {
     expect(error).toBeInstanceOf(Permanent);
     expect(error.message).toContain(text);
     expect(error.message).not.toContain('secret-of-the-test');
+  });
+
+  test.each([
+    [403, 'AccessDenied'],
+    [400, 'KMS.NotFoundException'],
+    [400, 'InvalidArgument'],
+  ])('is told without the key, though the server repeats it (%i %s)', async (status, code) => {
+    const { aws_access_key_id: key } = bucket.config;
+    const error = await answered(xml(status, code, '', {}, `Who is ${key}?`));
+    expect(error.message).toContain('Who is ***?');
   });
 
   test('of a server that answers without an end is told at once: an answer is held as a whole', async () => {
