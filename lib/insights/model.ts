@@ -22,7 +22,7 @@ export interface InsightItem extends Item {
   readonly name: string | null;
   /** What clients call it where it has no name. */
   readonly derived_name?: string | null;
-  readonly description: string;
+  readonly description: string | null;
   /** JSON of an object, or null. */
   readonly query: string | null;
   /** JSON of an object. */
@@ -53,7 +53,7 @@ export const MAX_NAME_LENGTH = 400;
 export const InsightInput = z.object({
   name: text({ max: MAX_NAME_LENGTH, blank: true }).nullable().optional(),
   derived_name: text({ max: MAX_NAME_LENGTH, blank: true }).nullable().optional(),
-  description: text({ max: 400, blank: true }).optional(),
+  description: text({ max: 400, blank: true }).nullable().optional(),
   query: freeObject().nullable().optional(),
   filters: freeObject().optional(),
   tags: tagList().optional(),
@@ -109,7 +109,7 @@ export const TileInsight = z
     short_id: z.string().describe('Names the insight in a path, as `id` does.'),
     name: z.string().nullable(),
     derived_name: z.string().nullable(),
-    description: z.string(),
+    description: z.string().nullable(),
     query: freeObject().nullable(),
     filters: freeObject(),
     tags: z.array(z.string()),

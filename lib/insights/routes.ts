@@ -24,6 +24,7 @@ const FILTERS = {
   date_to: null,
   events: null,
   feature_flag: null,
+  format: 'json',
   hide_feature_flag_insights: null,
   insight: null,
   last_viewed_date_from: null,
@@ -79,6 +80,7 @@ export const retrieveInsight = route({
     basic: boolean().optional().describe('Leaves the answer out.'),
     from_dashboard: integer().optional().describe('With the filters of this dashboard.'),
   }),
+  unsupported: { format: 'json' },
   response: Insight,
 });
 

@@ -276,7 +276,7 @@ function insightMarkup(
   const name = givenName(insight);
   const shown = view.results.get(id);
   return html`<h2>${name ?? 'Untitled insight'}</h2>
-${description !== '' && show_description !== false && html`<p class="about">${description}</p>`}
+${description && show_description !== false && html`<p class="about">${description}</p>`}
 ${shown === undefined ? html`<p class="note">${view.unanswered.get(id) ?? NOT_YET}</p>` : trusted(shown.drawn.figure)}
 ${shown !== undefined && shown.drawn.hasRows && !view.isPicture && html`<p class="download"><a href="${addressOf(view, '.csv', { tile: String(tile) })}" download aria-label="CSV of ${name ?? 'this insight'}">CSV</a></p>`}`;
 }

@@ -592,3 +592,27 @@ test.each(['', '?basic=true'])('put on a dashboard it is told anew to whoever kn
   const again = await call('GET', `/insights/${id}/${asked}`, undefined, { headers: { 'If-None-Match': tag } });
   expect(again).toMatchObject({ status: 200, body: { dashboards: [board.id] } });
 });
+
+test('a description may be null, as a name may, and is told as it was sent', async () => {
+  const { service } = await dashboards();
+  const path = `/api/projects/${service.project.id}/insights/`;
+  const made = await service.call('POST', path, { body: { name: 'Visitors', description: null } });
+  expect(made).toMatchObject({ status: 201, body: { description: null } });
+  const one = `${path}${String(made.body?.['id'])}/`;
+  expect((await service.call('PATCH', one, { body: { description: 'x' } })).body).toMatchObject({ description: 'x' });
+  expect((await service.call('PATCH', one, { body: { description: null } })).body).toMatchObject({ description: null });
+  expect((await service.call('GET', one)).body).toMatchObject({ description: null });
+  expect((await service.call('GET', `${path}?search=visit`)).body).toMatchObject({ results: [{ description: null }] });
+  expect((await service.call('POST', path, { body: {} })).body).toMatchObject({ description: '' });
+});
+
+test('an answer as CSV is refused by its name', async () => {
+  const { service } = await dashboards();
+  const path = `/api/projects/${service.project.id}/insights/`;
+  const { body } = await service.call('POST', path, { body: {} });
+  for (const one of [path, `${path}${String(body?.['id'])}/`]) {
+    const refusal = { status: 400, body: { attr: 'format' } };
+    expect(await service.call('GET', `${one}?format=csv`)).toMatchObject(refusal);
+    expect((await service.call('GET', `${one}?format=json`)).status).toBe(200);
+  }
+});

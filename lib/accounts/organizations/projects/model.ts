@@ -62,7 +62,7 @@ export const Project = Team.extend({
   autocapture_exceptions_opt_in: z.boolean(),
   autocapture_web_vitals_opt_in: z.boolean(),
   session_recording_opt_in: z.boolean(),
-  session_recording_network_payload_capture_config: z.null(),
+  session_recording_network_payload_capture_config: freeObject().nullable(),
   capture_performance_opt_in: z.boolean(),
   surveys_opt_in: z.boolean(),
   cookieless_server_hash_mode: z.int(),
