@@ -3,7 +3,7 @@
  * looks ahead from each bracket and keyword to what closes it, and begins anew inside: its time goes by the tokens, each as
  * often as it is nested.
  */
-import { refuse } from './refusal.ts';
+import { refuse, within } from './refusal.ts';
 
 const MAX_LEVELS = 20;
 
@@ -12,12 +12,20 @@ const MAX_WORK = 6000;
 
 const ESCAPE = String.raw`\\(?:[bfrntav0\\]|x[0-9a-f]{2}`;
 
+/** What stands between two quotes, and in a template before an expression or the end. */
+const QUOTED: Readonly<Record<"'" | '"' | '`' | 'template', string>> = {
+  "'": `(?:[^\\\\']|${ESCAPE}|')|'')*`,
+  '"': `(?:[^\\\\"]|${ESCAPE}|")|"")*`,
+  '`': `(?:[^\\\\\`]|${ESCAPE}|')|\`\`)*`,
+  template: String.raw`(?:[^\\'{]|${ESCAPE}|['{])|'')*`,
+};
+
 /** Code, as the parser divides it: the first that fits. */
 const CODE = new RegExp(
   [
     String.raw`(?<skipped>\s+|/\*[^]*?\*/|(?:--|//)[^\r\n]*)`,
     String.raw`(?<template>f')`,
-    `(?<text>'(?:[^\\\\']|${ESCAPE}|')|'')*'|\`(?:[^\\\\\`]|${ESCAPE}|')|\`\`)*\`|"(?:[^\\\\"]|${ESCAPE}|")|"")*")`,
+    `(?<text>'${QUOTED["'"]}'|\`${QUOTED['`']}\`|"${QUOTED['"']}")`,
     String.raw`(?<word>[a-z_$][\w$]*)`,
     String.raw`(?<tag></|<[a-z_][\w-]*(?=[>/]|\s(?:\s|(?:--|//|#)[^\r\n]*)*[\w>/]))`,
     String.raw`(?<open>[([{])`,
@@ -29,7 +37,20 @@ const CODE = new RegExp(
 );
 
 /** A template's text up to an expression or the end. */
-const TEMPLATE = new RegExp(String.raw`(?:[^\\'{]|${ESCAPE}|['{])|'')*(?<end>['{])`, 'iy');
+const TEMPLATE = new RegExp(`${QUOTED.template}(?<end>['{])`, 'iy');
+
+/**
+ * Refuses a text or a template, whose inside begins at a place of the query: at the escape that there is not, or at its
+ * beginning if it has no end.
+ */
+function refuseQuoted(query: string, quote: keyof typeof QUOTED, at: number): never {
+  const inside = new RegExp(QUOTED[quote], 'iy');
+  inside.lastIndex = at;
+  inside.exec(query);
+  const fault = inside.lastIndex < query.length ? inside.lastIndex : at - 1;
+  const start = Array.from(query.slice(0, fault)).length;
+  return within({ start: { offset: start }, end: { offset: start + 1 } }, () => refuse('Failed to parse query'));
+}
 
 /** Keywords that nest, by what ends them; NOT ends where its operand does, which is with the level around it at last. */
 const NESTING: Readonly<Record<string, string>> = { CASE: 'END', BETWEEN: 'AND', NOT: '' };
@@ -78,7 +99,7 @@ function workOf(text: string): number {
   let path = 0;
   const next = (pattern: RegExp): Readonly<Record<string, string | undefined>> & { 0: string } => {
     pattern.lastIndex = at;
-    const found = pattern.exec(text) ?? refuse('Failed to parse query');
+    const found = pattern.exec(text) ?? refuseQuoted(text, 'template', at);
     at = pattern.lastIndex;
     return { ...found.groups, 0: found[0] };
   };
@@ -91,7 +112,7 @@ function workOf(text: string): number {
     }
     const token = next(CODE);
     if (token['skipped'] !== undefined) continue;
-    if (token['unclosed'] !== undefined) refuse('Failed to parse query');
+    if (token['unclosed'] !== undefined) refuseQuoted(text, token['unclosed'] as keyof typeof QUOTED, at);
     if (token['tag'] !== undefined) refuse('Tags are not supported');
     // Each name of a path is read as often as there are names before it.
     path = token[0] === '.' ? path + 1 : before === '.' ? path : 0;

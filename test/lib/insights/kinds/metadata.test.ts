@@ -27,6 +27,11 @@ describe('What is told of a query of HogQL before it is asked', () => {
     ['SELECT event FROM events WHERE', 'Failed to parse query', 30, 30],
     ['SELECT event FROM events LIMIT 1 + 1', 'LIMIT takes a whole number from 0', 31, 36],
     ['', 'Failed to parse query', 0, 0],
+    ["SELECT 'a_b' LIKE 'a\\_b'", 'Failed to parse query', 20, 21],
+    ["SELECT '😀', event LIKE 'a\\_b' FROM events", 'Failed to parse query', 25, 26],
+    ["SELECT f'a\\_{event}' FROM events", 'Failed to parse query', 10, 11],
+    ["SELECT event, 'a FROM events", 'Failed to parse query', 14, 15],
+    ["SELECT f'a FROM events", 'Failed to parse query', 8, 9],
     ['SELECT {name} FROM events', 'The placeholder {name} has no value', null, null],
     ["SELECT '😀', evnt FROM events", 'Invalid HogQL query: Unable to resolve field: evnt', 12, 16],
   ])('of %s is what is in the way, and where', async (query, message, start, end) => {
