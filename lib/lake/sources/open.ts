@@ -161,7 +161,7 @@ function lackOf(lines: readonly Line[], mapping: TableMapping): string[] {
   if (first === undefined) return [];
   if (ARRAY.test(first.text)) return ['It is a JSON array: write one object a line'];
   const object = objectIn(first.text);
-  if (object !== undefined) return [`As JSON lines, its first one cannot be read: ${lackOfJson(first.text, object)}`];
+  if (object !== undefined) return [`As JSON lines, its first one cannot be read: ${lackOfJson(first, object)}`];
   const isTable = Object.keys(mapping.columns ?? {}).length > 0 || (columnsOf(first.text)?.names.length ?? 0) > 1;
   const lack = isTable ? headerProblem(first, mapping) : undefined;
   return lack === undefined ? [] : [`As a table, ${lack}. Name them with --column <field>=<column>`];
@@ -181,7 +181,8 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
 const NAMED = { fields: 20, length: 40 };
 
 /** Says which fields an object lacks to be an event, and which it has; or why it is none though it has them. */
-function lackOfJson(text: string, object: Readonly<Record<string, unknown>>): string {
+function lackOfJson({ text, encoding }: Line, object: Readonly<Record<string, unknown>>): string {
+  if (encoding !== 'utf8') return 'it is not UTF-8. Save the file as UTF-8';
   const { properties } = object;
   const has = (name: string): boolean =>
     Object.hasOwn(object, name) || (name === 'distinct_id' && isObject(properties) && Object.hasOwn(properties, name));

@@ -499,6 +499,11 @@ describe('the format', () => {
       {},
       'its first one cannot be read: timestamp is not an instant',
     ],
+    [
+      Buffer.from('{"event": "\xe4", "distinct_id": "d", "timestamp": "2026-01-01"}\n', 'latin1'),
+      {},
+      'its first one cannot be read: it is not UTF-8. Save the file as UTF-8',
+    ],
   ])('that may be a table, objects or an array says what it lacks: %j', async (content, mapping, lacks) => {
     const context = await importContext();
     const report = await run(context, fileIn(context, 'table', content), { mapping });
