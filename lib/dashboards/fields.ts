@@ -1,6 +1,6 @@
 /** The free objects of a dashboard as they are stored: as JSON text. */
 import * as z from 'zod';
-import { failureOf, freeObject, typeName } from '../http/fields.ts';
+import { failureOfIssues, freeObject, typeName } from '../http/fields.ts';
 import { parse } from '../http/parse.ts';
 import { FiltersOverride } from '../insights/overrides.ts';
 import { invalid } from '../ports/errors.ts';
@@ -10,7 +10,7 @@ export function objectText(sent: unknown): string | undefined {
   if (sent === undefined || sent === null) return undefined;
   if (typeName(sent) !== 'dict') invalid(null, 'Filters must be a dictionary');
   const read = freeObject().safeParse(sent);
-  if (!read.success) throw failureOf(read.error);
+  if (!read.success) throw failureOfIssues(read.error);
   return Object.keys(read.data).length === 0 ? undefined : JSON.stringify(read.data);
 }
 

@@ -8,10 +8,13 @@ import { headerOf } from './header.ts';
 /** What stands in the way of a request for a while is looked at by a person, who needs some time. */
 const RETRY_AFTER_SECONDS = 30;
 
-/** Returns the public failure for anything thrown. A mistake of ours says nothing to the caller, damage only that it is there. */
-export function failureFrom(error: unknown, event: APIGatewayProxyEvent): Failure {
+/** Returns the public failure for anything that a request ended with. */
+export const failureFrom = (error: unknown, event: APIGatewayProxyEvent): Failure =>
+  error instanceof Refused ? refusal(error, event) : publicFailure(error);
+
+/** Returns the public failure for anything thrown, whoever is told of it. A mistake of ours says nothing, damage only that it is there. */
+export function publicFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  if (error instanceof Refused) return refusal(error, event);
   if (error instanceof Busy) {
     const detail = 'Request was throttled. Expected available in 1 second.';
     return new Failure('throttled', { detail, headers: { 'Retry-After': '1' } });

@@ -232,7 +232,7 @@ function echo(value: unknown): string {
  * Returns the failure that a caller reads about a body or a query that does not fit: the first fault in the order of
  * the fields. Faults of plain zod types get the texts of the kinds; parse with `reportInput`, the texts need the value.
  */
-export function failureOf(error: z.ZodError): Failure {
+export function failureOfIssues(error: z.ZodError): Failure {
   const [issue] = error.issues;
   if (issue === undefined) return new Failure('validation');
   const attr = issue.path.length === 0 ? null : issue.path.map(String).join('__');

@@ -1,5 +1,5 @@
 /** The port to who computes the answers of queries, and what does so in its own process. */
-import { failureOf } from '../../http/fields.ts';
+import { failureOfIssues } from '../../http/fields.ts';
 import { Failure, invalid } from '../../ports/errors.ts';
 import type { Answer } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/kinds.ts';
@@ -59,7 +59,7 @@ export async function computed(
 ): Promise<ComputedAnswer> {
   const kind = kindOf(query);
   const read = kind.schema.safeParse(query, { reportInput: true });
-  if (!read.success) throw within('query', failureOf(read.error));
+  if (!read.success) throw within('query', failureOfIssues(read.error));
   checkModifiers(query, moment.timezone, 'query');
   const world = worlds.world(files, moment, { reads, isRepeated: isTile });
   const answer = await kind.answer(read.data, world).catch((error: unknown): never => {

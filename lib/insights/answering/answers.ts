@@ -11,7 +11,7 @@ import type { Moment } from './looking-world.ts';
 import {
   cancelled,
   failTaken,
-  failureOf,
+  failureOfRun,
   noteFailed,
   type QueryRun,
   RUN_KNOWN_MS,
@@ -235,7 +235,7 @@ export function answersOf(
       },
       (error: unknown) => {
         const isLeft = callerLeft?.aborted === true && error === callerLeft.reason;
-        const failure = isLeft && !(error instanceof Failure) ? cancelled() : failureOf(error);
+        const failure = isLeft && !(error instanceof Failure) ? cancelled() : failureOfRun(error);
         if (isAsync) noteFailed(log, error);
         Object.assign(run, { endedAt: clock(), failure });
         throw error;

@@ -13,7 +13,7 @@ import { answerCache, OF_MANY } from './cache.ts';
 import { type AskedQuery, computations, computedToBeFound, keyOf, momentOf } from './computations.ts';
 import { BACKGROUND_MS } from './pooled-answerer.ts';
 import { askedOf, BEGUN_MS, type QueryRunner } from './query-orders.ts';
-import { cancelled, failureOf, noteFailed } from './runs.ts';
+import { cancelled, failureOfRun, noteFailed } from './runs.ts';
 import type { StageContext } from './stage-answers.ts';
 import { type RunName, storedRuns } from './stored-runs.ts';
 
@@ -74,7 +74,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
       await runs.end(name, isKept ? null : tooLarge(), key);
     } catch (error) {
       noteFailed(log, error);
-      await runs.end(name, failureOf(error));
+      await runs.end(name, failureOfRun(error));
     } finally {
       clearInterval(looking);
       clearTimeout(late);

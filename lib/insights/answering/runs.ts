@@ -2,9 +2,10 @@
 
 import { messageOf } from '../../basics/text.ts';
 import { MINUTE_MS } from '../../basics/units.ts';
+import { publicFailure } from '../../http/failures.ts';
 import { wireInstant, wireInstantOrNull } from '../../http/instant.ts';
 import { inWords } from '../../ports/disk-failures.ts';
-import { Damaged, damagedFailure, Failure, invalid, Transient } from '../../ports/errors.ts';
+import { Failure, invalid, Transient } from '../../ports/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { Busy, type Table } from '../../ports/table/table.ts';
@@ -50,12 +51,9 @@ export async function withAnswer(run: QueryRun, cache: AnswerCache, table: Table
 
 const isPassing = (error: unknown): boolean => error instanceof Busy || inWords(error) instanceof Transient;
 
-/** Returns what is told of a run that ended so: what may pass is a 503, damage is named, and a mistake of ours says nothing. */
-export function failureOf(error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  if (error instanceof Damaged) return damagedFailure();
-  return new Failure(isPassing(error) ? 'unavailable' : 'server_error');
-}
+/** Returns what is told of a run that ended so. A run that met a busy table is over: a 429 would have its client ask about it again. */
+export const failureOfRun = (error: unknown): Failure =>
+  error instanceof Busy ? new Failure('unavailable') : publicFailure(error);
 
 /** Notes how a run ended that nobody waits for, unless it is a failure in which the service has no part. */
 export function noteFailed(log: Log, error: unknown): void {

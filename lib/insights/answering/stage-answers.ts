@@ -15,7 +15,7 @@ import { type AskedQuery, computations } from './computations.ts';
 import { failCrowded, TOO_SLOW } from './pooled-answerer.ts';
 import { fits, ORDER_MS, ordered, ordersOf, type QueryRunner } from './query-orders.ts';
 import { TOO_LARGE } from './read-bytes.ts';
-import { cancelled, failureOf, type QueryRun, withAnswer } from './runs.ts';
+import { cancelled, failureOfRun, type QueryRun, withAnswer } from './runs.ts';
 import { interrupted, storedRuns } from './stored-runs.ts';
 
 export type StageContext = Pick<Context, 'table' | 'clock' | 'newId' | 'log'>;
@@ -84,7 +84,7 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
             });
             if (later !== undefined) return { key, kept: null, isCached: false, run: later };
           }
-          if (run !== null) await runs.end(run, failureOf(error));
+          if (run !== null) await runs.end(run, failureOfRun(error));
           throw error;
         }
       }

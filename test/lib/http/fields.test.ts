@@ -4,7 +4,7 @@ import {
   boolean,
   choice,
   datetime,
-  failureOf,
+  failureOfIssues,
   freeObject,
   integer,
   nullableBoolean,
@@ -19,7 +19,7 @@ import { parseJson } from '../../../lib/http/json.ts';
 function read(schema: z.ZodType, value: unknown): unknown {
   const result = z.object({ f: schema }).safeParse(value === undefined ? {} : { f: value }, { reportInput: true });
   if (result.success) return (result.data as { f?: unknown }).f;
-  const { attr, code, detail, type } = failureOf(result.error).body;
+  const { attr, code, detail, type } = failureOfIssues(result.error).body;
   expect(type).toBe('validation_error');
   return `${attr === 'f' ? '' : `${attr} `}${code}: ${detail}`;
 }
@@ -268,7 +268,7 @@ describe('faults', () => {
   const body = (value: unknown) => {
     const result = Thing.safeParse(value, { reportInput: true });
     if (result.success) throw new Error('expected a fault');
-    const { attr, code, detail } = failureOf(result.error).body;
+    const { attr, code, detail } = failureOfIssues(result.error).body;
     return [attr, code, detail];
   };
 
@@ -323,7 +323,7 @@ describe('faults', () => {
   test('a rule of the whole object names no field', () => {
     const Ruled = Thing.refine(({ name }) => name !== 'bad', 'That name is bad.');
     const result = Ruled.safeParse({ name: 'bad' }, { reportInput: true });
-    expect(failureOf(result.error as z.ZodError).body).toMatchObject({
+    expect(failureOfIssues(result.error as z.ZodError).body).toMatchObject({
       attr: null,
       code: 'invalid_input',
       detail: 'That name is bad.',

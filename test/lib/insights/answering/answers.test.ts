@@ -7,7 +7,7 @@ import type { Refresh } from '../../../../lib/insights/queries/model.ts';
 import { forgetAnswers } from '../../../../lib/lake/forget-answers.ts';
 import { Damaged, Failure, Transient } from '../../../../lib/ports/errors.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
-import { Busy } from '../../../../lib/ports/table/table.ts';
+import { Busy, TooLarge } from '../../../../lib/ports/table/table.ts';
 import { testContext } from '../../../support/context.ts';
 import { importRecords } from '../../../support/imports.ts';
 
@@ -229,6 +229,7 @@ test.each([
   [new Transient('The disk is full.'), 'unavailable', 'WARNING'],
   [Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }), 'unavailable', 'WARNING'],
   [new Busy('the table is busy'), 'unavailable', 'WARNING'],
+  [new TooLarge('an item is too large'), 'validation', 'ERROR'],
   [new TypeError('a mistake'), 'server_error', 'ERROR'],
 ])('a run that nobody waits for and that fails for %s is told as %s', async (error, kind, level) => {
   const context = testContext();

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { failureOf } from '../../../../lib/http/fields.ts';
+import { failureOfIssues } from '../../../../lib/http/fields.ts';
 import { funnels } from '../../../../lib/insights/kinds/funnels.ts';
 import { insightWorld, type WorldEvent, type WorldPerson } from '../../../support/insight-world.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
@@ -378,7 +378,7 @@ describe('a funnel', () => {
   ];
   it.each(refusals)('is refused where it has %s', async (_name, query, detail) => {
     const { error } = funnels.schema.safeParse({ kind: 'FunnelsQuery', ...query });
-    const failure = error ? failureOf(error) : await resultsOf([query], []).catch((thrown: unknown) => thrown);
+    const failure = error ? failureOfIssues(error) : await resultsOf([query], []).catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({ status: 400, body: { detail: expect.stringMatching(detail) as unknown } });
   });
 });

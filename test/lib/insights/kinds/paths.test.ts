@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { failureOf } from '../../../../lib/http/fields.ts';
+import { failureOfIssues } from '../../../../lib/http/fields.ts';
 import { paths } from '../../../../lib/insights/kinds/paths.ts';
 import { insightWorld, type WorldEvent, type WorldPerson } from '../../../support/insight-world.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
@@ -238,7 +238,7 @@ describe('paths', () => {
     ['an unknown type of events', { pathsFilter: { includeEventTypes: ['click'] } }, /"click" is not a valid choice/],
   ])('are refused where they are asked for %s', (_name, query, detail) => {
     const { error } = paths.schema.safeParse({ kind: 'PathsQuery', ...query });
-    expect(error && failureOf(error).body.detail).toMatch(detail);
+    expect(error && failureOfIssues(error).body.detail).toMatch(detail);
   });
 });
 

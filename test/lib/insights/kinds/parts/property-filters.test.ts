@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { constant } from '../../../../../lib/hogql/write.ts';
-import { failureOf } from '../../../../../lib/http/fields.ts';
+import { failureOfIssues } from '../../../../../lib/http/fields.ts';
 import { parseJson } from '../../../../../lib/http/json.ts';
 import type { World } from '../../../../../lib/insights/kinds/kind.ts';
 import { propertyCondition, propertyFilters } from '../../../../../lib/insights/kinds/parts/property-filters.ts';
@@ -89,7 +89,7 @@ describe('what is sent as properties', () => {
   ];
   it.each(refusals)('is refused where it holds %s', (_name, sent, attr, detail) => {
     const { error } = propertyFilters().safeParse(sent);
-    expect(error && failureOf(error).body).toMatchObject({
+    expect(error && failureOfIssues(error).body).toMatchObject({
       code: 'invalid_input',
       attr,
       detail: expect.stringMatching(detail) as unknown,
