@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { isObject } from '../../../basics/json.ts';
 import { numberText } from '../../../basics/raw-number.ts';
 import { beginningOf, inQuotes } from '../../../basics/text.ts';
-import { namesTime } from '../../../hogql/patterns.ts';
+import { likeHolding, namesNumber, namesTime } from '../../../hogql/patterns.ts';
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { all, any, call, comparison, constant, field, list, subquery } from '../../../hogql/write.ts';
 import { notAChoice } from '../../../http/fields.ts';
@@ -173,18 +173,16 @@ const equal: OperatorSpec['test'] = (subject, values) => {
 const holds: OperatorSpec['test'] = (subject, values) =>
   any(
     values.map((value) => {
-      const text = values.length > 1 ? String(value).replace(/[%_\\]/g, '\\$&') : String(value);
-      return call('ilike', call('toString', subject), constant(`%${text}%`));
+      const pattern = values.length > 1 ? likeHolding(String(value)) : `%${value}%`;
+      return call('ilike', call('toString', subject), constant(pattern));
     }),
   );
 
 const matches = each((subject, value) => call('match', call('toString', subject), constant(String(value))));
 
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-
 /** Returns the number that a value is, even as a text; undefined where it is none. */
 function numberOf(value: Scalar | undefined): number | undefined {
-  const found = typeof value === 'string' && NUMBER.test(value) ? Number(value) : value;
+  const found = typeof value === 'string' && namesNumber(value) ? Number(value) : value;
   return typeof found === 'number' && Number.isFinite(found) ? found : undefined;
 }
 
