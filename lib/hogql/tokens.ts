@@ -52,6 +52,9 @@ function refuseQuoted(query: string, quote: keyof typeof QUOTED, at: number): ne
   return within({ start: { offset: start }, end: { offset: start + 1 } }, () => refuse('Failed to parse query'));
 }
 
+/** Opens a choice (`a ? b : c`), in whose last part others nest, until a comma or what closes the level around it. */
+const CHOICE = '?';
+
 /** Keywords that nest, by what ends them; NOT ends where its operand does, which is with the level around it at last. */
 const NESTING: Readonly<Record<string, string>> = { CASE: 'END', BETWEEN: 'AND', NOT: '' };
 
@@ -84,15 +87,21 @@ const isBracket = (one: string): boolean => one === FILTERED || "([{'".includes(
 
 function workOf(text: string): number {
   let work = 0;
-  // What is open, from outside: brackets, keywords of `NESTING`, and `'` for a template.
+  // What is open, from outside: brackets, choices, keywords of `NESTING`, and `'` for a template.
   const open: string[] = [];
   /** Closes the innermost, and before it what only ends with a level: NOT, and a BETWEEN or CASE that lacks its end. */
   const close = (what: (one: string) => boolean): string | undefined => {
     const at = open.findLastIndex(what);
     return at >= 0 ? open.splice(at)[0] : undefined;
   };
-  const endNots = (): void => {
-    while (open.at(-1) === 'NOT') open.pop();
+  const endOperands = (...of: readonly string[]): void => {
+    while (of.includes(open.at(-1) ?? '')) open.pop();
+  };
+  /** Closes the innermost keyword that the word ends, with choices inside it. */
+  const endNesting = (word: string): void => {
+    const last = open.findLastIndex((one) => one !== CHOICE);
+    if (word !== '' && NESTING[open[last] ?? ''] === word) open.splice(last);
+    else if (NESTING[open.at(-1) ?? ''] === word) open.pop();
   };
   let at = 0;
   let [before, behind] = ['', ''];
@@ -122,12 +131,15 @@ function workOf(text: string): number {
     refuseUntold(word, token['text'] !== undefined, before, behind);
     const isFilter = before === 'FILTER' && word === '(';
     [before, behind] = [word === '' ? 'name' : word, before];
-    if (ENDS_NOT.has(word)) endNots();
+    if (word === ',') endOperands('NOT', CHOICE);
+    else if (ENDS_NOT.has(word)) endOperands('NOT');
+    const isChoice = word === CHOICE && text[at] !== '.' && text[at] !== '?';
+    if (word === CHOICE && text[at] === '?') at += 1;
     if (token['close'] !== undefined) before = close(isBracket) === FILTERED ? FILTERED : word;
     else if (token['open'] !== undefined) open.push(isFilter ? FILTERED : token[0]);
     else if (token['template'] !== undefined) open.push("'");
-    else if (Object.hasOwn(NESTING, word)) open.push(word);
-    else if (NESTING[open.at(-1) ?? ''] === word) open.pop();
+    else if (isChoice || Object.hasOwn(NESTING, word)) open.push(word);
+    else endNesting(word);
     if (open.length > MAX_LEVELS) refuse(`The query is nested more than ${MAX_LEVELS} levels deep`);
     work += 1 + 2 * open.length + path / 2;
   }

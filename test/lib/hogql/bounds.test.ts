@@ -367,6 +367,8 @@ describe('before it is parsed, a text is refused', () => {
     ['CASE', (inner) => `CASE WHEN 1 THEN ${inner} END`],
     ['BETWEEN', (inner) => `1 BETWEEN ${inner} AND 2`],
     ['NOT', (inner) => `NOT 1 = ${inner}`],
+    ['choices', (inner) => `1 ? 2 : ${inner}`],
+    ['choices beside names that are keywords', (inner) => `NOT 1 ? e.then : ${inner}`],
     ['templates', (inner) => `f'it''s {${inner}} \\' '`],
     ['brackets after comments', (inner) => `[${inner} -- '\n, 1 // "\n] /* ' */`],
     ['brackets after numbers', (inner) => `1BETWEEN ${inner} AND 2`],
@@ -393,6 +395,16 @@ describe('before it is parsed, a text is refused', () => {
   test('that has tags', () => {
     expect(refusalOf(() => checkTokens(["SELECT <a>it's</a> FROM events"]))).toBe('Tags are not supported');
     expect(refusalOf(() => checkTokens(['SELECT team_id <event, team_id < event FROM events']))).toBeUndefined();
+  });
+
+  test('but not for choices beside one another, nor for what else has a question mark', () => {
+    const beside = Array.from({ length: 30 }, (_, n) => `event = 'a' ? f(1 ? 2 : 3) : 4 AS a${n}`);
+    const cases = 'CASE WHEN 1 BETWEEN 0 ? 1 : 2 AND 3 THEN 4 ? 5 : 6 END';
+    const chain = Array.from({ length: 60 }, (_, n) => `properties?.a${n}`).join(' ?? ');
+    const texts = [...beside, ...Array.from({ length: 30 }, () => cases), chain];
+    for (const one of texts) expect(refusalOf(() => checkTokens([one]))).toBeUndefined();
+    expect(refusalOf(() => checkTokens([`SELECT ${beside.join(', ')} FROM events`]))).toBeUndefined();
+    expect(refusalOf(() => checkTokens([`SELECT [${cases}, ${cases}] AS a FROM events`]))).toBeUndefined();
   });
 
   test('but not for words that are names', () => {
