@@ -15,6 +15,7 @@ export const handler = endpoint(previewImport, {
     const parts = await partsIn(imports.files, read);
     if (parts.length === 0) fail('conflict', 'Nothing of the file is there. Upload its first part.');
     const paths = parts.map(({ path }) => path);
-    return imports.preview({ paths, isWhole: sizeOf(parts) === read.bytes, options }, placeIn(tenant).organization.id);
+    const asked = { paths, isWhole: sizeOf(parts) === read.bytes, options };
+    return imports.preview(asked, placeIn(tenant).organization.id, context.callerUser);
   },
 });

@@ -12,7 +12,8 @@ export const handler = endpoint(destroyPersons, async ({ tenant, body, activityO
   const found = await personsBy(context.table, lookFor(context, organization.id), project.id, named);
   const persons = deletionsOf(found, named.distinctIds, withEvents, activityOps);
   const deletion = { projectId: project.id, persons };
-  const became = persons.length === 0 ? 'deleted' : await context.personRemoval.remove(deletion, organization.id);
+  const { personRemoval, callerUser } = context;
+  const became = persons.length === 0 ? 'deleted' : await personRemoval.remove(deletion, organization.id, callerUser);
   return {
     persons_found: found.length,
     persons_deleted: became === 'deleted' ? found.length : 0,

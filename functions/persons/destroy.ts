@@ -18,6 +18,7 @@ export const handler = endpoint(destroyPerson, async ({ tenant, params: { id }, 
   const became = await context.personRemoval.remove(
     { projectId: project.id, persons: [{ distinctId, person, withEvents, telling }] },
     organization.id,
+    context.callerUser,
   );
   return became === 'asked' ? new Answer(undefined, { isAccepted: true }) : undefined;
 });

@@ -56,7 +56,7 @@ type AnyRequest = Request<Route, unknown>;
 /** One request on its way through the chain; each middleware adds what it finds out. */
 interface Exchange {
   readonly event: APIGatewayProxyEvent;
-  readonly context: Context;
+  context: Context;
   readonly startedAt: number;
   /** Names the request to whoever answers it or is called. */
   readonly traceparent: string;
@@ -192,6 +192,7 @@ function callerCredentials(row: Route): Middleware {
       const credentials = fromContext(text);
       if ((credentials.expiresAt ?? Infinity) <= exchange.context.clock()) fail('not_authenticated');
       exchange.credentials = credentials;
+      exchange.context = { ...exchange.context, callerUser: credentials.userId };
     },
   };
 }

@@ -12,7 +12,7 @@ export interface Imports {
   /** Returns how many bytes of its disk are free. */
   freeBytes(): Promise<number>;
   /** Reads the first records of uploaded parts. Fails with 429 and 503 when there is too much to do. */
-  preview(asked: PreviewTask, organization: string): Promise<z.input<typeof Preview>>;
+  preview(asked: PreviewTask, organization: string, user?: string): Promise<z.input<typeof Preview>>;
 }
 
 export interface PreviewTask {

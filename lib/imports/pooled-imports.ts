@@ -16,9 +16,9 @@ export const pooledImports = (
   files,
   rejected,
   freeBytes: () => freeBytesAt(dirname(files.root)),
-  preview: async (asked, owner) => {
+  preview: async (asked, owner, user) => {
     try {
-      return (await pool.run({ name: 'preview', input: asked, owner })) as z.input<typeof Preview>;
+      return (await pool.run({ name: 'preview', input: asked, owner, user })) as z.input<typeof Preview>;
     } catch (error) {
       if (error instanceof LineFull) failFull('Too many files wait to be read.');
       if (error instanceof WorkerLost)

@@ -79,4 +79,6 @@ export interface Context {
   readonly settings: Settings;
   /** Aborted when whoever waits for the answer has left. Absent where nobody waits, or nobody can tell. */
   readonly callerLeft?: AbortSignal;
+  /** The user who waits for the answer, whose work takes their turn. Absent where nobody waits, or nobody can tell. */
+  readonly callerUser?: string;
 }

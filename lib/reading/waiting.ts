@@ -6,14 +6,17 @@ import { READING_MS, type Reading, type ReadRows } from '../warehouse/reader.ts'
 export type Look = (reading: Reading) => Promise<ReadRows>;
 
 /**
- * Returns what reads the lake for one answer, in the turn of an organization, for so long as somebody waits for it.
+ * Returns what reads the lake for one answer, in the turn of an organization and of who asks, for so long as somebody waits for it.
  * Throws a 400 where that is not offered.
  */
-export function lookFor({ reader, callerLeft }: Pick<Context, 'reader' | 'callerLeft'>, organization: string): Look {
+export function lookFor(
+  { reader, callerLeft, callerUser: user }: Pick<Context, 'reader' | 'callerLeft' | 'callerUser'>,
+  organization: string,
+): Look {
   if (reader === null) return notOffered();
   const timeout = AbortSignal.timeout(READING_MS);
   const signal = callerLeft === undefined ? timeout : AbortSignal.any([callerLeft, timeout]);
-  return (reading) => reader.read(reading, { organization, signal });
+  return (reading) => reader.read(reading, { organization, user, signal });
 }
 
 /** Throws the 400 of a place without the ports of reading. */

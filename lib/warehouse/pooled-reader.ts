@@ -6,11 +6,11 @@ import type { Reader, ReadRows } from './reader.ts';
 
 /** Reads by a pool whose workers run `row-worker.ts`. */
 export const pooledReader = (pool: Pick<WorkerPool, 'run'>): Reader => ({
-  read: async (reading, { organization: owner, signal }) => {
+  read: async (reading, { organization: owner, user, signal }) => {
     try {
-      return (await pool.run({ name: 'look', input: reading, owner, signal })) as ReadRows;
+      return (await pool.run({ name: 'look', input: reading, owner, user, signal })) as ReadRows;
     } catch (error) {
-      if (error instanceof LineFull) failFull('Too many requests of the organization wait to be read.');
+      if (error instanceof LineFull) failFull('Too many requests of the organization, or of you, wait to be read.');
       if (error === signal.reason && (error as Error).name === 'TimeoutError') tooMuch('more time');
       if (error instanceof WorkerLost && error.loss === 'silence') tooMuch('more time');
       if (error instanceof Damaged || !(error instanceof Permanent || error instanceof WorkerLost)) throw error;

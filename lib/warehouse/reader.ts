@@ -21,6 +21,8 @@ export interface ReadRows {
 /** Whose turn a reading takes, and what is aborted when nobody waits for it any more. */
 interface ReadingFor {
   readonly organization: string;
+  /** Who asks; undefined: nobody is known. */
+  readonly user?: string | undefined;
   readonly signal: AbortSignal;
 }
 

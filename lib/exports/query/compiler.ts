@@ -11,7 +11,11 @@ type SentQuery = Pick<BatchExportPatch, 'hogql_query' | 'filters'>;
 /** Who waits for the compiler: whose turn it takes, and what is aborted when they have left. */
 export interface CompileTurn {
   readonly organization: string;
+  /** Who asks; undefined: nobody is known. */
+  readonly user?: string | undefined;
   readonly callerLeft?: AbortSignal | undefined;
+  /** It is for a delivery, which does not wait behind what is tried. */
+  readonly isDelivery?: boolean;
 }
 
 export interface Compiler {
@@ -29,9 +33,9 @@ export const directCompiler = (parser: Parser = hogqlParser()): Compiler => ({
 
 /**
  * A compiler over a pool whose workers run `query-worker.ts`. What takes more time or memory than a worker has is a 400
- * that says so; when too much waits already it is a 429.
+ * that says so; when too much waits already it is a 429. What is for deliveries is compiled by a pool of its own, if there is one.
  */
-export function pooledCompiler(pool: WorkerPool): Compiler {
+export function pooledCompiler(pool: WorkerPool, ofDeliveries = pool): Compiler {
   const direct = directCompiler();
   return {
     fields: async (sent, waiting) => {
@@ -52,7 +56,8 @@ export function pooledCompiler(pool: WorkerPool): Compiler {
       const { hogql_query, schema, filters } = stored;
       if (isEmpty(hogql_query) && isEmpty(filters)) return direct.selection(stored, waiting);
       try {
-        return (await pool.run(task('selection', { hogql_query, schema, filters }, waiting))) as Selection;
+        const workers = waiting.isDelivery === true ? ofDeliveries : pool;
+        return (await workers.run(task('selection', { hogql_query, schema, filters }, waiting))) as Selection;
       } catch (error) {
         if (error instanceof LineFull)
           throw new Transient('Too many queries wait to be read at this moment.', { isOwn: true });
@@ -62,10 +67,11 @@ export function pooledCompiler(pool: WorkerPool): Compiler {
   };
 }
 
-const task = (name: string, input: object, { organization, callerLeft }: CompileTurn): PoolTask => ({
+const task = (name: string, input: object, { organization, user, callerLeft }: CompileTurn): PoolTask => ({
   name,
   input,
   owner: organization,
+  user,
   ...(callerLeft && { signal: callerLeft }),
 });
 

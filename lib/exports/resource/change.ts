@@ -21,15 +21,15 @@ import { nextDue, type Plan, pausedRange, skipMissed } from '../runs/plan.ts';
 import { type ExportAndPlan, exportWithPlan, planOp } from '../runs/store.ts';
 import { aboutBackfill, aboutExport, exportChanges } from './activity.ts';
 import { claimBackfill, startMachine } from './backfills.ts';
-import { liveOps, offered, type Writing } from './create.ts';
+import { type Compiling, liveOps, offered, type Writing } from './create.ts';
 import { changedFields, checkedSize, checkSelection, SCHEDULE_FIELDS } from './rules.ts';
 
 /** Returns what is stored of the query and the filters in a PATCH. Fails with 400 for what cannot be exported. */
 const sentQuery = (
-  { compiler, callerLeft }: Pick<Context, 'compiler' | 'callerLeft'>,
+  { compiler, callerLeft, callerUser: user }: Compiling,
   { organization_id: organization }: BatchExportItem,
   patch: BatchExportPatch,
-): Promise<QueryFields> => compiler.fields(patch, { organization, callerLeft });
+): Promise<QueryFields> => compiler.fields(patch, { organization, user, callerLeft });
 
 /**
  * Changes the fields that were sent, and only those. The change is computed from the export as it is, written under
@@ -177,7 +177,7 @@ function checkedFields(
 
 /** Returns what a PATCH makes of an export's config, secrets included. Throws a `Failure` when anything is wrong. */
 export async function changedConfig(
-  context: Pick<Context, 'clock' | 'vault' | 'settings' | 'compiler' | 'callerLeft'>,
+  context: Pick<Context, 'clock' | 'vault' | 'settings'> & Compiling,
   item: BatchExportItem,
   patch: BatchExportPatch,
 ) {

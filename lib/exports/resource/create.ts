@@ -21,7 +21,10 @@ import { aboutExport } from './activity.ts';
 import { checkedSize, checkSelection, newFields, projectFor } from './rules.ts';
 
 /** What making or changing an export needs of the world. */
-export type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings' | 'compiler' | 'callerLeft'>;
+export type Writing = Pick<Context, 'table' | 'clock' | 'newId' | 'vault' | 'settings'> & Compiling;
+
+/** What reads a query for whoever has sent it. */
+export type Compiling = Pick<Context, 'compiler' | 'callerLeft' | 'callerUser'>;
 
 /** Refuses one more export of an organization that has as many as it may have. */
 async function checkRoom(table: Table, organizationId: string): Promise<void> {
@@ -98,13 +101,13 @@ export async function createBatchExport(
 
 /** Returns what a create makes of what was sent. Throws a `Failure` when something is wrong. */
 export async function newConfig(
-  { clock, settings, compiler, callerLeft }: Pick<Context, 'clock' | 'settings' | 'compiler' | 'callerLeft'>,
+  { clock, settings, compiler, callerLeft, callerUser: user }: Pick<Context, 'clock' | 'settings'> & Compiling,
   { organization, project }: Pick<Tenant, 'organization'> & { readonly project?: Tenant['project'] | undefined },
   input: BatchExportInput,
 ) {
   const team = project ?? projectFor(fromJsonText(organization.projects), input.team_id);
   const destination = offered(input.destination.type, settings);
-  const sent = await compiler.fields(input, { organization: organization.id, callerLeft });
+  const sent = await compiler.fields(input, { organization: organization.id, user, callerLeft });
   const query = { hogql_query: null, schema: null, filters: null, ...sent };
   const fields = { ...newFields(input, clock()), ...query };
   checkSelection(fields, destination);

@@ -75,7 +75,7 @@ export async function runStep(
   const { name, description } = step;
   try {
     const isLast = number === steps.length - 1;
-    const run = () => resultOf(context, step, tested, { organization, timeoutMs, isLast });
+    const run = () => resultOf(context, step, tested, { organization, user, timeoutMs, isLast });
     const result = await context.testTurns.run(organization, () => context.testTurns.run(user, run));
     return { name, description, result };
   } catch (error) {
@@ -88,11 +88,7 @@ async function resultOf(
   { outbound, log, compiler }: Pick<Context, 'outbound' | 'log' | 'compiler'>,
   step: CheckStep,
   { planned, config, reach }: Tested,
-  {
-    organization,
-    timeoutMs,
-    isLast,
-  }: { readonly organization: string; readonly timeoutMs: number; readonly isLast: boolean },
+  { organization, user, timeoutMs, isLast }: Tester & { readonly timeoutMs: number; readonly isLast: boolean },
 ): Promise<{ status: (typeof TEST_STATUSES)[number]; message: string | null }> {
   const skipped = step.skipped?.(config);
   if (skipped !== undefined) return { status: 'Skipped', message: skipped };
@@ -100,7 +96,7 @@ async function resultOf(
   const isLate = new Promise<never>((_, reject) => {
     late.addEventListener('abort', () => reject(late.reason), { once: true });
   });
-  const selection = () => compiler.selection(planned, { organization });
+  const selection = () => compiler.selection(planned, { organization, user });
   const plan = async () => {
     const { select } = await selection();
     return { model: planned.model, columns: (defaults: readonly Column[]) => deliveredColumns(select, defaults) };

@@ -31,13 +31,14 @@ export async function inputFor(
   });
   if (kept !== undefined) return kept;
   const files = known ?? (await filesBetween(context.table, item.team_id, item.model, mine.from, mine.to));
+  const turn = { organization: item.organization_id, isDelivery: true };
   const input: BatchInput = {
     attempt,
     exportId: item.id,
     organizationId: item.organization_id,
     teamId: item.team_id,
     model: item.model,
-    query: { ...eventLists(item), ...(await context.compiler.selection(item, { organization: item.organization_id })) },
+    query: { ...eventLists(item), ...(await context.compiler.selection(item, turn)) },
     files: files.map(planned),
     intervals: runs.map(intervalOf),
     leastRows: runs.map(intervalOf).map(({ start, end }) => (isFiltered(item) ? 0 : rowsWithin(files, start, end))),

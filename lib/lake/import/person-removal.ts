@@ -12,7 +12,7 @@ export interface PersonRemoval {
    * Tells of it, and resolves when it is in the lake (`deleted`), or when it will be for certain (`asked`). The first
    * fails with 409 while an import runs, with 429 and 503 when there is too much to do.
    */
-  remove(deletion: Deletion, organization: string): Promise<'deleted' | 'asked'>;
+  remove(deletion: Deletion, organization: string, user?: string): Promise<'deleted' | 'asked'>;
 }
 
 /** Has persons deleted by a job: no request could wait for it. */
@@ -37,12 +37,12 @@ export const pooledPersonRemoval = (
   context: Pick<Context, 'table' | 'clock' | 'newId'>,
   pauseMs = PAUSE_MS,
 ): PersonRemoval => ({
-  remove: async (deletion, owner) => {
+  remove: async (deletion, owner, user) => {
     const isLong = deletion.persons.some(({ withEvents }) => withEvents === true);
     const forget = isLong ? await recordDeletion(context, deletion) : async () => {};
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await pool.run({ name: 'delete-now', input: deletion, owner });
+        await pool.run({ name: 'delete-now', input: deletion, owner, user });
         await forget();
         return 'deleted';
       } catch (error) {

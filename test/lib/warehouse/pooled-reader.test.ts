@@ -3,7 +3,7 @@ import { Damaged, Permanent } from '../../../lib/ports/errors.ts';
 import { folderFiles } from '../../../lib/ports/files/folder.ts';
 import { pooledReader } from '../../../lib/warehouse/pooled-reader.ts';
 import { LAKE_ROWS } from '../../../lib/warehouse/reader.ts';
-import { WorkerLost, workerPool } from '../../../lib/workers/pool.ts';
+import { type PoolTask, WorkerLost, workerPool } from '../../../lib/workers/pool.ts';
 import { LineFull } from '../../../lib/workers/turns.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { writeRows } from '../../support/lake-rows.ts';
@@ -62,4 +62,11 @@ test('who has waited too long is told so, and who has left is told nothing', asy
   await expect(failing(timeout, AbortSignal.abort(timeout))).rejects.toMatchObject({ kind: 'unavailable' });
   const left = new Error('left');
   await expect(failing(left, AbortSignal.abort(left))).rejects.toBe(left);
+});
+
+test('a reading takes the turn of its organization, and of who asks', async () => {
+  const asked: object[] = [];
+  const run = async ({ owner, user }: PoolTask) => asked.push({ owner, user });
+  await pooledReader({ run }).read(reading, { ...waiting, user: 'ada' });
+  expect(asked).toEqual([{ owner: 'o', user: 'ada' }]);
 });

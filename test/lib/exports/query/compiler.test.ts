@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Compiler, pooledCompiler } from '../../../../lib/exports/query/compiler.ts';
 import { Failure, Permanent } from '../../../../lib/ports/errors.ts';
-import { type WorkerPool, workerPool } from '../../../../lib/workers/pool.ts';
+import { type PoolTask, type WorkerPool, workerPool } from '../../../../lib/workers/pool.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 
 const QUERY = 'SELECT event FROM events';
@@ -92,4 +92,22 @@ test('an organization that sends what takes long waits for itself, and is told w
   expect(await compiler.fields({ hogql_query: 'SELECT event FROM events' }, ours)).toMatchObject({
     schema: expect.any(String),
   });
+});
+
+test('who asks is told to the workers, and what is for a delivery has workers of its own', async () => {
+  const asked: object[] = [];
+  const poolOf = (name: string) =>
+    ({
+      run: async ({ owner, user }: PoolTask) => void asked.push({ name, owner, user }),
+    }) as unknown as WorkerPool;
+  const compiler = pooledCompiler(poolOf('tried'), poolOf('delivered'));
+  const stored = { hogql_query: QUERY, schema: null, filters: null };
+  await compiler.fields({ hogql_query: QUERY }, { ...ours, user: 'ada' });
+  await compiler.selection(stored, { ...ours, user: 'ada' });
+  await compiler.selection(stored, { ...ours, isDelivery: true });
+  expect(asked).toEqual([
+    { name: 'tried', owner: 'ours', user: 'ada' },
+    { name: 'tried', owner: 'ours', user: 'ada' },
+    { name: 'delivered', owner: 'ours', user: undefined },
+  ]);
 });
