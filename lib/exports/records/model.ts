@@ -130,8 +130,11 @@ export const BatchExportInput = z
     interval: choice(FREQUENCIES).describe('How much time one run exports.'),
     paused: boolean().optional().describe('A paused export starts no runs by itself; backfills run. Default: false.'),
     last_paused_at: datetime().nullable().optional().describe('Set by the service when `paused` becomes true.'),
-    start_at: datetime().nullable().optional().describe('No runs are triggered before this time.'),
-    end_at: datetime().nullable().optional().describe('No runs are triggered after this time.'),
+    start_at: datetime()
+      .nullable()
+      .optional()
+      .describe('The schedule triggers no runs before this time; backfills run.'),
+    end_at: datetime().nullable().optional().describe('The schedule triggers no runs after this time; backfills run.'),
     hogql_query: text()
       .nullable()
       .optional()
