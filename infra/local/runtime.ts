@@ -1,8 +1,9 @@
+import { sayWaiting } from '../../lib/exports/runs/waiting.ts';
 import type { Context } from '../../lib/ports/context.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import { MACHINES } from '../../lib/workflow/definitions/index.ts';
 import { type Engine, type EngineOptions, startEngine } from '../../lib/workflow/engine.ts';
-import type { BeginInput, CompactionInput, NotifierInput, PurgeInput } from '../../lib/workflow/messages.ts';
+import type { BeginInput, CompactionInput, NotifierInput, PurgeInput, SendInput } from '../../lib/workflow/messages.ts';
 import { STEPS, type StepName } from '../../lib/workflow/steps.ts';
 import type { Json } from '../../lib/workflow/workflow.ts';
 import { type NamedSteps, stepRunners } from './functions.ts';
@@ -66,6 +67,9 @@ export function runtimeOf(
     userOf: makerOf(ports),
     lineNameOf,
     partOf,
+    onWaiting: async (name, input) => {
+      if (name === ('send-interval' satisfies StepName)) await sayWaiting(context, input as unknown as SendInput);
+    },
     onEnded: (input, signal) => stepNamed('execution-ended')(input, signal),
     ...options,
   });

@@ -84,6 +84,8 @@ export interface EngineOptions {
    * in a line, so that one which holds its places leaves some to the others. Absent or undefined: it may have all of them.
    */
   readonly partOf?: (name: string, input: Json) => string | undefined;
+  /** Told of a task, by its name and input, that has waited for its turn for a minute: once each time that it waits. */
+  readonly onWaiting?: (name: string, input: Json) => Promise<void>;
 }
 
 /** The port, for whatever machines it was given. */
@@ -115,6 +117,9 @@ const NOTIFICATION_PAUSE_MS = { first: 5 * SECOND_MS, longest: 5 * MINUTE_MS };
 const OUTPUT_WAIT_MS = 250;
 /** What failed at the table is tried again after these pauses, without end: until the disk or the table is well again. */
 const TABLE_PAUSE_MS = { first: SECOND_MS, longest: MINUTE_MS };
+
+/** How long a task waits for its turn before that is told. */
+const WAITING_MS = MINUTE_MS;
 
 /** Those who take turns: a part's tasks among themselves, then its owner's among those of all owners. */
 interface Line {
@@ -416,7 +421,7 @@ class EmbeddedEngine implements Engine {
     if (task.Resource === 'arn:aws:states:::lambda:invoke') {
       const { Payload } = args as { Payload: Json };
       const name = referenced(task.Arguments.FunctionName);
-      const call = this.#options.tasks(name);
+      const call = this.#toCall(name, Payload, signal);
       const owner = await this.#durably(signal, () => this.#ownerOf(Payload));
       const user = await this.#durably(signal, () => this.#userOf(owner));
       const part = this.#options.partOf?.(name, Payload);
@@ -432,6 +437,22 @@ class EmbeddedEngine implements Engine {
     }
     // Athena: there is none here. What reads the rows reads them where they lie.
     return { QueryExecution: { Status: { State: 'SUCCEEDED' } } };
+  }
+
+  /** Returns the runner of a task that is called in its turn; that it waits for it is told, if it does so for long. */
+  #toCall(name: string, input: Json, signal: AbortSignal): StepRunner {
+    const { tasks, onWaiting } = this.#options;
+    const call = tasks(name);
+    if (onWaiting === undefined) return call;
+    const callOff = alarm(this.#clock() + WAITING_MS, this.#time, () => {
+      void this.#inBackground(() => onWaiting(name, input));
+    });
+    signal.addEventListener('abort', callOff);
+    return (...args) => {
+      signal.removeEventListener('abort', callOff);
+      callOff();
+      return call(...args);
+    };
   }
 
   /** Runs an execution as a child, or joins the one of this name, and waits for its end. */

@@ -2,12 +2,17 @@ import { runtimeOf } from '../../../infra/local/runtime.ts';
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import type { UserItem } from '../../../lib/accounts/users/model.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
+import { MINUTE_MS } from '../../../lib/basics/units.ts';
 import { noticeOps } from '../../../lib/exports/notices/notice.ts';
+import { logsAsked, readLines } from '../../../lib/exports/records/logs.ts';
+import type { RunItem } from '../../../lib/exports/records/runs/model.ts';
 import { createBatchExport } from '../../../lib/exports/resource/create.ts';
+import { type BatchInput, keepInput } from '../../../lib/exports/runs/run-files.ts';
 import { jobOps } from '../../../lib/jobs/job.ts';
 import { tick } from '../../../lib/jobs/tick.ts';
 import { setCompaction } from '../../../lib/lake/compaction-job.ts';
 import type { Context } from '../../../lib/ports/context.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { START, testContext } from '../../support/context.ts';
 import { settableTime, until } from '../../support/engine-world.ts';
 
@@ -162,4 +167,39 @@ test('deliveries that take long hold up nothing else of their organization, nor 
   await until(() => began() === 8);
   expect(started.filter((step) => step === 'send-interval')).toHaveLength(16);
   gate.resolve();
+});
+
+test('a run whose delivery waits for a place says so after a minute, in its log', async () => {
+  const time = settableTime();
+  const ports = testContext({ clock: time.clock });
+  const gate = Promise.withResolvers<void>();
+  let sending = 0;
+  const { context, engine } = runtimeOf(ports, {
+    timer: time.timer,
+    steps: () => (step) => async () => {
+      if (step === 'begin-run')
+        return { do: 'deliver', attempt: 'x-1', intervals: [...Array(5).keys()], concurrency: 5 };
+      if (step === 'send-interval') {
+        sending += 1;
+        await gate.promise;
+      }
+      return { interval: 0, status: 'Completed' };
+    },
+  });
+  const { batchExport } = await tenantOf(context, 'slow');
+  const runs = ['a', 'b', 'c', 'd', 'e'];
+  await keepInput(context, { attempt: 'x-1', runs } as unknown as BatchInput);
+  const open = { batch_export: batchExport, status: 'Starting', attempt: 'x-1', execution: 'first' };
+  await context.table.write(runs.map((id) => ({ put: { ...keys.run(batchExport, id), ...open, id } as RunItem })));
+  await context.workflow.start('export-run', 'first', { export: batchExport, trigger: 'schedule' });
+  await until(() => sending === 4);
+  const said = async () => {
+    const { lines } = await readLines(context.table, batchExport, logsAsked(context, {}, { limit: 10, offset: 0 }));
+    return lines.filter(({ message }) => message.includes('waits for a place')).map(({ instance }) => instance);
+  };
+  expect(time.ring(START + MINUTE_MS - 1)).toBe(false);
+  expect(time.ring(START + MINUTE_MS)).toBe(true);
+  gate.resolve();
+  await engine.idle();
+  expect(await said()).toEqual(['e']);
 });
