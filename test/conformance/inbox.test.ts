@@ -301,7 +301,8 @@ describe('an inbox in a folder', () => {
     // It is not looked at for each request.
     expect(looks).toBe(1);
     freeMegabytes = 99;
-    const [{ name = '' } = {}] = await inbox.segments();
+    const [segment] = await inbox.segments();
+    const name = segment?.name ?? '';
     const told = 'The disk of the service is nearly full: space must be freed there.';
     for (const id of ['a', 'b']) await expect(inbox.append(request(id))).rejects.toThrow(new Transient(told));
     // What it has can still leave it.

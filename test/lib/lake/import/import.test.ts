@@ -499,16 +499,18 @@ describe('the format', () => {
       {},
       'its first one cannot be read: timestamp is not an instant',
     ],
-    [
-      Buffer.from('{"event": "\xe4", "distinct_id": "d", "timestamp": "2026-01-01"}\n', 'latin1'),
-      {},
-      'its first one cannot be read: it is not UTF-8. Save the file as UTF-8',
-    ],
   ])('that may be a table, objects or an array says what it lacks: %j', async (content, mapping, lacks) => {
     const context = await importContext();
     const report = await run(context, fileIn(context, 'table', content), { mapping });
     expect(report.files[0]?.problem).toMatch(/^its first lines are in no known format /);
     expect(report.files[0]?.problem).toContain(lacks);
+  });
+
+  test('of JSON lines that are not UTF-8 says that', async () => {
+    const context = await importContext();
+    const line = Buffer.from('{"event": "\xe4", "distinct_id": "d", "timestamp": "2026-01-01"}\n', 'latin1');
+    const report = await run(context, fileIn(context, 'lines', line));
+    expect(report.files[0]?.problem).toContain('its first one cannot be read: it is not UTF-8. Save the file as UTF-8');
   });
 
   test.each([
