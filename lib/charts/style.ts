@@ -65,7 +65,7 @@ ${each(DASHES, (dash, at) => (at === 0 ? '' : `.chart .line.d${at} { stroke-dash
 .chart thead.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .chart .numbers { display: flex; flex-wrap: wrap; gap: 1rem 2rem; }
 .chart .numbers p { display: flex; flex-direction: column; margin: 0; }
-.chart .numbers strong { font-size: 2.75rem; line-height: 1.1; font-weight: 600; font-variant-numeric: tabular-nums; }
+.chart .numbers strong { font-size: 2.75rem; line-height: normal; font-weight: 600; font-variant-numeric: tabular-nums; }
 .chart .numbers span, .chart figcaption, .chart .none, .chart .note, .chart .missing { color: var(--soft); }
 .chart figcaption, .chart details, .chart .note { margin: .5rem 0 0; }
 .chart .none { margin: 0; padding: 2rem 0; text-align: center; }
