@@ -19,6 +19,7 @@ import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { type Disputed, disputedFields } from '../parts/conflict-notice.tsx';
 import { Access } from '../parts/dashboards/access.tsx';
+import { AddInsight, newInsightOn } from '../parts/dashboards/add-insight.tsx';
 import { BoardDates, useChosenRange } from '../parts/dashboards/board-dates.tsx';
 import { useChosenFilters } from '../parts/dashboards/board-filters.tsx';
 import { Collaborators } from '../parts/dashboards/collaborators.tsx';
@@ -123,6 +124,13 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
     navigate({ to: `/projects/${project}/dashboards` });
   };
 
+  const adding = {
+    project,
+    dashboard: value.id,
+    shown: value.tiles.flatMap(({ insight }) => insight?.id ?? []),
+    add: (insights: readonly number[]) => write({ tiles: insights.map((insight) => ({ insight })) }),
+  };
+
   return (
     <Page
       title={value.name === '' ? 'Untitled' : value.name}
@@ -144,6 +152,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
             Subscriptions
           </ToButton>
           <Duplicate project={project} value={value} />
+          <AddInsight {...adding} />
           <NewText add={(body) => write({ tiles: [{ text: { body } }] })} />
           <ScopedButton scope="dashboard:write" variant={isEditing ? 'filled' : 'default'} size="xs" onClick={toggle}>
             {isEditing ? 'Done' : 'Edit layout'}
@@ -170,7 +179,15 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
         )}
         {value.tiles.length === 0 ? (
           <Empty>
-            <Text>Nothing on it yet. “Add text” writes a note; insights are put on it from their page.</Text>
+            <Stack align="center" gap="sm">
+              <Text>Nothing on it yet. “Add text” writes a note.</Text>
+              <Group justify="center" gap="xs">
+                <AddInsight {...adding} />
+                <ToButton {...newInsightOn(project, value.id)} size="xs">
+                  New insight
+                </ToButton>
+              </Group>
+            </Stack>
           </Empty>
         ) : (
           <TileGrid
@@ -179,7 +196,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
             isEditing={isEditing}
             place={place}
             remove={(tile, name) => void remove(tile, name).catch(tellProblem)}
-            actions={(tile) => (
+            actions={(tile, name) => (
               <>
                 {tile.text !== null && (
                   <EditText
@@ -188,7 +205,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
                     write={(body, seen) => write({ tiles: [{ id: tile.id, text: { body } }] }, seen)}
                   />
                 )}
-                <TileActions project={project} dashboard={value.id} tile={tile} beside={beside} />
+                <TileActions project={project} dashboard={value.id} tile={tile} name={name} beside={beside} />
               </>
             )}
           />

@@ -5,7 +5,7 @@ import { Refusal, type Versioned } from '../client/api.ts';
 import { useEventNames } from '../client/events.ts';
 import { type Insight, insightKey, useInsight } from '../client/insights.ts';
 import { FIRST_QUESTION, firstQuestion, type Question } from '../client/questions.ts';
-import { useParam } from '../parts/address.ts';
+import { useParam, useView } from '../parts/address.ts';
 import { DashboardsChoice } from '../parts/dashboards/dashboard-choice.tsx';
 import { AnswerCard } from '../parts/insights/answer-card.tsx';
 import { Builder } from '../parts/insights/builder.tsx';
@@ -42,8 +42,12 @@ export default function InsightPage() {
 function NewInsight({ project, look }: Pick<InsightFormOptions, 'project' | 'look'>) {
   const names = useEventNames(project, { anew: true });
   const [first, setFirst] = useState<Question>();
+  const [{ dashboard }] = useView();
   if (first === undefined && !names.isFetching) setFirst(firstQuestion(names.data?.results ?? []));
-  if (first !== undefined) return <InsightEditor project={project} first={first} seen={undefined} look={look} />;
+  if (first !== undefined) {
+    const boards = dashboard === undefined ? [] : [Number(dashboard)];
+    return <InsightEditor project={project} first={first} boards={boards} seen={undefined} look={look} />;
+  }
   return (
     <Page title={NEW}>
       <Loading />

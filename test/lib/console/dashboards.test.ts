@@ -634,7 +634,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await button(page, 'Edit layout').click();
     const dialog = page.getByRole('dialog', { name: 'Move to' });
     const choose = async (name: string): Promise<void> => {
-      await button(tile(page, name), 'Move to').click();
+      await button(tile(page, name), `Move to another dashboard: ${name}`).click();
       await dialog.getByRole('combobox', { name: 'Dashboard' }).fill('rchi');
       await page.getByRole('option', { name: 'Archive' }).click();
     };
@@ -646,7 +646,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await dialog.getByRole('checkbox', { name: 'Leave it here too' }).check();
     await button(dialog, 'Move').click();
     await expectSeen(page.getByText('The other dashboard shows it too.'));
-    await button(tile(page, 'Orders'), 'Copy').click();
+    await button(tile(page, 'Orders'), 'Copy Orders').click();
     await expectSeen(tile(page, 'Orders (Copy)'));
     expect(((await boardAt(path))['tiles'] as unknown[]).length).toBe(2);
 
@@ -655,6 +655,58 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     const [kept, note] = await Promise.all(['Kept', 'Note'].map((name) => tile(page, name).boundingBox()));
     expect(note?.y).toBeGreaterThanOrEqual((kept?.y ?? 0) + (kept?.height ?? 0));
     expect(complaints).toEqual([]);
+  });
+
+  test('puts insights that there are on a dashboard, several at once, and leads to a new one for it', async () => {
+    const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'ordered' }] };
+    for (const name of ['Alpha', 'Beta', 'Gamma']) await service().call('POST', api('/insights/'), { name, query });
+    const path = await made({ name: 'Chosen' });
+    const { page, complaints } = await open(at(path));
+    await expectSeen(page.getByText('Nothing on it yet.'));
+    expect(await page.getByRole('link', { name: 'New insight' }).count()).toBe(1);
+    await button(page, 'Add insight').first().click();
+    const dialog = page.getByRole('dialog', { name: 'Add insight' });
+    const insights = dialog.getByRole('combobox', { name: 'Insights' });
+    for (const name of ['Alpha', 'Gamma']) {
+      await insights.fill(name.slice(1));
+      await page.getByRole('option', { name }).click();
+    }
+    await page.keyboard.press('Escape');
+    expect(await obstacles(page)).toEqual([]);
+    await whileWritten(page, () => button(dialog, 'Add').click());
+    for (const name of ['Alpha', 'Gamma']) await expectSeen(tile(page, name));
+    await button(page, 'Add insight').click();
+    await insights.fill('lpha');
+    await expectSeen(page.getByText('No other insight is like that.'));
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('link', { name: 'make a new insight' }).click();
+    await expectSeen(page.getByRole('heading', { name: 'New insight' }));
+    await expectSeen(page.getByRole('main').getByText('Chosen', { exact: true }));
+    await page.getByRole('textbox', { name: 'Name' }).fill('Delta');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('heading', { name: 'Delta' }));
+    const tiles = (await boardAt(path))['tiles'] as { insight: { name: string } }[];
+    expect(tiles.map(({ insight }) => insight.name).toSorted()).toEqual(['Alpha', 'Delta', 'Gamma']);
+    expect(complaints).toEqual([]);
+  });
+
+  test('shows all of a large number where there is little room', async () => {
+    const { body: insight } = await service().call('POST', api('/insights/'), {
+      name: 'Large',
+      query: {
+        kind: 'TrendsQuery',
+        series: [{ kind: 'EventsNode', event: 'ordered' }],
+        trendsFilter: { display: 'BoldNumber' },
+      },
+    });
+    const path = await made({ name: 'Numbers', tiles: [{ insight: insight['id'] }] });
+    const { page } = await open(at(path), { viewport: { width: 380, height: 800 } });
+    const number = tile(page, 'Large').locator('.numbers strong');
+    await expectSeen(number);
+    const hidden = await tile(page, 'Large')
+      .getByRole('group', { name: 'Content' })
+      .evaluate((one) => one.scrollHeight - one.clientHeight);
+    expect(hidden).toBe(0);
   });
 
   test('chooses a first and a last day, which the address remembers', async () => {

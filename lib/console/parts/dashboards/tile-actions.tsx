@@ -12,12 +12,14 @@ interface TileActionsProps {
   /** The dashboard that shows the tile. */
   readonly dashboard: number;
   readonly tile: Tile;
+  /** What the tile is called. */
+  readonly name: string;
   /** Does what makes another version of the dashboard. */
   readonly beside: OwnChanges<Dashboard>['beside'];
 }
 
 /** Copies a tile, and brings it to another dashboard. */
-export function TileActions({ project, dashboard, tile, beside }: TileActionsProps) {
+export function TileActions({ project, dashboard, tile, name, beside }: TileActionsProps) {
   const queries = useQueryClient();
   const renew = async (): Promise<void> => {
     for (const list of ['dashboard', 'dashboards', 'insights', 'insight'])
@@ -26,11 +28,12 @@ export function TileActions({ project, dashboard, tile, beside }: TileActionsPro
   const copy = (): Promise<void> => beside(() => duplicateTile(project, dashboard, tile.id)).then(renew);
   return (
     <>
-      <ActButton scope="dashboard:write" act={copy}>
+      <ActButton scope="dashboard:write" act={copy} aria-label={`Copy ${name}`}>
         Copy
       </ActButton>
       <FormDialog
         label="Move to"
+        aria-label={`Move to another dashboard: ${name}`}
         scope="dashboard:write"
         size="compact-xs"
         initial={{ to_dashboard: '', stays: false }}

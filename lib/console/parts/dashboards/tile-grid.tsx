@@ -33,7 +33,7 @@ interface TileGridProps {
   readonly place: (places: ReadonlyMap<number, Place>) => void;
   readonly remove: (tile: Tile, name: string) => void;
   /** What else can be done with a tile while it is edited. */
-  readonly actions: (tile: Tile) => ReactNode;
+  readonly actions: (tile: Tile, name: string) => ReactNode;
 }
 
 /** Returns the place of each tile by its number. */
@@ -145,7 +145,7 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
                 actions={
                   isEditing && (
                     <Group gap={4} justify="end" flex="none" ml="auto">
-                      {actions(tile)}
+                      {actions(tile, name)}
                       {isWide && (
                         <>
                           <Handle

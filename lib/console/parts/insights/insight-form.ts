@@ -30,6 +30,8 @@ export interface InsightFormOptions {
   readonly project: string;
   /** The question that the form begins with where nothing says another one. */
   readonly first: Question;
+  /** The dashboards that a new one is to be on. */
+  readonly boards?: readonly number[];
   /** The insight as it was read; undefined: a new one is made. */
   readonly seen: Versioned<Insight> | undefined;
   /** Begins anew from another version. */
@@ -37,7 +39,7 @@ export interface InsightFormOptions {
 }
 
 /** Begins with what was read, and writes what is changed of it; makes an insight where nothing was. */
-export function useInsightForm({ project, first, seen, look }: InsightFormOptions) {
+export function useInsightForm({ project, first, boards: chosen = [], seen, look }: InsightFormOptions) {
   const navigate = useNavigateFromHere();
   const queries = useQueryClient();
   const [base, setBase] = useState(seen);
@@ -47,8 +49,8 @@ export function useInsightForm({ project, first, seen, look }: InsightFormOption
   const [untouched, setUntouched] = useState(question);
   const isTouched = question !== untouched;
   const [name, setName] = useState(kept?.name ?? '');
-  const [boards, setBoards] = useState<readonly number[]>(kept?.dashboards ?? []);
-  const moved = boardsChange(kept?.dashboards ?? [], boards);
+  const [boards, setBoards] = useState<readonly number[]>(kept?.dashboards ?? chosen);
+  const moved = boardsChange(kept?.dashboards ?? chosen, boards);
   const isUnsaved = isTouched || name !== (kept?.name ?? '') || moved !== undefined;
   const saving = useSubmission();
   const [settled] = useDebouncedValue(question, UNCHANGED_MS);

@@ -1,0 +1,92 @@
+import { MultiSelect, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useInsights } from '../../client/insights.ts';
+import { FormDialog } from '../form-dialog.tsx';
+import { To } from '../to.tsx';
+import { useSettled } from '../typing.ts';
+
+interface AddInsightProps {
+  readonly project: string;
+  /** The dashboard, and the insights that are on it. */
+  readonly dashboard: number;
+  readonly shown: readonly number[];
+  /** Puts insights on the dashboard; resolves to whether they are there. */
+  readonly add: (insights: readonly number[]) => Promise<boolean>;
+}
+
+/** Puts insights that there are on a dashboard, chosen by a part of their names; or leads to a new one for it. */
+export function AddInsight({ project, dashboard, shown, add }: AddInsightProps) {
+  const queries = useQueryClient();
+  return (
+    <FormDialog
+      label="Add insight"
+      scope="dashboard:write"
+      initial={{ insights: [] as readonly string[] }}
+      does="Add"
+      isReady={({ insights }) => insights.length > 0}
+      submit={async ({ insights }) => {
+        await add(insights.map(Number));
+        for (const list of ['insights', 'insight']) await queries.invalidateQueries({ queryKey: [list, project] });
+      }}
+    >
+      {({ values, set }) => (
+        <>
+          <InsightsChoice
+            project={project}
+            without={shown}
+            value={values.insights}
+            change={(insights) => set({ insights })}
+          />
+          <Text size="sm">
+            Or <To {...newInsightOn(project, dashboard)}>make a new insight</To> for it.
+          </Text>
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+/** Returns where an insight is made that is on a dashboard once it is kept. */
+export const newInsightOn = (project: string, dashboard: number) => ({
+  to: `/projects/${project}/insights/new`,
+  view: { dashboard: String(dashboard) },
+});
+
+interface InsightsChoiceProps {
+  readonly project: string;
+  /** Those that are not offered. */
+  readonly without: readonly number[];
+  readonly value: readonly string[];
+  readonly change: (insights: readonly string[]) => void;
+}
+
+function InsightsChoice({ project, without, value, change }: InsightsChoiceProps) {
+  const [typed, setTyped] = useState('');
+  const search = useSettled(typed);
+  const { data } = useInsights(project, 1, { search, deleted: false });
+  /** What those are called that were chosen, which what is found by now may be without. */
+  const [chosen, setChosen] = useState<readonly { value: string; label: string }[]>([]);
+  const found = (data?.results ?? [])
+    .filter(({ id }) => !without.includes(id))
+    .map(({ id, name, derived_name: derived }) => ({ value: String(id), label: name || derived || 'Untitled' }));
+  const all = [...found, ...chosen.filter((one) => !found.some((other) => other.value === one.value))];
+  return (
+    <MultiSelect
+      label="Insights"
+      data-autofocus
+      data={all}
+      value={[...value]}
+      onChange={(ids) => {
+        setChosen(all.filter((one) => ids.includes(one.value)));
+        change(ids);
+      }}
+      hidePickedOptions
+      searchable
+      filter={({ options }) => options}
+      onSearchChange={setTyped}
+      nothingFoundMessage="No other insight is like that."
+      clearButtonProps={{ 'aria-label': 'None' }}
+    />
+  );
+}
