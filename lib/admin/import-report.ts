@@ -1,6 +1,7 @@
 import type { NeededBackfill } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import type { ImportReport } from '../lake/import/import.ts';
+import { lacksColumns } from '../lake/sources/open.ts';
 
 const isoRange = ({ from, to }: { from: number; to: number }) => ({ start: wireInstant(from), end: wireInstant(to) });
 
@@ -8,6 +9,10 @@ const isoRange = ({ from, to }: { from: number; to: number }) => ({ start: wireI
 interface ImportOutcome extends Omit<ImportReport, 'hours'> {
   readonly backfills: readonly NeededBackfill[];
 }
+
+/** Returns what is wrong with a file, and by which option it is mended where it is a matter of columns. */
+export const problemText = (problem: string): string =>
+  lacksColumns(problem) ? `${problem}. Name them with --column <field>=<column>` : problem;
 
 /** The report as `--json` prints it: instants are ISO 8601. */
 export function importObject(report: ImportOutcome) {
@@ -101,7 +106,7 @@ export function importText(report: ImportOutcome, imported: Imported): string {
     const { start, end } = isoRange(report.arrival);
     lines.push(`They count as arrived from ${start} to ${end}.`);
   }
-  for (const { file, problem } of report.files) if (problem !== null) lines.push(`${file}: ${problem}`);
+  for (const { file, problem } of report.files) if (problem !== null) lines.push(`${file}: ${problemText(problem)}`);
   if (report.bad > 0) {
     lines.push(...rejectionLines(report.bad, report.rejected));
     for (const { rejected } of report.files) if (rejected !== null) lines.push(`They were copied to ${rejected}.`);

@@ -10,7 +10,7 @@ import { type Import, OPEN_STATES, type ReadingInput, type Upload } from '../../
 import { localFile } from '../../lake/import/import.ts';
 import type { CommandResult } from '../commands.ts';
 import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
-import { counted, rejectionLines } from '../import-report.ts';
+import { counted, problemText, rejectionLines } from '../import-report.ts';
 import { ServiceError } from './client.ts';
 import { type Addressed, type Asked, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, table } from './table.ts';
@@ -39,7 +39,7 @@ function importText({ client, of }: Pick<Asked, 'client' | 'of'>, one: ImportObj
     added: one.added,
     known: one.known,
     rejected: one.rejected,
-    problem: one.problem ?? one.error,
+    problem: one.problem === null ? one.error : problemText(one.problem),
     begun: one.created_at,
     ended: one.finished_at,
   });

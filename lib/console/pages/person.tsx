@@ -1,11 +1,11 @@
-import { Card, Stack, Text } from '@mantine/core';
+import { Card, Checkbox, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../client/api.ts';
 import { usePerson } from '../client/events.ts';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
-import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { EventList } from '../parts/events/event-list.tsx';
 import { Properties } from '../parts/events/properties.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { Heading } from '../parts/heading.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
@@ -19,23 +19,42 @@ export default function PersonPage() {
   const asked = usePerson(project, id);
   const { data: person } = asked;
   if (person === undefined) return <AwaitedPage title="Person" asked={asked} />;
-  const remove = async (): Promise<void> => {
+  const remove = async ({ delete_events }: { readonly delete_events: boolean }): Promise<void> => {
     const asked = api.DELETE('/api/projects/{project_id}/persons/{id}/', {
-      params: { path: { project_id: project, id } },
+      params: { path: { project_id: project, id }, query: { delete_events } },
     });
     await answered(asked);
     const { response } = await asked;
-    await queries.invalidateQueries({ queryKey: ['persons', project] });
+    for (const list of ['persons', 'events']) await queries.invalidateQueries({ queryKey: [list, project] });
     tell(response.status === 202 ? 'The person will be gone in a few minutes.' : 'The person is deleted.');
-    navigate({ to: `/projects/${project}/persons` });
+    // “Back” leads to nobody, and nothing of them is kept here.
+    navigate({ to: `/projects/${project}/persons`, replace: true });
+    queries.removeQueries({ queryKey: ['person', project, id] });
   };
   return (
     <Page
       title={person.name === '' ? person.uuid : person.name}
       actions={
-        <ConfirmButton label="Delete" scope="person:write" act={remove}>
-          The person is deleted with their properties. Their events stay.
-        </ConfirmButton>
+        <FormDialog
+          label="Delete"
+          scope="person:write"
+          initial={{ delete_events: false }}
+          submit={remove}
+          does="Delete"
+          cancel="Keep it"
+          isDangerous
+        >
+          {(form) => (
+            <>
+              <Text size="sm">The person is deleted with their properties.</Text>
+              <Checkbox
+                label="Their events too"
+                description="Else their events stay. What exports have delivered stays where it is."
+                {...form.tick('delete_events')}
+              />
+            </>
+          )}
+        </FormDialog>
       }
     >
       <Stack>

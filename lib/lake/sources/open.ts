@@ -164,8 +164,13 @@ function lackOf(lines: readonly Line[], mapping: TableMapping): string[] {
   if (object !== undefined) return [`As JSON lines, its first one cannot be read: ${lackOfJson(first, object)}`];
   const isTable = Object.keys(mapping.columns ?? {}).length > 0 || (columnsOf(first.text)?.names.length ?? 0) > 1;
   const lack = isTable ? headerProblem(first, mapping) : undefined;
-  return lack === undefined ? [] : [`As a table, ${lack}. Name them with --column <field>=<column>`];
+  return lack === undefined ? [] : [`${AS_TABLE}${lack}`];
 }
+
+const AS_TABLE = 'As a table, ';
+
+/** Says a problem of a file that it may be a table whose columns somebody has to name? */
+export const lacksColumns = (problem: string): boolean => problem.includes(AS_TABLE);
 
 /** The object that a line of JSON is; undefined: it is none. */
 function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -155,6 +155,30 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     expect(complaints).toEqual([]);
   });
 
+  test('deletes a person with their events when asked to, and shows nothing of them any more, also by “back”', async () => {
+    const properties = { $set: { email: 'eve@example.com' } };
+    await service().send({ event: 'signed up', distinct_id: 'eve', properties });
+    const { page } = await open(at('/events'));
+    await button(page, 'signed up').click();
+    await button(page.getByRole('dialog', { name: 'signed up' }), 'eve').click();
+    await expectSeen(page.getByRole('heading', { name: 'eve@example.com' }));
+    const person = page.url();
+    await button(page, 'Delete').click();
+    const dialog = page.getByRole('dialog', { name: 'Delete' });
+    await dialog.getByRole('checkbox', { name: 'Their events too' }).check();
+    expect(await obstacles(page)).toEqual([]);
+    await button(dialog, 'Delete').click();
+    await expectSeen(page.getByText('The person is deleted.'));
+    await expectSeen(page.getByRole('heading', { name: 'Persons', level: 1 }));
+    await page.goBack();
+    await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
+    expect(page.url()).not.toBe(person);
+    await expectGone(row(page, 'Events', 'signed up'));
+    await page.goto(person);
+    await expectSeen(page.getByText('It is not there, was deleted, or is not for you to see.'));
+    expect(await page.getByText('eve@example.com').count()).toBe(0);
+  });
+
   test('takes dots for nobody: their page is not the project’s, which it could delete', async () => {
     const { page } = await open(at('/events'));
     await expectSeen(page.getByRole('heading', { name: 'Events' }));
@@ -229,9 +253,13 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     await choose(page, 'nothing.csv', '');
     await expectSeen(page.getByRole('alert').filter({ hasText: 'nothing.csv is empty.' }));
     await choose(page, `${HOSTILE}.csv`, `Action,Who,When\nimported,ada,2025-12-31\n${HOSTILE},ada,never\n`);
-    await expectSeen(page.getByText('no known format'));
+    await expectSeen(
+      page.getByText('It is a table. Choose which columns are the event, the person and the time.', { exact: true }),
+    );
+    expect(await page.getByRole('alert').count()).toBe(0);
     await page.getByLabel('Event').selectOption('Action');
     await page.getByLabel('Person (distinct_id)').selectOption('Who');
+    await expectSeen(page.getByText('It is a table. Choose which column is the time.'));
     await page.getByLabel('Time').selectOption('When');
     await expectSeen(page.getByText('It is read as CSV'));
     await expectSeen(row(page, 'First records', 'imported'));
@@ -281,7 +309,7 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     const begin = await heldBack(page, '**/imports/', isOfFirst);
     await choose(page, 'first.csv', 'Action\nleft\n');
     await choose(page, 'second.csv', 'Action,Who,When\nkept,bob,2025-12-30\n');
-    await expectSeen(page.getByText('no known format'));
+    await expectSeen(page.getByText('It is a table.'));
     begin();
     await expectSeen(row(page, 'Imports', 'first.csv').filter({ hasText: 'Cancelled' }));
     await expectSeen(page.getByRole('region', { name: 'Import second.csv' }));
@@ -301,6 +329,29 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     expect(await row(page, 'First records', 'kept').count()).toBe(1);
     await button(page, 'Import').click();
     await expectSeen(row(page, 'Imports', 'second.csv').getByText('1 event added'));
+  });
+
+  test('breaks the name of an export to which an import is to be delivered, where there is no room for it', async () => {
+    const { id } = await made('/imports/', { name: 'wide.jsonl', bytes: 10 });
+    const range = {
+      export: id,
+      name: 'Nightly '.repeat(40),
+      start: '2026-01-01T00:00:00Z',
+      end: '2026-01-02T00:00:00Z',
+    };
+    const { page } = await open(at('/import'), { viewport: { width: 1280, height: 800 } });
+    await page.route('**/imports/?*', async (asked) => {
+      const answer = await asked.fetch();
+      const body = (await answer.json()) as { results: object[] };
+      await asked.fulfill({ json: { ...body, results: body.results.map((one) => ({ ...one, backfills: [range] })) } });
+    });
+    await page.reload();
+    const deliver = page.getByRole('button', { name: /^Deliver it to Nightly/ }).first();
+    await expectSeen(deliver);
+    const { width = 0 } = (await deliver.boundingBox()) ?? {};
+    expect(width).toBeLessThan(700);
+    const table = page.getByRole('table', { name: 'Imports' });
+    expect(await table.evaluate((one) => one.scrollWidth <= (one.parentElement?.clientWidth ?? 0))).toBe(true);
   });
 
   test('takes nothing of several files or a folder that are dropped, says so, and takes one file', async () => {

@@ -31,11 +31,17 @@ interface Chosen {
   readonly isSending: boolean;
 }
 
+/** The first records of a file, as it was asked to be read. */
+interface Shown extends Preview {
+  /** The fields for which somebody has to choose a column, in the words of a sentence. */
+  readonly lacking: readonly string[];
+}
+
 /** Takes a file, or one that was left before it was imported, shows how it is read, and imports it. Below it are all imports. */
 export function ImportDesk({ project }: { readonly project: string }) {
   const queries = useQueryClient();
   const [chosen, setChosen] = useState<Chosen | null>(null);
-  const [preview, setPreview] = useState<Preview | null>(null);
+  const [preview, setPreview] = useState<Shown | null>(null);
   const [reading, setReading] = useState<Reading>({});
   /** How the file is to be read by what was chosen last: an upload that ends meets what was chosen while it went on. */
   const lastReading = useRef<Reading>({});
@@ -63,9 +69,10 @@ export function ImportDesk({ project }: { readonly project: string }) {
   async function look(one: Import): Promise<void> {
     looks.current += 1;
     const own = looks.current;
+    const as = lastReading.current;
     try {
-      const found = await previewImport(project, one, lastReading.current);
-      if (own === looks.current) setPreview(found);
+      const found = await previewImport(project, one, as);
+      if (own === looks.current) setPreview({ ...found, lacking: lackingFields(found, as) });
     } catch (problem) {
       if (own === looks.current) throw problem;
     }
@@ -273,11 +280,12 @@ function DropPlace({ take, refuse }: DropPlaceProps) {
 
 const FORMATS = { combined: 'a log of a web server', jsonl: 'JSON lines', csv: 'CSV', parquet: 'Parquet' } as const;
 
-function FirstRecords({ preview: { format, records, problem } }: { readonly preview: Preview }) {
+function FirstRecords({ preview: { format, records, problem, lacking } }: { readonly preview: Shown }) {
   return (
     <>
       {format !== null && <Text size="sm">It is read as {FORMATS[format]}. Its first records:</Text>}
-      {problem !== null && (
+      {lacking.length > 0 && <Text size="sm">It is a table. Choose which {columnsText(lacking)}.</Text>}
+      {problem !== null && lacking.length === 0 && (
         <Alert color="orange" variant="outline">
           {problem}
         </Alert>
@@ -309,10 +317,21 @@ const Cell = ({ text }: { readonly text: string }) => (
 
 /** What an event cannot be without. */
 const FIELDS = [
-  ['event', 'Event'],
-  ['distinct_id', 'Person (distinct_id)'],
-  ['timestamp', 'Time'],
+  ['event', 'Event', 'the event'],
+  ['distinct_id', 'Person (distinct_id)', 'the person'],
+  ['timestamp', 'Time', 'the time'],
 ] as const;
+
+/** Returns what a table is not read without, in the words of a sentence, as long as no column is chosen for it. */
+function lackingFields({ columns, problem }: Preview, { columns: chosen }: Reading): readonly string[] {
+  if (columns === null || problem === null) return [];
+  return FIELDS.flatMap(([field, , word]) => (field in (chosen ?? {}) || columns.includes(field) ? [] : [word]));
+}
+
+const listed = new Intl.ListFormat('en-GB');
+
+const columnsText = (words: readonly string[]): string =>
+  `${words.length === 1 ? 'column is' : 'columns are'} ${listed.format(words)}`;
 
 interface ColumnsProps {
   readonly columns: readonly string[];

@@ -153,6 +153,9 @@ function Backfills({ project, one }: { readonly project: string; readonly one: I
         scope="batch_export:write"
         disabled={begun.includes(id)}
         act={() => begin(id, name, start, end)}
+        h="auto"
+        maw="100%"
+        styles={{ label: { whiteSpace: 'normal', overflowWrap: 'anywhere', textAlign: 'start' } }}
       >
         Deliver it to {name}
       </ActButton>
