@@ -80,6 +80,10 @@ export const NEW_ALERT: AlertValues = {
   isSilent: false,
 };
 
+/** Is the lower bound above the upper one? */
+export const areTurned = ({ lower, upper }: Pick<AlertValues, 'lower' | 'upper'>): boolean =>
+  lower.trim() !== '' && upper.trim() !== '' && Number(lower) > Number(upper);
+
 const PERCENT = 100;
 
 /** Returns a bound as it is typed; of a share 0.5 is 50. */

@@ -9,6 +9,8 @@ export interface Field {
   readonly choices?: readonly string[];
   readonly initial?: string | number | boolean;
   readonly isRequired?: boolean;
+  /** Returns what is wrong with a text, before anybody is asked; undefined: nothing that is known here. */
+  readonly fault?: (text: string) => string | undefined;
   /** What says that there is none; default: null. */
   readonly empty?: '';
 }
@@ -18,6 +20,9 @@ export interface DestinationForm {
   readonly about: string;
   readonly fields: readonly Field[];
 }
+
+/** The path of a folder from the top of its disk. */
+const WHOLE_PATH = /^\s*(\/|[A-Za-z]:[\\/])/;
 
 const FILES: readonly Field[] = [
   { key: 'file_format', label: 'File format', kind: 'choice', choices: ['JSONLines', 'Parquet'], initial: 'JSONLines' },
@@ -76,7 +81,14 @@ export const DESTINATIONS: readonly DestinationForm[] = [
     type: 'Folder',
     about: 'Files in a folder of the machine that runs the service.',
     fields: [
-      { key: 'path', label: 'Folder', help: 'A whole path, such as /srv/exports', kind: 'text', isRequired: true },
+      {
+        key: 'path',
+        label: 'Folder',
+        help: 'A whole path, such as /srv/exports',
+        kind: 'text',
+        isRequired: true,
+        fault: (path) => (path === '' || WHOLE_PATH.test(path) ? undefined : 'Begin it at the top, as /srv/exports.'),
+      },
       { key: 'prefix', label: 'Prefix', help: 'Such as {table}', kind: 'text', initial: '{table}', empty: '' },
       ...FILES,
     ],
@@ -120,6 +132,10 @@ export const storedValues = ({ fields }: DestinationForm, config: Readonly<Recor
       return [key, typeof value === 'string' || typeof value === 'number' ? String(value) : ''];
     }),
   );
+
+/** Is a value something that no destination takes? */
+export const hasFault = ({ fields }: DestinationForm, values: Values): boolean =>
+  fields.some(({ key, fault }) => fault?.(String(values[key] ?? '')) !== undefined);
 
 /** Returns the config that the values say; what is left empty is not sent. */
 export const configOf = ({ fields }: DestinationForm, values: Values): Record<string, unknown> =>

@@ -7,6 +7,7 @@ import {
   type AlertValues,
   alertKey,
   alertValues,
+  areTurned,
   boundsText,
   readAlert,
   sentAlert,
@@ -104,6 +105,7 @@ function AlertView({ project, seen }: AlertViewProps) {
             initial={alertValues(value)}
             fields={SHOWN_FIELDS}
             does="Save"
+            isReady={(values) => !areTurned(values)}
             opened={() => setEdited(seen)}
             submit={(values) => send(changedOf(values, alertValues(edited.value)), edited)}
           >

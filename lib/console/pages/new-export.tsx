@@ -2,7 +2,7 @@ import { Button, Group, Radio, Stack } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answered, api, type Schemas } from '../client/api.ts';
-import { configOf, DESTINATIONS, initialValues } from '../client/destinations.ts';
+import { configOf, DESTINATIONS, hasFault, initialValues } from '../client/destinations.ts';
 import { useDestinationTests } from '../client/exports.ts';
 import { sentFilters } from '../client/property-filters.ts';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
@@ -97,7 +97,12 @@ export default function NewExport() {
                 }
               />
               <Group>
-                <ScopedButton scope="batch_export:write" type="submit" loading={form.isBusy}>
+                <ScopedButton
+                  scope="batch_export:write"
+                  type="submit"
+                  loading={form.isBusy}
+                  disabled={hasFault(destination, form.values.config)}
+                >
                   Create the export
                 </ScopedButton>
                 <Button

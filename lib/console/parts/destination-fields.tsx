@@ -39,10 +39,11 @@ interface DestinationFieldProps {
 
 function DestinationField({ field, value, fault, isWithheld, change }: DestinationFieldProps) {
   const { label, help, kind, choices = [], isRequired = false } = field;
+  const own = field.fault?.(String(value));
   const about = {
     label,
     description: help,
-    error: fault,
+    error: own ?? fault,
     required: isRequired && !isWithheld,
     ...(isWithheld ? { placeholder: 'stays as it is' } : {}),
   };

@@ -52,6 +52,9 @@ export function SignedIn({ children }: { readonly children: ReactNode }) {
   );
 }
 
+/** How the tokens of projects begin. */
+const TOKEN = 'phc_';
+
 /** The form that signs in. */
 export function SignIn({ title }: { readonly title: ReactNode }) {
   const queries = useQueryClient();
@@ -63,9 +66,13 @@ export function SignIn({ title }: { readonly title: ReactNode }) {
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
+    const value = key.trim();
+    if (value.startsWith(TOKEN)) {
+      setFault('This is a project’s token, for sending events. A personal API key begins with phx_.');
+      return;
+    }
     setBusy(true);
     setFault(null);
-    const value = key.trim();
     try {
       const own = await readKey(value);
       const before = queries

@@ -39,6 +39,11 @@ describeConsole('the console', ({ service, open, at, api }) => {
 
   test('signs in with a key, keeps it on the device only when asked to, and forgets it', async () => {
     const { page } = await open(at('/home'), { key: 'phx_unknown' });
+    await page.getByRole('textbox', { name: 'Personal API key' }).fill(service().token);
+    await button(page, 'Sign in').click();
+    await expectSeen(
+      page.getByText('This is a project’s token, for sending events. A personal API key begins with phx_.'),
+    );
     await page.getByRole('textbox', { name: 'Personal API key' }).fill('phx_wrong');
     await button(page, 'Sign in').click();
     await expectSeen(page.getByText('The service does not know this key'));

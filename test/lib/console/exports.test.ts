@@ -45,8 +45,9 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await page.getByRole('radio', { name: /^Folder/ }).check();
     await page.getByRole('textbox', { name: 'Folder' }).fill('not/a/whole/path');
     await page.getByRole('textbox', { name: 'Name' }).fill('Files');
-    await button(page, 'Create the export').click();
-    await expectSeen(page.getByRole('alert').filter({ hasText: 'path' }));
+    await expectSeen(page.getByText('Begin it at the top, as /srv/exports.'));
+    expect(await button(page, 'Create the export').isDisabled()).toBe(true);
+    expect(await obstacles(page)).toEqual([]);
     await page.getByRole('textbox', { name: 'Folder' }).fill(folder);
     await button(page, 'Check the destination').click();
     await expectSeen(page.getByRole('list', { name: 'Checks' }).getByLabel('Passed'));
@@ -60,6 +61,10 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     const [start, end] = [3, 1].map((hours) => new Date(Date.now() - hours * HOUR_MS).toISOString().slice(0, 16));
     // So it is for a moment, where somebody types a figure too many.
     await page.getByRole('textbox', { name: /^From/ }).fill('20260-01-05T10:00');
+    await page.getByRole('textbox', { name: /^From/ }).fill(String(end));
+    await page.getByRole('textbox', { name: /^To/ }).fill(String(start));
+    await expectSeen(page.getByText('It ends before it begins.'));
+    expect(await button(page, 'Estimate').isDisabled()).toBe(true);
     await page.getByRole('textbox', { name: /^From/ }).fill(String(start));
     await page.getByRole('textbox', { name: /^To/ }).fill(String(end));
     await button(page, 'Estimate').click();

@@ -771,6 +771,23 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(row(page, 'Dashboards', 'Money'));
   });
 
+  test('says of an alert that it tells nobody, and takes no bounds between which nothing is', async () => {
+    const { id } = await trend('Watched');
+    const { page, complaints } = await open(at(`/alerts?insight=${String(id)}`));
+    await button(page, 'New alert').click();
+    const dialog = page.getByRole('dialog');
+    const nobody = dialog.getByText('Nobody is told: choose a member or a webhook.');
+    await expectSeen(nobody);
+    await page.getByRole('textbox', { name: 'Webhook', exact: true }).fill('https://hooks.example.com/');
+    await expectGone(nobody);
+    await page.getByRole('spinbutton', { name: 'Tells when it is below' }).fill('5');
+    await page.getByRole('spinbutton', { name: 'Tells when it is above' }).fill('4');
+    await expectSeen(dialog.getByText('It is above the other: no number would be between them.'));
+    expect(await button(dialog, 'Make the alert').isDisabled()).toBe(true);
+    expect(await obstacles(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
   test('watches the number of an insight: an alert is made, looks at once, is changed, disabled and deleted', async () => {
     const { body: insight } = await service().call('POST', api('/insights/'), {
       name: HOSTILE,

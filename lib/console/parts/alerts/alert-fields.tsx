@@ -1,5 +1,5 @@
 import { Group, MultiSelect, PasswordInput, Select, Switch, Text, TextInput } from '@mantine/core';
-import type { Alert, AlertValues } from '../../client/alerts.ts';
+import { type Alert, type AlertValues, areTurned } from '../../client/alerts.ts';
 import type { Schemas } from '../../client/api.ts';
 import { list, object, text } from '../../client/json.ts';
 import { useMembers, useOrganizationId } from '../../client/organization.ts';
@@ -63,6 +63,8 @@ export function AlertFields({ form, project, query, kept }: AlertFieldsProps) {
   const members = useMembers(useOrganizationId(project));
   const series = seriesIn(query);
   const isChange = values.condition !== 'absolute_value';
+  const isTold =
+    values.subscribed_users.length > 0 || (!values.isSilent && (values.notify_url !== '' || kept?.notify_host != null));
   const fault = (...fields: readonly string[]) => fields.map((field) => faultOf(error, field)).find(Boolean);
   return (
     <>
@@ -89,7 +91,9 @@ export function AlertFields({ form, project, query, kept }: AlertFieldsProps) {
           type="number"
           step="any"
           {...form.text('lower')}
-          error={fault('lower', 'bounds')}
+          error={
+            areTurned(values) ? 'It is above the other: no number would be between them.' : fault('lower', 'bounds')
+          }
         />
         <TextInput label="Tells when it is above" type="number" step="any" {...form.text('upper')} />
       </Group>
@@ -126,6 +130,11 @@ export function AlertFields({ form, project, query, kept }: AlertFieldsProps) {
         {...form.text('notify_secret')}
       />
       {kept?.notify_host != null && <Switch label="Tell no webhook" {...form.tick('isSilent')} />}
+      {!isTold && (
+        <Text size="sm" role="status">
+          Nobody is told: choose a member or a webhook.
+        </Text>
+      )}
       {kept === undefined && (
         <Text size="sm" c="dimmed">
           It looks at once, and tells of each interval once.

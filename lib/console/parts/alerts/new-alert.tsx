@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { NEW_ALERT, sentAlert } from '../../client/alerts.ts';
+import { areTurned, NEW_ALERT, sentAlert } from '../../client/alerts.ts';
 import { answered, api } from '../../client/api.ts';
 import type { Insight } from '../../client/insights.ts';
 import { useNavigateFromHere } from '../address.ts';
@@ -26,6 +26,7 @@ export function NewAlert({ project, insight }: NewAlertProps) {
       initial={NEW_ALERT}
       fields={SHOWN_FIELDS}
       does="Make the alert"
+      isReady={(values) => !areTurned(values)}
       submit={async (values) => {
         const made = await answered(
           api.POST('/api/projects/{project_id}/alerts/', {

@@ -94,6 +94,8 @@ function NewBackfill({ project, id }: BackfillsProps) {
   /** What was estimated, and of which range; another one is estimated anew. */
   const [estimated, setEstimated] = useState<{ of: object; answer: Schemas['BackfillEstimate'] } | null>(null);
   const { values, isBusy } = form;
+  // Texts of fields of one kind are in the order of their times.
+  const isTurned = values.start_at !== '' && values.end_at !== '' && values.end_at <= values.start_at;
   const estimate = estimated?.of === values ? estimated.answer : null;
   const params = { path: { project_id: project, id } };
   // Not before it is sent: what is being typed may say no instant.
@@ -120,8 +122,14 @@ function NewBackfill({ project, id }: BackfillsProps) {
         </Text>
         <Group align="end">
           <TextInput type="datetime-local" label="From (UTC)" required {...form.text('start_at')} />
-          <TextInput type="datetime-local" label="To (UTC)" required {...form.text('end_at')} />
-          <Button type="submit" variant="default" loading={isBusy}>
+          <TextInput
+            type="datetime-local"
+            label="To (UTC)"
+            required
+            {...form.text('end_at')}
+            {...(isTurned ? { error: 'It ends before it begins.' } : {})}
+          />
+          <Button type="submit" variant="default" loading={isBusy} disabled={isTurned}>
             Estimate
           </Button>
         </Group>

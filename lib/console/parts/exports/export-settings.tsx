@@ -2,7 +2,13 @@ import { Box, Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answered, api, type Schemas, type Versioned } from '../../client/api.ts';
-import { changedConfig, DESTINATIONS, type DestinationForm, storedValues } from '../../client/destinations.ts';
+import {
+  changedConfig,
+  DESTINATIONS,
+  type DestinationForm,
+  hasFault,
+  storedValues,
+} from '../../client/destinations.ts';
 import { type BatchExport, exportKey, readExport, useDestinationTests, writeExport } from '../../client/exports.ts';
 import { type Filter, sentFilters, wholeFiltersIn } from '../../client/property-filters.ts';
 import { disputedFields } from '../conflict-notice.tsx';
@@ -108,7 +114,12 @@ function Settings({ project, seen, own, destination, look }: SettingsProps) {
           />
         </Box>
         <Group>
-          <ScopedButton scope="batch_export:write" type="submit" loading={form.isBusy}>
+          <ScopedButton
+            scope="batch_export:write"
+            type="submit"
+            loading={form.isBusy}
+            disabled={hasFault(destination, form.values.config)}
+          >
             Save
           </ScopedButton>
         </Group>
