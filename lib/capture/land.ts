@@ -20,7 +20,7 @@ import {
 } from '../lake/lease.ts';
 import type { RefusedChanges } from '../lake/persons/refusals.ts';
 import { ProjectGone } from '../lake/publish.ts';
-import type { CapturedRequest, Inbox } from '../ports/inbox/inbox.ts';
+import type { CapturedRequest, Inbox, SegmentContent } from '../ports/inbox/inbox.ts';
 import { lineOf } from '../workers/turns.ts';
 import { eventsIn } from './content.ts';
 import { type LandingDeaths, landingDeaths } from './landing-deaths.ts';
@@ -130,6 +130,31 @@ interface Part {
   readonly requests: readonly CapturedRequest[];
 }
 
+/** A project whose turn comes in a pass, with what waits of it. */
+interface Turn {
+  readonly projectId: number;
+  readonly parts: readonly Part[];
+  readonly deaths: LandingDeaths;
+}
+
+/** A part that may have taken down an earlier landing. */
+interface Suspect extends Part {
+  readonly deaths: LandingDeaths;
+}
+
+/** One pass, and what has become of it so far. */
+interface Pass {
+  readonly context: Landing;
+  readonly lists: UuidLists | undefined;
+  readonly projects: ProjectLanding[];
+  readonly landed: Part[];
+  readonly failures: LandingReport['failures'][number][];
+  /** Projects that could not land. */
+  readonly waiting: Set<number>;
+  /** Projects that had no turn, or not all of theirs. */
+  readonly left: Set<number>;
+}
+
 /** Who landed the project before has died: what is left of it is tried part by part. */
 class LandingDied extends Error {
   override readonly name = 'LandingDied';
@@ -148,99 +173,130 @@ export async function land(
   const until = context.clock() + PASS_MS;
   const inLine = lineOf(READ_AT_ONCE);
   const contents = await Promise.all(segments.map(({ name }) => inLine(() => context.inbox.read(name))));
-  const all = segments.flatMap((segment, n) => partsOf(segment, contents[n]?.requests ?? []));
-  const byProject = Map.groupBy(all, ({ projectId }) => projectId);
-  const since = (of: readonly Part[]): number => Math.min(...of.map(({ requests }) => oldestOf(context, requests)));
-  const waitingProjects = [...byProject].map(([projectId, of]) => ({ projectId, since: since(of) }));
-  const inTurn = await turns.first(context, waitingProjects, PASS_PROJECTS);
-  const deaths = await landingDeaths(context, inTurn, service);
-  const deathsOf = ({ projectId }: Pick<Part, 'projectId'>): LandingDeaths => deaths.get(projectId) as LandingDeaths;
-  const projects: ProjectLanding[] = [];
-  const landed: Part[] = [];
-  const waiting = new Set<number>();
+  const parts = segments.flatMap((segment, n) => partsOf(segment, contents[n]?.requests ?? []));
+  const byProject = Map.groupBy(parts, ({ projectId }) => projectId);
   const left = new Set(byProject.keys());
-  const failures: LandingReport['failures'][number][] = [];
-  const wait = (projectId: number, requests: readonly CapturedRequest[], error: unknown): void => {
-    waiting.add(projectId);
-    if (!(error instanceof ImportUnderWay))
-      failures.push({ projectId, reason: messageOf(error), delayMs: delayOf(context, requests) });
-  };
-  // One has its turn in any case, however long it took to read what waits.
+  const pass: Pass = { context, lists, projects: [], landed: [], failures: [], waiting: new Set(), left };
+  const inTurn = await turnsOf(context, byProject, { turns, service });
+  await landInTurn(pass, inTurn, { turns, until });
+  const apart = await landSuspects(pass, suspectsIn(inTurn.filter(({ projectId }) => !left.has(projectId))));
+  const read = segments.map((segment, n) => ({ ...segment, content: contents[n] }));
+  return reportOf(pass, read, apart);
+}
+
+/** Returns whose turn comes in a pass, in the order of the turns. */
+async function turnsOf(
+  context: Landing,
+  byProject: ReadonlyMap<number, readonly Part[]>,
+  { turns, service }: Required<Pick<LandingOptions, 'turns'>> & Pick<LandingOptions, 'service'>,
+): Promise<Turn[]> {
+  const since = (of: readonly Part[]): number => Math.min(...of.map(({ requests }) => oldestOf(context, requests)));
+  const waiting = [...byProject].map(([projectId, of]) => ({ projectId, since: since(of) }));
+  const inTurn = await landingDeaths(context, await turns.first(context, waiting, PASS_PROJECTS), service);
+  return inTurn.map((turn) => ({ ...turn, parts: byProject.get(turn.projectId) ?? [] }));
+}
+
+/** Lands of each project in turn what is no suspect, as long as there is time: one has its turn in any case. */
+async function landInTurn(
+  pass: Pass,
+  inTurn: readonly Turn[],
+  { turns, until }: { readonly turns: LandingTurns; readonly until: number },
+): Promise<void> {
   let isBegun = false;
-  for (const projectId of inTurn) {
-    if (isBegun && context.clock() >= until) break;
-    left.delete(projectId);
+  for (const { projectId, parts, deaths } of inTurn) {
+    // However long it took to read what waits.
+    if (isBegun && pass.context.clock() >= until) break;
+    pass.left.delete(projectId);
     turns.take(projectId);
-    const of = deathsOf({ projectId });
-    const good = (byProject.get(projectId) ?? []).filter(({ segment }) => !of.isSuspect(segment));
-    const requests = good.flatMap((part) => part.requests);
-    if (requests.length === 0) continue;
+    const good = parts.filter(({ segment }) => !deaths.isSuspect(segment));
+    if (good.length === 0) continue;
     isBegun = true;
-    const begin = async (leftBy: LeasePurpose | undefined): Promise<void> => {
+    await tryToLand(pass, projectId, good, async (leftBy) => {
       if (leftBy !== 'landing') return;
-      of.open();
+      deaths.open();
       throw new LandingDied();
-    };
-    try {
-      projects.push(await landProject(context, projectId, requests, { lists, begin }));
-      landed.push(...good);
-    } catch (error) {
-      if (!(error instanceof LandingDied)) wait(projectId, requests, error);
-    }
+    });
   }
-  const parts = inTurn.filter((id) => !left.has(id)).flatMap((id) => byProject.get(id) ?? []);
-  const suspects = parts.filter((part) => deathsOf(part).isSuspect(part.segment));
-  const apart = new Set(suspects.filter((part) => deathsOf(part).isApart(part.segment)));
-  // These have a time of their own, or they would fall behind for as long as others take all of it. One is tried in any case.
-  const suspectsUntil = context.clock() + PASS_MS;
-  let isSuspectBegun = false;
-  const timesOf = (part: Part): number => deathsOf(part).timesOf(part.segment);
-  const timesApart = (part: Part): number => (deathsOf(part).wasApart(part.segment) ? timesOf(part) : 0);
-  for (const part of suspects.toSorted((one, other) => timesApart(one) - timesApart(other))) {
-    const { projectId, segment, requests } = part;
-    if (apart.has(part) || waiting.has(projectId)) continue;
-    if (isSuspectBegun && context.clock() >= suspectsUntil) {
+}
+
+const suspectsIn = (turns: readonly Turn[]): Suspect[] =>
+  turns.flatMap(({ parts, deaths }) =>
+    parts.filter(({ segment }) => deaths.isSuspect(segment)).map((part) => ({ ...part, deaths })),
+  );
+
+/**
+ * Lands suspects part by part, those last that have taken down most; returns those that are set apart. They have a time of
+ * their own, or they would fall behind for as long as others take all of it: one is tried in any case.
+ */
+async function landSuspects(pass: Pass, suspects: readonly Suspect[]): Promise<Suspect[]> {
+  const { context, waiting, left } = pass;
+  const until = context.clock() + PASS_MS;
+  const apart = new Set(suspects.filter(({ deaths, segment }) => deaths.isApart(segment)));
+  const timesApart = ({ deaths, segment }: Suspect): number => (deaths.wasApart(segment) ? deaths.timesOf(segment) : 0);
+  let isBegun = false;
+  for (const suspect of suspects.toSorted((one, other) => timesApart(one) - timesApart(other))) {
+    const { projectId, segment, deaths } = suspect;
+    if (apart.has(suspect) || waiting.has(projectId)) continue;
+    if (isBegun && context.clock() >= until) {
       left.add(projectId);
       continue;
     }
-    isSuspectBegun = true;
-    try {
-      projects.push(
-        await landProject(context, projectId, requests, { lists, begin: () => deathsOf(part).begin(segment) }),
-      );
-      landed.push(part);
-      deathsOf(part).end(segment);
-    } catch (error) {
-      if (!(error instanceof ImportUnderWay)) deathsOf(part).end(segment);
-      wait(projectId, requests, error);
-    }
+    isBegun = true;
+    if (await tryToLand(pass, projectId, [suspect], () => deaths.begin(segment))) deaths.end(segment);
   }
-  for (const projectId of new Set(suspects.map((part) => part.projectId)))
-    await deathsOf({ projectId }).settle(!waiting.has(projectId) && !left.has(projectId));
+  const deathsOf = new Map(suspects.map(({ projectId, deaths }) => [projectId, deaths]));
+  for (const [projectId, deaths] of deathsOf) await deaths.settle(!waiting.has(projectId) && !left.has(projectId));
+  return [...apart];
+}
+
+/** Lands parts of a project, or tells why not. Returns whether that was begun: nothing is while an import has the project. */
+async function tryToLand(
+  pass: Pass,
+  projectId: number,
+  parts: readonly Part[],
+  begin: ProjectOptions['begin'],
+): Promise<boolean> {
+  const { context, lists } = pass;
+  const requests = parts.flatMap((part) => part.requests);
+  try {
+    pass.projects.push(await landProject(context, projectId, requests, { lists, begin }));
+    pass.landed.push(...parts);
+  } catch (error) {
+    if (error instanceof LandingDied) return true;
+    pass.waiting.add(projectId);
+    if (error instanceof ImportUnderWay) return false;
+    pass.failures.push({ projectId, reason: messageOf(error), delayMs: delayOf(context, requests) });
+  }
+  return true;
+}
+
+/** Returns what is told after a pass of its segments and their contents. */
+function reportOf(
+  { context, projects, failures, left, landed }: Pass,
+  segments: readonly (LandingSegment & { readonly content: SegmentContent | undefined })[],
+  apart: readonly Suspect[],
+): LandingReport {
   const landedIn = Map.groupBy(landed, ({ segment }) => segment);
-  return {
-    projects,
-    failures,
-    left: [...left],
-    segments: segments.map(({ name, landed: before }, n) => {
-      const { requests = [], damaged = 0, unfinished = 0 } = contents[n] ?? {};
-      const setApart = [...apart].filter(({ segment }) => segment === name);
-      const done = new Set([...before, ...(landedIn.get(name) ?? []).map(({ projectId }) => projectId)]);
-      const passedOver = new Set([...done, ...setApart.map(({ projectId }) => projectId)]);
-      return {
-        name,
-        landed: [...done],
-        waiting: [...new Set(requests.map(({ projectId }) => projectId))].filter((id) => !passedOver.has(id)),
-        apart: setApart.map((part) => ({
-          projectId: part.projectId,
-          times: timesOf(part),
-          delayMs: delayOf(context, part.requests),
-        })),
-        damaged,
-        unfinished,
-      };
-    }),
-  };
+  const apartIn = Map.groupBy(apart, ({ segment }) => segment);
+  const told = segments.map(({ name, landed: before, content }) => {
+    const { requests = [], damaged = 0, unfinished = 0 } = content ?? {};
+    const setApart = apartIn.get(name) ?? [];
+    const done = new Set([...before, ...(landedIn.get(name) ?? []).map(({ projectId }) => projectId)]);
+    const passedOver = new Set([...done, ...setApart.map(({ projectId }) => projectId)]);
+    return {
+      name,
+      landed: [...done],
+      waiting: [...new Set(requests.map(({ projectId }) => projectId))].filter((id) => !passedOver.has(id)),
+      apart: setApart.map(({ projectId, deaths, requests: of }) => ({
+        projectId,
+        times: deaths.timesOf(name),
+        delayMs: delayOf(context, of),
+      })),
+      damaged,
+      unfinished,
+    };
+  });
+  return { projects, failures, left: [...left], segments: told };
 }
 
 /** What is to be landed of a segment, by project. */

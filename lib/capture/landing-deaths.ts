@@ -144,12 +144,13 @@ export class LandingDeaths {
   }
 }
 
-/** Reads what is known of projects, for a landing of the service; undefined: for one that nothing outlives. */
+/** Reads what is known of projects, in their order, for a landing of the service; undefined: for one that nothing outlives. */
 export async function landingDeaths(
   context: Pick<Context, 'table' | 'clock'>,
   projectIds: readonly number[],
   service: string | undefined,
-): Promise<ReadonlyMap<number, LandingDeaths>> {
+): Promise<{ readonly projectId: number; readonly deaths: LandingDeaths }[]> {
   const items = await context.table.many(projectIds.map((id) => keys.landingDeaths(id)));
-  return new Map(projectIds.map((id, n) => [id, new LandingDeaths(context, id, items[n], service)]));
+  const deathsOf = (id: number, n: number): LandingDeaths => new LandingDeaths(context, id, items[n], service);
+  return projectIds.map((projectId, n) => ({ projectId, deaths: deathsOf(projectId, n) }));
 }
