@@ -9,8 +9,8 @@ import type { ArrivalRange } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { keys, places } from '../../ports/table/keys.ts';
-import { type Op, Refused, type Table } from '../../ports/table/table.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
+import type { Op, Table } from '../../ports/table/table.ts';
+import { ReadAgain, untilWritten } from '../../ports/table/until-written.ts';
 import type { BackfillEstimate, BackfillItem } from '../records/backfills/model.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
@@ -96,7 +96,7 @@ function unchangedOps(item: BatchExportItem, set: Pick<BatchExportItem, 'trouble
 
 /**
  * Returns a backfill that begins in a transaction of the caller's, who writes the plan and the export's job and, once
- * that is done, starts the machine. Fails as `startBackfill` does. Throws `Refused` when the plan must be read again.
+ * that is done, starts the machine. Fails as `startBackfill` does. Throws `Refused` or `ReadAgain` when the plan must be read again.
  */
 export async function claimBackfill(
   context: Context,
@@ -190,7 +190,7 @@ async function claimRange(context: Context, item: BatchExportItem, plan: Plan, i
       headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
     });
   }
-  if (await reapBackfill(context, item, result.by)) throw new Refused(0, undefined);
+  if (await reapBackfill(context, item, result.by)) throw new ReadAgain();
   return invalid(
     null,
     `The range overlaps the one of backfill ${result.by.backfill}, which is still running. ` +

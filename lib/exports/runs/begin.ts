@@ -7,8 +7,8 @@ import { jobOps } from '../../jobs/job.ts';
 import { filesBetween, isTouched, type LakeFile } from '../../lake/catalog.ts';
 import { fence } from '../../lake/fence.ts';
 import type { Context } from '../../ports/context.ts';
-import { type Op, Refused } from '../../ports/table/table.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
+import type { Op } from '../../ports/table/table.ts';
+import { ReadAgain, untilWritten } from '../../ports/table/until-written.ts';
 import type { BeginInput, BeginOutput } from '../../workflow/messages.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { RunItem } from '../records/runs/model.ts';
@@ -52,7 +52,7 @@ async function begin(context: Context, input: BeginInput): Promise<BeginOutput> 
     return answer(context, item, mine, runs);
   }
 
-  if (input.trigger === 'schedule' && (await reapAll(context, read))) throw new Refused(0, undefined);
+  if (input.trigger === 'schedule' && (await reapAll(context, read))) throw new ReadAgain();
   const work = await workOf(context, read, input.trigger);
   if ('ops' in work) return leave(context, work.ops);
   const now = context.clock();
@@ -94,7 +94,7 @@ const hold = (milliseconds: number): Extract<BeginOutput, { do: 'hold' }> => ({
  */
 async function whenTaken(context: Context, item: BatchExportItem, input: BeginInput, taken: Active) {
   const now = context.clock();
-  if (await reapRun(context, item, taken)) throw new Refused(0, undefined);
+  if (await reapRun(context, item, taken)) throw new ReadAgain();
   await putOffJob(context, input);
   return input.trigger === 'schedule' && taken.by === 'schedule' ? NOTHING : hold((now - taken.since) / 10);
 }

@@ -3,16 +3,22 @@ import { Busy, type Key, type Op, Refused, type Table, type Value } from './tabl
 /** A write outlasts so many changes by others: each time that it is refused, one of them was done. */
 export const MAX_ATTEMPTS = 30;
 
+/** What an attempt has read is true no longer, by what it has done itself: it is to begin anew. */
+export class ReadAgain extends Error {
+  override readonly name = 'ReadAgain';
+}
+
 /**
  * Returns the result of `attempt`, which reads, and writes under conditions. When one of them is refused, somebody else
- * was first, and it is called again: what its caller has read before is true no longer. Throws `Busy` when that happens
- * too often. With a `reason` a refusal for any other one is thrown.
+ * was first, and it is called again, as it is when it throws `ReadAgain`: what its caller has read before is true no longer.
+ * Throws `Busy` when that happens too often. With a `reason` a refusal for any other one is thrown.
  */
 export async function untilWritten<T>(attempt: (isAgain: boolean) => Promise<T>, reason?: string): Promise<T> {
   for (let left = MAX_ATTEMPTS; left > 0; left--) {
     try {
       return await attempt(left < MAX_ATTEMPTS);
     } catch (error) {
+      if (error instanceof ReadAgain) continue;
       if (!(error instanceof Refused) || (reason !== undefined && error.reason !== reason)) throw error;
     }
   }
