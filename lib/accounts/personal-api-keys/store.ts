@@ -8,6 +8,7 @@ import { fail, invalid } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { type Op, Refused, type Table } from '../../ports/table/table.ts';
+import { untilWritten } from '../../ports/table/until-written.ts';
 import type { ActivityOps, Change } from '../activity/model.ts';
 import { systemActivityOps } from '../activity/ops.ts';
 import { changesOf, creationChanges, type LoggedFields } from '../activity/rules.ts';
@@ -169,6 +170,9 @@ function checksOf(maker: PersonalApiKeyItem | undefined, written: string): Op[] 
   return [{ check: { pk, sk }, if: { is: { id, ver } } }];
 }
 
+/** Why a write is refused when a user's keys, or the key that is changed, are not as they were read. */
+const KEYS_CHANGED = 'keys_changed';
+
 /** Changes which keys a user has, with the keys themselves; repeats it when another change of them came first. */
 async function changeRefs(
   table: Table,
@@ -176,18 +180,12 @@ async function changeRefs(
   change: (refs: readonly KeyRef[]) => { readonly refs: readonly KeyRef[]; readonly ops: readonly Op[] },
 ): Promise<void> {
   const key = keys.user(user.uuid);
-  for (let current = user; ; ) {
+  await untilWritten(async (isAgain) => {
+    const current = isAgain ? ((await table.get(key)) ?? fail('not_found')) : user;
     const { refs, ops } = change(fromJsonText(current.keys));
     const set = { keys: toJsonText(refs) };
-    try {
-      await table.write([{ change: key, set, if: { is: { keys: current.keys } } }, ...ops]);
-      return;
-    } catch (error) {
-      const found = error instanceof Refused ? error.foundAt(key) : undefined;
-      if (found === undefined) throw error;
-      current = found;
-    }
-  }
+    await table.write([{ change: key, set, if: { is: { keys: current.keys } }, else: KEYS_CHANGED }, ...ops]);
+  }, KEYS_CHANGED);
 }
 
 /** Returns whether the user is a member of all of these organizations, and they are all there. One round trip. */
@@ -281,7 +279,8 @@ export async function changeKey(
       Object.entries(grants).map(([name, value]) => [name, Array.isArray(value) ? JSON.stringify(value) : value]),
     ),
   };
-  for (let current = item; ; ) {
+  return untilWritten(async (isAgain) => {
+    const current = isAgain ? ((await table.get<PersonalApiKeyItem>(item)) ?? fail('not_found')) : item;
     checkVersion(current, ifMatch);
     refuseStronger(maker, current);
     if (Object.keys(grants).length > 0) {
@@ -290,19 +289,13 @@ export async function changeKey(
     }
     const { pk, sk, id, ver } = current;
     const after: PersonalApiKeyItem = { ...current, ...set, ver: ver + 1 };
-    try {
-      await table.write([
-        { change: { pk, sk }, set, add: { ver: 1 }, if: { is: { id, ver } } },
-        ...checksOf(maker, id),
-        ...keyOps(activity, { before: current, after }),
-      ]);
-      return after;
-    } catch (error) {
-      const found = error instanceof Refused ? error.foundAt(current) : undefined;
-      if (found === undefined) throw error;
-      current = found;
-    }
-  }
+    await table.write([
+      { change: { pk, sk }, set, add: { ver: 1 }, if: { is: { id, ver } }, else: KEYS_CHANGED },
+      ...checksOf(maker, id),
+      ...keyOps(activity, { before: current, after }),
+    ]);
+    return after;
+  }, KEYS_CHANGED);
 }
 
 /**

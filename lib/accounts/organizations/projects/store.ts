@@ -9,8 +9,9 @@ import { fail, invalid } from '../../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../../ports/table/json-text.ts';
 import { keys, places } from '../../../ports/table/keys.ts';
 import { nextNumber } from '../../../ports/table/sequence.ts';
-import { type Op, Refused, type Table } from '../../../ports/table/table.ts';
+import type { Op, Table } from '../../../ports/table/table.ts';
 import { ttlAt } from '../../../ports/table/ttl.ts';
+import { untilWritten } from '../../../ports/table/until-written.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { changesOf, type LoggedFields } from '../../activity/rules.ts';
 import type { OrganizationItem, ProjectBrief, ProjectItem } from '../model.ts';
@@ -116,6 +117,9 @@ export async function createProject(
 /** Returns how an entry of the activity log names a project. */
 const aboutProject = ({ id, name }: ProjectItem) => ({ scope: 'Project', id, name, project: id }) as const;
 
+/** Why a write is refused when the organization's projects are not as they were read. */
+const PROJECTS_CHANGED = 'projects_changed';
+
 /**
  * Changes what the organization keeps of its projects, together with them; repeats it when another change of them came
  * first. Throws a 404 when the organization is gone.
@@ -126,19 +130,14 @@ async function changeBriefs(
   change: (briefs: readonly ProjectBrief[]) => { briefs: readonly ProjectBrief[]; ops: readonly Op[] },
 ): Promise<void> {
   const key = keys.organization(organization.id);
-  for (let current = organization; ; ) {
+  await untilWritten(async (isAgain) => {
+    const current = isAgain ? await table.get(key) : organization;
+    if (current === undefined || (isAgain && current.deleted_at !== null)) fail('not_found');
     const { briefs, ops } = change(fromJsonText(current.projects));
     const set = { projects: toJsonText(briefs) };
-    try {
-      const unchanged = { is: { deleted_at: null, projects: current.projects } };
-      await table.write([{ change: key, set, if: unchanged, else: 'projects_changed' }, ...ops]);
-      return;
-    } catch (error) {
-      if (!(error instanceof Refused) || error.reason !== 'projects_changed') throw error;
-      current = error.foundAt(key) ?? fail('not_found');
-      if (current.deleted_at !== null) fail('not_found');
-    }
-  }
+    const unchanged = { is: { deleted_at: null, projects: current.projects } };
+    await table.write([{ change: key, set, if: unchanged, else: PROJECTS_CHANGED }, ...ops]);
+  }, PROJECTS_CHANGED);
 }
 
 /** A project, and the organization that it belongs to. */
