@@ -234,6 +234,9 @@ export interface PostResponse {
 /** Bytes of an answer that are read; a server that sends more is cut off. */
 const ANSWER_BYTES = 16 * 1024;
 
+/** After it a connection speaks HTTP no more; Node calls it an upgrade only where the answer names a protocol. */
+const SWITCHING_PROTOCOLS = 101;
+
 /** A request that takes longer than so many idle timeouts is given up, though bytes still move. */
 const MAX_IDLE_TIMEOUTS = 5;
 
@@ -249,6 +252,11 @@ export async function post({ httpAgent, httpsAgent }: Outbound, url: string, giv
   try {
     return await new Promise((answered, failed) => {
       let isAnswered = false;
+      const endSwitched = (answer: IncomingMessage, socket: Duplex): void => {
+        isAnswered = true;
+        answered(answerOf(answer, ''));
+        socket.destroy();
+      };
       const request = (isSecure ? overHttps : overHttp)(
         url,
         {
@@ -260,15 +268,12 @@ export async function post({ httpAgent, httpsAgent }: Outbound, url: string, giv
         },
         (answer) => {
           isAnswered = true;
-          read(answer).then(answered, failed);
+          if (answer.statusCode === SWITCHING_PROTOCOLS) endSwitched(answer, answer.socket);
+          else void read(answer).then(answered, failed);
         },
       );
       // Without a listener Node drops such a connection and tells nobody: neither an answer nor an error would come.
-      request.on('upgrade', (answer, socket) => {
-        isAnswered = true;
-        socket.destroy();
-        answered(answerOf(answer, ''));
-      });
+      request.on('upgrade', endSwitched);
       request.on('close', () => {
         if (!isAnswered) failed(new Transient(`${host} closed the connection without an answer.`));
       });

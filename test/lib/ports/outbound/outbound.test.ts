@@ -489,10 +489,12 @@ describe('what is posted', () => {
     });
     afterAll(() => server.close());
 
-    test('is answered by a switch of protocols as by anything else, and the connection ends', async () => {
-      const ended = server.reply(SWITCH_OF_PROTOCOLS, { keepsOpen: true });
-      const answer = await send(server.url, { idleTimeoutMs: 60_000 });
-      expect(answer).toMatchObject({ status: 101, headers: { upgrade: 'websocket' }, text: '' });
+    test.each([
+      ['a switch of protocols', SWITCH_OF_PROTOCOLS, { upgrade: 'websocket' }],
+      ['one to no protocol', 'HTTP/1.1 101 Switching Protocols\r\n\r\n', {}],
+    ])('is answered by %s as by anything else, and the connection ends', async (_what, bytes, headers) => {
+      const ended = server.reply(bytes, { keepsOpen: true });
+      expect(await send(server.url, { idleTimeoutMs: 60_000 })).toMatchObject({ status: 101, headers, text: '' });
       await ended;
     });
 
