@@ -18,7 +18,15 @@
 import { isObject } from '../../basics/json.ts';
 import { numberText } from '../../basics/raw-number.ts';
 import { personChangeOf, personStateChange } from '../persons/change.ts';
-import { canonicalUuid, dayMicroseconds, isoMicroseconds, type SourceEvent, storable, storableText, YEARS } from './event.ts';
+import {
+  canonicalUuid,
+  dayMicroseconds,
+  isoMicroseconds,
+  type SourceEvent,
+  storable,
+  storableText,
+  YEARS,
+} from './event.ts';
 import { parseExact } from './exact-json.ts';
 
 /** Ends the reading of a record with a reason. */
