@@ -87,7 +87,6 @@ export async function backUp(folder: string, target: string): Promise<Contents> 
     }
     const contents = await copyAll(folder, target);
     await checkWhole(unfinished, contents, 'Something has changed it: make the backup again.');
-    // Files that are what they were are the least that a backup promises, so all are read (decision 117).
     const problems = await problemsIn(unfinished);
     const place = problems.length === 0 ? target : damagedAs(target);
     await writeFile(join(unfinished, CONTENTS), `${JSON.stringify(contents)}\n`, { flush: true });
