@@ -4,8 +4,8 @@ import { SECOND_MS } from '../basics/units.ts';
 import { parseJson } from '../http/json.ts';
 import type { Context } from '../ports/context.ts';
 import { Failure } from '../ports/errors.ts';
-import type { Asker, Told } from './answering/answers.ts';
-import { type AskedQuery, MOST_TOLD } from './answering/computations.ts';
+import type { Asker } from './answering/answers.ts';
+import { type AskedQuery, type KnownAnswer, MOST_TOLD } from './answering/computations.ts';
 import { WAITED_MS } from './answering/pooled-answerer.ts';
 import { sourceOf } from './kinds/source.ts';
 import type { InsightItem } from './model.ts';
@@ -120,14 +120,14 @@ async function keptResults(
     ...unasked,
     ...told.flatMap((one, n) => {
       const { item, query } = asked[n] as (typeof asked)[number];
-      if (!one.isCached) return [];
-      return [[item.id, one.kept === null ? failed(asking, TOO_MUCH) : toldFields(query, one)] as const];
+      if (one.state === 'missing') return [];
+      return [[item.id, one.state === 'left_out' ? failed(asking, TOO_MUCH) : toldFields(query, one)] as const];
     }),
   ]);
 }
 
 /** Returns the members of an insight that tell the answer of its query. */
-export function toldFields(asked: AskedQuery, told: Told) {
+export function toldFields(asked: AskedQuery, told: KnownAnswer) {
   return {
     result: told.kept?.answer.results ?? null,
     ...answerFields(asked, told),

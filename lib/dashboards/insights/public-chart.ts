@@ -5,8 +5,8 @@ import { chartOf } from '../../charts/describe/describe.ts';
 import { shownQuery } from '../../charts/describe/read.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { parseJson } from '../../http/json.ts';
-import type { Told } from '../../insights/answering/answers.ts';
 import type { KeptAnswer } from '../../insights/answering/cache.ts';
+import type { KnownAnswer } from '../../insights/answering/computations.ts';
 import { meansTheSame } from '../../insights/answering/freshness.ts';
 import { publicColumns } from './public-answer.ts';
 
@@ -16,7 +16,7 @@ export interface AnsweredInsight {
   readonly query: string;
   /** The project's zone. */
   readonly timezone: string;
-  readonly told: Told;
+  readonly told: KnownAnswer;
   /** When it is shown. */
   readonly now: number;
 }

@@ -4,9 +4,8 @@ import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import { recentOf } from '../../basics/recent.ts';
 import { SECOND_MS } from '../../basics/units.ts';
-import type { Told } from '../../insights/answering/answers.ts';
 import { forgottenBy } from '../../insights/answering/cache.ts';
-import type { AskedQuery } from '../../insights/answering/computations.ts';
+import type { AskedQuery, KnownAnswer } from '../../insights/answering/computations.ts';
 import type { Answer } from '../../insights/kinds/kind.ts';
 import type { InsightItem } from '../../insights/model.ts';
 import type { Overrides } from '../../insights/overrides.ts';
@@ -75,7 +74,7 @@ export async function shownResults(
   });
   const told = wanted.length === 0 ? [] : await answers.cached(wanted.map(({ asked }) => asked));
   await renew({ ...context, answers }, wanted, told);
-  const leftOut = new Set(wanted.filter((_, at) => told[at]?.isCached && told[at].kept === null).map(({ id }) => id));
+  const leftOut = new Set(wanted.filter((_, at) => told[at]?.state === 'left_out').map(({ id }) => id));
   if (told.every(({ kept }) => kept === null)) return { ...NOTHING, leftOut };
   // A function starts without what draws; the first page that has something to show loads it.
   const { drawn, spreadsheet } = await import('./drawn.ts');
@@ -107,12 +106,12 @@ const lookedAfter = recentOf<number>(MAX_LOOKED_AFTER);
 async function renew(
   { answers, clock }: Pick<Context, 'clock'> & { readonly answers: NonNullable<Context['answers']> },
   insights: readonly AskedInsight[],
-  told: readonly Told[],
+  told: readonly KnownAnswer[],
 ): Promise<void> {
   const now = clock();
   const lately = lookedAfter(answers);
-  const isLate = ({ kept, isCached }: Told, name: string): boolean =>
-    (kept === null ? !isCached : now - kept.at >= LOOKED_LATELY_MS) &&
+  const isLate = ({ kept, state }: KnownAnswer, name: string): boolean =>
+    (kept === null ? state === 'missing' : now - kept.at >= LOOKED_LATELY_MS) &&
     now - (lately.get(name) ?? -Infinity) >= LOOKED_LATELY_MS;
   const late = insights.flatMap(({ asked }, at) => {
     const one = told[at];

@@ -6,7 +6,7 @@ import { Failure, fail, invalid } from '../../ports/errors.ts';
 import type { Refresh } from '../queries/model.ts';
 import type { Answerer, AnswerTurn } from './answerer.ts';
 import { type AnswerCache, answerCache, forgottenBy, type KeptAnswer } from './cache.ts';
-import { type AskedQuery, computations, computedToBeFound, type SeenFiles } from './computations.ts';
+import { type AskedQuery, computations, computedToBeFound, type KnownAnswer, type SeenFiles } from './computations.ts';
 import type { Moment } from './looking-world.ts';
 import {
   cancelled,
@@ -35,23 +35,14 @@ export interface Asker {
   readonly seen?: SeenFiles;
 }
 
-/** What is told of a query: its answer, if there is one, and of the run that goes on behind it or has made it. */
-export interface Told {
-  readonly key: string;
-  readonly kept: KeptAnswer | null;
-  /** It was kept before. One that is not told for all that was told already may be. */
-  readonly isCached: boolean;
-  readonly run: QueryRun | null;
-}
-
 export interface Answers {
   /** Answers as `refresh` says. Throws what computing throws, if it is waited for. */
-  ask(asked: AskedQuery, refresh: Refresh, asker: Asker): Promise<Told>;
+  ask(asked: AskedQuery, refresh: Refresh, asker: Asker): Promise<KnownAnswer>;
   /**
    * Tells the answers of queries of one project as they are kept, true or not any more, as long as they have no more than
    * MOST_TOLD characters together. Nothing is computed.
    */
-  cached(asked: readonly AskedQuery[]): Promise<Told[]>;
+  cached(asked: readonly AskedQuery[]): Promise<KnownAnswer[]>;
   /** Has answers computed that are missing or not true any more, if they can be. Nobody waits for that. */
   renew(asked: readonly AskedQuery[]): Promise<void>;
   /** A run of the project; undefined: there is none, or it has ended more than a quarter of an hour ago. */
@@ -268,10 +259,10 @@ export function answersOf(
       if (way === 'now') {
         const { run, promise } = begin(asked, key, moment, asker, false);
         const kept = await promise.finally(() => forgetRefused(run));
-        return { key, kept, isCached: false, run };
+        return { key, state: 'computed', kept, run };
       }
       const run = await behind(asked, key, moment, asker);
-      return way === 'both' ? { ...cached, run } : { key, kept: null, isCached: false, run };
+      return way === 'both' ? { ...cached, run } : { key, state: 'missing', kept: null, run };
     },
     renew: (asked) => {
       const seen: SeenFiles = new Map();

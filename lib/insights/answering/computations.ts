@@ -13,7 +13,7 @@ import type { Answerer, AnswerTurn, ComputedAnswer } from './answerer.ts';
 import { type AnswerCache, answerKey, forgottenBy, type KeptAnswer } from './cache.ts';
 import { clockUseOf, filesDigest, meansTheSame } from './freshness.ts';
 import type { Moment, WorldFile, WorldFiles } from './looking-world.ts';
-import { forgotten } from './runs.ts';
+import { forgotten, type QueryRun } from './runs.ts';
 
 /** A query of a project, with the overrides that it was asked with. */
 export interface AskedQuery {
@@ -23,6 +23,13 @@ export interface AskedQuery {
   readonly insight?: number;
   readonly dashboard?: number;
 }
+
+/** What is known of the answer of a query, and of the run that goes on behind it or has made it. */
+export type KnownAnswer = { readonly key: string; readonly run: QueryRun | null } & (
+  | { readonly state: 'kept' | 'computed'; readonly kept: KeptAnswer }
+  /** `left_out`: one is kept, but with it those of the request would be too large. */
+  | { readonly state: 'missing' | 'left_out'; readonly kept: null }
+);
 
 /** The answers of one request have at most so many characters of JSON together: they are put together in one turn. */
 export const MOST_TOLD = 10_000_000;
@@ -138,12 +145,10 @@ export async function computedToBeFound<T>(
   return second;
 }
 
-const cachedOf = (key: string, kept: KeptAnswer | null | undefined) => ({
-  key,
-  kept: kept ?? null,
-  isCached: kept !== undefined,
-  run: null,
-});
+const cachedOf = (key: string, kept: KeptAnswer | null | undefined): KnownAnswer =>
+  kept
+    ? { key, state: 'kept', kept, run: null }
+    : { key, state: kept === null ? 'left_out' : 'missing', kept: null, run: null };
 
 /** What a world knows of a file. */
 const worldFile = ({ path, bytes, sha256, min_timestamp, max_timestamp }: LakeFile): WorldFile => ({

@@ -74,7 +74,7 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
         try {
           const made = await compute(asked, key, moment, { signal, line: isNotifier ? 'notifier' : 'waited' });
           if (run !== null) await runs.end(run, null);
-          return { key, kept: made, isCached: false, run };
+          return { key, state: 'computed', kept: made, run };
         } catch (error) {
           if (!isNotifier && error instanceof Failure && LATER.has(error.body.code)) {
             const begin = () => (run === null ? runs.begin(asked, key, newId(), true) : runs.goOn(run));
@@ -82,14 +82,14 @@ export function stageAnswers(context: StageContext, { answerer, start, backgroun
               // Why it is not answered now says more than why it is not answered later.
               if (!(cause instanceof Failure)) log.warning('a query was not ordered', { reason: messageOf(cause) });
             });
-            if (later !== undefined) return { key, kept: null, isCached: false, run: later };
+            if (later !== undefined) return { key, state: 'missing', kept: null, run: later };
           }
           if (run !== null) await runs.end(run, failureOfRun(error));
           throw error;
         }
       }
       const run = await order(asked, () => runs.begin(asked, key, runId ?? newId(), true));
-      return way === 'both' ? { ...cached, run } : { key, kept: null, isCached: false, run };
+      return way === 'both' ? { ...cached, run } : { key, state: 'missing', kept: null, run };
     },
     cached,
     renew: async (asked) => {

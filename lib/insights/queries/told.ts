@@ -4,8 +4,7 @@ import { definedOf } from '../../basics/defined.ts';
 import { MINUTE_MS } from '../../basics/units.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { answerAge } from '../answering/age.ts';
-import type { Told } from '../answering/answers.ts';
-import type { AskedQuery } from '../answering/computations.ts';
+import type { AskedQuery, KnownAnswer } from '../answering/computations.ts';
 import { queryStatus } from '../answering/runs.ts';
 import type { QueryAnswer } from './model.ts';
 
@@ -13,7 +12,7 @@ import type { QueryAnswer } from './model.ts';
 const CLIENT_REFRESH_MS = MINUTE_MS;
 
 /** Returns what is told of an answer beside it: of the query, the answer and its age. */
-export function answerFields({ project, query }: AskedQuery, { kept, isCached, run }: Told) {
+export function answerFields({ project, query }: AskedQuery, { kept, state, run }: KnownAnswer) {
   const { results: _, hasMore, columns = null, types = null, resolved_date_range } = kept?.answer ?? { results: null };
   return {
     hasMore: hasMore ?? false,
@@ -23,7 +22,7 @@ export function answerFields({ project, query }: AskedQuery, { kept, isCached, r
     last_refresh: kept === null ? null : wireInstant(kept.at),
     cache_target_age: kept === null ? null : wireInstant(kept.at + answerAge(query)),
     next_allowed_client_refresh: kept === null ? null : wireInstant(kept.at + CLIENT_REFRESH_MS),
-    is_cached: isCached,
+    is_cached: state === 'kept',
     query_status: run === null || !run.isAsync ? null : queryStatus(run),
     hogql: kept?.looked.hogql ?? null,
     ...definedOf({ resolved_date_range }),
@@ -31,7 +30,7 @@ export function answerFields({ project, query }: AskedQuery, { kept, isCached, r
 }
 
 /** Returns the answer of a query as it is told. */
-export function queryAnswer(asked: AskedQuery, told: Told): z.input<typeof QueryAnswer> {
+export function queryAnswer(asked: AskedQuery, told: KnownAnswer): z.input<typeof QueryAnswer> {
   const { kept, run, key } = told;
   if (kept === null && run !== null) return { query_status: queryStatus(run) };
   const { limit, offset, metadata } = kept?.answer ?? {};

@@ -1,7 +1,8 @@
 import { handler as page } from '../../../functions/shared/page.ts';
 import { retrieveShared } from '../../../lib/dashboards/public-page/routes.ts';
-import type { Answers, Told } from '../../../lib/insights/answering/answers.ts';
+import type { Answers } from '../../../lib/insights/answering/answers.ts';
 import type { KeptAnswer } from '../../../lib/insights/answering/cache.ts';
+import type { KnownAnswer } from '../../../lib/insights/answering/computations.ts';
 import type { SentQuery } from '../../../lib/insights/kinds/source.ts';
 import { forgetAnswers } from '../../../lib/lake/forget-answers.ts';
 import { type Page, PictureFailed } from '../../../lib/pictures/pictures.ts';
@@ -37,7 +38,7 @@ const QUERY = {
 /** Answers that are known before anybody asks, or left out (null); the queries that were asked for a computation are kept. */
 function known(result: (query: SentQuery) => unknown, more: object = {}): Answers & { readonly asked: SentQuery[] } {
   const asked: SentQuery[] = [];
-  const told = (query: SentQuery): Told => {
+  const told = (query: SentQuery): KnownAnswer => {
     const results = result(query);
     const kept = {
       at: NOW,
@@ -46,7 +47,9 @@ function known(result: (query: SentQuery) => unknown, more: object = {}): Answer
       clock: {},
       files: '',
     } as unknown as KeptAnswer;
-    return { key: 'k', kept: results == null ? null : kept, isCached: results !== undefined, run: null };
+    const known = { key: 'k', run: null };
+    if (results == null) return { ...known, state: results === null ? 'left_out' : 'missing', kept: null };
+    return { ...known, state: 'kept', kept };
   };
   return {
     asked,

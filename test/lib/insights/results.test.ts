@@ -1,5 +1,6 @@
 import type { ProjectItem } from '../../../lib/accounts/organizations/model.ts';
-import { type Answers, answersOf, type Told } from '../../../lib/insights/answering/answers.ts';
+import { type Answers, answersOf } from '../../../lib/insights/answering/answers.ts';
+import type { KnownAnswer } from '../../../lib/insights/answering/computations.ts';
 import type { InsightItem } from '../../../lib/insights/model.ts';
 import type { Refresh } from '../../../lib/insights/queries/model.ts';
 import { resultsOf } from '../../../lib/insights/results.ts';
@@ -7,7 +8,7 @@ import { keys } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 
 const ASKING = { project: { id: 1 } as ProjectItem, refresh: 'blocking', dashboard: 1 } as const;
-const TOLD: Told = { key: 'key', kept: null, isCached: false, run: null };
+const TOLD: KnownAnswer = { key: 'key', state: 'missing', kept: null, run: null };
 const insight = (id: number) =>
   ({ id, query: JSON.stringify({ kind: 'HogQLQuery', query: 'SELECT 1' }) }) as unknown as InsightItem;
 

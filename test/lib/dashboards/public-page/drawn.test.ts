@@ -10,7 +10,7 @@ function answered(
   { project = 1, query = QUERY, key = 'k', at = 0, files = 'f', now = 0, clock = 'nothing', more = {} } = {},
 ) {
   const kept = { at, files, clock, answer: { results: [trend('Views', values, more)] } };
-  const told = { key, kept, isCached: true, run: null };
+  const told = { key, state: 'kept', kept, run: null };
   return { project, query, timezone: 'UTC', told, now } as unknown as AnsweredInsight;
 }
 

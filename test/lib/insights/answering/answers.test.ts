@@ -52,7 +52,7 @@ test('all who ask at the same time share one computation, and nobody of another 
   for (const call of calls) call.answer();
   expect((await Promise.all(all)).map(({ kept }) => kept?.answer.results)).toEqual([[1], [1], [1]]);
   expect(calls.length).toBe(2);
-  expect((await answers.ask(asked(), 'blocking', {})).isCached).toBe(true);
+  expect((await answers.ask(asked(), 'blocking', {})).state).toBe('kept');
   expect((await answers.ask(asked('SELECT 1', 9), 'force_cache', {})).kept).toBeNull();
 });
 
@@ -75,10 +75,10 @@ test.each<Refresh>(['blocking', 'force_blocking'])(
     await settled();
     calls[1]?.answer({ looked, answer: { results: ['new'] } });
     const told = await Promise.all([same, ...after]);
-    expect(told.map(({ kept, isCached }) => [kept?.answer.results, isCached])).toEqual([
-      [['new'], false],
-      [['new'], false],
-      [['new'], false],
+    expect(told.map(({ kept, state }) => [kept?.answer.results, state])).toEqual([
+      [['new'], 'computed'],
+      [['new'], 'computed'],
+      [['new'], 'computed'],
     ]);
     expect(calls.length).toBe(2);
   },
@@ -351,7 +351,7 @@ test.each([
     }
     const lists = async (asker: Asker): Promise<number> => {
       const list = jest.spyOn(context.table, 'list');
-      for (const tile of tiles) expect((await answers.ask(tile, 'blocking', asker)).isCached).toBe(true);
+      for (const tile of tiles) expect((await answers.ask(tile, 'blocking', asker)).state).toBe('kept');
       const count = list.mock.calls.length;
       list.mockRestore();
       return count;

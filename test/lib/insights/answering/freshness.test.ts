@@ -74,7 +74,7 @@ test('whatever comes, late events, merges, deletions, a kept answer is what comp
           for (const query of QUERIES) {
             const asked = { project: project as unknown as ProjectItem, query };
             const kept = await cached.ask(asked, 'blocking', {});
-            if (kept.isCached) hits += 1;
+            if (kept.state === 'kept') hits += 1;
             // Nothing is kept for it.
             const fresh = answersOf(context, { answer: (asked) => computed(worlds, asked) }, NO_CACHE);
             const now = await fresh.ask(asked, 'blocking', {});
