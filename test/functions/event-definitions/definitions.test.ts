@@ -126,7 +126,8 @@ test('names are those that are listed, without those that are left out', async (
   ]);
   const names = async (what: 'event' | 'property', query: string) => {
     const { body: listed } = await service.call('GET', `/api/projects/${project}/${what}_definitions/${query}`);
-    return (listed?.['results'] as { name: string }[]).map(({ name }) => name);
+    const found = listed?.['results'] as { name: string }[];
+    return found.map(({ name }) => name);
   };
   const json = (list: readonly string[]) => encodeURIComponent(JSON.stringify(list));
   expect(await names('property', '?properties=$ip,a,none')).toEqual(['$ip', 'a']);
