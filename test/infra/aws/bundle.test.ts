@@ -6,6 +6,7 @@ import { ENVIRONMENT, FUNCTIONS, flat } from '../../../infra/aws/functions.ts';
 import { document } from '../../../lib/api/computed/document.ts';
 import { routes } from '../../../lib/api/routes.ts';
 import { messageOf } from '../../../lib/basics/text.ts';
+import { CLOUD_SETTINGS } from '../../../lib/ports/settings.ts';
 import { workerPool } from '../../../lib/workers/pool.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
@@ -302,7 +303,9 @@ describe('a bundle', () => {
       const event = { httpMethod: 'GET', path: '/', headers: {}, multiValueHeaders: {}, resource: '/api/schema',
         pathParameters: {}, requestContext: { requestId: 'r', identity: { sourceIp: '127.0.0.1' }, path: '/dev/api/schema' } };
       handler(event).then(({ body }) => process.stdout.write(body));`;
-    const env = { STAGE: 'dev', TABLE_NAME: 't', SETTINGS: '{}', LOG_LEVEL: 'ERROR', AWS_REGION: 'eu-central-1' };
+    // The reference is so long that it is held against what an answer may have.
+    const SETTINGS = JSON.stringify(CLOUD_SETTINGS);
+    const env = { STAGE: 'dev', TABLE_NAME: 't', SETTINGS, LOG_LEVEL: 'ERROR', AWS_REGION: 'eu-central-1' };
     const answer = execFileSync(process.execPath, ['-e', script, bundles.folder('schema')], { env }).toString();
     expect(JSON.parse(answer)).toEqual({ ...JSON.parse(JSON.stringify(document)), servers: [{ url: '/dev' }] });
   });
