@@ -350,7 +350,7 @@ describe('an import by request', () => {
     for (let n = 0; n < 4; n += 1) expect((await call('POST', '', { name: 'x', bytes: 10e9 })).status).toBe(201);
     const mine = await service.call('POST', '/api/organizations/', { body: { name: 'Mine too' } });
     const { body } = await service.call('GET', `/api/organizations/${String(mine.body?.['id'])}/projects/`);
-    const [{ id: second } = { id: 0 }] = body?.['results'] as { id: number }[];
+    const [{ id: second } = { id: 0 }] = (body?.['results'] ?? []) as { id: number }[];
     expect(
       await service.call('POST', `/api/projects/${second}/imports/`, { body: { name: 'x', bytes: 10e9 } }),
     ).toMatchObject({ status: 429, body: { detail: expect.stringContaining('half of the room') } });
@@ -691,7 +691,7 @@ describe('an import that is under way', () => {
     const others = await Promise.all(Array.from({ length: 2 }, () => another(service)));
     const mine = await service.call('POST', '/api/organizations/', { body: { name: 'Mine too' } });
     const { body } = await service.call('GET', `/api/organizations/${String(mine.body?.['id'])}/projects/`);
-    const [{ id: second } = { id: 0 }] = body?.['results'] as { id: number }[];
+    const [{ id: second } = { id: 0 }] = (body?.['results'] ?? []) as { id: number }[];
     const startIn = async (project: number, key = service.key): Promise<void> => {
       const path = `/api/projects/${project}/imports/`;
       const made = await service.call('POST', path, { key, body: { name: 'x', bytes: 5 } });
