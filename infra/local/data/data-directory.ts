@@ -92,7 +92,7 @@ export function openDataDirectory(folder: string, settings: Settings, log: Log, 
     outbound: openOutbound(settings),
     mail: null,
     testTurns: new Turns(TEST_TURNS),
-    compiler: pooledCompiler(workers.queries),
+    compiler: pooledCompiler(workers.queries, workers.deliveredQueries),
     metrics: loggedMetrics(log),
     vaultProblems: async () => {
       const problem = await keyfileProblem(...vaultFilesIn(folder));

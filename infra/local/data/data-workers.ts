@@ -18,14 +18,16 @@ const ROW_SILENCE_MS = 10 * MINUTE_MS;
 /** A query of a thousand columns takes 1.3 s, and 100 MB. */
 const QUERY_SILENCE_MS = 10 * SECOND_MS;
 const QUERY_MEMORY_MB = { each: 200, all: 350 };
-/** Those that wait are requests: an organization that sends what takes long waits for itself. */
-const QUERY_TURNS = { atOnce: 2, each: 1, waiting: { each: 4, all: 32 } };
+/** Those that wait are requests: an organization, or a user, who sends what takes long waits for themselves. */
+const QUERY_TURNS = { atOnce: 2, each: 1, waiting: { each: 4, all: 32 }, users: { waiting: 8 } };
+/** Those that wait are deliveries, of which the engine runs so many at a time: not behind what is tried. */
+const DELIVERED_QUERY_TURNS = { atOnce: 2, each: 1 };
 
 /** Those that wait are deliveries, of which the engine runs so many at a time. */
 const ROW_TURNS = { atOnce: 4, each: 2 };
 
 /** Those that wait are requests, beside the deliveries, whose workers may be busy for minutes. */
-const READ_TURNS = { atOnce: 2, each: 1, waiting: { each: 8, all: 32 } };
+const READ_TURNS = { atOnce: 2, each: 1, waiting: { each: 8, all: 32 }, users: { waiting: 16 } };
 const READ_DATABASE_MEMORY = '250MB';
 const READ_MEMORY_MB = { each: 450, all: 600 };
 /** Those that wait are requests, or runs that a request has begun; of notifiers steps, of which the engine runs so many at a time. */
@@ -40,12 +42,12 @@ const ANSWER_DATABASE_MEMORY = '500MB';
 /** What is kept of events for the next question is most of what one has after a task. */
 const ANSWER_MEMORY_MB = { each: 900, all: 1_200, kept: 750 };
 /** One deletion after the other; each has what a landing has. */
-const REMOVAL_TURNS = { atOnce: 1, each: 1, waiting: { each: 8, all: 32 } };
+const REMOVAL_TURNS = { atOnce: 1, each: 1, waiting: { each: 8, all: 32 }, users: { waiting: 8 } };
 /** Of one project after the other, deletions that were cut as well; a walk begins nothing more after ten minutes. */
 const COMPACTION_TURNS = { atOnce: 1, each: 1 };
 const COMPACTION_SILENCE_MS = 20 * MINUTE_MS;
 /** Those that wait are requests; each reads a part of a file, or a Parquet file. */
-const PREVIEW_TURNS = { atOnce: 2, each: 1, waiting: { each: 8, all: 32 } };
+const PREVIEW_TURNS = { atOnce: 2, each: 1, waiting: { each: 8, all: 32 }, users: { waiting: 8 } };
 const PREVIEW_MEMORY_MB = { each: 450, all: 600 };
 const REMOVAL_MEMORY_MB = { each: 700, all: 700 };
 
@@ -80,6 +82,15 @@ export function dataWorkers(folder: string, log: Log) {
       memory: REMOVAL_MEMORY_MB,
       ...own,
     });
+  const queryWorkers = (turns: TurnLimits) =>
+    pool({
+      program: join(import.meta.dirname, '../../../lib/exports/query/query-worker.ts'),
+      options: null,
+      what: 'Reading the query',
+      turns,
+      memory: QUERY_MEMORY_MB,
+      silenceMs: QUERY_SILENCE_MS,
+    });
   return {
     rows: pool({
       program: join(import.meta.dirname, '../../../lib/warehouse/row-worker.ts'),
@@ -112,14 +123,8 @@ export function dataWorkers(folder: string, log: Log) {
       memory: PREVIEW_MEMORY_MB,
       silenceMs: READING_MS,
     }),
-    queries: pool({
-      program: join(import.meta.dirname, '../../../lib/exports/query/query-worker.ts'),
-      options: null,
-      what: 'Reading the query',
-      turns: QUERY_TURNS,
-      memory: QUERY_MEMORY_MB,
-      silenceMs: QUERY_SILENCE_MS,
-    }),
+    queries: queryWorkers(QUERY_TURNS),
+    deliveredQueries: queryWorkers(DELIVERED_QUERY_TURNS),
     answerers: {
       waited: answering(WAITED_MS, answerTurns(16)),
       background: answering(BACKGROUND_MS, answerTurns(8)),

@@ -469,3 +469,27 @@ test('a process that is killed while it closes the database leaves nothing that 
   expect(await next.table.get({ pk: 'a', sk: 'a' })).toBeDefined();
   await next.close();
 });
+
+test('slow queries of a user in many organizations hold up neither those of others nor deliveries', async () => {
+  const directory = open(temporaryFolder());
+  const { compiler } = directory;
+  const slow = `SELECT ${Array.from({ length: 500 }, (_, n) => `event AS a${n}`).join(', ')} FROM events`;
+  const hogql_query = 'SELECT event FROM events';
+  const done: string[] = [];
+  const end = (name: string, work: Promise<unknown>) => work.then(() => void done.push(name));
+  try {
+    await Promise.all([
+      ...Array.from({ length: 6 }, (_, n) =>
+        end('slow', compiler.fields({ hogql_query: slow }, { organization: `o${n}`, user: 'busy' })),
+      ),
+      end('other', compiler.fields({ hogql_query }, { organization: 'other', user: 'other' })),
+      end(
+        'delivery',
+        compiler.selection({ hogql_query, schema: null, filters: null }, { organization: 'o0', isDelivery: true }),
+      ),
+    ]);
+  } finally {
+    await directory.close();
+  }
+  expect(done.slice(0, 4)).toEqual(expect.arrayContaining(['other', 'delivery']));
+});
