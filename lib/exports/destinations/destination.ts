@@ -45,7 +45,7 @@ export interface Delivery<C extends Config = Config> {
    */
   readonly signal: AbortSignal;
   /** Returns the time, in milliseconds since 1970. */
-  clock(): number;
+  readonly clock: () => number;
   /** Tells the customer something, in the export's log. */
   say(level: 'INFO' | 'WARNING', message: string): void;
   /**

@@ -664,7 +664,7 @@ describe('a failure', () => {
     [400, 'InvalidArgument'],
   ])('is told without the key, though the server repeats it (%i %s)', async (status, code) => {
     const { aws_access_key_id: key } = bucket.config;
-    const error = await answered(xml(status, code, '', {}, `Who is ${key}?`));
+    const error = await answered(xml(status, code, '', {}, `Who is ${String(key)}?`));
     expect(error.message).toContain('Who is ***?');
   });
 
