@@ -7,15 +7,16 @@ import { FORMS, PATH_TYPES, sourceIn } from './question-query.ts';
 import { seriesLabel } from './questions.ts';
 
 /** Members that change no number. */
-const IDLE: readonly string[] = [
-  ...['name', 'custom_name', 'version', 'tags', 'response', 'modifiers', 'dataColorTheme', 'kind', 'type'],
-  ...['uuid', 'order', 'index', 'limit', 'display', 'dashboardDisplay', 'layout', 'goalLines'],
-  ...['showLegend', 'showValuesOnSeries', 'showPercentStackView', 'showAlertThresholdLines', 'showMultipleYAxes'],
-  ...['showLabelsOnSeries', 'showPercentagesOnSeries', 'showTrendLines', 'showFullUrls', 'yAxisScaleType'],
-  ...['aggregationAxisFormat', 'aggregationAxisPrefix', 'aggregationAxisPostfix', 'decimalPlaces', 'minDecimalPlaces'],
-  ...['hiddenLegendIndexes', 'hiddenLegendBreakdowns', 'resultCustomizations', 'resultCustomizationBy'],
-  ...['detailedResultsAggregationType', 'funnelStepReference', 'selectedInterval', 'stacked'],
-];
+const IDLE: readonly string[] = `
+  name custom_name version tags response modifiers dataColorTheme kind type uuid order index limit
+  display dashboardDisplay layout goalLines showLegend showValuesOnSeries showPercentStackView
+  showAlertThresholdLines showMultipleYAxes showLabelsOnSeries showPercentagesOnSeries showTrendLines
+  showFullUrls yAxisScaleType aggregationAxisFormat aggregationAxisPrefix aggregationAxisPostfix
+  decimalPlaces minDecimalPlaces hiddenLegendIndexes hiddenLegendBreakdowns resultCustomizations
+  resultCustomizationBy detailedResultsAggregationType funnelStepReference selectedInterval stacked
+`
+  .trim()
+  .split(/\s+/);
 
 /** Of anything but trends, persons are counted whatever their series count elsewhere. */
 const IDLE_MATH: readonly string[] = ['math', 'math_property', 'math_property_type', 'math_hogql'];
@@ -25,7 +26,7 @@ const isIdle = (name: string, kind: QuestionKind): boolean =>
 
 const OWN_FILTERS = 'filters of its own';
 
-const WORDS: Readonly<Record<string, (value: unknown) => string>> = {
+const WORDS: Readonly<Record<string, (value: string) => string>> = {
   filterTestAccounts: () => 'without test accounts',
   explicitDate: () => 'dates to the exact time',
   compare_to: (value) => `compared with the time ${value}`,
@@ -44,12 +45,14 @@ const WORDS: Readonly<Record<string, (value: unknown) => string>> = {
   totalIntervals: (value) => `${value} intervals`,
 };
 
+const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 /** Returns what a member without words of its own says: its name, and a value that is no more than one. */
 function plainWords(name: string, value: unknown): string {
   const spaced = name
     .replaceAll(/_+/g, ' ')
-    .replaceAll(/([a-z])([A-Z])/g, (_, end, start) => `${end} ${start.toLowerCase()}`);
-  return value === true || typeof value === 'object' ? spaced : `${spaced}: ${String(value).replaceAll('_', ' ')}`;
+    .replaceAll(/([a-z])([A-Z])/g, (_, end: string, start: string) => `${end} ${start.toLowerCase()}`);
+  return value === true || typeof value === 'object' ? spaced : `${spaced}: ${plain(value).replaceAll('_', ' ')}`;
 }
 
 /** Returns what a query says besides the form's fields that may change its numbers, in words and in its order. */
@@ -72,7 +75,7 @@ function beyond(form: object, part: unknown, { kind, of }: Place): string[] {
     const field: unknown = object(form)[name];
     if (value === null || field === true || (field === undefined && isIdle(name, kind)) || isEmpty(value)) return [];
     if (name === 'includeEventTypes') return [];
-    if (field === undefined) return [`${of}${WORDS[name]?.(value) ?? plainWords(name, value)}`];
+    if (field === undefined) return [`${of}${WORDS[name]?.(plain(value)) ?? plainWords(name, value)}`];
     if (!Array.isArray(value)) return beyond(object(field), value, { kind, of: ENTITIES[name] ?? of });
     return value.flatMap((one, at) => beyond(object(field), one, { kind, of: ofMember(kind, name, at) }));
   });
