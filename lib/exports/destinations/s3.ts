@@ -20,7 +20,7 @@ import {
   manifestText,
   strayNames,
 } from './files/names.ts';
-import { refuseTaken } from './files/owner.ts';
+import { etagOfOurs, isConditionFailure, isOurs, isUnknownCondition, look, writeOurs } from './files/own-objects.ts';
 import { checkFilled, listed, refuseConfig } from './refusal.ts';
 
 const S3Config = z.object({
@@ -382,97 +382,6 @@ async function completeOne(
     if (nameOf(error) === 'NoSuchUpload') return isOurs(client, delivery, key);
     throw error;
   }
-}
-
-/** Of what has to be there for an object to be written. */
-interface Condition {
-  readonly IfNoneMatch?: '*';
-  readonly IfMatch?: string;
-}
-
-/** How often a write looks again at an object that others are changing. */
-const MAX_LOOKS = 5;
-
-/**
- * Writes an object where none is, or one that this export wrote; `etag`: the one that was there, undefined: none. Throws
- * `Permanent` when it is another's. A server that does not know conditions of writes is asked just before.
- */
-async function writeOurs(
-  client: S3,
-  delivery: Delivery<S3Config>,
-  key: string,
-  etag: string | undefined,
-  write: (condition: Condition) => Promise<unknown>,
-): Promise<void> {
-  let known = etag;
-  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
-    try {
-      await write(known === undefined ? { IfNoneMatch: '*' } : { IfMatch: known });
-      return;
-    } catch (error) {
-      const isUnknown = isUnknownCondition(delivery.config, error);
-      if (!isUnknown && !isConditionFailure(error)) throw error;
-      known = await etagOfOurs(client, delivery, key);
-      if (isUnknown) {
-        await write({});
-        return;
-      }
-    }
-  }
-  throw new Transient(`'${key}' in ${bucketLabel(delivery.config)} is being changed by others.`);
-}
-
-/** Returns whether a server of the same protocol may have refused a write because it does not know its condition. */
-const isUnknownCondition = ({ endpoint_url }: S3Config, error: unknown): boolean =>
-  Boolean(endpoint_url) && [400, 501].includes(statusOf(error) ?? 0);
-
-/** Returns whether a write was refused for what is there, or not there any more, or for another write at the same time. */
-const isConditionFailure = (error: unknown): boolean =>
-  statusOf(error) === 412 || ['NoSuchKey', 'ConditionalRequestConflict'].includes(nameOf(error));
-
-/** Returns the ETag of an object that this export wrote; undefined when none is there. Throws `Permanent` for another's. */
-async function etagOfOurs(client: S3, delivery: Delivery<S3Config>, key: string): Promise<string | undefined> {
-  const object = await look(client, delivery, key);
-  if (object === undefined) return undefined;
-  const place = `'${key}' in ${bucketLabel(delivery.config)}`;
-  if (object === 'unreadable') {
-    throw new Permanent(
-      `${place} is there already, and whose it is may not be read: it is not replaced. Allow the key s3:GetObject there.`,
-    );
-  }
-  if (object.writer !== delivery.exportId) return refuseTaken(delivery, place, object.writer);
-  return object.etag;
-}
-
-/** What an object's metadata says of it. */
-interface SeenObject {
-  readonly etag: string;
-  readonly run: string | undefined;
-  readonly attempt: string | undefined;
-  /** The export that wrote it; undefined: none did. */
-  readonly writer: string | undefined;
-}
-
-async function look(
-  client: S3,
-  { config }: Delivery<S3Config>,
-  Key: string,
-): Promise<SeenObject | 'unreadable' | undefined> {
-  try {
-    const { ETag: etag = '', Metadata = {} } = await client.headObject({ Bucket: config.bucket_name, Key });
-    const { run, attempt } = Metadata;
-    return { etag, run, attempt, writer: /^(.{36})-\d+$/.exec(attempt ?? '')?.[1] };
-  } catch (error) {
-    if (statusOf(error) === 404) return undefined;
-    if (statusOf(error) === 403) return 'unreadable';
-    throw error;
-  }
-}
-
-/** Returns whether this attempt at the run wrote the object that is there. */
-async function isOurs(client: S3, delivery: Delivery<S3Config>, key: string): Promise<boolean> {
-  const object = await look(client, delivery, key);
-  return typeof object === 'object' && object.run === delivery.runId && object.attempt === delivery.attempt;
 }
 
 /** Aborts an upload; fine when it is gone. */
