@@ -1,4 +1,16 @@
+import { endpoint } from '../../lib/api/endpoint.ts';
+import { batchExportObject } from '../../lib/exports/records/model.ts';
+import { changeBatchExport } from '../../lib/exports/resource/change.ts';
 import { replaceBatchExport } from '../../lib/exports/resource/routes.ts';
-import { changing } from './update.ts';
+import { foundWithPlan } from '../../lib/exports/resource/store.ts';
+import { exportWithPlan } from '../../lib/exports/runs/store.ts';
+import { Answer } from '../../lib/http/answer.ts';
 
-export const handler = changing(replaceBatchExport);
+export const handler = endpoint(replaceBatchExport, {
+  read: ({ params }, { table }) => exportWithPlan(table, params.id),
+  found: foundWithPlan,
+  async run({ read, body, ifMatch, activityOps }, context) {
+    const changed = await changeBatchExport(context, read, body, ifMatch, activityOps);
+    return new Answer(batchExportObject(changed), { version: changed.ver });
+  },
+});

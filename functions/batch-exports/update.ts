@@ -1,20 +1,16 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { batchExportObject } from '../../lib/exports/records/model.ts';
 import { changeBatchExport } from '../../lib/exports/resource/change.ts';
-import { type replaceBatchExport, updateBatchExport } from '../../lib/exports/resource/routes.ts';
+import { updateBatchExport } from '../../lib/exports/resource/routes.ts';
 import { foundWithPlan } from '../../lib/exports/resource/store.ts';
 import { exportWithPlan } from '../../lib/exports/runs/store.ts';
 import { Answer } from '../../lib/http/answer.ts';
 
-/** Returns what changes an export by a row's body, of some of its fields or of all that it must have. */
-export const changing = (row: typeof updateBatchExport | typeof replaceBatchExport) =>
-  endpoint(row, {
-    read: ({ params }, { table }) => exportWithPlan(table, params.id),
-    found: foundWithPlan,
-    async run({ read, body, ifMatch, activityOps }, context) {
-      const changed = await changeBatchExport(context, read, body, ifMatch, activityOps);
-      return new Answer(batchExportObject(changed), { version: changed.ver });
-    },
-  });
-
-export const handler = changing(updateBatchExport);
+export const handler = endpoint(updateBatchExport, {
+  read: ({ params }, { table }) => exportWithPlan(table, params.id),
+  found: foundWithPlan,
+  async run({ read, body, ifMatch, activityOps }, context) {
+    const changed = await changeBatchExport(context, read, body, ifMatch, activityOps);
+    return new Answer(batchExportObject(changed), { version: changed.ver });
+  },
+});
