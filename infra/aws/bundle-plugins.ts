@@ -114,6 +114,13 @@ const profiles = replacement(
   () => "export const [filePromises, fileIntercept] = [{}, {}]; export const readFile = async () => '';",
 );
 
+/** No endpoint of DynamoDB is looked for: each Region has one. The client makes the memory for found ones all the same. */
+const endpoints = replacement(
+  'endpoints',
+  /\/@aws-sdk\/endpoint-cache\/dist-es\/index\.js$/,
+  () => 'export class EndpointCache {}',
+);
+
 /** What zod describes its shapes with as JSON Schema: the reference was made from them when it was computed. */
 const descriptions = replacement(
   'descriptions',
@@ -138,6 +145,7 @@ export const lean: readonly Plugin[] = [
   computed,
   eventStreams,
   profiles,
+  endpoints,
   descriptions,
   consoleFolder,
 ];
