@@ -1,5 +1,6 @@
 /** Has imports by request run: each in its organization's turn, and again after whatever has ended it before its time. */
 
+import { Recent } from '../basics/recent.ts';
 import { messageOf } from '../basics/text.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import { neededBackfills } from '../exports/resource/import-backfills.ts';
@@ -21,6 +22,9 @@ import { CLOSED, endOf, MAX_IMPORT_ATTEMPTS, NOTHING_READ } from './store.ts';
 
 /** Imports that run at the same time; of one organization one, and of one user one. */
 const AT_ONCE = 2;
+
+/** So many organizations and users are remembered. */
+const MAX_SERVED = 10_000;
 
 /** Another import holds the project: it is looked again after so long. */
 const HELD_MS = 5 * SECOND_MS;
@@ -75,8 +79,8 @@ export class ImportRunner {
   readonly #underWay = new Map<string, UnderWay>();
   /** When those that must wait are looked at again. */
   readonly #later = new Map<string, number>();
-  /** When an organization, or a user, had their turn last, counted from 1. */
-  readonly #served = new Map<string, number>();
+  /** When an organization, or a user, had their turn last, counted from 1; who is not remembered is as one who had none. */
+  readonly #served = new Recent<number>(MAX_SERVED);
   #turns = 0;
   #sweptAt = 0;
 
