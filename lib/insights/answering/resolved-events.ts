@@ -73,7 +73,7 @@ interface ResolvedEvents {
    * question asks whose events of the same files are for the second time, or it is known that others follow. Its texts are
    * those of the files, of a type that lists them in their order, but where numbers do for persons it has these. Who is the
    * first to ask and sorts events by persons has their numbers, for to sort by texts takes three times as long. Work that
-   * fails with what there is, is done without; where it was out of memory, what there was is given back before.
+   * fails with what there is, is done without; where it was out of memory, what there was is given back before, and not made again for these files.
    */
   during<T>(events: LookedAt, asks: Asks, work: (found: Found | undefined) => Promise<T>): Promise<T>;
 }
@@ -194,10 +194,11 @@ export function resolvedEvents(
         if (found !== undefined) return await work(found);
       } catch (error) {
         // The memory of what is kept may be what is missing. Whatever else it is, the files tell it too.
-        if (error instanceof OutOfMemory && looked.using === 1 && kept === looked) {
-          kept = undefined;
-          asked = [];
-          await connected((connection) => drop(connection, times)).catch(() => {});
+        if (error instanceof OutOfMemory && kept === looked) {
+          // The tiles of a dashboard that follow would each make it anew, and run out of memory as this one.
+          looked.owners = Promise.resolve(undefined);
+          looked.table = Promise.resolve(undefined);
+          if (looked.using === 1) await connected((connection) => drop(connection, times)).catch(() => {});
         }
       } finally {
         looked.using -= 1;

@@ -66,6 +66,9 @@ export function noteFailed(log: Log, error: unknown): void {
 export const forgotten = (): Failure =>
   new Failure('validation', { attr: 'query', detail: 'The answer is not kept any more. Ask the query again.' });
 
+/** Returns an answer as members of what tells it: what is no result of a query stands beside results. */
+const toldAnswer = ({ metadata, ...answer }: Answer) => ({ ...answer, ...metadata });
+
 /** The wire form of a run, with its answer where that is told. */
 export function queryStatus(run: QueryRun, answer: Answer | null = null) {
   return {
@@ -76,7 +79,7 @@ export function queryStatus(run: QueryRun, answer: Answer | null = null) {
     error: run.failure !== null,
     error_message: run.failure?.body.detail ?? null,
     error_code: run.failure?.body.code ?? null,
-    results: answer,
+    results: answer && toldAnswer(answer),
     start_time: wireInstant(run.startedAt),
     pickup_time: wireInstant(run.startedAt),
     end_time: wireInstantOrNull(run.endedAt),

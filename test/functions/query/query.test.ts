@@ -19,7 +19,15 @@ async function world() {
   const path = `/api/projects/${service.project.id}/query/`;
   const ask = (body: object) => service.call('POST', path, { body });
   const hogql = (query: string, rest: object = {}) => ask({ query: { kind: 'HogQLQuery', query }, ...rest });
-  return { context, service, path, ask, hogql };
+  /** Asks about a query until it has ended. */
+  const ran = async (id: string) => {
+    for (;;) {
+      const reply = await service.call('GET', `${path}${id}/`);
+      if (reply.status !== 202) return reply;
+      expect(reply.body).toMatchObject({ query_status: { complete: false } });
+    }
+  };
+  return { context, service, path, ask, hogql, ran };
 }
 
 const COUNT = 'SELECT count() AS n FROM events';
@@ -68,14 +76,7 @@ test('what is asked again is from the cache, until an event comes', async () => 
 });
 
 test('each form of refresh does what PostHog says', async () => {
-  const { hogql, service, path } = await world();
-  const ran = async (id: string) => {
-    for (;;) {
-      const reply = await service.call('GET', `${path}${id}/`);
-      if (reply.status !== 202) return reply;
-      expect(reply.body).toMatchObject({ query_status: { complete: false } });
-    }
-  };
+  const { hogql, service, path, ran } = await world();
   expect((await hogql(COUNT, { refresh: 'force_cache' })).body).toMatchObject({ results: null, is_cached: false });
   const begun = await hogql(COUNT, { refresh: 'async', client_query_id: 'mine' });
   expect(begun).toMatchObject({ status: 202, body: { query_status: { id: 'mine', query_async: true, error: false } } });
@@ -279,6 +280,17 @@ test('what queries read often is learned', async () => {
   const query = 'SELECT properties.n, properties.$browser FROM events';
   for (let n = 0; n < 21; n += 1) await hogql(query, { refresh: 'force_blocking' });
   expect(await learnedProperties(context.table, service.project.id)).toEqual(['n']);
+});
+
+test('a query that is checked async is told as one that is waited for', async () => {
+  const { ask, ran } = await world();
+  const query = { kind: 'HogQLMetadata', language: 'hogQL', query: 'select evnt from events' };
+  await ask({ query, refresh: 'force_async', client_query_id: 'mine' });
+  const { isValid, errors, table_names } = (await ask({ query })).body;
+  const asked = { results: null, query: query.query, warnings: [], notices: [] };
+  expect((await ran('mine')).body).toMatchObject({
+    query_status: { results: { ...asked, isValid, errors, table_names } },
+  });
 });
 
 test('a query is checked without being asked, as the command line of PostHog does before it asks', async () => {

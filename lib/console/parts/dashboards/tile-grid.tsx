@@ -248,6 +248,7 @@ interface InsightContentProps extends Omit<TileContentProps, 'tile'> {
  */
 function InsightContent({ board, insight, name, room, actions }: InsightContentProps) {
   const { query, description } = insight;
+  const hasDescription = Boolean(description);
   const { ref, inViewport } = useInViewport();
   const { data, error, refetch } = useQuery({
     ...tileAnswer(board, insight),
@@ -278,7 +279,7 @@ function InsightContent({ board, insight, name, room, actions }: InsightContentP
         {actions === false ? known !== undefined && <Computed answer={known} ask={refetch} isShort /> : actions}
       </Group>
       <Scrolled ref={ref}>
-        {description !== '' && (
+        {hasDescription && (
           <Text size="sm" c="dimmed">
             {description}
           </Text>
@@ -293,7 +294,7 @@ function InsightContent({ board, insight, name, room, actions }: InsightContentP
               </Text>
             )}
             <MayBeOld error={error} retry={() => void refetch()} />
-            <LazyChart query={query} answer={known} room={room && room - (description === '' ? 0 : DESCRIPTION_PX)} />
+            <LazyChart query={query} answer={known} room={room && room - (hasDescription ? DESCRIPTION_PX : 0)} />
           </>
         )}
       </Scrolled>
