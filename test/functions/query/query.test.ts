@@ -76,7 +76,7 @@ test('what is asked again is from the cache, until an event comes', async () => 
 });
 
 test('each form of refresh does what PostHog says', async () => {
-  const { hogql, service, path, ran } = await world();
+  const { hogql, ran } = await world();
   expect((await hogql(COUNT, { refresh: 'force_cache' })).body).toMatchObject({ results: null, is_cached: false });
   const begun = await hogql(COUNT, { refresh: 'async', client_query_id: 'mine' });
   expect(begun).toMatchObject({ status: 202, body: { query_status: { id: 'mine', query_async: true, error: false } } });
@@ -286,7 +286,7 @@ test('a query that is checked async is told as one that is waited for', async ()
   const { ask, ran } = await world();
   const query = { kind: 'HogQLMetadata', language: 'hogQL', query: 'select evnt from events' };
   await ask({ query, refresh: 'force_async', client_query_id: 'mine' });
-  const { isValid, errors, table_names } = (await ask({ query })).body;
+  const { isValid, errors, table_names } = (await ask({ query })).body ?? {};
   const asked = { results: null, query: query.query, warnings: [], notices: [] };
   expect((await ran('mine')).body).toMatchObject({
     query_status: { results: { ...asked, isValid, errors, table_names } },
