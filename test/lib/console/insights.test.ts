@@ -298,7 +298,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     const funnelsFilter = { funnelWindowInterval: 3, funnelWindowIntervalUnit: 'hour', layout: 'horizontal' };
     const { id } = await made('/insights/', { name: 'Way', query: { kind: 'FunnelsQuery', series, funnelsFilter } });
     const { page, complaints } = await open(at(`/insights/${String(id)}`));
-    const within = page.getByRole('textbox', { name: 'All steps within' });
+    const within = page.getByRole('spinbutton', { name: 'All steps within' });
     expect(await within.inputValue()).toBe('3');
     await within.fill('20');
     await page.getByRole('combobox', { name: 'Unit of the time for all steps' }).click();

@@ -1,5 +1,5 @@
-import { Autocomplete, Box, Button, Group, NumberInput, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { lazy, useMemo } from 'react';
+import { Autocomplete, Box, Button, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { lazy, useMemo, useState } from 'react';
 import { alsoAsked } from '../../client/also-asked.ts';
 import { useEventNames } from '../../client/events.ts';
 import {
@@ -229,16 +229,23 @@ interface WithinProps {
 
 /** How long persons of a funnel have for all of its steps. */
 function Within({ window, change }: WithinProps) {
+  // What is no number yet stands in the field as long as somebody types.
+  const [typed, setTyped] = useState<string | null>(null);
+  const type = (text: string): void => {
+    setTyped(text);
+    if (/^[1-9]\d{0,5}$/.test(text)) change({ ...window, count: Number(text) });
+  };
   return (
     <Group align="end" gap="xs">
-      <NumberInput
+      <TextInput
         label="All steps within"
+        type="number"
         w="9rem"
         min={1}
-        allowDecimal={false}
-        clampBehavior="blur"
-        value={window.count}
-        onChange={(count) => Number(count) >= 1 && change({ ...window, count: Number(count) })}
+        step={1}
+        value={typed ?? window.count}
+        onChange={({ currentTarget }) => type(currentTarget.value)}
+        onBlur={() => setTyped(null)}
       />
       <Select
         aria-label="Unit of the time for all steps"
