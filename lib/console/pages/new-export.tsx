@@ -26,7 +26,7 @@ export default function NewExport() {
   const form = useForm(NEW_EXPORT);
   const destination = DESTINATIONS.find((one) => one.type === type);
   const config = destination === undefined ? NEW_EXPORT.config : initialValues(destination);
-  const tryWrite = JSON.stringify(form.values) !== JSON.stringify({ ...NEW_EXPORT, config });
+  const isWritten = JSON.stringify(form.values) !== JSON.stringify({ ...NEW_EXPORT, config });
 
   const choose = (chosen: string): void => {
     setType(chosen);
@@ -116,7 +116,7 @@ export default function NewExport() {
           )}
         </Stack>
       </form>
-      <Unsaved isThere={tryWrite} />
+      <Unsaved isThere={isWritten} />
     </Page>
   );
 }
