@@ -15,9 +15,10 @@ export interface TurnLimits {
   readonly waiting?: { readonly each: number; readonly all: number; readonly areStrangers?: boolean };
   /**
    * Users are told apart, each of whom may send the work of many owners: `each` pieces of a user, one by default, run at a
-   * time, and so many wait, which are one place in the lines above. Absent: they are not.
+   * time, and so many wait, which are one place in the lines above. Absent: they are not. An owner of whom nothing runs may
+   * begin one piece beyond its user's, while more than `left` are free; absent: never.
    */
-  readonly users?: { readonly waiting: number; readonly each?: number };
+  readonly users?: { readonly waiting: number; readonly each?: number; readonly left?: number };
 }
 
 /** A line is as long as it may be: that of a user, or of the owner or all. */
@@ -128,8 +129,10 @@ export class Turns {
   }
 
   #mayRun(owner: Owner, user: Sharer): boolean {
-    const isFree = user === owner.nobody || user.running < (this.#limits.users?.each ?? 1);
-    return isFree && this.#running < this.#limits.atOnce && owner.running < this.#limits.each;
+    const { atOnce, each, users: { each: eachUser = 1, left = atOnce } = {} } = this.#limits;
+    const free = atOnce - this.#running;
+    const isFree = user === owner.nobody || user.running < eachUser || (owner.running === 0 && free > left);
+    return isFree && free > 0 && owner.running < each;
   }
 
   /** Throws `LineFull` where one more may not wait. */

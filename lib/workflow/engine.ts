@@ -75,8 +75,8 @@ export interface EngineOptions {
    */
   readonly ownerOf?: (input: Json) => Promise<string>;
   /**
-   * Returns who answers for an owner, of whose owners together nobody has more than half of a line; undefined: nobody
-   * known. Absent: that is so of all.
+   * Returns who answers for an owner, of whose owners together nobody has more than half of a line, but for one task of
+   * each of whom nothing runs while more than a quarter is free; undefined: nobody known. Absent: that is so of all.
    */
   readonly userOf?: (owner: string) => Promise<string | undefined>;
   /**
@@ -182,7 +182,8 @@ class EmbeddedEngine implements Engine {
     // Tasks wait for disks and networks more than they compute; 8, which one owner may have, keep a small machine busy.
     const { concurrency: atOnce = 16, ownerOf, userOf, lineNameOf = () => '' } = options;
     const each = ownerOf === undefined ? atOnce : Math.ceil(atOnce / 2);
-    const limits = { atOnce, each, users: { waiting: Number.POSITIVE_INFINITY, each } };
+    const users = { waiting: Number.POSITIVE_INFINITY, each, left: Math.ceil(atOnce / 4) };
+    const limits = { atOnce, each, users };
     const ofPart = { atOnce: Number.POSITIVE_INFINITY, each: Math.ceil(limits.each / 2) };
     const lines = new Map<string, Line>();
     const newLine = (): Line => ({ owners: new Turns(limits), parts: new Turns(ofPart) });

@@ -149,6 +149,19 @@ describe('where users are told apart', () => {
     expect(served.toSorted()).toEqual(['as', 'au', 'au', 'av', 'bu', 'bx', 'cy']);
   });
 
+  test('an owner of whom nothing runs has one piece beyond its user’s while more than what is to be left is free', async () => {
+    const users = { waiting: 9, each: 2, left: 1 };
+    const { served, take, end } = sent(new Turns({ atOnce: 4, each: 2, waiting: { each: 9, all: 9 }, users }));
+    for (const name of ['au', 'au', 'bu']) await take(name);
+    for (const name of ['cu', 'dv']) void take(name);
+    await settled();
+    expect(served).toEqual(['au', 'au', 'bu', 'dv']);
+    await end('dv');
+    expect(served).toHaveLength(4);
+    await end('bu');
+    expect(served.slice(4)).toEqual(['cu']);
+  });
+
   test('whoever leaves frees their place and that of their user', async () => {
     const { served, take, end } = sent(new Turns({ atOnce: 1, each: 1, waiting: line, users: { waiting: 1 } }));
     await take('as');
