@@ -105,10 +105,20 @@ export class Transient extends Error {
   override readonly name = 'Transient';
   /** The reason lies with the service itself (its disk, what it runs on in AWS), not with what it reaches out to. */
   readonly isOwn: boolean;
+  /** What is reached out to is alive: it has taken a part. */
+  readonly isPartial: boolean;
 
-  constructor(message: string, { isOwn = false, ...options }: ErrorOptions & { readonly isOwn?: boolean } = {}) {
+  constructor(
+    message: string,
+    {
+      isOwn = false,
+      isPartial = false,
+      ...options
+    }: ErrorOptions & { readonly isOwn?: boolean; readonly isPartial?: boolean } = {},
+  ) {
     super(message, options);
     this.isOwn = isOwn;
+    this.isPartial = isPartial;
   }
 }
 

@@ -44,12 +44,15 @@ const GZIP = { level: 1, chunkSize: 512 * 1024 };
 const IDLE_TIMEOUT_MS = MINUTE_MS;
 
 /**
- * How long a batch is tried, waits between tries and the time of those that fail taken together: a restart of the receiver
- * is over by then. What takes longer gives the delivery's place to another one, and the back-off of the export goes on.
+ * How long a batch is tried where the receiver does not say when to come again, waits between tries and the time of those
+ * that fail taken together: a restart of the receiver is over by then. What takes longer gives the delivery's place to
+ * another one, and the back-off of the export goes on.
  */
 const PATIENCE_MS = MINUTE_MS;
-/** How long one delivery waits in all, for whichever batches, of a step's 15 minutes. */
-const MAX_WAIT_MS = 5 * MINUTE_MS;
+/** How long a receiver may ask to be left alone at a time: limits are by the minute. */
+const MAX_ASKED_MS = MINUTE_MS;
+/** How long one delivery waits in all, of a step's 15 minutes: five such waits, and the tries between them. */
+const MAX_WAIT_MS = 5 * MINUTE_MS + 15 * SECOND_MS;
 /** The first wait when the receiver names none: 1, 2, 4 … s. It is also the shortest of all. */
 const FIRST_WAIT_MS = SECOND_MS;
 
@@ -90,6 +93,7 @@ export const http: Destination<HttpConfig> = {
     let { batches, events, bytes } = ((await delivery.kept()) as Accepted | undefined) ?? NOTHING;
     let waiting = MAX_WAIT_MS;
     let accepted = events;
+    const before = batches;
     const accept = (more: number): void => void (accepted += more);
     try {
       for await (const batch of prefetch(unsent(delivery, batches))) {
@@ -100,6 +104,8 @@ export const http: Destination<HttpConfig> = {
         await delivery.keep({ batches, events, bytes } satisfies Accepted);
       }
     } catch (error) {
+      if (error instanceof Transient && !error.isOwn && batches > before)
+        throw new Transient(error.message, { cause: error, isPartial: true });
       if (!(error instanceof Permanent) || accepted === 0) throw error;
       throw new Permanent(`${error.message} ${accepted} events had been accepted before.`, { cause: error });
     }
@@ -235,14 +241,14 @@ const send = ({ url }: HttpConfig, outbound: Outbound, { body, headers, signal }
   });
 
 /**
- * Sends until it is accepted, waiting as long as the receiver says, while there is patience: `waiting` ms at most. Returns
- * what is left of them. A receiver that asks for more than is left is not asked sooner: that is for a later attempt.
+ * Sends until it is accepted, as long as there is patience, for as many ms of `waiting` as are left, which it returns. One
+ * that says how long to wait is alive: its waits and tries need no patience. A receiver that asks for more than it may is
+ * not asked sooner: that is for a later attempt.
  */
 async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting: number): Promise<number> {
   const { config, outbound, signal, clock } = delivery;
-  const patience = Math.min(PATIENCE_MS, waiting);
-  let left = patience;
-  for (let backoff = FIRST_WAIT_MS; ; backoff *= 2) {
+  let [left, patience, backoff] = [waiting, PATIENCE_MS, FIRST_WAIT_MS];
+  for (;;) {
     const begun = clock();
     let asked: number | undefined;
     let failure: Error | undefined;
@@ -254,13 +260,18 @@ async function sendPatiently(delivery: Delivery<HttpConfig>, sent: Sent, waiting
       if (!(error instanceof Transient)) throw error;
       failure = error;
     }
-    if (failure === undefined) return waiting - (patience - left);
-    left -= clock() - begun;
-    const wait = Math.max(asked ?? Math.min(backoff, left), FIRST_WAIT_MS);
-    if (failure instanceof Permanent || wait > left) throw failure;
+    if (failure === undefined) return left;
+    const taken = clock() - begun;
+    left -= taken;
+    if (asked === undefined) patience -= taken;
+    const most = Math.min(left, asked === undefined ? patience : MAX_ASKED_MS);
+    const wait = Math.max(asked ?? Math.min(backoff, most), FIRST_WAIT_MS);
+    if (failure instanceof Permanent || wait > most) throw failure;
     delivery.say('WARNING', `${failure.message} Trying again in ${Math.ceil(wait / 1000)} s.`);
     await delivery.pause(wait, failure.message);
     left -= wait;
+    if (asked === undefined) patience -= wait;
+    backoff *= 2;
   }
 }
 

@@ -108,12 +108,13 @@ function tooLong(waitedMs: number): Transient {
   return new Transient(`${TOO_LONG}, ${minutes} of which it waited for its rows.`, { isOwn: true });
 }
 
-/** What may pass is the destination's trouble; what only the customer can mend is an answer of it. */
+/** What may pass is the destination's trouble, unless it has taken a part; what only the customer can mend is an answer of it. */
 function reachOf(
   error: unknown,
   { isLost, isStopped }: { readonly isLost: boolean; readonly isStopped: boolean },
 ): Reach {
   if (isLost || isStopped) return 'unknown';
+  if (error instanceof Transient && error.isPartial) return 'reached';
   if (error instanceof Transient) return error.isOwn ? 'unknown' : { failed: error.message };
   return error instanceof Permanent ? 'reached' : 'unknown';
 }

@@ -317,7 +317,7 @@ describe('an export whose destination has failed alike twice', () => {
   const HOURS = 4;
 
   /** An export with four intervals that are begun, and a destination that fails until it is mended. */
-  async function failing(reason: (n: number) => string = (n) => `Request ${n}a7 was not answered.`) {
+  async function failing(reason: (n: number) => string = (n) => `Request ${n}a7 was not answered.`, isPartial = false) {
     const world = await hourlyExport();
     for (let hour = 0; hour < HOURS; hour++) await world.arrive(AT_13 + hour * HOUR_MS, 'a');
     world.context.clock.set(AT_13 + HOURS * HOUR_MS + MINUTE_MS);
@@ -326,7 +326,7 @@ describe('an export whose destination has failed alike twice', () => {
     let isDown = true;
     const tries = (): number => remembered.calls.filter((call) => call === 'deliver').length;
     remembered.inside = (call) => {
-      if (call === 'deliver' && isDown) throw new Transient(reason(tries()));
+      if (call === 'deliver' && isDown) throw new Transient(reason(tries()), { isPartial });
     };
     const attempts = (...intervals: number[]) =>
       Promise.allSettled(intervals.map((interval) => send(answer, interval))).then((all) =>
@@ -364,6 +364,17 @@ describe('an export whose destination has failed alike twice', () => {
       ),
     );
     expect(context.lines.filter(({ fields }) => fields['BackOffs'] === 1)).toHaveLength(1);
+  });
+
+  test('does not wait for one that takes a part in each delivery, and one that has counts no failure of before', async () => {
+    const { attempts, failAgain, tries, until, context } = await failing(undefined, true);
+    expect(await attempts(0, 1, 2, 3)).toEqual(['Transient', 'Transient', 'Transient', 'Transient']);
+    expect([tries(), await until()]).toEqual([4, null]);
+    await failAgain();
+    context.clock.advance(MINUTE_MS);
+    await attempts(0);
+    expect(await attempts(0, 1)).toEqual(['Transient', 'Transient']);
+    expect([tries(), await until()]).toEqual([7, null]);
   });
 
   test('is tried by one delivery at a time, after waits that double up to an hour', async () => {

@@ -204,6 +204,32 @@ describe('a receiver that is busy', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
+  test('that takes one batch a minute, and says so, is waited for in each of the five minutes of a delivery', async () => {
+    let [now, isFreeAt] = [0, 0];
+    const one = given(40_000, {
+      clock: () => now,
+      pause: async (milliseconds) => void (now += milliseconds),
+    });
+    receiver.answer = () => {
+      now += 40;
+      if (now < isFreeAt) return { status: 429, headers: { 'retry-after': '60' } };
+      isFreeAt = now + 60_000;
+      return { status: 200 };
+    };
+    await expect(http.deliver(one)).rejects.toMatchObject({ name: 'Transient', isPartial: true });
+    expect(await one.kept()).toMatchObject({ batches: 6, events: 30_000 });
+    await http.deliver(one);
+    expect(sizes()).toHaveLength(16);
+    expect(new Set(keys()).size).toBe(8);
+  });
+
+  test('that asks for a little time again and again for one batch is waited for, too, for five minutes', async () => {
+    receiver.answer = () => ({ status: 503, headers: { 'retry-after': '30' } });
+    const one = given(3);
+    await expect(http.deliver(one)).rejects.toMatchObject({ name: 'Transient', isPartial: false });
+    expect(one.waited).toEqual(Array(10).fill(30_000));
+  });
+
   test('uses up the waiting of one delivery, whichever batches it is for', async () => {
     receiver.answer = (_request, n) =>
       n % 2 === 1 ? { status: 503, headers: { 'retry-after': '55' } } : { status: 200 };
