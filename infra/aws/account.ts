@@ -57,7 +57,8 @@ export async function checkAddress(
 ): Promise<void> {
   if (!isDefaultAddressClosed(options)) return;
   const outputs = await outputsOf(client, serviceStackName(stage));
-  if (outputs === undefined || outputs.has('DomainTarget')) return;
+  // What has never come to be has no address to close.
+  if (!outputs?.has('Address') || outputs.has('DomainTarget')) return;
   throw new NotReady(
     `The stage ${stage.name} is reached at ${outputs.get('Address')}, which this deploy would close, before the name of ` +
       'its own can lead to it: say "defaultAddress": "open" in its domain in cdk.json, until all who call it have moved ' +

@@ -71,6 +71,9 @@ describe('what a shell finds in the account', () => {
     await expect(check(domain, { Outputs: [address, output('DomainTarget', 'd-1')] })).resolves.toBeUndefined();
     const absent = refusal('ValidationError', 'Stack with id workspaces-dev-service does not exist');
     await expect(check(domain, absent)).resolves.toBeUndefined();
+    // Whose first deploy failed.
+    for (const StackStatus of ['ROLLBACK_COMPLETE', 'REVIEW_IN_PROGRESS'])
+      await expect(check(domain, { StackStatus })).resolves.toBeUndefined();
     await expect(check(domain, here)).rejects.toThrow(
       /^The stage dev is reached at https:\/\/abc123\S+, which this deploy would close, .* "defaultAddress": "open" .*cdk\.json/,
     );
