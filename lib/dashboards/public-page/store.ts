@@ -1,6 +1,7 @@
 import type { OrganizationItem, ProjectItem } from '../../accounts/organizations/model.ts';
 import { findProject } from '../../accounts/organizations/projects/store.ts';
 import { findOrganization } from '../../accounts/organizations/store.ts';
+import { messageOf } from '../../basics/text.ts';
 import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
@@ -8,6 +9,7 @@ import { fail } from '../../ports/errors.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Item } from '../../ports/table/table.ts';
 import { ttlAt } from '../../ports/table/ttl.ts';
+import { failFull } from '../../workers/turns.ts';
 import type { DashboardWithInsights } from '../model.ts';
 import { readDashboard } from '../store.ts';
 import { insightsOf } from '../tiles.ts';
@@ -18,9 +20,11 @@ declare module '../../ports/table/keys.ts' {
   }
 }
 
-/** How often an address has tried to enter the password of a link, in a piece of time. */
+/** How often an address has tried in vain to enter the password of a link, in a piece of time. */
 interface PasswordTriesItem extends Item {
-  readonly tries: number;
+  readonly tries?: number;
+  /** Tries of which it is not known yet whether they are right. */
+  readonly under_way?: number;
 }
 
 /** A dashboard that is open to whoever has its token. */
@@ -57,16 +61,16 @@ export async function findShared(
   return { stored, insights: await readInsights(table, summary.project_id, insightsOf(tiles)), project, organization };
 }
 
-/** Of one address at one link, in so much time. */
+/** Wrong ones of one address at one link, in so much time. */
 const TRIES = { most: 10, ms: 5 * MINUTE_MS };
 
 /**
- * Returns whether a password that is entered is right, by `isRight`. Throws a 429 when there were too many wrong ones. A try
- * counts before it is made, so that of many at once no more are made than may be; one that was right, or was not made, does
- * not count any more.
+ * Returns whether a password that is entered is right, by `isRight`. Throws a 429 when there were too many wrong ones, or
+ * those under way might become too many. A try counts before it is made, so that of many at once no more are wrong than may
+ * be; one that was right, or was not made, does not count any more.
  */
 export async function countedTry(
-  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  { table, clock, log }: Pick<Context, 'table' | 'clock' | 'log'>,
   token: string,
   address: string,
   isRight: () => Promise<boolean>,
@@ -76,15 +80,20 @@ export async function countedTry(
   const window = Math.floor(clock() / TRIES.ms);
   const ttl = ttlAt((window + 2) * TRIES.ms);
   const key = keys.passwordTries(token, networkOf(address), window);
-  const count = (tries: 1 | -1) => table.write([{ change: key, add: { tries }, set: { ttl } }]);
-  const [written] = await count(1);
+  const count = (add: Readonly<Record<string, number>>) => table.write([{ change: key, add, set: { ttl } }]);
+  const [written] = await count({ under_way: 1 });
+  const { tries = 0, under_way = 0 } = written ?? {};
   let isWrong = false;
   try {
-    if ((written?.tries ?? 0) > TRIES.most) failTried(window, clock());
+    if (tries >= TRIES.most) failTried(window, clock());
+    if (tries + under_way > TRIES.most) failFull('Many enter the password from your network at this moment.');
     isWrong = !(await isRight());
     return !isWrong;
   } finally {
-    if (!isWrong) await count(-1);
+    // What cannot be counted goes on being under way, for as long as wrong ones count.
+    await count(isWrong ? { under_way: -1, tries: 1 } : { under_way: -1 }).catch((error: unknown) =>
+      log.warning('a try of a password goes on being counted', { reason: messageOf(error) }),
+    );
   }
 }
 

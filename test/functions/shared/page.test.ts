@@ -1,11 +1,13 @@
 import { handler as page } from '../../../functions/shared/page.ts';
 import { retrieveShared } from '../../../lib/dashboards/public-page/routes.ts';
+import { countedTry } from '../../../lib/dashboards/public-page/store.ts';
 import type { Answers } from '../../../lib/insights/answering/answers.ts';
 import type { KeptAnswer } from '../../../lib/insights/answering/cache.ts';
 import type { KnownAnswer } from '../../../lib/insights/answering/computations.ts';
 import type { SentQuery } from '../../../lib/insights/kinds/source.ts';
 import { forgetAnswers } from '../../../lib/lake/forget-answers.ts';
 import { type Page, PictureFailed } from '../../../lib/pictures/pictures.ts';
+import { fail } from '../../../lib/ports/errors.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { describeInBrowser, obstacles } from '../../support/browser.ts';
 import { trend } from '../../support/charts.ts';
@@ -752,6 +754,36 @@ describe('a password', () => {
   test('is entered by any number of readers behind one address', async () => {
     const world = await closed();
     for (let n = 0; n < 11; n += 1) expect((await world.enter(PASSWORD)).status).toBe(200);
+  });
+
+  test('is entered by so many at once as may be wrong, and those beyond them are told to come again at once', async () => {
+    const world = await closed();
+    const answers = await Promise.all(Array.from({ length: 13 }, () => world.enter(PASSWORD)));
+    const later = answers.filter(({ status }) => status === 429);
+    expect([later.length, answers.filter(({ status }) => status === 200).length]).toEqual([3, 10]);
+    for (const answer of later) {
+      expect(answer.headers.get('retry-after')).toBe('10');
+      const text = await answer.text();
+      expect(text).toContain('Many enter the password from your network at this moment. Try again in 10 seconds.');
+    }
+    expect((await world.enter(PASSWORD)).status).toBe(200);
+  });
+
+  test('is right, or refused, though it cannot be counted that it is not under way any more', async () => {
+    const world = await closed();
+    const { table, clock } = world.context;
+    const withdrawn: unknown[] = [];
+    const log = { ...world.context.log, warning: (message: string) => void withdrawn.push(message) };
+    const failing = {
+      ...table,
+      write: (ops: Parameters<typeof table.write>[0]) =>
+        JSON.stringify(ops).includes('"under_way":-1') ? Promise.reject(new Error('full')) : table.write(ops),
+    } as typeof table;
+    const enter = (isRight: () => Promise<boolean>) =>
+      countedTry({ table: failing, clock, log }, world.token, '192.0.2.1', isRight);
+    expect(await enter(async () => true)).toBe(true);
+    await expect(enter(() => fail('throttled'))).rejects.toMatchObject({ kind: 'throttled' });
+    expect(withdrawn).toHaveLength(2);
   });
 
   test('is guessed no more often by those who guess at once, whoever enters the right one beside them', async () => {
