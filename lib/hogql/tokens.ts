@@ -52,7 +52,7 @@ function refuseQuoted(query: string, quote: keyof typeof QUOTED, at: number): ne
   return within({ start: { offset: start }, end: { offset: start + 1 } }, () => refuse('Failed to parse query'));
 }
 
-/** Opens a choice (`a ? b : c`), in whose last part others nest, until a comma or what closes the level around it. */
+/** Opens a choice (`a ? b : c`), in whose last part others nest, until what ends it or closes the level around it. */
 const CHOICE = '?';
 
 /** Keywords that nest, by what ends them; NOT ends where its operand does, which is with the level around it at last. */
@@ -60,6 +60,27 @@ const NESTING: Readonly<Record<string, string>> = { CASE: 'END', BETWEEN: 'AND',
 
 /** What ends operands beside one another, and so a NOT before them. */
 const ENDS_NOT: ReadonlySet<string> = new Set(['AND', 'OR', 'WHEN', 'THEN', 'ELSE', 'END', 'AS', 'FROM', 'WHERE', ',']);
+
+/** What ends choices beside one another, and NOT with them. */
+const ENDS_CHOICE: ReadonlySet<string> = new Set([',', 'WHEN', 'THEN', 'ELSE', 'FROM', 'WHERE', 'SELECT']);
+
+/** Words before an operand, which may be a name as any keyword is: `a AND then`. */
+const BEFORE_OPERAND: ReadonlySet<string> = new Set([
+  'AND',
+  'OR',
+  'NOT',
+  'IN',
+  'COHORT',
+  'LIKE',
+  'ILIKE',
+  'BETWEEN',
+  'INTERVAL',
+  'DISTINCT',
+]);
+
+/** Whether a word behind this one is none that is an operand. */
+const endsOperand = (word: string): boolean =>
+  word === FILTERED || (/[\w$)\]}'"`]$/.test(word) && !BEFORE_OPERAND.has(word));
 
 /** A WITH behind these names queries; behind anything else it belongs to GROUP BY. */
 const BEGINS_QUERY: ReadonlySet<string> = new Set(['', '(', 'ALL', 'DISTINCT', 'UNION', 'INTERSECT', 'EXCEPT']);
@@ -131,8 +152,10 @@ function workOf(text: string): number {
     refuseUntold(word, token['text'] !== undefined, before, behind);
     const isFilter = before === 'FILTER' && word === '(';
     [before, behind] = [word === '' ? 'name' : word, before];
-    if (word === ',') endOperands('NOT', CHOICE);
-    else if (ENDS_NOT.has(word)) endOperands('NOT');
+    if (word === ',' || endsOperand(behind)) {
+      if (ENDS_CHOICE.has(word)) endOperands('NOT', CHOICE);
+      else if (ENDS_NOT.has(word)) endOperands('NOT');
+    }
     const isChoice = word === CHOICE && text[at] !== '.' && text[at] !== '?';
     if (word === CHOICE && text[at] === '?') at += 1;
     if (token['close'] !== undefined) before = close(isBracket) === FILTERED ? FILTERED : word;

@@ -369,6 +369,9 @@ describe('before it is parsed, a text is refused', () => {
     ['NOT', (inner) => `NOT 1 = ${inner}`],
     ['choices', (inner) => `1 ? 2 : ${inner}`],
     ['choices beside names that are keywords', (inner) => `NOT 1 ? e.then : ${inner}`],
+    ['choices beside operands that are keywords', (inner) => `1 ? 2 : a AND then OR 1 IN (2) ? from : ${inner}`],
+    ['choices beside what tells apart', (inner) => `1 ? 2 : event IS NOT DISTINCT FROM ${inner}`],
+    ['NOT before a keyword that is a name', (inner) => `NOT then = ${inner}`],
     ['templates', (inner) => `f'it''s {${inner}} \\' '`],
     ['brackets after comments', (inner) => `[${inner} -- '\n, 1 // "\n] /* ' */`],
     ['brackets after numbers', (inner) => `1BETWEEN ${inner} AND 2`],
@@ -405,6 +408,12 @@ describe('before it is parsed, a text is refused', () => {
     for (const one of texts) expect(refusalOf(() => checkTokens([one]))).toBeUndefined();
     expect(refusalOf(() => checkTokens([`SELECT ${beside.join(', ')} FROM events`]))).toBeUndefined();
     expect(refusalOf(() => checkTokens([`SELECT [${cases}, ${cases}] AS a FROM events`]))).toBeUndefined();
+    const whens = Array.from({ length: 21 }, (_, n) => `WHEN event = 'e${n}' THEN ${n} > 3 ? 1 : 0`).join(' ');
+    expect(refusalOf(() => checkTokens([`SELECT CASE ${whens} ELSE 1 ? 2 : 3 END AS a FROM events`]))).toBeUndefined();
+    for (const rest of ['FROM events', 'FROM events WHERE team_id ? 1 : 0', '']) {
+      const union = Array.from({ length: 25 }, () => `SELECT event = 'a' ? 1 : NOT 2 AS a ${rest}`).join(' UNION ALL ');
+      expect(refusalOf(() => checkTokens([union]))).toBeUndefined();
+    }
   });
 
   test('but not for words that are names', () => {
