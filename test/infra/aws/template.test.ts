@@ -1051,7 +1051,7 @@ describe('watching a stage', () => {
 
   // https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarm-limits.html
   test('no alarm reads more than ten numbers, the most that CloudWatch takes', () => {
-    for (const { heading, properties } of alarms(dev.service)) {
+    for (const { heading, properties } of [dev, prod].flatMap(({ service }) => alarms(service))) {
       const read = ((properties['Metrics'] ?? []) as object[]).filter((one) => 'MetricStat' in one);
       expect({ heading, isTaken: read.length <= 10 }).toEqual({ heading, isTaken: true });
     }
