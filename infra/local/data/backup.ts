@@ -3,7 +3,7 @@
  * one instant: the database as it was, and every file that it names.
  */
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { backup as copyDatabase, DatabaseSync } from 'node:sqlite';
 import { projectsOfAll } from '../../../lib/admin/commands.ts';
@@ -88,9 +88,8 @@ export async function backUp(folder: string, target: string): Promise<Contents> 
     const contents = await copyAll(folder, target);
     await checkWhole(unfinished, contents, 'Something has changed it: make the backup again.');
     const problems = await problemsIn(unfinished);
-    const place = problems.length === 0 ? target : damagedAs(target);
+    const place = problems.length === 0 ? target : await damagedAs(target);
     await writeFile(join(unfinished, CONTENTS), `${JSON.stringify(contents)}\n`, { flush: true });
-    if (place !== target) await rm(place, { recursive: true, force: true });
     await rename(unfinished, place);
     await rm(join(place, LOCK));
     await syncPath(dirname(place));
@@ -106,6 +105,10 @@ export async function backUp(folder: string, target: string): Promise<Contents> 
  * copied. Returns the lock of the folder; undefined: somebody else has it.
  */
 async function makeRoom(target: string, unfinished: string): Promise<ReturnType<typeof exclusiveLock>> {
+  const left = await readdir(unfinished).catch(() => []);
+  // It would be cleared.
+  if (left.length > 0 && !left.includes(LOCK))
+    throw new BackupRefused(`${unfinished} is there already, and no backup: choose another folder.`);
   try {
     // A disk that is mounted there does not give way.
     await orAbsent(rmdir(target));
@@ -121,8 +124,16 @@ async function makeRoom(target: string, unfinished: string): Promise<ReturnType<
   }
 }
 
-/** The name of a copy of what is damaged: nobody is to take it for a backup, and its disk may soon give nothing better. */
-const damagedAs = (target: string): string => `${target}.damaged`;
+/**
+ * The name of a copy of what is damaged: nobody is to take it for a backup, and its disk may soon give nothing better. It is
+ * one that nothing has, for that may be another such copy, or the data directory itself.
+ */
+async function damagedAs(target: string): Promise<string> {
+  const name = `${target}.damaged`;
+  let free = name;
+  for (let n = 2; (await orAbsent(lstat(free))) !== undefined; n += 1) free = `${name}-${n}`;
+  return free;
+}
 
 /** So many are named; `doctor` names all. */
 const NAMED_PROBLEMS = 10;

@@ -1,4 +1,15 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { backUp, restore } from '../../../../infra/local/data/backup.ts';
 import { openDataDirectory } from '../../../../infra/local/data/data-directory.ts';
@@ -65,6 +76,18 @@ test('a backup does not replace anything, nor does a restore', async () => {
   const within = join(backup, 'home');
   await expect(restore(backup, within)).rejects.toThrow(`${within} is in the backup: choose a folder elsewhere.`);
   await expect(backUp(join(folder, 'nothing'), `${backup}2`)).rejects.toThrow('There is no data directory at');
+});
+
+test('a backup clears only what a backup has left unfinished, and never what it copies', async () => {
+  const { folder, directory, backup } = await world();
+  await directory.close();
+  const named = `${backup}.unfinished`;
+  renameSync(folder, named);
+  for (const from of [named, folder]) {
+    await expect(backUp(from, backup)).rejects.toThrow(`${named} is there already, and no backup: choose another folder.`);
+    expect(existsSync(join(named, 'workspace.db'))).toBe(true);
+    cpSync(named, folder, { recursive: true });
+  }
 });
 
 test('a restore tells the service of when its state is: of the instant whose commits it has', async () => {
@@ -260,10 +283,11 @@ describe('of what is damaged there is no backup, but a copy that says so:', () =
     const { folder, backup, restored, one, other } = await withEvents();
     damage(join(folder, 'lake', one), 20, 21);
     rmSync(join(folder, 'lake', other));
-    for (let times = 1; times <= 2; times += 1) {
+    for (const place of [`${backup}.damaged`, `${backup}.damaged-2`, `${backup}.damaged-3`]) {
       const told = await backUp(folder, backup).catch(messageOf);
       expect(told).toContain(`${folder} is damaged, so there is no new backup.`);
-      expect(told).toContain(`The copy is kept as ${backup}.damaged.`);
+      expect(told).toContain(`The copy is kept as ${place}.\n`);
+      expect(existsSync(join(place, 'backup.json'))).toBe(true);
       expect(told).toContain(`\n  lake/${one}: it is not what was written`);
       expect(told).toContain(`\n  lake/${other}: `);
       expect([existsSync(backup), existsSync(`${backup}.unfinished`)]).toEqual([false, false]);
@@ -290,6 +314,16 @@ describe('of what is damaged there is no backup, but a copy that says so:', () =
     const error: unknown = await backUp(folder, backup).catch((thrown) => inWordsOf(folder, thrown));
     expect(messageOf(error)).toContain('workspace.db cannot be read (');
     expect(existsSync(backup)).toBe(false);
+  });
+
+  test('whose name takes the place of nothing, whatever has it: not even of what is copied', async () => {
+    const { folder, backup, one } = await withEvents();
+    damage(join(folder, 'lake', one), 20, 21);
+    renameSync(folder, `${backup}.damaged`);
+    symlinkSync('nowhere', `${backup}.damaged-2`);
+    const told = await backUp(`${backup}.damaged`, backup).catch(messageOf);
+    expect(told).toContain(`The copy is kept as ${backup}.damaged-3.\n`);
+    expect(existsSync(join(`${backup}.damaged`, 'workspace.db'))).toBe(true);
   });
 
   test('not of what the service has set aside, and told of', async () => {
