@@ -105,7 +105,7 @@ export async function backUp(folder: string, target: string): Promise<Contents> 
  * copied. Returns the lock of the folder; undefined: somebody else has it.
  */
 async function makeRoom(target: string, unfinished: string): Promise<ReturnType<typeof exclusiveLock>> {
-  const left = await readdir(unfinished).catch(() => []);
+  const left: readonly string[] = await readdir(unfinished).catch(() => []);
   // It would be cleared.
   if (left.length > 0 && !left.includes(LOCK))
     throw new BackupRefused(`${unfinished} is there already, and no backup: choose another folder.`);

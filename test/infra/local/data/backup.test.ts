@@ -84,7 +84,9 @@ test('a backup clears only what a backup has left unfinished, and never what it 
   const named = `${backup}.unfinished`;
   renameSync(folder, named);
   for (const from of [named, folder]) {
-    await expect(backUp(from, backup)).rejects.toThrow(`${named} is there already, and no backup: choose another folder.`);
+    await expect(backUp(from, backup)).rejects.toThrow(
+      `${named} is there already, and no backup: choose another folder.`,
+    );
     expect(existsSync(join(named, 'workspace.db'))).toBe(true);
     cpSync(named, folder, { recursive: true });
   }
