@@ -44,7 +44,7 @@ const STAGED = {
   person: 'VARCHAR',
 };
 
-/** The longest row in bytes: a line of 1 MiB may grow, as JSON, by escapes, and what it sets of a person is in it twice. */
+/** The longest row in bytes: a line of 1 MiB may grow, as JSON, by escapes, and what it changes of a person is in it twice. */
 export const LONGEST_ROW = 6 * MIB;
 /** DuckDB wants room for four rows. */
 const READ_BUFFER = 4 * LONGEST_ROW;

@@ -12,8 +12,8 @@ export interface PersonChange {
   readonly set?: Readonly<Record<string, unknown>>;
   /** Values for properties that are not there yet. */
   readonly setOnce?: Readonly<Record<string, unknown>>;
-  /** Values that replace what is there where the change changes some property by something else, too. */
-  readonly along?: Readonly<Record<string, unknown>>;
+  /** What the event tells of its sender, by itself: below all that is said here, and nothing where that has no room then. */
+  readonly sender?: ToldSender;
   /** Properties that go. */
   readonly unset?: readonly string[];
   /** The distinct_id whose person becomes one with that of the event, which is identified by that. */
@@ -27,6 +27,14 @@ export interface PersonChange {
   readonly person?: string;
   /** A state of that person and of its tie to the distinct_id, as another place knows it; then nothing else is given. */
   readonly state?: PersonState;
+}
+
+/** Values of a sender. A person keeps the first of each, too, by its name of a first value. */
+interface ToldSender {
+  /** Values that replace what is there. */
+  readonly set?: Readonly<Record<string, unknown>>;
+  /** Values that do so where the change changes some property by something else, too. */
+  readonly along?: Readonly<Record<string, unknown>>;
 }
 
 /** A person as somebody has found them, who may have become a part of another since, or have gone and come again. */
@@ -66,7 +74,7 @@ export const DELETE = '$delete_person';
  * JSON text of a `PersonChange`, or null for an event that changes none: any without `$set`, `$set_once` and `$unset`
  * that neither identifies, merges nor deletes; any with `$process_person_profile: false`; exceptions and heatmaps. An
  * `$identify` makes sure that there is a person, also where it sets nothing and names nobody else. With a change goes what
- * the event tells of its sender, below what it sets explicitly. Properties are as `parseExact` gave them, `personId` is
+ * the event tells of its sender. Properties are as `parseExact` gave them, `personId` is
  * the person that the event carries, and `nameOf` gives a distinct_id as those of the events are stored.
  */
 export function personChangeOf(
@@ -101,23 +109,13 @@ export function personChangeOf(
 
 /** The change with what the event tells of its sender: what passes goes along, or counts as what is set if it `isSet`. */
 function withSender(said: PersonChange, properties: Readonly<Record<string, unknown>>, isSet: boolean): PersonChange {
-  const { lasting, passing, initial } = senderIn(properties);
-  const set = below(said.set, isSet ? { ...passing, ...lasting } : lasting);
-  const setOnce = below(said.setOnce, initial);
-  const names = isSet ? [] : Object.keys(passing).filter((name) => !Object.hasOwn(said.set ?? {}, name));
-  return {
-    ...said,
-    ...(set === undefined ? {} : { set }),
-    ...(setOnce === undefined ? {} : { setOnce }),
-    ...(names.length === 0 ? {} : { along: Object.fromEntries(names.map((name) => [name, passing[name]])) }),
-  };
+  const { lasting, passing } = senderIn(properties);
+  const set = isSet ? { ...passing, ...lasting } : lasting;
+  const sender = { ...(isEmpty(set) ? {} : { set }), ...(isSet || isEmpty(passing) ? {} : { along: passing }) };
+  return isEmpty(sender) ? said : { ...said, sender };
 }
 
-/** What is set with values for what is not; undefined: nothing is. */
-const below = (set: PersonChange['set'], values: Readonly<Record<string, unknown>>): PersonChange['set'] =>
-  isEmpty(values) ? set : { ...set, ...values, ...set };
-
-/** The same for a state of a person. */
+/** JSON text of the change that is a state of a person. */
 export const personStateChange = (person: string, state: PersonState): string =>
   storable(JSON.stringify({ person, state } satisfies PersonChange));
 

@@ -9,6 +9,7 @@ import { storable } from '../sources/event.ts';
 import { parseExact } from '../sources/exact-json.ts';
 import type { FoundPerson, PersonChange, PersonState } from './change.ts';
 import type { PersonRefusal } from './refusals.ts';
+import { firstsOf } from './sender.ts';
 
 /** The whole state of one distinct_id. Instants and versions are microseconds since 1970. */
 export interface PersonRow {
@@ -178,13 +179,24 @@ export class PersonFold {
     if (change.merge !== undefined) this.#merge(change, change.merge, of, arrival);
     const person = this.#alive(distinctId) ?? this.#make(distinctId, change.person, of.timestamp, arrival);
 
-    const properties = changed(person, change) ?? this.#tooLarge(person, distinctId);
-    if (properties === person.properties) return;
+    const properties = this.#changed(person, change);
     // One that is too large already, as a source may tell it, stays as it is.
-    if (!isWithinRows(person.ties.size, properties))
-      return this.#refuse('person_properties_size_violation', distinctId);
+    if (properties === undefined) return this.#refuse('person_properties_size_violation', distinctId);
+    if (properties === person.properties) return;
     this.#open(person, arrival);
     person.properties = properties;
+  }
+
+  /**
+   * The properties after a change, with what it tells of its sender, or without where only that has no room; undefined: what
+   * it says has none.
+   */
+  #changed(person: Person, { sender, ...said }: PersonChange): string | undefined {
+    const hasRoom = (text: string | undefined): boolean =>
+      text !== undefined && (text === person.properties || isWithinRows(person.ties.size, text));
+    const whole = sender === undefined ? undefined : changed(person, { ...said, sender });
+    const found = hasRoom(whole) ? whole : changed(person, said);
+    return hasRoom(found) ? found : undefined;
   }
 
   /** Gives the rows that wait. */
@@ -359,17 +371,22 @@ const propertiesOf = ({ properties }: Person): Record<string, unknown> => {
 };
 
 /** The properties after a change, as they are stored; undefined: they would be too large. */
-function changed(person: Person, { along, ...change }: PersonChange): string | undefined {
-  const { set, setOnce, unset } = change;
-  if (set === undefined && setOnce === undefined && unset === undefined) return person.properties;
-  const properties = propertiesOf(person);
-  for (const [name, value] of Object.entries(setOnce ?? {}))
-    if (!Object.hasOwn(properties, name)) properties[name] = value;
-  Object.assign(properties, set);
-  for (const name of unset ?? []) delete properties[name];
-  const text = within(properties);
-  if (along === undefined || text === person.properties) return text;
-  return changed(person, { ...change, set: { ...set, ...along } });
+function changed(person: Person, change: PersonChange): string | undefined {
+  const { set, setOnce, unset, sender } = change;
+  if (set === undefined && setOnce === undefined && unset === undefined && sender === undefined)
+    return person.properties;
+  const firsts = firstsOf({ ...sender?.along, ...sender?.set });
+  const after = (told: PersonChange['set']): string | undefined => {
+    const properties = propertiesOf(person);
+    for (const [name, value] of [...Object.entries(setOnce ?? {}), ...Object.entries(firsts)])
+      if (!Object.hasOwn(properties, name)) properties[name] = value;
+    Object.assign(properties, told, set);
+    for (const name of unset ?? []) delete properties[name];
+    return within(properties);
+  };
+  const text = after(sender?.set);
+  if (sender?.along === undefined || text === person.properties) return text;
+  return after({ ...sender.along, ...sender.set });
 }
 
 function within(properties: object): string | undefined {

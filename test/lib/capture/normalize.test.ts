@@ -539,14 +539,14 @@ describe('any JSON value as an event', () => {
   test('that is taken is not too long for the lake, whatever it is made of', () => {
     const long = 'x'.repeat(2000);
     for (const filler of ['\u0001', '"', 'é', '🦔', 'x']) {
-      for (const name of ['$set', '$elements_chain']) {
+      for (const name of ['$set', '$elements_chain', '$current_url']) {
         // About as large as an event may be.
         const bytes = Buffer.byteLength(JSON.stringify(filler)) - 2;
         const text = filler.repeat(Math.floor((1_000_000 - 60) / bytes));
         const event = captured({
           event: long,
           distinct_id: '\u0001'.repeat(2000),
-          properties: name === '$set' ? { $set: { a: text } } : { $elements_chain: text },
+          properties: name === '$set' ? { $set: { a: text } } : { $set: { plan: 'pro' }, [name]: text },
         });
         const line = stagedLine({ ...event, row: 1e9, file: 1e6, own: true });
         expect(line.length).toBeLessThan(LONGEST_ROW / 3);

@@ -42,66 +42,60 @@ const SENDER = {
   $app_name: 'App',
   price: 5,
 };
-const INITIAL = {
-  $initial_browser: 'Firefox',
-  $initial_current_url: 'https://a.example/',
-  $initial_utm_source: 'mail',
-  $initial_app_name: 'App',
-};
 const { price: _, ...OF_SENDER } = SENDER;
 
 test.each([
-  ['$identify', '$identify', {}, {}],
+  ['$identify', '$identify', {}, { set: {} }],
   ['$identify of a visitor', '$identify', { $anon_distinct_id: 'v' }, { merge: 'v' }],
   ['$create_alias', '$create_alias', { alias: 'b' }, { merge: 'b' }],
   ['$merge_dangerously', '$merge_dangerously', { alias: 'b' }, { merge: 'b', force: true }],
-])(
-  'with %s a person gets what the event tells of its sender, as it is now and as it was first',
-  (_, event, said, change) => {
-    expect(changeOf(event, { ...SENDER, ...said })).toEqual({ set: OF_SENDER, setOnce: INITIAL, ...change });
-  },
-);
+])('with %s goes what the event tells of its sender', (_, event, said, change) => {
+  expect(changeOf(event, { ...SENDER, ...said })).toEqual({ ...change, sender: { set: OF_SENDER } });
+});
 
-test('with any other change a person gets that too, but what differs from page to page only where something else changes', () => {
+test('with any other change goes that too, but what differs from page to page only where something else changes', () => {
   const { $browser, $current_url, ...lasting } = OF_SENDER;
   expect(changeOf('paid', { ...SENDER, $set: { plan: 'team' } })).toEqual({
-    set: { plan: 'team', ...lasting },
-    setOnce: INITIAL,
-    along: { $browser, $current_url },
+    set: { plan: 'team' },
+    sender: { set: lasting, along: { $browser, $current_url } },
   });
   expect(changeOf('paid', { ...SENDER, $unset: ['plan'] })).toEqual({
-    set: lasting,
-    setOnce: INITIAL,
-    along: { $browser, $current_url },
     unset: ['plan'],
+    sender: { set: lasting, along: { $browser, $current_url } },
   });
   expect(changeOf('$set', { ...SENDER, $set: { plan: 'team' } })).toEqual({
-    set: { plan: 'team', ...OF_SENDER },
-    setOnce: INITIAL,
+    set: { plan: 'team' },
+    sender: { set: OF_SENDER },
   });
   expect(changeOf('$delete_person', SENDER)).toEqual({ delete: true });
 });
 
-test('what an event sets explicitly wins over what it tells of its sender', () => {
-  const $set = { $browser: 'Chrome', utm_source: null };
-  const $set_once = { $initial_browser: 'Safari' };
-  const properties = { $browser: 'Firefox', utm_source: 'mail', $set, $set_once };
-  const change = { set: $set, setOnce: { $initial_browser: 'Safari', $initial_utm_source: 'mail' } };
-  expect(changeOf('paid', properties)).toEqual(change);
-  expect(changeOf('$identify', properties)).toEqual(change);
-});
-
-test('a campaign that is none any more clears the last one, and is nobody’s first', () => {
-  expect(changeOf('$identify', { utm_source: null, gclid: null })).toEqual({ set: { utm_source: null, gclid: null } });
+test('a campaign that is none any more goes with the change, too', () => {
+  expect(changeOf('$identify', { utm_source: null, gclid: null })).toEqual({
+    set: {},
+    sender: { set: { utm_source: null, gclid: null } },
+  });
 });
 
 test('$os_name stands for $os, and the system of a server is no person’s', () => {
-  const linux = { set: { $os: 'Linux' }, setOnce: { $initial_os: 'Linux' } };
+  const linux = { set: {}, sender: { set: { $os: 'Linux' } } };
   expect(changeOf('$identify', { $os_name: 'Linux' })).toEqual(linux);
   expect(changeOf('$identify', { $os_name: 'Debian', $os: 'Linux' })).toEqual(linux);
   expect(changeOf('$identify', { $os: 'Linux', $os_name: 'Linux', $os_version: '6', $is_server: true })).toEqual({
     set: {},
   });
+});
+
+test('what no sender is told by is passed over: long text, and what is no text, number or boolean', () => {
+  const long = {
+    $current_url: 'x'.repeat(2_049),
+    utm_source: ['a'],
+    $browser: { a: 1 },
+    $referrer: '🦔'.repeat(1_025),
+  };
+  expect(changeOf('$identify', long)).toEqual({ set: {} });
+  const kept = { $current_url: 'x'.repeat(2_048), $screen_width: 1280, gclid: true, utm_term: null };
+  expect(changeOf('$identify', kept)).toEqual({ set: {}, sender: { set: kept } });
 });
 
 test('the person that the event names goes with the change', () => {

@@ -82,16 +82,59 @@ describe('properties', () => {
 
   test('go along with what else changes, and are nothing by themselves', () => {
     const { rows } = fold([
-      { who: 'ada', change: { set: { plan: 'free' }, along: { $browser: 'Firefox' } } },
-      { who: 'ada', change: { set: { plan: 'free' }, along: { $browser: 'Chrome' } } },
-      { who: 'ada', change: { setOnce: { plan: 'x', from: 'ad' }, along: { $browser: 'Safari', $os: 'iOS' } } },
-      { who: 'ada', change: { unset: ['from', '$os'], along: { $browser: 'Opera', $os: 'iOS' } } },
+      { who: 'ada', change: { set: { plan: 'free' }, sender: { along: { $browser: 'Firefox' } } } },
+      { who: 'ada', change: { set: { plan: 'free' }, sender: { along: { $browser: 'Chrome' } } } },
+      {
+        who: 'ada',
+        change: { setOnce: { plan: 'x', from: 'ad' }, sender: { along: { $browser: 'Safari', $os: 'iOS' } } },
+      },
+      { who: 'ada', change: { unset: ['from', '$os'], sender: { along: { $browser: 'Opera', $os: 'iOS' } } } },
+    ]);
+    const $initial_browser = 'Firefox';
+    const $initial_os = 'iOS';
+    expect(said(rows)).toEqual([
+      ['ada', 0, { plan: 'free', $browser: 'Firefox', $initial_browser }],
+      ['ada', 20, { plan: 'free', $browser: 'Safari', $initial_browser, from: 'ad', $os: 'iOS', $initial_os }],
+      ['ada', 30, { plan: 'free', $browser: 'Opera', $initial_browser, $initial_os }],
+    ]);
+  });
+
+  test('that an event tells of its sender are below what it sets explicitly, and null is nobody’s first', () => {
+    const sender = { set: { $browser: 'Firefox', utm_source: 'mail', gclid: null } };
+    const { rows } = fold([
+      { who: 'ada', change: { set: {}, sender: { set: { utm_source: 'ad' } } } },
+      {
+        who: 'ada',
+        change: { set: { $browser: 'Chrome', utm_source: null }, setOnce: { $initial_browser: 'Safari' }, sender },
+      },
     ]);
     expect(said(rows)).toEqual([
-      ['ada', 0, { plan: 'free', $browser: 'Firefox' }],
-      ['ada', 20, { plan: 'free', $browser: 'Safari', from: 'ad', $os: 'iOS' }],
-      ['ada', 30, { plan: 'free', $browser: 'Opera' }],
+      ['ada', 0, { utm_source: 'ad', $initial_utm_source: 'ad' }],
+      [
+        'ada',
+        10,
+        { $browser: 'Chrome', utm_source: null, gclid: null, $initial_browser: 'Safari', $initial_utm_source: 'ad' },
+      ],
     ]);
+  });
+
+  test('that an event tells of its sender cost nothing that it says: they are left where they have no room', () => {
+    const sender = { set: { utm_source: 'm'.repeat(800) }, along: { $current_url: 'x'.repeat(800) } };
+    const large = 'l'.repeat(523_000);
+    const one = fold([set('ada', { large }), { who: 'ada', change: { set: { plan: 'pro' }, sender } }]);
+    expect(said(one.states)).toEqual([['ada', 10, { large, plan: 'pro' }]]);
+    const anew = fold([{ who: 'ada', change: { set: { large }, sender } }]);
+    expect(said(anew.states)).toEqual([['ada', 0, { large }]]);
+    const alone = fold([set('ada', { large }), { who: 'ada', change: { set: {}, sender } }]);
+    expect(said(alone.states)).toEqual([['ada', 0, { large }]]);
+    expect([one.refused, anew.refused, alone.refused]).toEqual([0, 0, 0]);
+    // Of very many distinct_ids the rows have no room.
+    const fits = 'l'.repeat(67_000);
+    const many = Array.from({ length: 999 }, (_, n): Step => ({ who: 'ada', at: 0, change: { merge: `v${n}` } }));
+    const known = fold([set('ada', { fits }, 0), ...many]).states;
+    const shared = fold([{ who: 'ada', at: 20, change: { set: { plan: 'pro' }, sender } }], known);
+    expect([shared.refused, shared.rows.length]).toEqual([0, 1_000]);
+    expect(JSON.parse(shared.rows[0]?.properties ?? '')).toEqual({ fits, plan: 'pro' });
   });
 
   test('of changes within five minutes give one row, the last', () => {
@@ -416,6 +459,7 @@ describe('any history', () => {
   const change: fc.Arbitrary<PersonChange> = fc.oneof(
     fc.record({ set: properties }),
     fc.record({ setOnce: properties, unset: fc.subarray(['x', 'y']) }),
+    fc.record({ set: properties, sender: fc.record({ set: properties, along: properties }) }),
     fc.record({ merge: name, set: properties }),
     fc.record({ force: fc.constant(true), merge: name }),
     fc.record({ set: properties, person: fc.constantFrom('p', 'q') }),
