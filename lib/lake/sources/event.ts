@@ -97,12 +97,18 @@ export function isoMicroseconds(text: string, years: Years = YEARS): number | un
   return microsecondsOf({ year, month, day, hour, minute, second, fraction, sign, hours, minutes }, years);
 }
 
+const DAY = /^((?:19|20)\d\d)(\d\d)(\d\d)(?:\.0)?$/;
+
+/** Whether a text is written as `dayMicroseconds` reads it, be there such a day or not. */
+export const isWrittenAsDay = (text: string): boolean => DAY.test(text);
+
 /**
- * A day of the 20th or 21st century that is written as eight digits (`20261101`), as microseconds of its beginning, UTC. A
- * number of that size may be seconds, too, of some days of August 1970: only what is known to be text is to be read so.
+ * A day of the 20th or 21st century that is written as eight digits (`20261101`, or `20261101.0` as programs write a column
+ * of numbers), as microseconds of its beginning, UTC. A number of that size may be seconds, too, of some days of August 1970:
+ * only what is known to be text is to be read so.
  */
 export const dayMicroseconds = (text: string): number | undefined => {
-  const [, year, month, day] = /^((?:19|20)\d\d)(\d\d)(\d\d)$/.exec(text) ?? [];
+  const [, year, month, day] = DAY.exec(text) ?? [];
   return year === undefined ? undefined : isoMicroseconds(`${year}-${month}-${day}`);
 };
 

@@ -2,11 +2,11 @@
 
 import { isObject } from '../../basics/json.ts';
 import { invalid } from '../../ports/errors.ts';
-import { dayMicroseconds, type SourceEvent } from './event.ts';
+import { isWrittenAsDay, type SourceEvent } from './event.ts';
 import { exactNumberOf, parseAsWritten } from './exact-json.ts';
 import { contentOf } from './fields.ts';
 
-/** What is in a cell. `number`: what looks like a number there is one; `instant`: the same, unless it is a day. */
+/** What is in a cell. `number`: what looks like a number there is one; `instant`: the same, unless it is written as a day. */
 type CellType = 'text' | 'number' | 'instant';
 
 /** Fields that a column may be, besides `properties.<name>`. */
@@ -55,7 +55,7 @@ type CellValue = (cell: unknown, type: CellType) => unknown;
 /** A cell of text: empty is nothing, numbers and truth values are what they look like where that is asked for. */
 export const textCell: CellValue = (cell, type) => {
   if (cell === '') return undefined;
-  const isText = type === 'text' || (type === 'instant' && dayMicroseconds(String(cell)) !== undefined);
+  const isText = type === 'text' || (type === 'instant' && isWrittenAsDay(String(cell)));
   return isText ? cell : typed(String(cell));
 };
 

@@ -42,12 +42,18 @@ paid,bob,1767323045,,1.50,false,123456789012345678901,`;
 test('eight digits that are a day are that day where an instant is read, and else a number', () => {
   const text = `event,distinct_id,timestamp,day
 paid,ada,20261101,20261101
-paid,bob,20261131,
+paid,bob,20261101.0,
 paid,eve,99999999,`;
   const [ada, bob, eve] = read(text).map(({ content }) => content);
   expect(ada).toMatchObject({ timestamp: Date.UTC(2026, 10, 1) * 1000, properties: '{"day":20261101}' });
-  expect(bob).toMatchObject({ timestamp: 20_261_131_000_000 });
+  expect(bob).toMatchObject({ timestamp: Date.UTC(2026, 10, 1) * 1000 });
   expect(eve).toMatchObject({ timestamp: 99_999_999_000_000 });
+});
+
+test('eight digits in the form of a day that there is not are refused, and no second of 1970', () => {
+  const days = ['20261301', '20261131', '20260001', '20261131.0'];
+  const text = `event,distinct_id,timestamp\n${days.map((day) => `paid,ada,${day}`).join('\n')}`;
+  for (const { content } of read(text)) expect(content).toMatch(/^timestamp is not an instant between /);
 });
 
 test('a mapping says which column is which, and what all rows have', () => {
