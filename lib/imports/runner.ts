@@ -79,7 +79,10 @@ export class ImportRunner {
   readonly #underWay = new Map<string, UnderWay>();
   /** When those that must wait are looked at again. */
   readonly #later = new Map<string, number>();
-  /** When an organization, or a user, had their turn last, counted from 1; who is not remembered is as one who had none. */
+  /**
+   * When an organization, or a user, had their turn last, counted from 1. Who is not remembered counts as served when they
+   * are first seen waiting, so that nobody waits for all who come after them.
+   */
   readonly #served = new Recent<number>(MAX_SERVED);
   #turns = 0;
   #sweptAt = 0;
@@ -109,6 +112,7 @@ export class ImportRunner {
       }
       if ((this.#later.get(item.id) ?? 0) <= now) waiting.push(item);
     }
+    for (const item of waiting) this.#remember(item);
     for (const item of waiting.toSorted((a, b) => this.#compareTurns(a, b)))
       if (this.#underWay.size < AT_ONCE && !this.#isMet(item)) await this.#begin(item);
     if (now - this.#sweptAt < SWEEP_MS) return;
@@ -140,6 +144,10 @@ export class ImportRunner {
       return { latest: Math.max(ofOrganization, this.#served.get(created_by) ?? 0), ofOrganization };
     }) as [Turn, Turn];
     return one.latest - other.latest || one.ofOrganization - other.ofOrganization;
+  }
+
+  #remember({ organization_id, created_by }: ImportItem): void {
+    for (const one of [organization_id, created_by]) if (!this.#served.has(one)) this.#served.set(one, this.#turns);
   }
 
   #putLast({ organization_id, created_by }: ImportItem): void {

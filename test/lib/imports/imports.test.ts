@@ -93,6 +93,37 @@ const withRoom = (bytes: number) => {
   return { imports: { ...imports, freeBytes: () => Promise.resolve(bytes + 1e9) } };
 };
 
+/** Uploads and starts an import into a project. */
+async function startOne(service: Service, project: number, key: string): Promise<void> {
+  const path = `/api/projects/${project}/imports/`;
+  const made = await service.call('POST', path, { key, body: { name: 'x', bytes: 5 } });
+  const one = `${path}${String(made.body?.['id'])}/`;
+  await service.call('PUT', `${one}content/`, { key, body: 'right' });
+  expect((await service.call('POST', `${one}start/`, { key, body: {} })).status).toBe(200);
+}
+
+/** A runner whose imports run until they are ended, by their projects; `begun` are those of all that have begun. */
+function endable(runner: Awaited<ReturnType<typeof world>>['runner']) {
+  const begun: number[] = [];
+  const ends = new Map<number, () => void>();
+  const one = runner((task) => {
+    begun.push(task.project_id);
+    return new Promise((_resolve, reject) => {
+      ends.set(task.project_id, () => reject(new Failure('validation', { detail: 'The file is none.' })));
+    });
+  });
+  /** Resolves when the next one has begun. */
+  const end = async (project: number | undefined): Promise<void> => {
+    const before = begun.length;
+    ends.get(project as number)?.();
+    for (let n = 0; n < 100 && begun.length === before; n += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      await one.pass();
+    }
+  };
+  return { begun, one, end };
+}
+
 /** Makes another organization, whose owner has the key. */
 async function another(service: Service) {
   const key = await service.newKey(await service.newUser());
@@ -692,32 +723,11 @@ describe('an import that is under way', () => {
     const mine = await service.call('POST', '/api/organizations/', { body: { name: 'Mine too' } });
     const { body } = await service.call('GET', `/api/organizations/${String(mine.body?.['id'])}/projects/`);
     const [{ id: second } = { id: 0 }] = (body?.['results'] ?? []) as { id: number }[];
-    const startIn = async (project: number, key = service.key): Promise<void> => {
-      const path = `/api/projects/${project}/imports/`;
-      const made = await service.call('POST', path, { key, body: { name: 'x', bytes: 5 } });
-      const one = `${path}${String(made.body?.['id'])}/`;
-      await service.call('PUT', `${one}content/`, { key, body: 'right' });
-      expect((await service.call('POST', `${one}start/`, { key, body: {} })).status).toBe(200);
-    };
+    const startIn = (project: number, key = service.key) => startOne(service, project, key);
     for (const n of [1, 2, 3]) await call('POST', `${await upload('events.jsonl', line(n))}/start/`, {});
     for (const _ of [1, 2]) await startIn(second);
     for (const { project, key } of others) await startIn(project, key);
-    const begun: number[] = [];
-    const ends = new Map<number, () => void>();
-    const one = runner((task) => {
-      begun.push(task.project_id);
-      return new Promise((_resolve, reject) => {
-        ends.set(task.project_id, () => reject(new Failure('validation', { detail: 'The file is none.' })));
-      });
-    });
-    const end = async (project: number | undefined): Promise<void> => {
-      const before = begun.length;
-      ends.get(project as number)?.();
-      for (let n = 0; n < 100 && begun.length === before; n += 1) {
-        await new Promise((resolve) => setImmediate(resolve));
-        await one.pass();
-      }
-    };
+    const { begun, one, end } = endable(runner);
     const [first, third, fourth] = [service.project.id, ...others.map(({ project }) => project)];
     await one.pass();
     expect(begun).toEqual([first, third]);
@@ -728,6 +738,23 @@ describe('an import that is under way', () => {
     expect(begun).toEqual([first, third, fourth, second]);
     await end(second);
     expect(begun).toEqual([first, third, fourth, second, first]);
+  });
+
+  test('comes in time whoever comes anew: whoever had a turn goes before those who came after it', async () => {
+    const { service, call, upload, runner } = await world();
+    const [second, third, fourth] = await Promise.all(Array.from({ length: 3 }, () => another(service)));
+    const start = ({ project, key } = { project: 0, key: '' }) => startOne(service, project, key);
+    for (const n of [1, 2]) await call('POST', `${await upload('events.jsonl', line(n))}/start/`, {});
+    await start(second);
+    const { begun, one, end } = endable(runner);
+    await one.pass();
+    await start(third);
+    await one.pass();
+    await end(service.project.id);
+    await start(fourth);
+    await one.pass();
+    await end(third?.project);
+    expect(begun).toEqual([service.project.id, second?.project, third?.project, service.project.id]);
   });
 
   test('is cancelled when its file was not uploaded within a day', async () => {
