@@ -1,8 +1,9 @@
 /** A customer's bucket, on S3 or on a server that speaks its protocol: the client, and what its failures mean. */
 import { Readable } from 'node:stream';
 import type { S3 } from '@aws-sdk/client-s3';
-import { messageOf, withoutSecret } from '../../../basics/text.ts';
+import { messageOf } from '../../../basics/text.ts';
 import { MIB, MINUTE_MS, SECOND_MS } from '../../../basics/units.ts';
+import { withoutSecret } from '../../../basics/without-secret.ts';
 import { Permanent, Transient } from '../../../ports/errors.ts';
 import { BAD_CERTIFICATE, type Outbound } from '../../../ports/outbound/outbound.ts';
 

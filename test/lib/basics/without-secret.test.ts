@@ -1,4 +1,4 @@
-import { withoutSecret } from '../../../lib/basics/text.ts';
+import { withoutSecret } from '../../../lib/basics/without-secret.ts';
 
 describe('a secret is struck out of a text', () => {
   const SECRET = 'a/b c"d+é&\u{1f511}';
