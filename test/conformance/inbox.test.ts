@@ -433,12 +433,40 @@ describe('an inbox in a folder', () => {
     });
 
     // To look into each of them takes minutes.
-    test('takes bytes that look like very many requests for damaged', async () => {
+    test.each([
+      ['requests', 'evt\x01\x00\x0f\xff\xff....'],
+      ['beginnings of requests', 'evt\x01'],
+    ])('takes bytes that look like very many %s for damaged', async (_, one) => {
       const { inbox, file } = await killed();
-      const body = Buffer.alloc(8 * MIB, Buffer.from('evt\x01\x00\x0f\xff\xff....', 'latin1'));
+      const body = Buffer.alloc(8 * MIB, Buffer.from(one, 'latin1'));
       const torn = frameOf(request('a', body)).subarray(0, -1);
       writeFileSync(file, torn);
       expect(await inbox.read(basename(file))).toMatchObject({ damaged: torn.length, unfinished: 0 });
+    });
+
+    test('takes the zeros that a power loss leaves, behind what was written or in its place, for no damage', async () => {
+      const { inbox, file, whole } = await killed();
+      const next = frameOf(request('d', Buffer.alloc(3_000, 'x')));
+      for (const written of [0, 1, 4, 6, 11, 12, 500, next.length - 16]) {
+        for (const zeros of [next.length - written, next.length + 4_096 - written]) {
+          const left = Buffer.concat([next.subarray(0, written), Buffer.alloc(zeros)]);
+          writeFileSync(file, Buffer.concat([whole, left]));
+          const { requests, ...about } = await inbox.read(basename(file));
+          expect([written, requests.length, about]).toEqual([written, 3, { damaged: 0, unfinished: left.length }]);
+        }
+      }
+    });
+
+    test('tells of damage before such zeros, and of a damaged request that ends in some', async () => {
+      const { inbox, file } = await killed();
+      const packed = frameOf(request('d', Buffer.concat([Buffer.alloc(3_000, 'x'), Buffer.alloc(3)])));
+      const damaged = Buffer.from(packed);
+      damaged.writeUInt8(damaged.readUInt8(200) ^ 1, 200);
+      writeFileSync(file, damaged);
+      expect(await inbox.read(basename(file))).toMatchObject({ damaged: damaged.length, unfinished: 0 });
+      writeFileSync(file, Buffer.concat([damaged, packed, Buffer.alloc(4_096)]));
+      const { requests, ...about } = await inbox.read(basename(file));
+      expect([requests.length, about]).toEqual([1, { damaged: damaged.length, unfinished: 4_096 }]);
     });
 
     test.each(['e', 'ev', 'evt\x01', 'en', 'end'])('takes %j for the beginning of a write', async (left) => {

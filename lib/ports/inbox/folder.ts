@@ -10,7 +10,7 @@ import { freeBytesAt } from '../files/free-bytes.ts';
 import { orAbsent } from '../files/or-absent.ts';
 import { syncPath } from '../files/sync-path.ts';
 import { compareText } from '../table/semantics.ts';
-import { canBeCutShort, frameOf, requestsIn } from './frame.ts';
+import { canBeCutShort, frameOf, requestsIn, withoutZeros } from './frame.ts';
 import { type CapturedRequest, type Inbox, InboxClosed, type Segment, type SegmentContent } from './inbox.ts';
 
 /** A segment with so many bytes is ended, whether or not somebody asks for segments. */
@@ -81,7 +81,8 @@ async function readSegment(file: string): Promise<SegmentContent> {
   const isEnded = bytes.subarray(-END.length).equals(END);
   const { requests, damaged, rest } = requestsIn(isEnded ? bytes.subarray(0, -END.length) : bytes);
   const left = bytes.subarray(bytes.length - rest);
-  const isCutShort = !isEnded && (left.equals(END.subarray(0, rest)) || canBeCutShort(left));
+  const written = withoutZeros(left);
+  const isCutShort = !isEnded && (written.equals(END.subarray(0, written.length)) || canBeCutShort(left));
   return { requests, damaged: damaged + (isCutShort ? 0 : rest), unfinished: isCutShort ? rest : 0 };
 }
 

@@ -40,9 +40,12 @@ interface Frames {
 /** The requests of frames. The bodies share the memory of `bytes`. */
 export function requestsIn(bytes: Buffer): Frames {
   const requests: CapturedRequest[] = [];
+  const unwritten = withoutZeros(bytes).length;
   let [at, damaged] = [0, 0];
   for (let end = endOf(bytes, at); end !== undefined; end = endOf(bytes, at)) {
     if (hasChecksum(bytes, at, end)) requests.push(requestIn(bytes.subarray(at + PREFIX_BYTES, end)));
+    // The last one, of which only the beginning was written.
+    else if (end - unwritten >= UNWRITTEN_ZEROS) break;
     else damaged += end - at;
     at = end;
   }
@@ -50,26 +53,43 @@ export function requestsIn(bytes: Buffer): Frames {
 }
 
 /**
- * Whether a rest may be a write that was cut short: the beginning of a frame, and none that is whole is in it. It would be
- * behind one that was acknowledged and is damaged. What looks like too many frames to look into is taken for damaged.
+ * So many zeros in the end of a frame that is wrong, and nothing else up to the end of the file, were never written: some file
+ * systems leave them after a power loss. A packed body ends in three at most, and text in none.
+ */
+const UNWRITTEN_ZEROS = 16;
+
+/** Bytes without the zeros that they end in. */
+export function withoutZeros(bytes: Buffer): Buffer {
+  let end = bytes.length;
+  while (end > 0 && bytes[end - 1] === 0) end -= 1;
+  return bytes.subarray(0, end);
+}
+
+/**
+ * Whether a rest may be a write that was cut short: the beginning of a frame, with zeros behind it or not, and no frame that
+ * is whole is in it. It would be behind one that was acknowledged and is damaged. What looks like too many frames to look
+ * into is taken for damaged.
  */
 export function canBeCutShort(rest: Buffer): boolean {
-  if (!rest.subarray(0, MARK.length).equals(MARK.subarray(0, rest.length))) return false;
-  if (rest.length < PREFIX_BYTES) return true;
+  const written = withoutZeros(rest);
+  if (!written.subarray(0, MARK.length).equals(MARK.subarray(0, written.length))) return false;
+  if (written.length < PREFIX_BYTES) return true;
   // All of it is here, and only its length is not what was written.
   if (hasChecksum(rest, 0, rest.length)) return false;
   let looked = 0;
   for (let at = rest.indexOf(MARK, 1); at !== -1; at = rest.indexOf(MARK, at + 1)) {
     const end = endOf(rest, at);
-    if (end === undefined) continue;
-    looked += end - at;
-    if (looked > MOST_LOOKED_BYTES || hasChecksum(rest, at, end)) return false;
+    looked += BYTES_OF_A_LOOK + (end === undefined ? 0 : end - at);
+    if (looked > MOST_LOOKED_BYTES) return false;
+    if (end !== undefined && hasChecksum(rest, at, end)) return false;
   }
   return true;
 }
 
-/** To look into so many takes less than a second. */
-const MOST_LOOKED_BYTES = 256 * MIB;
+/** To look into so many takes some tenths of a second. */
+const MOST_LOOKED_BYTES = 64 * MIB;
+/** What looks like a frame takes at least the time of so many. */
+const BYTES_OF_A_LOOK = 256;
 
 const hasChecksum = (bytes: Buffer, at: number, end: number): boolean =>
   crc32(bytes.subarray(at + PREFIX_BYTES, end)) === bytes.readUInt32BE(at + 8);
@@ -78,8 +98,9 @@ const hasChecksum = (bytes: Buffer, at: number, end: number): boolean =>
 function endOf(bytes: Buffer, at: number): number | undefined {
   const start = at + PREFIX_BYTES;
   if (start > bytes.length || !bytes.subarray(at, at + MARK.length).equals(MARK)) return undefined;
-  const end = start + bytes.readUInt32BE(at + MARK.length);
-  return end > bytes.length ? undefined : end;
+  const length = bytes.readUInt32BE(at + MARK.length);
+  // None is empty: zeros behind a mark are none.
+  return length < 4 || start + length > bytes.length ? undefined : start + length;
 }
 
 function requestIn(content: Buffer): CapturedRequest {
