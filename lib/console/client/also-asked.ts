@@ -1,10 +1,10 @@
 /** What a query says besides the fields of the form, in words: nobody takes its numbers for those of the form alone. */
 import { list as elements } from '../../charts/describe/read.ts';
 import { type Json, object } from './json.ts';
-import { said } from './kept-members.ts';
+import { type Form, said } from './kept-members.ts';
 import { KINDS, type QuestionKind } from './question-options.ts';
 import { FORMS, PATH_TYPES, sourceIn } from './question-query.ts';
-import { seriesLabel } from './questions.ts';
+import { type Question, seriesLabel } from './questions.ts';
 
 /** Members that change no number. */
 const IDLE: readonly string[] = `
@@ -55,29 +55,69 @@ function plainWords(name: string, value: unknown): string {
   return value === true || typeof value === 'object' ? spaced : `${spaced}: ${plain(value).replaceAll('_', ' ')}`;
 }
 
+/** A member that a query has besides the form's fields, and that may change its numbers. */
+interface Found {
+  /** The names and places that lead to it. */
+  readonly path: Path;
+  readonly words: string;
+}
+
+type Path = readonly (string | number)[];
+
 /** Returns what a query says besides the form's fields that may change its numbers, in words and in its order. */
 export function alsoAsked(query: unknown): readonly string[] {
   const source = sourceIn(query);
   const kind = KINDS.find(({ value }) => value === source['kind'])?.value;
   if (kind === undefined) return [];
-  const found = beyond(FORMS[kind], said(source), { kind, of: '' });
+  const found = beyond(FORMS[kind], said(source), { kind, of: '', path: [] }).map(({ words }) => words);
   return kind === 'PathsQuery' ? [...pathTypes(source), ...found] : found;
+}
+
+/** Returns a question without what `alsoAsked` names of its query. All else that the form has no field for stays. */
+export function withoutAlso(question: Question): Question {
+  const { kind, kept } = question;
+  const form: Form = FORMS[kind];
+  const clean = <Part>(fields: unknown, part: Part): Part =>
+    beyond(object(fields), said(part), { kind, of: '', path: [] }).reduce((rest, { path }) => cut(rest, path), part);
+  const source = clean(form, sourceIn(kept));
+  const pathsFilter = { ...object(source['pathsFilter']), includeEventTypes: [...PATH_TYPES] };
+  const { breakdowns: breakdown } = object(form['breakdownFilter']);
+  return {
+    ...question,
+    ...(kept && { kept: { ...kept, source: kind === 'PathsQuery' ? { ...source, pathsFilter } : source } }),
+    series: question.series.map((one) => ({ ...one, kept: one.kept && clean(form['series'], one.kept) })),
+    breakdowns: question.breakdowns.map((one) => ({ ...one, kept: one.kept && clean(breakdown, one.kept) })),
+  };
+}
+
+/** Returns a part of a query without the member that a path leads to. */
+function cut<Part>(part: Part, [name, ...rest]: Path): Part {
+  if (Array.isArray(part)) return part.map((one, at) => (at === name ? cut(one, rest) : one)) as Part;
+  const members = Object.entries(object(part)).flatMap(([key, value]) =>
+    key !== name ? [[key, value]] : rest.length === 0 ? [] : [[key, cut(value, rest)]],
+  );
+  return Object.fromEntries(members) as Part;
 }
 
 interface Place {
   readonly kind: QuestionKind;
   /** What the members are of: a series, with the sign behind it. */
   readonly of: string;
+  readonly path: Path;
 }
 
-function beyond(form: object, part: unknown, { kind, of }: Place): string[] {
+function beyond(form: object, part: unknown, { kind, of, path }: Place): Found[] {
   return Object.entries(object(part)).flatMap(([name, value]) => {
     const field: unknown = object(form)[name];
-    if (value === null || field === true || (field === undefined && isIdle(name, kind)) || isEmpty(value)) return [];
-    if (name === 'includeEventTypes') return [];
-    if (field === undefined) return [`${of}${WORDS[name]?.(plain(value)) ?? plainWords(name, value)}`];
-    if (!Array.isArray(value)) return beyond(object(field), value, { kind, of: ENTITIES[name] ?? of });
-    return value.flatMap((one, at) => beyond(object(field), one, { kind, of: ofMember(kind, name, at) }));
+    const at = [...path, name];
+    if (value === null || field === true || isEmpty(value) || name === 'includeEventTypes') return [];
+    if (field === undefined && isIdle(name, kind)) return [];
+    if (field === undefined)
+      return [{ path: at, words: `${of}${WORDS[name]?.(plain(value)) ?? plainWords(name, value)}` }];
+    if (!Array.isArray(value)) return beyond(object(field), value, { kind, of: ENTITIES[name] ?? of, path: at });
+    return value.flatMap((one, index) =>
+      beyond(object(field), one, { kind, of: ofMember(kind, name, index), path: [...at, index] }),
+    );
   });
 }
 

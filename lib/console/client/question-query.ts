@@ -25,7 +25,7 @@ export function queryOf(question: Question): Schemas['Query'] {
   const made = madeOf(question);
   const before = kept === undefined ? undefined : readQuestion(kept);
   if (kept === undefined || before?.kind !== kind) return made;
-  return patched(kept, madeOf(before), made) as Schemas['Query'];
+  return patched(kept, madeOf({ ...before, kept }), made) as Schemas['Query'];
 }
 
 /** Returns the query that the form alone makes of a question; its series are as those that they are from. */
@@ -47,7 +47,7 @@ function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
     dateRange: { date_from: range.date_from, ...(range.date_to === null ? {} : { date_to: range.date_to }) },
     ...(properties.length === 0 ? {} : { properties }),
   };
-  const brokenDown = sentBreakdowns(question.breakdowns);
+  const brokenDown = sentBreakdowns(question.breakdowns.map((one) => (isSameKind ? one : { ...one, kept: undefined })));
   const [first] = question.series;
   const [start, back = start] = question.series;
   const sources: { readonly [Kind in ChosenKind]: Schemas[Kind] } = {
@@ -117,19 +117,36 @@ const seriesIn = (node: Json, key: number): Series => ({
   name: text(node['custom_name'], ''),
 });
 
-/** Returns what is sent of breakdowns by something: one as all clients read it, several as a list. */
+/** Returns what is sent of breakdowns by something: one that says no more as all clients read it, others as a list. */
 function sentBreakdowns(all: readonly Breakdown[]): Pick<Trends, 'breakdownFilter'> {
-  const [first, ...rest] = all.filter(({ property }) => property.trim() !== '');
+  const nodes = all.filter(({ property }) => property.trim() !== '').map(breakdownNode);
+  const [first, ...rest] = nodes;
   if (first === undefined) return {};
-  if (rest.length === 0) return { breakdownFilter: { breakdown: first.property, breakdown_type: first.type } };
-  return { breakdownFilter: { breakdowns: [first, ...rest].map(({ property, type }) => ({ property, type })) } };
+  const { property, type, ...more } = first;
+  if (rest.length > 0 || Object.keys(more).length > 0) return { breakdownFilter: { breakdowns: nodes } };
+  return { breakdownFilter: { breakdown: property, breakdown_type: type } };
 }
 
-/** Returns the breakdowns that were sent in either form, with the type that they have there. */
+/** Returns the node of a breakdown, with what the one that it is from says besides the form's fields of the same property. */
+function breakdownNode({ property, type, kept = {} }: Breakdown): Pick<Breakdown, 'property' | 'type'> {
+  const isKept = kept['property'] === property && kept['type'] === type;
+  return { ...(isKept ? kept : {}), property, type };
+}
+
+/** What one breakdown says of itself, by what that is called where it stands alone. */
+const ALONE: Readonly<Record<string, string>> = {
+  breakdown_normalize_url: 'normalize_url',
+  breakdown_histogram_bin_count: 'histogram_bin_count',
+  breakdown_group_type_index: 'group_type_index',
+};
+
+/** Returns the breakdowns that were sent in either form, as in a list, with the type that they have there. */
 function breakdownsIn(sent: Json): readonly Json[] {
   const several = list(sent['breakdowns']).map((one) => ({ ...one, type: one['type'] ?? 'event' }));
   const type = sent['breakdown_type'] ?? 'event';
-  return several.length > 0 ? several : [sent['breakdown'] ?? []].flat().map((property) => ({ property, type }));
+  const more = Object.entries(ALONE).flatMap(([name, own]) => (sent[name] == null ? [] : [[own, sent[name]]]));
+  if (several.length > 0) return several;
+  return [sent['breakdown'] ?? []].flat().map((property) => ({ property, type, ...Object.fromEntries(more) }));
 }
 
 /** Returns how a trend is drawn with its formula as the form says it: the one that is sent, whatever it is called. */
@@ -265,6 +282,7 @@ function readQuestion(query: unknown): Question | undefined {
       key,
       type: chosen(PROPERTY_TYPES, one['type'], 'event'),
       property: text(one['property'], ''),
+      ...(Object.keys(one).length > 2 ? { kept: one } : {}),
     })),
     isCompared: object(source['compareFilter'])['compare'] === true,
     formula: text(drawn['formula'], ''),

@@ -31,6 +31,8 @@ export interface Breakdown {
   readonly type: PropertyType;
   /** The name of a property; of type hogql, an expression. */
   readonly property: string;
+  /** The node of the query that it is from. */
+  readonly kept?: Json | undefined;
 }
 
 /** A query has so many at most. */
@@ -115,13 +117,6 @@ export function eventsOf({ kind, series }: Question): readonly string[] {
 
 /** Can a question be asked, as far as it is known without asking? */
 export const isWhole = ({ kind, series }: Question): boolean => !series.some((one) => lacksProperty(kind, one));
-
-/** Returns what the form says of a question, without what it was read from. */
-export const bare = ({ series, ...question }: Question): Question => ({
-  ...question,
-  series: series.map((one) => ({ ...one, kept: undefined })),
-  kept: undefined,
-});
 
 /** Returns what the form calls a series of a question, the one `at` that place, from 0. */
 export function seriesLabel(kind: QuestionKind, at: number): string {

@@ -1,13 +1,12 @@
 /** A question is in the form again as it was kept, with all that the form has no field for, or not at all. */
 import * as fc from 'fast-check';
-import { alsoAsked } from '../../../lib/console/client/also-asked.ts';
+import { alsoAsked, withoutAlso } from '../../../lib/console/client/also-asked.ts';
 import { object } from '../../../lib/console/client/json.ts';
 import { OPERATORS, PROPERTY_TYPES } from '../../../lib/console/client/property-filters.ts';
 import { DISPLAYS, INTERVALS, KINDS, MATHS, WINDOW_UNITS } from '../../../lib/console/client/question-options.ts';
 import { queryOf, questionOf } from '../../../lib/console/client/question-query.ts';
 import {
   anotherSeries,
-  bare,
   eventsOf,
   FIRST_QUESTION,
   firstQuestion,
@@ -117,6 +116,13 @@ test('a question is whole once each number that is of a property has one, where 
   expect(isWhole({ ...FIRST_QUESTION, series: [one] })).toBe(false);
   expect(isWhole({ ...FIRST_QUESTION, series: [{ ...one, property: 'amount' }] })).toBe(true);
   expect(isWhole({ ...FIRST_QUESTION, kind: 'StickinessQuery', series: [one] })).toBe(true);
+});
+
+/** Returns what the form says of a question, without what it was read from. */
+const bare = ({ kept: _, ...question }: Question): Question => ({
+  ...question,
+  series: question.series.map((one) => ({ ...one, kept: undefined })),
+  breakdowns: question.breakdowns.map((one) => ({ ...one, kept: undefined })),
 });
 
 const also = (query: unknown): readonly string[] | undefined => {
@@ -272,7 +278,16 @@ const elsewhere = fc
     const series = Array.isArray(source['series'])
       ? { series: source['series'].map((node: object) => ({ ...NODES, ...node, ...extra })) }
       : {};
-    const more = { ...source, ...Object.fromEntries(parts), ...series, ...extra, filterTestAccounts: true };
+    const { breakdowns } = object(source['breakdownFilter']);
+    const brokenDown = Array.isArray(breakdowns)
+      ? {
+          breakdownFilter: {
+            breakdowns: breakdowns.map((node: object) => ({ ...node, histogram_bin_count: 4, ...extra })),
+          },
+        }
+      : {};
+    const named = { ...brokenDown, ...extra, filterTestAccounts: true };
+    const more = { ...source, ...Object.fromEntries(parts), ...series, ...named };
     return { ...asked, full: true, ...extra, source: more };
   });
 
@@ -298,7 +313,8 @@ test('a change with the form takes no member away that it has no field for', () 
     fc.property(elsewhere, question, (query, other) => {
       const read = questionOf(query);
       if (read === undefined) throw new Error('It is not read.');
-      const changed = { ...other, kind: read.kind, series: read.series, hogql: 'SELECT 3' };
+      const { kind, series, breakdowns } = read;
+      const changed = { ...other, kind, series, breakdowns, hogql: 'SELECT 3' };
       const made = Object.fromEntries(members(bare(read) && queryOf(bare(read))));
       const unknown = members(query).filter(([at]) => !(at in made));
       const after = Object.fromEntries(members(queryOf({ ...changed, kept: read.kept })));
@@ -306,6 +322,83 @@ test('a change with the form takes no member away that it has no field for', () 
     }),
     { numRuns: propertyRuns(500) },
   );
+});
+
+const IDLE_MEMBERS = { showLegend: true, decimalPlaces: 2, goalLines: [{ value: 5 }], aggregationAxisPrefix: '$' };
+
+/** Returns the uppermost members that are in one value and not in another. */
+const goneOf = (before: unknown, after: unknown, at = ''): string[] =>
+  Object.entries(before ?? {}).flatMap(([name, one]) => {
+    if (!(name in Object(after))) return [`${at}.${name}`];
+    return typeof one === 'object' ? goneOf(one, (after as Record<string, unknown>)[name], `${at}.${name}`) : [];
+  });
+
+test('of what the form has no field for, what is named can be left out, and nothing else goes', () => {
+  fc.assert(
+    fc.property(elsewhere, (sent) => {
+      const source = { ...object(sent['source']), version: 2, dataColorTheme: 1 };
+      const trends =
+        'trendsFilter' in source ? { trendsFilter: { ...object(source.trendsFilter), ...IDLE_MEMBERS } } : {};
+      const query = { ...sent, chartSettings: { xAxis: 1 }, source: { ...source, ...trends } };
+      const read = questionOf(query);
+      if (read === undefined) throw new Error('It is not read.');
+      const after = queryOf(withoutAlso(read));
+      expect(alsoAsked(after)).toEqual([]);
+      expect(goneOf(query, after)).toHaveLength(alsoAsked(query).length);
+      expect(goneOf(after, query)).toEqual([]);
+      expect(after).toEqual(queryOf(questionOf(after) ?? read));
+    }),
+    { numRuns: propertyRuns(500) },
+  );
+});
+
+test('a formula has its name, and paths the types that the form asks for, once the rest is left out', () => {
+  const left = (query: unknown): unknown =>
+    object(queryOf(withoutAlso({ ...FIRST_QUESTION, ...questionOf(query) })))['source'];
+  const trendsFilter = { formulaNodes: [{ formula: 'A * 2', custom_name: 'Twice' }] };
+  const named = trend({ trendsFilter, filterTestAccounts: true });
+  expect(left(named)).toEqual(trend({ trendsFilter }).source);
+  const compareFilter = { compare: true, compare_to: '-1y' };
+  expect(left(trend({ compareFilter }))).toEqual(trend({ compareFilter: { compare: true } }).source);
+  const pathsFilter = { startPoint: 'a', edgeLimit: 50, stepLimit: 3, includeEventTypes: ['$pageview'] };
+  expect(left({ kind: 'PathsQuery', pathsFilter })).toEqual({
+    kind: 'PathsQuery',
+    pathsFilter: { startPoint: 'a', edgeLimit: 50, includeEventTypes: ['$pageview', 'custom_event'] },
+  });
+  expect(
+    left(trend({ breakdownFilter: { breakdown: 'a', breakdown_type: 'event', breakdown_normalize_url: true } })),
+  ).toEqual(trend({ breakdownFilter: { breakdown: 'a', breakdown_type: 'event' } }).source);
+});
+
+test('what a breakdown says besides the form stays while others come and go, and ends where it is by another property', () => {
+  const first = { property: 'amount', type: 'event', histogram_bin_count: 4 };
+  const second = { property: '$current_url', type: 'event', normalize_url: true };
+  const third = { key: 2, property: 'plan', type: 'person' } as const;
+  const read = { ...FIRST_QUESTION, ...questionOf(trend({ breakdownFilter: { breakdowns: [first, second] } })) };
+  const sent = (breakdowns: Question['breakdowns']) =>
+    object(object(queryOf({ ...read, breakdowns }))['source'])['breakdownFilter'];
+  const { key: _, ...added } = third;
+  expect(sent([...read.breakdowns, third])).toEqual({ breakdowns: [first, second, added] });
+  expect(sent(read.breakdowns.slice(1))).toEqual({ breakdowns: [second] });
+  const funnel = queryOf({ ...read, kind: 'FunnelsQuery' });
+  expect(JSON.stringify(funnel)).not.toMatch(/histogram|normalize/);
+  const [one, ...others] = read.breakdowns;
+  if (one === undefined) throw new Error('There is none.');
+  expect(sent([{ ...one, property: 'plan' }, ...others])).toEqual({
+    breakdowns: [{ property: 'plan', type: 'event' }, second],
+  });
+});
+
+test('what one breakdown says besides the form stays where others come beside it', () => {
+  const breakdownFilter = { breakdown: '$current_url', breakdown_type: 'event', breakdown_normalize_url: true };
+  const read = { ...FIRST_QUESTION, ...questionOf(trend({ breakdownFilter })) };
+  const asked = queryOf({ ...read, breakdowns: [...read.breakdowns, { key: 1, type: 'event', property: 'plan' }] });
+  expect(object(object(asked)['source'])['breakdownFilter']).toEqual({
+    breakdowns: [
+      { property: '$current_url', type: 'event', normalize_url: true },
+      { property: 'plan', type: 'event' },
+    ],
+  });
 });
 
 test('what a series says besides the form goes with it, and ends where it is about another event', () => {

@@ -1,6 +1,6 @@
 import { Autocomplete, Box, Button, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { lazy, useMemo, useState } from 'react';
-import { alsoAsked } from '../../client/also-asked.ts';
+import { alsoAsked, withoutAlso } from '../../client/also-asked.ts';
 import { useEventNames } from '../../client/events.ts';
 import {
   DISPLAYS,
@@ -15,7 +15,6 @@ import {
 import { queryOf } from '../../client/question-query.ts';
 import {
   anotherSeries,
-  bare,
   type FunnelWindow,
   lacksProperty,
   type Question,
@@ -265,7 +264,7 @@ function Also({ question, change }: Pick<BuilderProps, 'question' | 'change'>) {
   if (also.length === 0) return null;
   return (
     <Text size="sm">
-      Also: {also.join('; ')}. <TextButton onClick={() => change(bare(question))}>Leave this out</TextButton>
+      Also: {also.join('; ')}. <TextButton onClick={() => change(withoutAlso(question))}>Leave this out</TextButton>
     </Text>
   );
 }
