@@ -13,7 +13,7 @@ const IDLE: readonly string[] = `
   showAlertThresholdLines showMultipleYAxes showLabelsOnSeries showPercentagesOnSeries showTrendLines
   showFullUrls yAxisScaleType aggregationAxisFormat aggregationAxisPrefix aggregationAxisPostfix
   decimalPlaces minDecimalPlaces hiddenLegendIndexes hiddenLegendBreakdowns resultCustomizations
-  resultCustomizationBy detailedResultsAggregationType funnelStepReference selectedInterval stacked
+  resultCustomizationBy toggledLifecycles detailedResultsAggregationType funnelStepReference selectedInterval stacked
 `
   .trim()
   .split(/\s+/);
@@ -21,8 +21,18 @@ const IDLE: readonly string[] = `
 /** Of anything but trends, persons are counted whatever their series count elsewhere. */
 const IDLE_MATH: readonly string[] = ['math', 'math_property', 'math_property_type', 'math_hogql'];
 
-const isIdle = (name: string, kind: QuestionKind): boolean =>
-  IDLE.includes(name) || (kind !== 'TrendsQuery' && IDLE_MATH.includes(name));
+/** Maths that the service refuses rather than counts persons. */
+const REFUSED_MATH: Readonly<Partial<Record<QuestionKind, readonly string[]>>> = {
+  FunnelsQuery: ['first_time_for_user', 'first_time_for_user_with_filters'],
+  StickinessQuery: ['hogql', 'unique_group'],
+};
+
+/** Does a member of a part of a query change no number there? */
+function isIdle(name: string, part: Json, kind: QuestionKind): boolean {
+  if (name === 'compare_to') return part['compare'] !== true;
+  if (kind === 'TrendsQuery' || !IDLE_MATH.includes(name)) return IDLE.includes(name);
+  return name !== 'math' || REFUSED_MATH[kind]?.some((math) => math === part['math']) !== true;
+}
 
 const OWN_FILTERS = 'filters of its own';
 
@@ -111,7 +121,7 @@ function beyond(form: object, part: unknown, { kind, of, path }: Place): Found[]
     const field: unknown = object(form)[name];
     const at = [...path, name];
     if (value === null || field === true || isEmpty(value) || name === 'includeEventTypes') return [];
-    if (field === undefined && isIdle(name, kind)) return [];
+    if (field === undefined && isIdle(name, object(part), kind)) return [];
     if (field === undefined)
       return [{ path: at, words: `${of}${WORDS[name]?.(plain(value)) ?? plainWords(name, value)}` }];
     if (!Array.isArray(value)) return beyond(object(field), value, { kind, of: ENTITIES[name] ?? of, path: at });

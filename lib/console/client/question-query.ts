@@ -206,8 +206,8 @@ export const FORMS: Readonly<Record<QuestionKind, Form>> = {
     retentionFilter: { targetEntity: ENTITY, returningEntity: ENTITY },
     ...BROKEN_DOWN,
   },
-  StickinessQuery: { ...SHARED, series: NODE, interval: true, ...COMPARED },
-  LifecycleQuery: { ...SHARED, series: NODE, interval: true },
+  StickinessQuery: { ...SHARED, series: NODE, interval: true, stickinessFilter: {}, ...COMPARED },
+  LifecycleQuery: { ...SHARED, series: NODE, interval: true, lifecycleFilter: {} },
   PathsQuery: { ...SHARED, pathsFilter: { startPoint: true } },
   HogQLQuery: { kind: true, query: true },
 };

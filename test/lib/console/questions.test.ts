@@ -239,6 +239,7 @@ test.each([
   [{ trendsFilter: { showLegend: true, goalLines: [{ label: 'goal', value: 5 }], hiddenLegendIndexes: [1] } }],
   [{ trendsFilter: { aggregationAxisFormat: 'duration', decimalPlaces: 2, showValuesOnSeries: true } }],
   [{ trendsFilter: { resultCustomizations: { 0: { color: 'preset-1' } } } }],
+  [{ compareFilter: { compare: false, compare_to: '-1w' } }],
   [{ tags: { productKey: 'product_analytics' }, version: 2 }],
   [{ series: [{ kind: 'EventsNode', event: 'paid', name: 'Payments', custom_name: 'Paid for' }] }],
 ])('the form says %j, and nothing beside it, for it changes no number', (more) => {
@@ -259,6 +260,21 @@ test.each([
   ['PathsQuery', { pathsFilter: { stepLimit: 4 } }, ['through events of all types', '4 steps at most']],
   ['PathsQuery', { pathsFilter: { includeEventTypes: ['$pageview'] } }, ['through $pageview alone']],
   ['StickinessQuery', { series: [{ event: 'paid', math: 'p90' }] }, []],
+  ['StickinessQuery', { series: [{ event: 'paid', math: 'hogql', math_hogql: '1' }] }, ['Event 1: math: hogql']],
+  ['StickinessQuery', { series: [{ event: 'paid', math: 'unique_group' }] }, ['Event 1: math: unique group']],
+  ['StickinessQuery', { stickinessFilter: { display: 'ActionsBar', showLegend: true } }, []],
+  [
+    'StickinessQuery',
+    { stickinessFilter: { computedAs: 'cumulative', display: 'ActionsBar' } },
+    ['computed as: cumulative'],
+  ],
+  ['LifecycleQuery', { lifecycleFilter: { showLegend: true, toggledLifecycles: ['new'] } }, []],
+  ['FunnelsQuery', { series: [{ event: 'a', math: 'dau' }, { event: 'b' }] }, []],
+  [
+    'FunnelsQuery',
+    { series: [{ event: 'a' }, { event: 'b', math: 'first_time_for_user' }] },
+    ['Step 2: math: first time for user'],
+  ],
   ['HogQLQuery', { query: 'SELECT {a}', values: { a: 1 } }, ['values of its own']],
 ])('beside the form of a %s with %j stand %j', (kind, more, words) => {
   const series = ['came', 'paid'].map((event) => ({ event }));
