@@ -4,7 +4,7 @@ import { type Json, object } from './json.ts';
 import { type Form, said } from './kept-members.ts';
 import { KINDS, type QuestionKind } from './question-options.ts';
 import { FORMS, PATH_TYPES, sourceIn } from './question-query.ts';
-import { type Question, seriesLabel } from './questions.ts';
+import { FIRST_QUESTION, type Question, seriesLabel } from './questions.ts';
 
 /** Members that change no number. */
 const IDLE: readonly string[] = `
@@ -85,7 +85,7 @@ export function alsoAsked(query: unknown): readonly string[] {
 
 /** Returns a question without what `alsoAsked` names of its query. All else that the form has no field for stays. */
 export function withoutAlso(question: Question): Question {
-  const { kind, kept } = question;
+  const { kind, kept, range } = question;
   const form: Form = FORMS[kind];
   const clean = <Part>(fields: unknown, part: Part): Part =>
     beyond(object(fields), said(part), { kind, of: '', path: [] }).reduce((rest, { path }) => cut(rest, path), part);
@@ -97,6 +97,8 @@ export function withoutAlso(question: Question): Question {
     ...(kept && { kept: { ...kept, source: kind === 'PathsQuery' ? { ...source, pathsFilter } : source } }),
     series: question.series.map((one) => ({ ...one, kept: one.kept && clean(form['series'], one.kept) })),
     breakdowns: question.breakdowns.map((one) => ({ ...one, kept: one.kept && clean(breakdown, one.kept) })),
+    // Without intervals of its own it goes back as far as any other.
+    range: range.date_from === null ? FIRST_QUESTION.range : range,
   };
 }
 

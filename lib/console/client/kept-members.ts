@@ -10,6 +10,7 @@ export interface Form {
 const USUAL: Json = {
   filterTestAccounts: false,
   samplingFactor: 1,
+  date_from: '',
   date_to: '',
   explicitDate: false,
   compare: false,

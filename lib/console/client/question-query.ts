@@ -6,12 +6,14 @@ import type { QuestionKind } from './question-options.ts';
 import { DISPLAYS, INTERVALS, KINDS, MATHS, OF_PROPERTY, PAGEVIEW, WINDOW_UNITS } from './question-options.ts';
 import { type Breakdown, FIRST_QUESTION, type Question, type Series } from './questions.ts';
 import type { Schemas } from './schemas.ts';
+import { counted } from './words.ts';
 
 type Trends = Schemas['TrendsQuery'];
 type TrendsSeries = Trends['series'][number];
 type ChosenKind = Exclude<QuestionKind, 'HogQLQuery'>;
 
-const DAYS = 7;
+/** A retention has so many intervals, unless it says how many; without a beginning it goes back as far. */
+const INTERVALS_OF_RETENTION = 8;
 
 /** What paths go through that the form asks for. */
 export const PATH_TYPES = [PAGEVIEW, 'custom_event'] as const;
@@ -72,7 +74,7 @@ function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
       ...shared,
       retentionFilter: {
         period: 'Day',
-        totalIntervals: DAYS + 1,
+        totalIntervals: INTERVALS_OF_RETENTION,
         targetEntity: { id: start?.event ?? null, type: 'events' },
         returningEntity: { id: back?.event ?? null, type: 'events' },
       },
@@ -244,6 +246,24 @@ function keeping(question: Question, kept: Json): Question {
 
 const keptNode = (node: Json | undefined): Pick<Series, 'kept'> => (node === undefined ? {} : { kept: node });
 
+const spanIn = (source: Json): { readonly count: number; readonly period: string } => {
+  const { totalIntervals, period } = object(source['retentionFilter']);
+  return { count: Number(totalIntervals ?? INTERVALS_OF_RETENTION), period: text(period, 'Day').toLowerCase() };
+};
+
+/** Returns where a query begins that does not say it; null: of a retention, intervals of its own before its end. */
+function beginningOf(source: Json): string | null {
+  const { count, period } = spanIn(source);
+  const isOfItsOwn = count !== INTERVALS_OF_RETENTION || period !== 'day';
+  return source['kind'] === 'RetentionQuery' && isOfItsOwn ? null : FIRST_QUESTION.range.date_from;
+}
+
+/** Returns the dates of a retention that names none, as people say them. */
+export function ownSpanText({ kept }: Question): string {
+  const { count, period } = spanIn(sourceIn(kept));
+  return `the last ${counted(count, period)}`;
+}
+
 /** Returns what the form's fields say of a query. They may say less than it does, or something else. */
 function readQuestion(query: unknown): Question | undefined {
   const source = sourceIn(query);
@@ -275,7 +295,10 @@ function readQuestion(query: unknown): Question | undefined {
     kind,
     series: nodes.map(seriesIn),
     filters: filtersIn(source['properties']),
-    range: { date_from: text(dates['date_from'], '-7d'), date_to: text(dates['date_to'], '') || null },
+    range: {
+      date_from: text(dates['date_from'], '') || beginningOf(source),
+      date_to: text(dates['date_to'], '') || null,
+    },
     interval: chosen(INTERVALS, source['interval'], 'day'),
     display: chosen(DISPLAYS, drawn['display'], 'ActionsLineGraph'),
     breakdowns: breakdownsIn(object(source['breakdownFilter'])).map((one, key) => ({

@@ -4,7 +4,7 @@ import { alsoAsked, withoutAlso } from '../../../lib/console/client/also-asked.t
 import { object } from '../../../lib/console/client/json.ts';
 import { OPERATORS, PROPERTY_TYPES } from '../../../lib/console/client/property-filters.ts';
 import { DISPLAYS, INTERVALS, KINDS, MATHS, WINDOW_UNITS } from '../../../lib/console/client/question-options.ts';
-import { queryOf, questionOf } from '../../../lib/console/client/question-query.ts';
+import { ownSpanText, queryOf, questionOf } from '../../../lib/console/client/question-query.ts';
 import {
   anotherSeries,
   eventsOf,
@@ -480,6 +480,28 @@ test('the form does not say a retention whose range is told by its end alone', (
   expect(questionOf({ kind: 'RetentionQuery', dateRange: { date_to: '2026-01-06' } })).toBeUndefined();
   expect(questionOf({ kind: 'RetentionQuery', dateRange: { date_from: '-7d', date_to: '-1d' } })).toBeDefined();
 });
+
+test.each([
+  [{ period: 'Week', totalIntervals: 11 }, 'the last 11 weeks'],
+  [{ period: 'Month' }, 'the last 8 months'],
+  [{ totalIntervals: 11 }, 'the last 11 days'],
+])('a retention without dates, of %j, is about %s, until dates are chosen', (retentionFilter, words) => {
+  const query = { kind: 'RetentionQuery', retentionFilter };
+  const read = { ...FIRST_QUESTION, ...questionOf(query) };
+  expect(read.range).toEqual({ date_from: null, date_to: null });
+  expect(ownSpanText(read)).toBe(words);
+  expect(queryOf(read)).toMatchObject({ source: query });
+  const dated = queryOf({ ...read, range: { date_from: '-7d', date_to: null } });
+  expect(dated).toMatchObject({ source: { dateRange: { date_from: '-7d' }, retentionFilter } });
+  expect(questionOf(queryOf(withoutAlso(read)))?.range).toEqual(FIRST_QUESTION.range);
+});
+
+test.each([{}, { dateRange: { date_from: '' } }, { retentionFilter: { period: 'Day', totalIntervals: 8 } }])(
+  'a retention of %j is about the last 7 days',
+  (more) => {
+    expect(questionOf({ kind: 'RetentionQuery', ...more })?.range).toEqual({ date_from: '-7d', date_to: null });
+  },
+);
 
 test('no question is the one that an insight without a query begins with', () => {
   expect(questionOf(null)).toBeUndefined();

@@ -12,9 +12,10 @@ import {
   RANGES,
   WINDOW_UNITS,
 } from '../../client/question-options.ts';
-import { queryOf } from '../../client/question-query.ts';
+import { ownSpanText, queryOf } from '../../client/question-query.ts';
 import {
   anotherSeries,
+  FIRST_QUESTION,
   type FunnelWindow,
   lacksProperty,
   type Question,
@@ -64,7 +65,9 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
     const added = series.length < steps ? [anotherSeries(series)] : [];
     // Paths begin wherever they do until somebody says where: the event of another question is not meant.
     const known = next === 'PathsQuery' ? series.map((one, at) => (at === 0 ? { ...one, event: '' } : one)) : series;
-    change({ kind: next, series: [...known, ...added] });
+    // Only a retention has dates without naming any.
+    const range = question.range.date_from === null ? FIRST_QUESTION.range : question.range;
+    change({ kind: next, series: [...known, ...added], range });
   };
   return (
     <Stack>
@@ -159,7 +162,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
           <PropertyFilters filters={filters} change={(next) => change({ filters: next })} />
           <Group align="end" gap="xs">
             <Group align="end" gap="xs" wrap="nowrap" maw="100%">
-              <When range={question.range} change={(range) => change({ range })} />
+              <When question={question} change={(range) => change({ range })} />
               <Box flex="none">
                 <Days
                   scope="query:read"
@@ -200,14 +203,17 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
 }
 
 interface WhenProps {
-  readonly range: DateRange;
+  readonly question: Question;
   readonly change: (range: DateRange) => void;
 }
 
 /** The dates of a question. Those that are not listed are there as long as they are chosen. */
-function When({ range, change }: WhenProps) {
+function When({ question, change }: WhenProps) {
+  const { range } = question;
   const isListed = range.date_to === null && RANGES.some(({ value }) => value === range.date_from);
-  const other = isListed ? [] : [{ value: 'days', label: rangeText(range) }];
+  const other = isListed
+    ? []
+    : [{ value: 'days', label: range.date_from === null ? ownSpanText(question) : rangeText(range) }];
   return (
     <Select
       label="When"

@@ -21,7 +21,7 @@ export default function DataRangeOffer({ project, question, query, answer, choos
   return (
     <RangeOffer
       project={project}
-      shown={question.range}
+      shown={question.range.date_from === null ? undefined : question.range}
       events={eventsOf(question)}
       properties={sentFilters(question.filters)}
       choose={choose}
