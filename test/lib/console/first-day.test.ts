@@ -51,6 +51,8 @@ describeOnPostgres('somebody new', () => {
       await button('Create').click();
       await page.getByRole('heading', { name: 'Money' }).waitFor();
       await link('Insights').click();
+      // A dashboard without tiles has a link of that name, too.
+      await page.getByRole('heading', { name: 'Insights' }).waitFor();
       await link('New insight').click();
       await page.getByRole('combobox', { name: 'Event 1' }).fill('paid');
       await field('Name').fill('Payments');
