@@ -49,7 +49,12 @@ function withChange(value: Board, { tiles: changes = [], filters: _filters, ...c
   return { ...value, ...(change as Partial<Board>), tiles };
 }
 
-const countText = ({ tiles }: Board): string => counted(tiles.length, 'tile');
+/** Returns how many tiles are on the dashboard once a change is made: an insight that is on it is not put there again. */
+function countWith(value: Board, change: Change): number {
+  const isThere = (id: unknown): boolean => value.tiles.some(({ insight }) => insight !== null && insight.id === id);
+  const added = change.tiles?.filter(({ id, insight }) => id === undefined && !isThere(insight)) ?? [];
+  return withChange(value, change).tiles.length + added.length;
+}
 
 /** Returns the fields of a change in both versions: of tiles the texts that were written, else how many there are. */
 function disputedOf(change: Change, theirs: Board): readonly Disputed[] {
@@ -60,7 +65,8 @@ function disputedOf(change: Change, theirs: Board): readonly Disputed[] {
     const kept = theirs.tiles.find((tile) => tile.id === id)?.text;
     return text == null ? [] : [{ field: 'text', theirs: kept?.body ?? 'nothing', mine: text.body }];
   });
-  const count = { field: 'tiles', theirs: countText(theirs), mine: countText(withChange(theirs, change)) };
+  const [before, after] = [{}, change].map((one) => counted(countWith(theirs, one), 'tile'));
+  const count = { field: 'tiles', theirs: String(before), mine: String(after) };
   return [...others, ...(texts.length > 0 ? texts : [count])];
 }
 

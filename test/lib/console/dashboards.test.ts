@@ -548,6 +548,31 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(await boardAt(path)).toMatchObject({ name: 'Theirs', pinned: true, tiles: [] });
   });
 
+  test('counts the insights that were to be added where somebody else was faster', async () => {
+    const [there, one, other] = await Promise.all(
+      ['There', 'One', 'Other'].map(async (name) => {
+        const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'ordered' }] };
+        return (await service().call('POST', api('/insights/'), { name: `${name} of three`, query })).body['id'];
+      }),
+    );
+    const path = await made({ name: 'Counted', tiles: [{ text: { body: 'Note' } }] });
+    const { page } = await open(at(path));
+    await button(page, 'Add insight').click();
+    const dialog = page.getByRole('dialog', { name: 'Add insight' });
+    await dialog.getByRole('combobox', { name: 'Insights' }).fill('of three');
+    for (const name of ['There', 'One', 'Other']) await page.getByRole('option', { name: `${name} of three` }).click();
+    await page.keyboard.press('Escape');
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs', tiles: [{ insight: there }] });
+    await button(dialog, 'Add').click();
+    const notice = page.getByRole('dialog', { name: 'Somebody else has changed it' });
+    await expectSeen(notice.getByText('2 tiles', { exact: true }));
+    await expectSeen(notice.getByText('4 tiles', { exact: true }));
+    await whileWritten(page, () => button(notice, 'Write mine').click());
+    await expectGone(notice);
+    const tiles = (await boardAt(path))['tiles'] as { insight: { id: number } | null }[];
+    expect(tiles.map(({ insight }) => insight?.id)).toEqual([undefined, there, one, other]);
+  });
+
   test('is not told deleted where somebody else was faster', async () => {
     const path = await made({ name: 'Stays' });
     const { page } = await open(at(path));
