@@ -715,6 +715,38 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(complaints).toEqual([]);
   });
 
+  test('says that there are more insights than are offered, and does not offer any to a key that may not read them', async () => {
+    const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'ordered' }] };
+    const ids: unknown[] = [];
+    for (let n = 0; n < 26; n += 1)
+      ids.push((await service().call('POST', api('/insights/'), { name: `Of many ${n}`, query })).body['id']);
+    const path = await made({ name: 'Full', tiles: ids.slice(1).map((insight) => ({ insight })) });
+    const { page } = await open(at(path));
+    await button(page, 'Add insight').click();
+    const insights = page.getByRole('dialog').getByRole('combobox', { name: 'Insights' });
+    await insights.click();
+    await expectSeen(page.getByText('Type a part of the name; there are more.'));
+    await insights.fill('Of many 0');
+    await expectSeen(page.getByRole('option', { name: 'Of many 0' }));
+
+    await page.reload();
+    const refused = { type: 'server_error', code: 'error', detail: 'Not this time.', attr: null };
+    await page.route('**/insights/?*', (asked) => asked.fulfill({ status: 500, json: refused }));
+    await button(page, 'Add insight').click();
+    await expectSeen(page.getByRole('dialog').getByText('Not this time.'));
+    expect(await obstacles(page)).toEqual([]);
+    expect(await page.getByText('No other insight is like that.').count()).toBe(0);
+
+    const { body: key } = await service().call('POST', '/api/personal_api_keys/', {
+      label: 'Without insights',
+      scopes: ['dashboard:write', 'project:read'],
+    });
+    const writer = await open(at(path), { key: String(key['value']) });
+    const add = button(writer.page, 'Add insight').and(writer.page.locator('[aria-disabled=true]'));
+    await expectSeen(add);
+    expect(await add.getAttribute('aria-description')).toBe('Your key lacks the scope insight:read');
+  });
+
   test('shows all of a large number where there is little room', async () => {
     const { body: insight } = await service().call('POST', api('/insights/'), {
       name: 'Large',

@@ -1,8 +1,10 @@
 import { MultiSelect, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useScope } from '../../client/access.ts';
 import { useInsights } from '../../client/insights.ts';
 import { FormDialog } from '../form-dialog.tsx';
+import { Problem } from '../problem.tsx';
 import { To } from '../to.tsx';
 import { useSettled } from '../typing.ts';
 
@@ -18,10 +20,12 @@ interface AddInsightProps {
 /** Puts insights that there are on a dashboard, chosen by a part of their names; or leads to a new one for it. */
 export function AddInsight({ project, dashboard, shown, add }: AddInsightProps) {
   const queries = useQueryClient();
+  // Whoever may not read insights has none to choose from.
+  const mayRead = useScope('insight:read');
   return (
     <FormDialog
       label="Add insight"
-      scope="dashboard:write"
+      scope={mayRead ? 'dashboard:write' : 'insight:read'}
       initial={{ insights: [] as readonly string[] }}
       does="Add"
       isReady={({ insights }) => insights.length > 0}
@@ -64,29 +68,33 @@ interface InsightsChoiceProps {
 function InsightsChoice({ project, without, value, change }: InsightsChoiceProps) {
   const [typed, setTyped] = useState('');
   const search = useSettled(typed);
-  const { data } = useInsights(project, 1, { search, deleted: false });
+  const { data, error, refetch } = useInsights(project, 1, { search, deleted: false });
   /** What those are called that were chosen, which what is found by now may be without. */
   const [chosen, setChosen] = useState<readonly { value: string; label: string }[]>([]);
   const found = (data?.results ?? [])
     .filter(({ id }) => !without.includes(id))
     .map(({ id, name, derived_name: derived }) => ({ value: String(id), label: name || derived || 'Untitled' }));
   const all = [...found, ...chosen.filter((one) => !found.some((other) => other.value === one.value))];
+  const nothing = data?.next == null ? 'No other insight is like that.' : 'Type a part of the name; there are more.';
   return (
-    <MultiSelect
-      label="Insights"
-      data-autofocus
-      data={all}
-      value={[...value]}
-      onChange={(ids) => {
-        setChosen(all.filter((one) => ids.includes(one.value)));
-        change(ids);
-      }}
-      hidePickedOptions
-      searchable
-      filter={({ options }) => options}
-      onSearchChange={setTyped}
-      nothingFoundMessage="No other insight is like that."
-      clearButtonProps={{ 'aria-label': 'None' }}
-    />
+    <>
+      <MultiSelect
+        label="Insights"
+        data-autofocus
+        data={all}
+        value={[...value]}
+        onChange={(ids) => {
+          setChosen(all.filter((one) => ids.includes(one.value)));
+          change(ids);
+        }}
+        hidePickedOptions
+        searchable
+        filter={({ options }) => options}
+        onSearchChange={setTyped}
+        nothingFoundMessage={data === undefined ? undefined : nothing}
+        clearButtonProps={{ 'aria-label': 'None' }}
+      />
+      <Problem error={error} retry={() => void refetch()} />
+    </>
   );
 }
