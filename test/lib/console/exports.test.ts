@@ -66,6 +66,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(page.getByText('It ends before it begins.'));
     expect(await button(page, 'Estimate').isDisabled()).toBe(true);
     await page.getByRole('textbox', { name: /^From/ }).fill(String(start));
+    await expectSeen(page.getByText('It ends when it begins.'));
     await page.getByRole('textbox', { name: /^To/ }).fill(String(end));
     await button(page, 'Estimate').click();
     await expectSeen(page.getByText(/intervals with .* rows?:/));

@@ -127,7 +127,9 @@ function NewBackfill({ project, id }: BackfillsProps) {
             label="To (UTC)"
             required
             {...form.text('end_at')}
-            {...(isTurned ? { error: 'It ends before it begins.' } : {})}
+            {...(isTurned
+              ? { error: `It ends ${values.end_at === values.start_at ? 'when' : 'before'} it begins.` }
+              : {})}
           />
           <Button type="submit" variant="default" loading={isBusy} disabled={isTurned}>
             Estimate
