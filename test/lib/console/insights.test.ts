@@ -637,6 +637,19 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
   });
 
+  test('asks nobody who leaves what is as it was again', async () => {
+    const { id } = await trend('Same');
+    const { page } = await open(at(`/insights/${String(id)}`));
+    const compare = page.getByRole('switch', { name: 'Compare with the period before' });
+    const leave = page.getByRole('dialog', { name: 'Leave without saving?' });
+    await compare.check();
+    await page.getByRole('link', { name: 'Events' }).click();
+    await button(leave, 'Stay here').click();
+    await compare.uncheck();
+    await page.getByRole('link', { name: 'Events' }).click();
+    await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
+  });
+
   test('keeps a new insight by Enter in its name, and leads back to where it was begun', async () => {
     const { page } = await open(at('/insights'));
     await page.getByRole('link', { name: 'New insight' }).click();

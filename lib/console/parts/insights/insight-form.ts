@@ -26,6 +26,10 @@ import { useVersionedWrite } from '../versioned-write.tsx';
 /** A question is asked once nobody has changed it for so long. */
 const UNCHANGED_MS = 500;
 
+/** Do two questions ask the same? */
+const isSame = (one: Question, other: Question): boolean =>
+  JSON.stringify(queryOf(one)) === JSON.stringify(queryOf(other));
+
 export interface InsightFormOptions {
   readonly project: string;
   /** The question that the form begins with where nothing says another one. */
@@ -47,7 +51,8 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
   const begun = kept?.query == null ? first : questionOf(kept.query);
   const [question, setQuestion] = useState<Question>(begun ?? first);
   const [untouched, setUntouched] = useState(question);
-  const isTouched = question !== untouched;
+  // Whoever begins anew what the form cannot say has something else from then on, whatever is in it.
+  const isTouched = begun === undefined ? question !== untouched : !isSame(question, untouched);
   const [name, setName] = useState(kept?.name ?? '');
   const [boards, setBoards] = useState<readonly number[]>(kept?.dashboards ?? chosen);
   const moved = boardsChange(kept?.dashboards ?? chosen, boards);
@@ -88,7 +93,8 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
       if (own.query === undefined) {
         // It may be theirs.
         const theirs = questionOf(value.query) ?? first;
-        setQuestion((now) => (now === untouched ? theirs : now));
+        // Rows that say nothing yet stay where nothing is otherwise.
+        if (!isSame(theirs, untouched)) setQuestion((now) => (isSame(now, untouched) ? theirs : now));
         setUntouched(theirs);
       } else if (JSON.stringify(queryOf(question)) === JSON.stringify(own.query)) setUntouched(question);
     },
