@@ -45,7 +45,8 @@ function NewInsight({ project, look }: Pick<InsightFormOptions, 'project' | 'loo
   const [{ dashboard }] = useView();
   if (first === undefined && !names.isFetching) setFirst(firstQuestion(names.data?.results ?? []));
   if (first !== undefined) {
-    const boards = dashboard === undefined ? [] : [Number(dashboard)];
+    // What is no number is no dashboard.
+    const boards = /^[1-9]\d{0,14}$/.test(dashboard ?? '') ? [Number(dashboard)] : [];
     return <InsightEditor project={project} first={first} boards={boards} seen={undefined} look={look} />;
   }
   return (

@@ -650,6 +650,13 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
   });
 
+  test('a new insight is for no dashboard where the address names none', async () => {
+    const { page } = await open(`${at('/insights/new')}?dashboard=abc`);
+    await page.getByRole('textbox', { name: 'Name' }).fill('On none');
+    await button(page, 'Save').click();
+    await expectSeen(page.getByRole('heading', { name: 'On none' }));
+  });
+
   test('keeps a new insight by Enter in its name, and leads back to where it was begun', async () => {
     const { page } = await open(at('/insights'));
     await page.getByRole('link', { name: 'New insight' }).click();
