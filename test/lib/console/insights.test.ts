@@ -657,6 +657,21 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.getByRole('heading', { name: 'On none' }));
   });
 
+  test('says which weeks a retention without dates is about, until dates are chosen', async () => {
+    const retentionFilter = { period: 'Week', totalIntervals: 11 };
+    const { id } = await made('/insights/', { name: 'Weeks', query: { kind: 'RetentionQuery', retentionFilter } });
+    const { page, complaints } = await open(at(`/insights/${String(id)}`));
+    const when = page.getByRole('combobox', { name: 'When' });
+    await expectSeen(when);
+    expect(await when.inputValue()).toBe('the last 11 weeks');
+    await when.click();
+    await page.getByRole('option', { name: 'the last 7 days' }).click();
+    await whileWritten(page, () => button(page, 'Save').click());
+    const { body } = await service().call('GET', api(`/insights/${String(id)}/`));
+    expect(body['query']).toMatchObject({ source: { dateRange: { date_from: '-7d' }, retentionFilter } });
+    expect(complaints).toEqual([]);
+  });
+
   test('keeps a new insight by Enter in its name, and leads back to where it was begun', async () => {
     const { page } = await open(at('/insights'));
     await page.getByRole('link', { name: 'New insight' }).click();
