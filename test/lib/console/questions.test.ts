@@ -119,8 +119,9 @@ test('a question is whole once each number that is of a property has one, where 
 });
 
 /** Returns what the form says of a question, without what it was read from. */
-const bare = ({ kept: _, ...question }: Question): Question => ({
+const bare = (question: Question): Question => ({
   ...question,
+  kept: undefined,
   series: question.series.map((one) => ({ ...one, kept: undefined })),
   breakdowns: question.breakdowns.map((one) => ({ ...one, kept: undefined })),
 });
