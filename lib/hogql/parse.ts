@@ -40,14 +40,16 @@ async function parse(rule: Rule, texts: readonly string[]): Promise<Syntax[]> {
   return parsed;
 }
 
-/** Refuses when the grammar crashes. */
+/** Refuses when the grammar crashes, or says nothing, as of a text that it has no room for. */
 async function read(rule: Rule, text: string): Promise<string> {
   const grammar = await (packages('@posthog/hogql-parser') as Grammar)();
+  let answer = '';
   try {
-    return grammar[rule](text, false);
+    answer = grammar[rule](text, false);
   } catch {
-    return refuse(FAILED);
+    // It is as if nothing was said.
   }
+  return answer === '' ? refuse(FAILED) : answer;
 }
 
 function syntaxOf(answer: string, text: string): Syntax {

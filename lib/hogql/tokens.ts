@@ -71,6 +71,7 @@ const BEFORE_OPERAND: ReadonlySet<string> = new Set([
   'NOT',
   'IN',
   'COHORT',
+  'OVER',
   'LIKE',
   'ILIKE',
   'BETWEEN',

@@ -94,7 +94,7 @@ export const http: Destination<HttpConfig> = {
     let { batches, events, bytes } = ((await delivery.kept()) as Accepted | undefined) ?? NOTHING;
     let waiting = MAX_WAIT_MS;
     let accepted = events;
-    const before = batches;
+    const before = accepted;
     const accept = (more: number): void => void (accepted += more);
     try {
       for await (const batch of prefetch(unsent(delivery, batches))) {
@@ -105,7 +105,7 @@ export const http: Destination<HttpConfig> = {
         await delivery.keep({ batches, events, bytes } satisfies Accepted);
       }
     } catch (error) {
-      if (error instanceof Transient && !error.isOwn && batches > before)
+      if (error instanceof Transient && !error.isOwn && accepted > before)
         throw new Transient(error.message, { cause: error, isPartial: true });
       if (!(error instanceof Permanent) || accepted === 0) throw error;
       throw new Permanent(`${error.message} ${accepted} events had been accepted before.`, { cause: error });

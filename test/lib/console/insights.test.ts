@@ -622,6 +622,30 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(await editor.textContent()).toBe('SELECT 2');
   });
 
+  test('keeps a query of somebody else that the form cannot show where only the name is written over theirs', async () => {
+    const source = {
+      kind: 'TrendsQuery',
+      dateRange: { date_from: '-7d' },
+      series: [{ kind: 'EventsNode', event: null, name: 'All events', math: 'total' }],
+      interval: 'day',
+      trendsFilter: { display: 'ActionsLineGraph' },
+    };
+    const insight = await made('/insights/', { name: 'All', query: { kind: 'InsightVizNode', source } });
+    const path = `/insights/${String(insight['id'])}`;
+    const { page } = await open(at(path));
+    await expectSeen(page.getByRole('combobox', { name: 'Event 1' }));
+    await page.getByRole('textbox', { name: 'Name' }).fill('Mine');
+    const query = { ...source, trendsFilter: { formulas: ['A', 'A * 2'] } };
+    await service().call('PATCH', `${api(path)}/`, { name: 'Theirs', query });
+    await button(page, 'Save').click();
+    await button(page.getByRole('dialog', { name: 'Somebody else has changed it' }), 'Write mine').click();
+    await expectSeen(page.getByText('The form cannot show this query'));
+    await page.getByRole('textbox', { name: 'Name' }).fill('Mine again');
+    await whileWritten(page, () => button(page, 'Save').click());
+    const { body } = await service().call('GET', `${api(path)}/`);
+    expect(body).toMatchObject({ name: 'Mine again', query });
+  });
+
   test('asks before something is left that was written and not saved', async () => {
     const { page } = await open(at('/insights'));
     await page.getByRole('link', { name: 'New insight' }).click();

@@ -370,6 +370,7 @@ describe('before it is parsed, a text is refused', () => {
     ['choices', (inner) => `1 ? 2 : ${inner}`],
     ['choices beside names that are keywords', (inner) => `NOT 1 ? e.then : ${inner}`],
     ['choices beside operands that are keywords', (inner) => `1 ? 2 : a AND then OR 1 IN (2) ? from : ${inner}`],
+    ['choices beside windows that are called as keywords', (inner) => `1 ? 2 : sum(1) OVER from + ${inner}`],
     ['choices beside what tells apart', (inner) => `1 ? 2 : event IS NOT DISTINCT FROM ${inner}`],
     ['NOT before a keyword that is a name', (inner) => `NOT then = ${inner}`],
     ['templates', (inner) => `f'it''s {${inner}} \\' '`],

@@ -94,7 +94,8 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
         // It may be theirs.
         const theirs = questionOf(value.query) ?? first;
         // Rows that say nothing yet stay where nothing is otherwise.
-        if (!isSame(theirs, untouched)) setQuestion((now) => (isSame(now, untouched) ? theirs : now));
+        const isOther = !isSame(theirs, untouched);
+        setQuestion((now) => (now === untouched || (isOther && isSame(now, untouched)) ? theirs : now));
         setUntouched(theirs);
       } else if (JSON.stringify(queryOf(question)) === JSON.stringify(own.query)) setUntouched(question);
     },
