@@ -108,7 +108,9 @@ async function makeRoom(target: string, unfinished: string): Promise<ReturnType<
   const left: readonly string[] = await readdir(unfinished).catch(() => []);
   // It would be cleared.
   if (left.length > 0 && !left.includes(LOCK))
-    throw new BackupRefused(`${unfinished} is there already, and no backup: choose another folder.`);
+    throw new BackupRefused(
+      `${unfinished} is there already, and no backup: choose another folder, or remove it if an older version has left it.`,
+    );
   try {
     // A disk that is mounted there does not give way.
     await orAbsent(rmdir(target));

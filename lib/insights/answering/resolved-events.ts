@@ -73,7 +73,8 @@ interface ResolvedEvents {
    * question asks whose events of the same files are for the second time, or it is known that others follow. Its texts are
    * those of the files, of a type that lists them in their order, but where numbers do for persons it has these. Who is the
    * first to ask and sorts events by persons has their numbers, for to sort by texts takes three times as long. Work that
-   * fails with what there is, is done without; where it was out of memory, what there was is given back before, and not made again for these files.
+   * fails with what there is, is done without; where it was out of memory, what there was is given back before, unless others
+   * use it, and not made again for these files.
    */
   during<T>(events: LookedAt, asks: Asks, work: (found: Found | undefined) => Promise<T>): Promise<T>;
 }
@@ -93,6 +94,8 @@ interface Kept {
   /** The name of the table; undefined: there are too many rows, or it could not be made. Absent: nobody needs it yet. */
   table?: Promise<string | undefined>;
   using: number;
+  /** There was no memory left beside it: it goes when nobody uses it any more. */
+  isGivenUp: boolean;
 }
 
 /** SQL of a person as a value of the type that lists them: of whom a tie tells, else of the one whose id is the text. */
@@ -165,7 +168,7 @@ export function resolvedEvents(
     if (found === undefined) {
       asked = [key, ...asked.filter((one) => one !== key)].slice(0, REMEMBERED);
       if (!(wantsTable || wantsNumbers(asks)) || (kept !== undefined && kept.using > 0)) return undefined;
-      found = { key, isSmall: begun(events), using: 0 };
+      found = { key, isSmall: begun(events), using: 0, isGivenUp: false };
       kept = found;
     }
     if (wantsTable) found.table ??= tableOf(found, events);
@@ -198,10 +201,14 @@ export function resolvedEvents(
           // The tiles of a dashboard that follow would each make it anew, and run out of memory as this one.
           looked.owners = Promise.resolve(undefined);
           looked.table = Promise.resolve(undefined);
-          if (looked.using === 1) await connected((connection) => drop(connection, times)).catch(() => {});
+          looked.isGivenUp = true;
         }
       } finally {
         looked.using -= 1;
+        if (looked.isGivenUp && looked.using === 0 && kept === looked) {
+          looked.isGivenUp = false;
+          await connected((connection) => drop(connection, times)).catch(() => {});
+        }
       }
       return work(undefined);
     },

@@ -52,7 +52,7 @@ const valueOf = (properties: Values, name: string): unknown =>
 const canTell = (value: unknown): boolean =>
   typeof value === 'string'
     ? value.length <= LONGEST_VALUE
-    : value === null || typeof value === 'boolean' || numberText(value) !== undefined;
+    : value === null || typeof value === 'boolean' || (numberText(value)?.length ?? Infinity) <= LONGEST_VALUE;
 
 /** Returns values of a sender by the names under which a person keeps the first of each; null is nobody's first. */
 export const firstsOf = (values: Values): Values =>

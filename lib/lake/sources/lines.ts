@@ -16,11 +16,11 @@ const PACKED_PIECE = 16 * 1024;
 /** What was inflated and not handed on has about so many bytes at most, however well it was packed. */
 const READY = 8 * MIB;
 /**
- * What a file inflates to: so many bytes, and beyond these so many times its own. A log of nothing but one line, packed with
- * zstd, is some 11,000 times its size, and only one byte over and over, as of blank lines or a line without end, comes to
- * 32,000 times. With gzip nothing is more than 1,032 times its size.
+ * What a packed file may give: so many bytes, and beyond these so many times its own. A line takes time however short it
+ * is, and so counts as so many bytes more: with zstd a file of 30 KB may be a gigabyte of lines of one character. A log of
+ * nothing but one line is 11,000 times its size, and is read as far as that; logs as they are come to some hundred times.
  */
-const MOST_INFLATED = { bytes: 8 * MIB, times: 20_000 } as const;
+const MOST_INFLATED = { bytes: 1_024 * MIB, times: 1_000, ofLine: 64 } as const;
 
 export interface Line {
   /** From 1. */
@@ -64,6 +64,8 @@ interface FileLines {
 export function linesOf(path: string, { from = BEGINNING, onlyEnded = false }: LinesOptions = {}): FileLines {
   let bytesRead = from.offset;
   let damage: Damage | undefined;
+  /** How many lines were found. */
+  let count = 0;
   let place: LinePlace | undefined = from;
 
   async function* packed(): AsyncGenerator<Buffer> {
@@ -93,7 +95,7 @@ export function linesOf(path: string, { from = BEGINNING, onlyEnded = false }: L
       from.offset === 0 ? PACKINGS.find(({ magic }) => magic.equals(first.value.subarray(0, magic.length))) : undefined;
     if (packing !== undefined) place = undefined;
     try {
-      for await (const piece of packing === undefined ? whole : inflated(whole, packing)) {
+      for await (const piece of packing === undefined ? whole : inflated(whole, packing, () => count)) {
         if (Buffer.isBuffer(piece)) yield piece;
         else damage = piece;
       }
@@ -104,6 +106,7 @@ export function linesOf(path: string, { from = BEGINNING, onlyEnded = false }: L
 
   async function* batches(): AsyncGenerator<readonly Line[]> {
     for await (const { lines, ended } of linesIn(content(), () => damage, from.lines)) {
+      count += lines.length;
       if (place !== undefined && ended !== undefined)
         place = { offset: place.offset + ended, lines: place.lines + lines.length };
       if (ended !== undefined || place === undefined || !onlyEnded) yield lines;
@@ -143,8 +146,12 @@ const PACKINGS: readonly Packing[] = [
   { name: 'zstd', magic: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), open: openZstd },
 ];
 
-/** The inflated pieces, and at the end what is wrong with the data. */
-async function* inflated(source: AsyncIterable<Buffer>, packing: Packing): AsyncGenerator<Buffer | Damage> {
+/** The inflated pieces, and at the end what is wrong with the data. `lines`: how many were found in the pieces before. */
+async function* inflated(
+  source: AsyncIterable<Buffer>,
+  packing: Packing,
+  lines: () => number,
+): AsyncGenerator<Buffer | Damage> {
   let frame = openFrame(packing);
   let [taken, given] = [0, 0];
   /** What came behind the frame's end. */
@@ -174,8 +181,8 @@ async function* inflated(source: AsyncIterable<Buffer>, packing: Packing): Async
         let next = await inflating.next();
         for (; next.done !== true; next = await inflating.next()) {
           given += next.value.length;
-          if (given > MOST_INFLATED.bytes + MOST_INFLATED.times * taken) {
-            const what = `the ${packing.name} data inflates to more than ${MOST_INFLATED.times} times its size: it is read no further`;
+          if (given + MOST_INFLATED.ofLine * lines() > MOST_INFLATED.bytes + MOST_INFLATED.times * taken) {
+            const what = `the ${packing.name} data inflates to far more than its size: it is read no further`;
             yield { what, ofLine: 'the file is read no further than into this line' };
             return;
           }

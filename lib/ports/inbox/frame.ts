@@ -45,7 +45,7 @@ export function requestsIn(bytes: Buffer): Frames {
   for (let end = endOf(bytes, at); end !== undefined; end = endOf(bytes, at)) {
     if (hasChecksum(bytes, at, end)) requests.push(requestIn(bytes.subarray(at + PREFIX_BYTES, end)));
     // The last one, of which only the beginning was written.
-    else if (end - unwritten >= UNWRITTEN_ZEROS) break;
+    else if (unwritten < end && bytes.length - unwritten >= UNWRITTEN_ZEROS) break;
     else damaged += end - at;
     at = end;
   }
@@ -53,8 +53,8 @@ export function requestsIn(bytes: Buffer): Frames {
 }
 
 /**
- * So many zeros in the end of a frame that is wrong, and nothing else up to the end of the file, were never written: some file
- * systems leave them after a power loss. A packed body ends in three at most, and text in none.
+ * So many zeros up to the end of the file, of which some are in the end of a frame that is wrong, were never written: some
+ * file systems leave them after a power loss. A packed body ends in three at most, and text in none.
  */
 const UNWRITTEN_ZEROS = 16;
 

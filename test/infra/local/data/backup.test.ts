@@ -85,7 +85,7 @@ test('a backup clears only what a backup has left unfinished, and never what it 
   renameSync(folder, named);
   for (const from of [named, folder]) {
     await expect(backUp(from, backup)).rejects.toThrow(
-      `${named} is there already, and no backup: choose another folder.`,
+      `${named} is there already, and no backup: choose another folder, or remove it if an older version has left it.`,
     );
     expect(existsSync(join(named, 'workspace.db'))).toBe(true);
     cpSync(named, folder, { recursive: true });

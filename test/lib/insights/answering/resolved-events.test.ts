@@ -130,6 +130,21 @@ test('it is not made again for who asks after that', async () => {
   expect(await resolved.during(events, tile, told)).toEqual(NOTHING);
 });
 
+test('where another question uses it, it goes with that', async () => {
+  const { resolved, events, rowsOf } = await keeper();
+  const tile = { ...TEXTS, isRepeated: true };
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>();
+  const other = resolved.during(events, tile, () => isOver);
+  await resolved.during(events, tile, async (found) => {
+    if (found !== undefined) throw new OutOfMemory();
+  });
+  const tables = () => rowsOf('SELECT count(*) > 0 FROM duckdb_tables()');
+  expect(await tables()).toEqual([[true]]);
+  end();
+  await other;
+  expect(await tables()).toEqual([[false]]);
+});
+
 test('what fails with the table otherwise is done without it, or fails as that does, and the table stays', async () => {
   const { resolved, events } = await keeper();
   const tile = { ...TEXTS, isRepeated: true };

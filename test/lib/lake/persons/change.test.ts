@@ -86,12 +86,13 @@ test('$os_name stands for $os, and the system of a server is no person’s', () 
   });
 });
 
-test('what no sender is told by is passed over: long text, and what is no text, number or boolean', () => {
+test('what no sender is told by is passed over: long text and numbers, and what is no text, number or boolean', () => {
   const long = {
     $current_url: 'x'.repeat(2_049),
     utm_source: ['a'],
     $browser: { a: 1 },
     $referrer: '🦔'.repeat(1_025),
+    ...(parseExact(`{"$screen_width":${'1'.repeat(2_049)}}`) as object),
   };
   expect(changeOf('$identify', long)).toEqual({ set: {} });
   const kept = { $current_url: 'x'.repeat(2_048), $screen_width: 1280, gclid: true, utm_term: null };
