@@ -2,8 +2,8 @@
 import { list as elements } from '../../charts/describe/read.ts';
 import { type Json, object } from './json.ts';
 import { type Form, said } from './kept-members.ts';
-import { KINDS, type QuestionKind } from './question-options.ts';
-import { FORMS, PATH_TYPES, sourceIn } from './question-query.ts';
+import type { QuestionKind } from './question-options.ts';
+import { FORMS, kindOf, PATH_TYPES, sourceIn } from './question-query.ts';
 import { FIRST_QUESTION, type Question, seriesLabel } from './questions.ts';
 
 /** Members that change no number. */
@@ -77,7 +77,7 @@ type Path = readonly (string | number)[];
 /** Returns what a query says besides the form's fields that may change its numbers, in words and in its order. */
 export function alsoAsked(query: unknown): readonly string[] {
   const source = sourceIn(query);
-  const kind = KINDS.find(({ value }) => value === source['kind'])?.value;
+  const kind = kindOf(source);
   if (kind === undefined) return [];
   const found = beyond(FORMS[kind], said(source), { kind, of: '', path: [] }).map(({ words }) => words);
   return kind === 'PathsQuery' ? [...pathTypes(source), ...found] : found;

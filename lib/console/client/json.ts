@@ -19,6 +19,9 @@ export const chosen = <Value extends string>(
   otherwise: Value,
 ): Value => choices.find((one) => one.value === value)?.value ?? otherwise;
 
+/** Whether two values are sent as the same. */
+export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
 /** Says one value all that another one says? */
 export function covers(made: unknown, known: unknown): boolean {
   if (Array.isArray(known))
@@ -34,6 +37,6 @@ export function covers(made: unknown, known: unknown): boolean {
 /** Returns the members of an object that are otherwise than they were. */
 export function changedOf<Values extends object>(now: Values, before: Values): Partial<Values> {
   const names = Object.keys(now) as (keyof Values)[];
-  const changed = names.filter((name) => JSON.stringify(now[name]) !== JSON.stringify(before[name]));
+  const changed = names.filter((name) => !isSame(now[name], before[name]));
   return Object.fromEntries(changed.map((name) => [name, now[name]])) as Partial<Values>;
 }

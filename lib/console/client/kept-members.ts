@@ -1,5 +1,5 @@
 /** Members of queries that a form has no field for: they stay as they are while the form changes others. */
-import { type Json, object } from './json.ts';
+import { isSame, type Json, object } from './json.ts';
 
 /** The members that a form has fields for: all of one, or some of what is in it, of each where it is a list. */
 export interface Form {
@@ -84,8 +84,6 @@ const TOGETHER: readonly (readonly string[])[] = [
     'breakdown_group_type_index',
   ],
 ];
-
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /**
  * Returns a part of a query that was kept with what a form has changed in it: what it made of the part before, and makes

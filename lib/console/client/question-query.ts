@@ -1,5 +1,5 @@
 /** A question as the API takes it, and a query as the form has it. */
-import { chosen, covers, type Json, list, object, text } from './json.ts';
+import { chosen, covers, isSame, type Json, list, object, text } from './json.ts';
 import { type Form, patched, said, within } from './kept-members.ts';
 import { evenFilters, filtersIn, PROPERTY_TYPES, sentFilters } from './property-filters.ts';
 import type { QuestionKind } from './question-options.ts';
@@ -50,7 +50,6 @@ function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
     ...(properties.length === 0 ? {} : { properties }),
   };
   const brokenDown = sentBreakdowns(question.breakdowns.map((one) => (isSameKind ? one : { ...one, kept: undefined })));
-  const [first] = question.series;
   const [start, back = start] = question.series;
   const sources: { readonly [Kind in ChosenKind]: Schemas[Kind] } = {
     TrendsQuery: {
@@ -87,7 +86,7 @@ function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
       ...shared,
       pathsFilter: {
         includeEventTypes: [...PATH_TYPES],
-        ...(first === undefined || first.event === '' ? {} : { startPoint: first.event }),
+        ...(start === undefined || start.event === '' ? {} : { startPoint: start.event }),
       },
     },
   };
@@ -229,14 +228,12 @@ export function questionOf(query: unknown): Question | undefined {
   if (question === undefined) return undefined;
   const source = sourceIn(query);
   const form = FORMS[question.kind];
-  if (!covers(evenSource(sourceIn(madeOf(question))), within(form, evenSource(source)))) return undefined;
   const made = madeOf(question);
+  if (!covers(evenSource(sourceIn(made)), within(form, evenSource(source)))) return undefined;
   // What nothing says how to show is shown as the form has it.
   const kept = source === query ? { ...made, source } : object(query);
   return isSame(made, kept) ? question : keeping(question, kept);
 }
-
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /** Returns a question with what it was read from. */
 function keeping(question: Question, kept: Json): Question {
@@ -264,10 +261,14 @@ export function ownSpanText({ kept }: Question): string {
   return `the last ${counted(count, period)}`;
 }
 
+/** Returns the kind of a query, out of what says how it is shown; undefined: the form has none such. */
+export const kindOf = (source: Json): QuestionKind | undefined =>
+  KINDS.find(({ value }) => value === source['kind'])?.value;
+
 /** Returns what the form's fields say of a query. They may say less than it does, or something else. */
 function readQuestion(query: unknown): Question | undefined {
   const source = sourceIn(query);
-  const kind = KINDS.find(({ value }) => value === source['kind'])?.value;
+  const kind = kindOf(source);
   if (kind === undefined) return undefined;
   if (kind === 'HogQLQuery') {
     const display = chosen(DISPLAYS, object(query)['display'], 'ActionsTable');

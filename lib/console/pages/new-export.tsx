@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { answered, api, type Schemas } from '../client/api.ts';
 import { configOf, DESTINATIONS, hasFault, initialValues } from '../client/destinations.ts';
 import { useDestinationTests } from '../client/exports.ts';
+import { isSame } from '../client/json.ts';
 import { sentFilters } from '../client/property-filters.ts';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { Checks } from '../parts/exports/checks.tsx';
@@ -26,7 +27,7 @@ export default function NewExport() {
   const form = useForm(NEW_EXPORT);
   const destination = DESTINATIONS.find((one) => one.type === type);
   const config = destination === undefined ? NEW_EXPORT.config : initialValues(destination);
-  const isWritten = JSON.stringify(form.values) !== JSON.stringify({ ...NEW_EXPORT, config });
+  const isWritten = !isSame(form.values, { ...NEW_EXPORT, config });
 
   const choose = (chosen: string): void => {
     setType(chosen);

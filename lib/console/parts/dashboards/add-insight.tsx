@@ -6,7 +6,7 @@ import { useInsights } from '../../client/insights.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { Problem } from '../problem.tsx';
 import { To } from '../to.tsx';
-import { useSettled } from '../typing.ts';
+import { useSearch } from '../typing.ts';
 
 interface AddInsightProps {
   readonly project: string;
@@ -66,8 +66,7 @@ interface InsightsChoiceProps {
 }
 
 function InsightsChoice({ project, without, value, change }: InsightsChoiceProps) {
-  const [typed, setTyped] = useState('');
-  const search = useSettled(typed);
+  const { search, field } = useSearch();
   const { data, error, refetch } = useInsights(project, 1, { search, deleted: false });
   /** What those are called that were chosen, which what is found by now may be without. */
   const [chosen, setChosen] = useState<readonly { value: string; label: string }[]>([]);
@@ -88,10 +87,8 @@ function InsightsChoice({ project, without, value, change }: InsightsChoiceProps
           change(ids);
         }}
         hidePickedOptions
-        searchable
-        filter={({ options }) => options}
-        onSearchChange={setTyped}
         nothingFoundMessage={data === undefined ? undefined : nothing}
+        {...field}
         clearButtonProps={{ 'aria-label': 'None' }}
       />
       <Problem error={error} retry={() => void refetch()} />

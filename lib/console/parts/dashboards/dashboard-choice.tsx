@@ -1,26 +1,18 @@
-import { MultiSelect, type MultiSelectProps, type OptionsFilter, Select, type SelectProps } from '@mantine/core';
+import { MultiSelect, type MultiSelectProps, Select, type SelectProps } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
-import { useState } from 'react';
 import { ALL_DASHBOARDS, dashboardKey, readDashboard, useDashboards } from '../../client/dashboards.ts';
-import { useSettled } from '../typing.ts';
+import { useSearch } from '../typing.ts';
 
 const optionOf = ({ id, name }: { readonly id: number; readonly name: string }) => ({
   value: String(id),
   label: name === '' ? 'Untitled' : name,
 });
 
-/** What the service finds is what fits. */
-const unfiltered: OptionsFilter = ({ options }) => options;
-
 /** Returns the dashboards that have a part of their name like what is typed, and what a field takes to type it. */
 function useFound(project: string) {
-  const [typed, setTyped] = useState('');
-  const search = useSettled(typed);
+  const { search, field } = useSearch();
   const { data } = useDashboards(project, 1, { ...ALL_DASHBOARDS, search });
-  return {
-    found: (data?.results ?? []).map(optionOf),
-    field: { searchable: true, filter: unfiltered, onSearchChange: setTyped },
-  };
+  return { found: (data?.results ?? []).map(optionOf), field };
 }
 
 interface DashboardChoiceProps extends Pick<SelectProps, 'value' | 'onChange' | 'error' | 'allowDeselect'> {

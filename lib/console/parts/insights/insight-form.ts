@@ -14,7 +14,7 @@ import {
   useAnswer,
   writeInsight,
 } from '../../client/insights.ts';
-import { changedOf } from '../../client/json.ts';
+import { changedOf, isSame } from '../../client/json.ts';
 import { queryOf, questionOf } from '../../client/question-query.ts';
 import { isWhole, type Question } from '../../client/questions.ts';
 import { useNavigateFromHere } from '../address.ts';
@@ -27,8 +27,7 @@ import { useVersionedWrite } from '../versioned-write.tsx';
 const UNCHANGED_MS = 500;
 
 /** Do two questions ask the same? */
-const isSame = (one: Question, other: Question): boolean =>
-  JSON.stringify(queryOf(one)) === JSON.stringify(queryOf(other));
+const asksSame = (one: Question, other: Question): boolean => isSame(queryOf(one), queryOf(other));
 
 export interface InsightFormOptions {
   readonly project: string;
@@ -52,7 +51,7 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
   const [question, setQuestion] = useState<Question>(begun ?? first);
   const [untouched, setUntouched] = useState(question);
   // Whoever begins anew what the form cannot say has something else from then on, whatever is in it.
-  const isTouched = begun === undefined ? question !== untouched : !isSame(question, untouched);
+  const isTouched = begun === undefined ? question !== untouched : !asksSame(question, untouched);
   const [name, setName] = useState(kept?.name ?? '');
   const [boards, setBoards] = useState<readonly number[]>(kept?.dashboards ?? chosen);
   const moved = boardsChange(kept?.dashboards ?? chosen, boards);
@@ -94,10 +93,10 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
         // It may be theirs.
         const theirs = questionOf(value.query) ?? first;
         // Rows that say nothing yet stay where nothing is otherwise.
-        const isOther = !isSame(theirs, untouched);
-        setQuestion((now) => (now === untouched || (isOther && isSame(now, untouched)) ? theirs : now));
+        const isOther = !asksSame(theirs, untouched);
+        setQuestion((now) => (now === untouched || (isOther && asksSame(now, untouched)) ? theirs : now));
         setUntouched(theirs);
-      } else if (JSON.stringify(queryOf(question)) === JSON.stringify(own.query)) setUntouched(question);
+      } else if (isSame(queryOf(question), own.query)) setUntouched(question);
     },
     written: async ({ value }) => {
       await renew(value.id);
