@@ -217,8 +217,12 @@ async function numberEqualLines(connection: DuckDBConnection): Promise<void> {
       ) e USING (file, uuid)
       WHERE NOT s.own AND (s.uuid IN (FROM repeated) OR e.times IS NOT NULL)`);
   await connection.run(`INSERT INTO seen SELECT file, uuid::UUID FROM staged WHERE file = ${last} AND NOT own`);
-  await connection.run(`UPDATE staged SET uuid = ${NTH_UUID} FROM numbered
-      WHERE staged.row = numbered.row AND numbered.n > 1`);
+  // Not by UPDATE: what one has changed DuckDB keeps in memory as long as the table is there.
+  await connection.run(`CREATE OR REPLACE TABLE renamed AS SELECT staged.* REPLACE (${NTH_UUID} AS uuid)
+      FROM staged JOIN numbered USING (row) WHERE n > 1`);
+  await connection.run('DELETE FROM staged WHERE row IN (SELECT row FROM renamed)');
+  await connection.run('INSERT INTO staged FROM renamed');
+  await connection.run('DROP TABLE renamed');
 }
 
 /** Returns how many events it drops. */
