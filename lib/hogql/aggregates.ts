@@ -3,7 +3,7 @@ import { allAs, argument, converted, operation } from './build.ts';
 import { canBeMissing } from './clickhouse-types.ts';
 import type { Aggregate, AggregateName } from './expression.ts';
 import { type Expression, isList, isTuple, listOf } from './expression.ts';
-import { condition } from './functions.ts';
+import { condition } from './functions/values.ts';
 import { refuse } from './refusal.ts';
 
 interface AggregateSpec {

@@ -33,25 +33,11 @@ import {
   type Tuple,
   type Unit,
 } from './expression.ts';
-import {
-  aList,
-  arithmetic,
-  condition,
-  divided,
-  elementOf,
-  equal,
-  FUNCTION_NAMES,
-  functionOf,
-  less,
-  lessOrEqual,
-  like,
-  matches,
-  OVER_LISTS,
-  ordered,
-  partByPart,
-  shifted,
-  unitOf,
-} from './functions.ts';
+import { arithmetic, divided } from './functions/numbers.ts';
+import { like, matches } from './functions/texts.ts';
+import { shifted, unitOf } from './functions/times.ts';
+import { aList, condition, elementOf, equal, less, lessOrEqual, ordered, partByPart } from './functions/values.ts';
+import { FUNCTION_NAMES, functionOf, OVER_LISTS } from './functions.ts';
 import { refuse, within } from './refusal.ts';
 import { readsOnly, TOO_COMPLEX } from './size.ts';
 import {

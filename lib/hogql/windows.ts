@@ -3,7 +3,7 @@ import { beginningOf } from '../basics/text.ts';
 import { aggregateOf, isAggregate } from './aggregates.ts';
 import { argument, converted, integerConstant, nothing, operation, unified } from './build.ts';
 import type { Bound, Expression, Frame, Order, Window, WindowName } from './expression.ts';
-import { condition } from './functions.ts';
+import { condition } from './functions/values.ts';
 import { refuse } from './refusal.ts';
 import type { FrameEnd, WindowExpr } from './syntax.ts';
 

@@ -11,7 +11,7 @@ import {
   type QueryTable,
   type Selected,
 } from '../../hogql/expression.ts';
-import { condition } from '../../hogql/functions.ts';
+import { condition } from '../../hogql/functions/values.ts';
 import { refuse } from '../../hogql/refusal.ts';
 import { checkSizes } from '../../hogql/size.ts';
 import { isQuery, type JoinExpr, type SelectQuery, type Syntax } from '../../hogql/syntax.ts';

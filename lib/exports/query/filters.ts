@@ -3,7 +3,8 @@
 import { inQuotes } from '../../basics/text.ts';
 import { anyOf, column, converted, operation, textConstant } from '../../hogql/build.ts';
 import type { Expression, QueryTable } from '../../hogql/expression.ts';
-import { equal, less, lessOrEqual, like, matches } from '../../hogql/functions.ts';
+import { like, matches } from '../../hogql/functions/texts.ts';
+import { equal, less, lessOrEqual } from '../../hogql/functions/values.ts';
 import type { Parser } from '../../hogql/parse.ts';
 import { likeHolding, namesNumber, namesTime } from '../../hogql/patterns.ts';
 import { refuse } from '../../hogql/refusal.ts';

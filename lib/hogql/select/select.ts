@@ -4,7 +4,7 @@ import { expression, isA, refuseParts, type Scope, tupleOf } from '../check.ts';
 import { clickhouseType } from '../clickhouse-types.ts';
 import { type Clock, withClock } from '../clock.ts';
 import type { Column, Expression, Join, Select, Type, WholeQuery } from '../expression.ts';
-import { condition } from '../functions.ts';
+import { condition } from '../functions/values.ts';
 import { refuse, within } from '../refusal.ts';
 import { withPlaces } from '../row-order.ts';
 import { columnOf } from '../size.ts';

@@ -7,7 +7,15 @@ import { temporaryFolder } from '../../../support/context.ts';
 test('hundreds of thousands of equal lines get uuids of their own in little memory', async () => {
   const lines = 600_000;
   const folder = temporaryFolder();
-  const equal = { file: 0, uuid: '0189aaaa-0000-8000-a000-000000000001', own: false, event: 'ping', distinctId: 'ada' };
+  const none = { created: null, personId: null, personProperties: null, elementsChain: null, personChange: null };
+  const equal = {
+    ...none,
+    file: 0,
+    uuid: '0189aaaa-0000-8000-a000-000000000001',
+    own: false,
+    event: 'ping',
+    distinctId: 'ada',
+  };
   const file = join(folder, 'staged');
   const line = (row: number) => stagedLine({ ...equal, row, properties: '{}', timestamp: 1000 });
   writeFileSync(file, Array.from({ length: lines }, (_, row) => `${line(row)}\n`).join(''));
