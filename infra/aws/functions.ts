@@ -95,7 +95,7 @@ export const FUNCTIONS: readonly LambdaSpec[] = [
   // It waits for the one before or for Athena, whose rows a worker beside it folds, and renews answers for 9 minutes.
   { name: 'run-queries', table: 'read', reads: true, needs: ['queryRunner'], timeout: 900, memory: 1024 },
   { name: 'authorizer', table: 'keys', needs: [], timeout: 10, memory: 512 },
-  { name: 'method-not-allowed', table: 'read', needs: [], ...ENDPOINT },
+  { name: 'method-not-allowed', table: 'read', countsKeys: true, needs: [], ...ENDPOINT },
   // A body may be 5 MB and unpack to 100 MB, and 1,769 MB are a whole core.
   { name: 'capture', table: 'capture', needs: ['inbox'], timeout: 28, memory: 1769 },
   ...endpoints(),

@@ -456,6 +456,17 @@ describe('the functions of a stage', () => {
     ]);
   });
 
+  test('count the requests of a key wherever the API asks for one', () => {
+    const ofKeys = new Set([
+      ...routes.filter(({ scope }) => scope !== 'public').map(({ handler }) => handler),
+      'method-not-allowed',
+    ]);
+    const counts = ({ Action, Condition }: Statement): boolean =>
+      [Action].flat().includes('dynamodb:UpdateItem') &&
+      (Condition === undefined || JSON.stringify(Condition).includes('"dynamodb:LeadingKeys":["COUNT#*"]'));
+    expect([...ofKeys].filter((name) => !statementsOf(name).some(counts))).toEqual([]);
+  });
+
   test('the authorizer reads and notes keys, and can touch no other item', () => {
     const statements = statementsOf('authorizer').filter(({ Action }) => JSON.stringify(Action).includes('dynamodb:'));
     expect(statements).toEqual([
