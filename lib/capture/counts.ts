@@ -127,8 +127,8 @@ export class CaptureCounts {
     if (known?.day === day) return known.events;
     const pending = this.#pendingOf(projectId, day);
     const read = this.#context.table
-      .get(keys.captureCounts(projectId, day))
-      .then((item) => Number(item?.['accepted'] ?? 0) + pending);
+      .many([keys.captureCounts(projectId, day)])
+      .then(([item]) => Number(item?.['accepted'] ?? 0) + pending);
     this.#accepted.set(projectId, { day, events: read });
     // A failure is not an answer.
     read.catch(() => this.#accepted.delete(projectId));
