@@ -8,6 +8,7 @@ import { emfMetrics } from '../../../lib/ports/metrics/emf.ts';
 import { dynamodbTable } from '../../../lib/ports/table/dynamodb.ts';
 import type { StepNeed } from '../../../lib/workflow/steps.ts';
 import { settings, variable, write } from './environment.ts';
+import { answersWithin } from './timeouts.ts';
 
 /** Whoever forms bytes has a warehouse that does so; to the function it is the warehouse. */
 type PortName = Exclude<StepNeed, 'converter'>;
@@ -45,8 +46,8 @@ const invocationLines: LogSink = (line) => {
   lines({ ...line, fields: { function_name, xray_trace_id, ...line.fields } });
 };
 
-/** DynamoDB answers in milliseconds: what does not is lost, as with a connection that died while the function was frozen. */
-const TABLE_TIMEOUTS = { connectionTimeout: SECOND_MS, requestTimeout: 2.5 * SECOND_MS, throwOnRequestTimeout: true };
+/** DynamoDB answers in milliseconds. */
+const TABLE_TIMEOUT_MS = 2.5 * SECOND_MS;
 
 /** The context of a function that needs these ports. To touch another one is an error that says so. */
 export function contextOf(ports: { readonly [name in PortName]?: (context: Context) => Context[name] }): Context {
@@ -56,7 +57,7 @@ export function contextOf(ports: { readonly [name in PortName]?: (context: Conte
   const context = {
     // The table's adapter tries again by itself.
     table: dynamodbTable({
-      client: new DynamoDBClient({ maxAttempts: 1, requestHandler: TABLE_TIMEOUTS }),
+      client: new DynamoDBClient({ maxAttempts: 1, requestHandler: answersWithin(TABLE_TIMEOUT_MS) }),
       tableName: variable('TABLE_NAME'),
       clock,
     }),

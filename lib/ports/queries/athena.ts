@@ -59,10 +59,8 @@ export function athenaQueries({ client, workGroup, database, sleep = pause }: At
   const ended = async (QueryExecutionId: string, signal: AbortSignal): Promise<void> => {
     for (let wait = LOOKS_MS.first; ; wait = Math.min(wait * 1.5, LOOKS_MS.most)) {
       await sleep(wait, signal);
-      const { QueryExecution } = await orTransient(
-        'Athena',
-        client.send(new GetQueryExecutionCommand({ QueryExecutionId })),
-      );
+      const command = new GetQueryExecutionCommand({ QueryExecutionId });
+      const { QueryExecution } = await waitedFor(client.send(command, { abortSignal: signal }), signal);
       const { State } = QueryExecution?.Status ?? {};
       if (State === 'SUCCEEDED') return;
       if (State === 'FAILED' || State === 'CANCELLED') throw failureOf(QueryExecution?.Status ?? {});
@@ -75,10 +73,8 @@ export function athenaQueries({ client, workGroup, database, sleep = pause }: At
     let NextToken: string | undefined;
     do {
       signal.throwIfAborted();
-      const page = await orTransient(
-        'Athena',
-        client.send(new GetQueryResultsCommand({ QueryExecutionId, NextToken })),
-      );
+      const command: GetQueryResultsCommand = new GetQueryResultsCommand({ QueryExecutionId, NextToken });
+      const page = await waitedFor(client.send(command, { abortSignal: signal }), signal);
       // The first row of all has the names of the columns.
       const found = (page.ResultSet?.Rows ?? []).slice(NextToken === undefined ? 1 : 0);
       for (const { Data = [] } of found) {
@@ -97,6 +93,7 @@ export function athenaQueries({ client, workGroup, database, sleep = pause }: At
   return {
     rows: async (QueryString, signal) => {
       signal.throwIfAborted();
+      // To its end, also on abort: what has begun unknown to us could not be stopped.
       const { QueryExecutionId } = await orTransient(
         'Athena',
         client.send(
@@ -120,6 +117,13 @@ export function athenaQueries({ client, workGroup, database, sleep = pause }: At
     },
   };
 }
+
+/** Returns the answer of a call that is aborted by the signal, and then throws its reason. */
+const waitedFor = <T>(call: Promise<T>, signal: AbortSignal): Promise<T> =>
+  orTransient('Athena', call).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw error;
+  });
 
 /** Athena's own, as it numbers whose fault an error is. */
 const SYSTEM = 1;

@@ -1,21 +1,33 @@
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { AthenaClient } from '@aws-sdk/client-athena';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { FirehoseClient } from '@aws-sdk/client-firehose';
+import { KMSClient } from '@aws-sdk/client-kms';
 import { S3Client } from '@aws-sdk/client-s3';
+import { SESv2Client } from '@aws-sdk/client-sesv2';
+import { SFNClient } from '@aws-sdk/client-sfn';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
 import { contextOf } from '../../../infra/aws/runtime/context.ts';
 import { endedInput } from '../../../infra/aws/runtime/ended-input.ts';
+import { events } from '../../../infra/aws/runtime/ports/events.ts';
 import { imports } from '../../../infra/aws/runtime/ports/imports.ts';
 import { inbox } from '../../../infra/aws/runtime/ports/inbox.ts';
 import { lake } from '../../../infra/aws/runtime/ports/lake.ts';
+import { mail } from '../../../infra/aws/runtime/ports/mail.ts';
 import { pictures } from '../../../infra/aws/runtime/ports/pictures.ts';
+import { rowQueries } from '../../../infra/aws/runtime/ports/query-runner.ts';
 import { reader } from '../../../infra/aws/runtime/ports/reader.ts';
 import { runFiles } from '../../../infra/aws/runtime/ports/run-files.ts';
 import { testTurns } from '../../../infra/aws/runtime/ports/test-turns.ts';
+import { vault } from '../../../infra/aws/runtime/ports/vault.ts';
+import { workflow } from '../../../infra/aws/runtime/ports/workflow.ts';
 import { ofMemory } from '../../../infra/aws/runtime/workers.ts';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
 import type { Context } from '../../../lib/ports/context.ts';
+import type { CapturedRequest } from '../../../lib/ports/inbox/inbox.ts';
 import type { Reading } from '../../../lib/warehouse/reader.ts';
 import { LineFull } from '../../../lib/workers/turns.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
@@ -169,6 +181,61 @@ describe('the context of a function', () => {
     const ofBucket = { connectionTimeout: 3_000, socketTimeout: 30_000 };
     expect(limits).toMatchObject([ofTable, ...Array.from({ length: limits.length - 1 }, () => ofBucket)]);
     expect(limits.length).toBeGreaterThan(3);
+  });
+
+  test('does not wait for ever for a service that has fallen silent', async () => {
+    const own = {
+      KEY_ARN: 'key',
+      EVENT_BUS: 'bus',
+      MACHINES: JSON.stringify({ landing: arn('landing') }),
+      QUERY_WORK_GROUP: 'queries',
+      LAKE_DATABASE: 'lake',
+      INBOX_BUCKET: 'inbox',
+      INBOX_STREAM: 'inbox',
+      SETTINGS: '{"mailFrom":"analytics@example.com"}',
+    };
+    Object.assign(process.env, own);
+    const limits = new Map<string, unknown>();
+    const clients = [KMSClient, SESv2Client, EventBridgeClient, AthenaClient, SFNClient, FirehoseClient].map((kind) => {
+      const mock = mockClient(kind as typeof KMSClient);
+      mock.onAnyCommand().callsFake(async (_input: unknown, client: () => unknown) => {
+        const { config } = client() as { config: { requestHandler: { configProvider: Promise<unknown> } } };
+        limits.set(kind.name, await config.requestHandler.configProvider);
+        throw new Error('asked');
+      });
+      return mock;
+    });
+    const letter = { id: '1', to: 'ada@example.com', subject: '', text: '', html: '', pictures: [] };
+    const request = { projectId: 1, receivedAt: 0, headers: {}, body: Buffer.alloc(0) };
+    try {
+      const context = contextOf({ vault, mail, events, workflow, inbox });
+      const ask: readonly (() => unknown)[] = [
+        () => context.vault.seal('secret', { organization: 'o', alert: 'a' }),
+        () => context.mail?.send(letter),
+        () => context.events?.publish('type', {}),
+        () => rowQueries().rows('SELECT 1', new AbortController().signal),
+        () => context.workflow.start('landing', 'n', {}),
+        () => context.inbox?.append(request as unknown as CapturedRequest),
+      ];
+      for (const call of ask) await expect(call()).rejects.toThrow();
+    } finally {
+      for (const mock of clients) mock.restore();
+      for (const name of Object.keys(own)) delete process.env[name];
+      Object.assign(process.env, environment);
+    }
+    const within = (requestTimeout: number) => ({
+      requestTimeout,
+      connectionTimeout: 1_000,
+      throwOnRequestTimeout: true,
+    });
+    expect(Object.fromEntries(limits)).toMatchObject({
+      KMSClient: within(2_500),
+      SESv2Client: within(10_000),
+      EventBridgeClient: within(2_500),
+      AthenaClient: within(5_000),
+      SFNClient: within(2_500),
+      FirehoseClient: within(3_000),
+    });
   });
 
   test('tells it that what it needs is not offered', () => {

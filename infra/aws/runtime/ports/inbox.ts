@@ -4,6 +4,7 @@ import type { Context } from '../../../../lib/ports/context.ts';
 import { firehoseInbox } from '../../../../lib/ports/inbox/firehose.ts';
 import { variable } from '../environment.ts';
 import { filesIn } from '../files.ts';
+import { answersWithin } from '../timeouts.ts';
 
 /** What does not answer within this is kept past the stream. */
 const FIREHOSE_TIMEOUT_MS = 3 * SECOND_MS;
@@ -12,7 +13,7 @@ export const inbox = ({ newId, clock, log }: Pick<Context, 'newId' | 'clock' | '
   firehoseInbox({
     client: new FirehoseClient({
       maxAttempts: 2,
-      requestHandler: { requestTimeout: FIREHOSE_TIMEOUT_MS, throwOnRequestTimeout: true },
+      requestHandler: answersWithin(FIREHOSE_TIMEOUT_MS),
     }),
     stream: variable('INBOX_STREAM'),
     files: filesIn(variable('INBOX_BUCKET')),

@@ -89,6 +89,39 @@ test('it is stopped when nobody waits any more', async () => {
   expect(mock.commandCalls(StartQueryExecutionCommand)).toHaveLength(1);
 });
 
+test.each([
+  ['whether it has ended', GetQueryExecutionCommand, ['q']],
+  ['for its rows', GetQueryResultsCommand, []],
+] as const)(
+  'who does not wait any more is let go at once, also while Athena is asked %s',
+  async (_, silent, stopped) => {
+    const left = new AbortController();
+    const asked = Promise.withResolvers<void>();
+    const stops: unknown[] = [];
+    const send = (
+      command: { input: { QueryExecutionId?: string } },
+      { abortSignal }: { abortSignal?: AbortSignal } = {},
+    ) => {
+      if (command instanceof StopQueryExecutionCommand) stops.push(command.input.QueryExecutionId);
+      if (!(command instanceof silent)) return Promise.resolve({ QueryExecutionId: 'q', ...state('SUCCEEDED') });
+      asked.resolve();
+      return new Promise((_resolve, reject) => {
+        abortSignal?.addEventListener('abort', () =>
+          reject(Object.assign(new Error('aborted'), { name: 'AbortError' })),
+        );
+      });
+    };
+    const client = { send } as unknown as AthenaClient;
+    const queries = athenaQueries({ client, workGroup: 'queries', database: 'lake', sleep: () => Promise.resolve() });
+    const reason = new Error('left');
+    const rows = queries.rows('SELECT 1', left.signal);
+    await asked.promise;
+    left.abort(reason);
+    await expect(rows).rejects.toBe(reason);
+    expect(stops).toEqual(stopped);
+  },
+);
+
 test('a result of more than is read is refused', async () => {
   const { mock, queries } = athena();
   mock.on(GetQueryExecutionCommand).resolves(state('SUCCEEDED'));
