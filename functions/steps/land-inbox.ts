@@ -7,7 +7,7 @@ import { untilWritten } from '../../lib/ports/table/until-written.ts';
 import type { LandingInput, LandingOutput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 
-/** The job waits so long while its machine lands, to start it again if it dies. */
+/** The job waits so long while its machine lands, to start it again if it dies and nobody is told of that. */
 const WATCH_MS = HOUR_MS;
 /** How often it is looked for what comes late. */
 const LATE_MS = HOUR_MS;

@@ -1,7 +1,7 @@
 /** The port to who lands what waits in the inbox, where a job has it landed; and that job. */
 
 import { HOUR_MS, MINUTE_MS } from '../basics/units.ts';
-import { askForJob } from '../jobs/job.ts';
+import { askForJob, hurryJob } from '../jobs/job.ts';
 import type { Context } from '../ports/context.ts';
 
 export interface Landing {
@@ -25,6 +25,11 @@ export const LATE_LANDING_JOB = 'late';
 export const QUIET_MS = 15 * MINUTE_MS;
 /** A delivery stream that cannot write tries for 24 hours (AWS): what it had taken may come so long after. */
 export const LATEST_MS = 25 * HOUR_MS;
+
+/** After an execution that has broken: has another one begin about a minute from now, if one is to begin at all. */
+export async function landAgain({ table, clock }: Pick<Context, 'table' | 'clock'>): Promise<void> {
+  for (const id of [LANDING_JOB, LATE_LANDING_JOB]) await hurryJob(table, 'landing', id, clock() + MINUTE_MS);
+}
 
 /**
  * Has what is kept landed: about a minute from now, and each minute until for `QUIET_MS` nothing has come and nobody has

@@ -5,7 +5,7 @@
 import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-text.ts';
 import { keys, places } from '../ports/table/keys.ts';
 import type { Item, Op, Table } from '../ports/table/table.ts';
-import { tryWrite } from '../ports/table/until-written.ts';
+import { tryWrite, untilWritten } from '../ports/table/until-written.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
@@ -94,6 +94,18 @@ export async function askForJob<K extends JobKind>(
   const told = { change: keys.job(kind, id), set: { about: job.about }, if: 'present' } as const;
   while (!(await tryWrite(table, [...also, { put: job, if: 'absent' }])) && !(await tryWrite(table, [...also, told])));
 }
+
+/**
+ * Has a job done sooner whose execution has broken: what that has put the job off for is over. One that was taken since
+ * keeps its time, for that is what makes a job that nothing comes of less and less frequent.
+ */
+export const hurryJob = (table: Table, kind: JobKind, id: string, due: number): Promise<void> =>
+  untilWritten(async () => {
+    const job = await table.get(keys.job(kind, id));
+    if (job === undefined || job.due <= due || job.attempts > 0) return;
+    const set = { due, ...places.dueAt(due, kind, id) };
+    await table.write([{ change: keys.job(kind, id), set, if: { is: { due: job.due, attempts: 0 } } }]);
+  });
 
 /** Returns what a job of this kind needs beyond its id. Throws when the job was put without it. */
 export function aboutOf<K extends JobKind>(_kind: K, { id, about }: JobItem): About[K] {

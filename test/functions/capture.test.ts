@@ -1,10 +1,13 @@
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { handler as capture } from '../../functions/capture.ts';
+import { handler as executionEnded } from '../../functions/steps/execution-ended.ts';
 import { handler as landInbox } from '../../functions/steps/land-inbox.ts';
 import { landing } from '../../infra/aws/runtime/ports/landing.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../lib/basics/units.ts';
-import { LANDING_JOB } from '../../lib/capture/landing.ts';
+import { LANDING_JOB, LATE_LANDING_JOB } from '../../lib/capture/landing.ts';
+import { jobOps } from '../../lib/jobs/job.ts';
+import { tick } from '../../lib/jobs/tick.ts';
 import { allFiles } from '../../lib/lake/catalog.ts';
 import { folderInbox } from '../../lib/ports/inbox/folder.ts';
 import type { CapturedRequest, Inbox } from '../../lib/ports/inbox/inbox.ts';
@@ -122,6 +125,49 @@ test('a landing is asked for before anything is kept, again each minute, and loo
   expect(await job()).toBeUndefined();
   await send(event(2));
   expect((await job())?.due).toBe(clock() + MINUTE_MS);
+});
+
+const BROKEN = {
+  machine: 'landing',
+  execution: 'e',
+  input: {},
+  status: 'FAILED',
+  error: { Error: 'Runtime.OutOfMemory', Cause: '' },
+} as const;
+
+test.each([
+  ['while it lands', LANDING_JOB],
+  ['while it looks for what comes late', LATE_LANDING_JOB],
+])('a landing that breaks %s is begun anew a minute later, not when its watch of an hour is over', async (_, name) => {
+  const { context, clock } = await stage();
+  const key = keys.job('landing', name);
+  await context.table.write(jobOps('landing', name, clock(), { quietSince: clock() }));
+  const landing = { walk: () => Promise.reject(new Error('out of memory')) };
+  await expect(landInbox({ ...context, landing })({ execution: 'e' })).rejects.toThrow('out of memory');
+  expect((await context.table.get(key))?.due).toBe(clock() + HOUR_MS);
+  await executionEnded(context)(BROKEN);
+  const due = clock() + MINUTE_MS;
+  expect(await context.table.get(key)).toMatchObject({ due, about: JSON.stringify({ quietSince: clock() }) });
+  const begun: string[] = [];
+  const workflow = { ...context.workflow, start: async (machine: string) => void begun.push(machine) };
+  clock.advance(MINUTE_MS);
+  await tick({ ...context, workflow });
+  expect(begun).toEqual(['landing']);
+});
+
+test('one that breaks before it has begun comes less and less often, as any other job', async () => {
+  const { context, clock } = await stage();
+  const key = keys.job('landing', LANDING_JOB);
+  await context.table.write(jobOps('landing', LANDING_JOB, clock() + HOUR_MS, { quietSince: clock() }));
+  await context.table.write([{ change: key, set: { attempts: 5 } }]);
+  await executionEnded(context)(BROKEN);
+  expect((await context.table.get(key))?.due).toBe(clock() + HOUR_MS);
+});
+
+test('one that breaks when nothing is to be landed any more begins nothing', async () => {
+  const { context } = await stage();
+  await executionEnded(context)(BROKEN);
+  expect(await context.table.get(keys.job('landing', LANDING_JOB))).toBeUndefined();
 });
 
 test.each(['before', 'during'])(

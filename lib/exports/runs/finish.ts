@@ -74,7 +74,7 @@ export async function finishRun(
 
 /**
  * Does for an execution that ended otherwise than SUCCEEDED what its last step would have done, for whatever it had
- * left open. A purge needs nothing: its job starts another one.
+ * left open. Of other machines nothing is open: their jobs start another one.
  */
 export async function executionEnded(
   context: Context,
