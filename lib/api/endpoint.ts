@@ -14,6 +14,7 @@ import { headerOf } from '../http/header.ts';
 import { type IdempotencyKey, idempotencyKeyOf } from '../http/idempotency.ts';
 import { OffsetPage, type Paging, pagingOf } from '../http/page.ts';
 import { parse } from '../http/parse.ts';
+import { requestIdOf } from '../http/request-id.ts';
 import { loggedPath, type Route, takesBody } from '../http/route.ts';
 import { traceOf } from '../http/trace.ts';
 import { refuseUnsupported } from '../http/unsupported.ts';
@@ -126,7 +127,7 @@ function requestLog(row: Route, context: Context): Middleware {
   const close: Middleware['after'] = ({ response, internal: { exchange } }) => {
     const { event, startedAt, credentials } = exchange;
     const { statusCode, headers } = response as APIGatewayProxyResult;
-    Object.assign(headers ?? {}, { 'X-Request-Id': event.requestContext.requestId, traceparent: exchange.traceparent });
+    Object.assign(headers ?? {}, { 'X-Request-Id': requestIdOf(event), traceparent: exchange.traceparent });
     exchange.context.log.info('answered', {
       method: event.httpMethod,
       path: loggedPath(event.resource, event.path),
@@ -138,7 +139,7 @@ function requestLog(row: Route, context: Context): Middleware {
   return {
     before: (request) => {
       const event = request.event as APIGatewayProxyEvent;
-      const { requestId } = event.requestContext;
+      const requestId = requestIdOf(event);
       const trace = traceOf(requestId, headerOf(event.headers, 'traceparent'));
       const log = context.log.with({
         request_id: requestId,
@@ -285,11 +286,11 @@ function requestParsing(row: Route): Middleware {
         activityOps: activityOpsOf(exchange.context, {
           user_uuid: early.caller.userId,
           key_mask: early.caller.keyMask,
-          request_id: event.requestContext.requestId,
+          request_id: requestIdOf(event),
           organization: admitted?.tenant?.organization.id,
           project: admitted?.tenant?.project?.id,
         }),
-        requestId: event.requestContext.requestId,
+        requestId: requestIdOf(event),
         header: (name) => headerOf(event.headers, name),
         address: event.requestContext.identity.sourceIp,
       };

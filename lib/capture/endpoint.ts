@@ -2,6 +2,7 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import { wasLately } from '../basics/lately.ts';
 import { MINUTE_MS, SECOND_MS } from '../basics/units.ts';
 import { bytesOf } from '../http/body.ts';
+import { requestIdOf } from '../http/request-id.ts';
 import type { Context } from '../ports/context.ts';
 import { answerSdk, type CaptureContext, type SdkRequest } from './answers.ts';
 import { contentOf } from './content.ts';
@@ -65,7 +66,7 @@ export function captureEndpoint(context: Context): Capture {
 function requestOf(event: APIGatewayProxyEvent): SdkRequest {
   const { requestContext, httpMethod, path, queryStringParameters, headers } = event;
   return {
-    id: requestContext.requestId,
+    id: requestIdOf(event),
     method: httpMethod,
     path,
     query: Object.fromEntries(Object.entries(queryStringParameters ?? {}).map(([name, value]) => [name, value ?? ''])),

@@ -61,6 +61,13 @@ test('what an SDK sends is kept before it is answered, and lands once', async ()
   expect(await inbox.segments()).toEqual([]);
 });
 
+test('a request is known by the id that the gateway gave it, whatever id its sender chose', async () => {
+  const kept: CapturedRequest[] = [];
+  const { send } = await stage((inbox) => ({ ...inbox, append: async (request) => void kept.push(request) }));
+  await send(event());
+  expect(kept.map(({ id }) => id)).toEqual(['request-1']);
+});
+
 test('what capture v1 says in headers lands with its events', async () => {
   const { context, send, land, rows, clock } = await stage();
   const sent = { event: 'sent', uuid: '0199eeee-0000-7000-8000-000000000001', distinct_id: 'ada' };

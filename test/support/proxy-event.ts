@@ -61,7 +61,9 @@ export function proxyEvent(row: Pick<Route, 'method' | 'paths'>, sent: Sent = {}
     body,
     isBase64Encoded: Buffer.isBuffer(sent.body),
     requestContext: {
-      requestId: 'request-1',
+      // Who sends a request to API Gateway may have chosen this one (X-Amzn-RequestId).
+      requestId: 'of-the-sender',
+      extendedRequestId: 'request-1',
       identity: { sourceIp: '203.0.113.1' },
       path: `${sent.stage ?? ''}${path}`,
       ...(sent.domainName === undefined ? {} : { domainName: sent.domainName }),

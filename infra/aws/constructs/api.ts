@@ -188,7 +188,9 @@ const limits = ({ rate, burst }: Throttle) => ({ throttlingRateLimit: rate, thro
 /** One line for each request, without path, query and headers: they may hold what is secret. */
 const ACCESS_LOG = {
   time: '$context.requestTime',
+  // The sender may choose it; the extended one is the id of the service's own lines.
   requestId: '$context.requestId',
+  extendedRequestId: '$context.extendedRequestId',
   host: '$context.domainName',
   method: '$context.httpMethod',
   resource: '$context.resourcePath',

@@ -323,7 +323,7 @@ describe('the API of a stage', () => {
     const { DestinationArn, Format } = stage['AccessLogSetting'] as { DestinationArn: unknown; Format: string };
     expect(flat(DestinationArn)).toMatch(/:log-group:<ApiAccessLog\w+>$/);
     expect(Object.keys(JSON.parse(Format))).toEqual(
-      expect.arrayContaining(['requestId', 'host', 'status', 'principal', 'ms']),
+      expect.arrayContaining(['requestId', 'extendedRequestId', 'host', 'status', 'principal', 'ms']),
     );
     expect(Format).not.toMatch(/authorizer\.(?!latency|principalId)|querystring|header/i);
   });
