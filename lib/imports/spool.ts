@@ -88,11 +88,15 @@ interface Piece {
   readonly next: number | undefined;
 }
 
-/** Returns a piece of what was rejected, from an offset in bytes. Bytes that are no UTF-8 become U+FFFD. Throws a 404. */
+/**
+ * Returns a piece of what was rejected, from an offset in bytes. Bytes that are no UTF-8 become U+FFFD. Throws a 404 where nothing
+ * was, and what keeps it from being read as it is.
+ */
 export async function readRejected(files: FileStore, of: ImportRef, offset: number): Promise<Piece> {
-  const [path = ''] = await files
-    .local([rejectedOf(of)], tmpdir())
-    .catch(() => fail('not_found', 'There are no rejected lines of the import.'));
+  const kept = rejectedOf(of);
+  const found = await Array.fromAsync(files.list(kept));
+  if (found.length === 0) fail('not_found', 'There are no rejected lines of the import.');
+  const [path = ''] = await files.local([kept], tmpdir());
   await using file = await open(path);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, offset);
   const isEnd = offset + bytesRead >= (await file.stat()).size;
