@@ -62,11 +62,14 @@ export async function folderInbox(
   return new FolderInbox(folder, last, freeBytes);
 }
 
-/** Returns what is damaged in the inbox of a folder, by the path below it; others may use it meanwhile. */
+/**
+ * Returns what is damaged in the inbox of a folder, by the path below it; others may use it meanwhile. Throws what keeps it from
+ * being looked at.
+ */
 export async function damagedSegments(folder: string): Promise<{ readonly path: string; readonly problem: string }[]> {
   const asideIn = join(folder, DAMAGED);
-  const aside = await readdir(asideIn).catch(() => []);
-  const names = (await readdir(folder).catch(() => [])).filter((name) => SEGMENT.test(name));
+  const aside = (await orAbsent(readdir(asideIn))) ?? [];
+  const names = ((await orAbsent(readdir(folder))) ?? []).filter((name) => SEGMENT.test(name));
   const found = [...names, ...aside.map((name) => `${DAMAGED}/${name}`)].toSorted(compareText).map(async (path) => {
     // One that is gone has landed meanwhile.
     const { damaged } = await readSegment(join(folder, path));
@@ -129,7 +132,7 @@ class FolderInbox implements Inbox {
     const found = names.toSorted(compareText).map(async (name): Promise<Segment[]> => {
       const known = this.#listed.get(name);
       if (known !== undefined) return [known];
-      const { size, mtimeMs } = (await stat(join(this.#folder, name)).catch(() => undefined)) ?? {};
+      const { size, mtimeMs } = (await orAbsent(stat(join(this.#folder, name)))) ?? {};
       return size === undefined || mtimeMs === undefined ? [] : [{ name, bytes: size, writtenAt: mtimeMs }];
     });
     const segments = (await Promise.all(found)).flat();

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { checkVault, openDataDirectory } from '../../../../infra/local/data/data-directory.ts';
 import { claimDataDirectory, removeUnfinished } from '../../../../infra/local/data/data-stores.ts';
@@ -452,6 +452,17 @@ test('what is damaged in the inbox is named, also when it was set aside', async 
     { path: `inbox/${basename(first)}`, problem },
     { path: `inbox/damaged/${basename(second)}`, problem },
   ]);
+  await directory.close();
+});
+
+test.each(['inbox', 'inbox/damaged'])('%s that cannot be listed is not called sound', async (name) => {
+  const folder = await used();
+  const directory = open(folder);
+  rmSync(join(folder, name), { recursive: true, force: true });
+  expect(await directory.inboxProblems()).toEqual([]);
+  mkdirSync(dirname(join(folder, name)), { recursive: true });
+  writeFileSync(join(folder, name), '');
+  await expect(directory.inboxProblems()).rejects.toThrow('ENOTDIR');
   await directory.close();
 });
 
