@@ -103,9 +103,9 @@ function troubleOf(thrown: unknown): string {
   throw thrown;
 }
 
-/** Undefined: no file is there, as between the two steps of a rotation. */
+/** Undefined: no file is there, as between the two steps of a rotation. Throws what keeps it from being looked at. */
 async function foundAt(path: string): Promise<Found | undefined> {
-  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  const found = await orAbsent(stat(path, { bigint: true }));
   return found && { inode: `${found.dev} ${found.ino}`, path, content: `${found.size} ${found.mtimeNs}` };
 }
 

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { follow } from '../../../../lib/lake/import/follow.ts';
 import { ImportStopped } from '../../../../lib/lake/import/import.ts';
@@ -234,6 +234,16 @@ test('a folder that is gone with its files is told of, and waited for', async ()
   ]);
   expect(added).toEqual([1, 1]);
   expect(lost).toEqual([file]);
+});
+
+test('a file that is there and cannot be looked at is not told as lost: what is in the way is said', async () => {
+  const cannot = following((path) => [
+    () => {
+      rmSync(path);
+      symlinkSync(path, path);
+    },
+  ]);
+  await expect(cannot).rejects.toThrow('ELOOP');
 });
 
 test('what passes is waited for: it is told once, and what came meanwhile is read then', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
@@ -679,6 +679,12 @@ describe('is refused', () => {
     const there = fileIn(context, 'a', requestAt(1));
     await expect(run(context, [there, '/nowhere/x.log'])).rejects.toThrow('There is no file /nowhere/x.log.');
     await expect(run(context, [there, join(context.folder, 'sub')])).rejects.toThrow('/sub is not a file.');
+    const loop = join(context.folder, 'loop');
+    symlinkSync(loop, loop);
+    // As of one in a folder that may not be searched.
+    await expect(run(context, [there, loop])).rejects.toThrow(
+      `ELOOP: too many symbolic links encountered, stat '${loop}'`,
+    );
     expect(await eventsIn(context)).toEqual([]);
   });
 
