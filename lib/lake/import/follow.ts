@@ -54,34 +54,55 @@ export async function follow({ files, read, onRead, onTrouble, onLost, pause, st
   let told: string | undefined;
   /** By inode, the older ones of a log first. */
   const followed = new Map<string, Followed>();
+
+  /** Finds again what is followed, and forgets what is gone. */
+  const findAgain = async (): Promise<void> => {
+    for (const [inode, before] of followed) {
+      const found = await foundAgain(before);
+      if (found !== undefined) {
+        followed.set(inode, { ...before, ...found });
+        continue;
+      }
+      followed.delete(inode);
+      if (files.includes(before.path) || before.read !== before.content) onLost(before.path);
+    }
+  };
+
+  /** Follows what lies now where the files were named. */
+  const addNew = async (): Promise<void> => {
+    for (const file of files) {
+      const found = await foundAt(file);
+      if (found === undefined || followed.has(found.inode)) continue;
+      followed.set(found.inode, { ...found, looks: LAST_LOOKS });
+    }
+  };
+
+  const readAll = async (unread: readonly Followed[]): Promise<void> => {
+    if (unread.length > 0) {
+      onRead(await read(unread.map(({ path }) => path)));
+      told = undefined;
+    }
+    // Where another one lies now, that one may have been read instead.
+    for (const file of unread) if (await isThere(file)) followed.set(file.inode, { ...file, read: file.content });
+  };
+
+  /** Forgets what was moved away and has had its last look. */
+  const forgetMoved = (): void => {
+    for (const [inode, file] of followed) {
+      const looks = files.includes(file.path) ? LAST_LOOKS : file.looks - 1;
+      if (looks > 0) followed.set(inode, { ...file, looks });
+      else followed.delete(inode);
+    }
+  };
+
   while (!stop.aborted) {
     let unread: readonly Followed[] = [];
     try {
-      for (const [inode, before] of followed) {
-        const found = await foundAgain(before);
-        if (found !== undefined) followed.set(inode, { ...before, ...found });
-        else {
-          followed.delete(inode);
-          if (files.includes(before.path) || before.read !== before.content) onLost(before.path);
-        }
-      }
-      for (const file of files) {
-        const found = await foundAt(file);
-        if (found !== undefined && !followed.has(found.inode))
-          followed.set(found.inode, { ...found, looks: LAST_LOOKS });
-      }
+      await findAgain();
+      await addNew();
       unread = [...followed.values()].filter((file) => file.read !== file.content);
-      if (unread.length > 0) {
-        onRead(await read(unread.map(({ path }) => path)));
-        told = undefined;
-      }
-      // Where another one lies now, that one may have been read instead.
-      for (const file of unread) if (await isThere(file)) followed.set(file.inode, { ...file, read: file.content });
-      for (const [inode, file] of followed) {
-        const looks = files.includes(file.path) ? LAST_LOOKS : file.looks - 1;
-        if (looks > 0) followed.set(inode, { ...file, looks });
-        else followed.delete(inode);
-      }
+      await readAll(unread);
+      forgetMoved();
     } catch (error) {
       if (error instanceof ImportStopped) return;
       const areThere = await Promise.all(unread.map(isThere));
