@@ -136,6 +136,11 @@ function fileStoreCases(open: () => FileStore): void {
     expect(await pathsIn(runFiles)).toEqual(['10/a', '1x']);
   });
 
+  test('refuses to remove all there is, and says of what', async () => {
+    const runFiles = open();
+    await expect(runFiles.remove('')).rejects.toThrow(`removing all files of ${runFiles.root}`);
+  });
+
   test('removes files by their paths together, and does not mind when one is gone', async () => {
     const runFiles = open();
     for (const path of ['a', 'b/c', 'b/d', 'e']) await runFiles.write(path, '');

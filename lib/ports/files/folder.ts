@@ -85,7 +85,7 @@ export function folderFiles(root: string): FileStore {
       return paths.map(place);
     },
     remove: async (prefix) => {
-      if (prefix === '') throw new TypeError('removing the whole runFiles');
+      if (prefix === '') throw new TypeError(`removing all files of ${base}`);
       await rm(placeOf(prefix), { recursive: true, force: true });
     },
     removeFiles: async (paths) => {

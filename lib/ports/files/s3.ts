@@ -109,7 +109,7 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
       return copies;
     },
     remove: async (path) => {
-      if (path === '') throw new TypeError('removing the whole runFiles');
+      if (path === '') throw new TypeError(`removing all files of ${root}`);
       const found: string[] = [];
       for await (const file of list(path)) found.push(file.path);
       await removeFiles(found);
