@@ -1,7 +1,7 @@
 /** What a request of an SDK comes to, before it is kept: whose it is, and how many of its events can be taken. */
-import { DECODE_LIMITS, type DecodeLimits } from './decode.ts';
 import { type Arrival, type EventRefusal, eachEvent, type RefusedEvent, refusalOf, uuidToTell } from './normalize.ts';
 import { type CaptureRequest, type RefusedPayload, readPayload } from './payload.ts';
+import { DECODE_LIMITS, type DecodeLimits } from './undecodable.ts';
 import { isV1 } from './v1.ts';
 
 /** A request that came. */

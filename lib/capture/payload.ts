@@ -3,8 +3,9 @@
  * a whole only when there is nothing to be kept: bad events among good ones are refused one by one, in `normalize.ts`.
  */
 import { isObject } from '../basics/json.ts';
-import { DECODE_LIMITS, type DecodeLimits, decode, Undecodable } from './decode.ts';
+import { decode } from './decode.ts';
 import { instantOf } from './timestamp.ts';
+import { DECODE_LIMITS, type DecodeLimits, Undecodable } from './undecodable.ts';
 import { bearerOf, eventOfV1, isV1, type PayloadHeaders, sdkOf } from './v1.ts';
 
 export interface CaptureRequest {

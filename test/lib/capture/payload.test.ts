@@ -8,8 +8,8 @@ import {
 } from 'node:zlib';
 import * as fc from 'fast-check';
 import lz from 'lz-string';
-import { DECODE_LIMITS } from '../../../lib/capture/decode.ts';
 import { type CaptureRequest, type Payload, type RefusedPayload, readPayload } from '../../../lib/capture/payload.ts';
+import { DECODE_LIMITS } from '../../../lib/capture/undecodable.ts';
 import { type PayloadHeaders, payloadHeaders } from '../../../lib/capture/v1.ts';
 import { anyText } from '../../support/any-text.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
