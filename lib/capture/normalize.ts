@@ -5,7 +5,7 @@
  */
 
 import { isObject } from '../basics/json.ts';
-import { isRawNumber, numberText } from '../basics/raw-number.ts';
+import { isRawNumber } from '../basics/raw-number.ts';
 import { SECOND_MS } from '../basics/units.ts';
 import { DELETE, personChangeOf } from '../lake/persons/change.ts';
 import { canonicalUuid, contentUuid, type SourceEvent, storable, storableText } from '../lake/sources/event.ts';
@@ -245,8 +245,8 @@ function uuidOf(sent: unknown, { token, request, now, sentAt }: Arrival): string
 }
 
 /** Whether an event without a uuid is told apart from others by what is in it: by an id of its SDK, or by its time. */
-function saysWhich({ offset, timestamp, messageId, properties }: Record<string, unknown>): boolean {
-  if (numberText(offset) !== undefined || tellsApart(instantOf(timestamp) ?? null)) return true;
+function saysWhich({ timestamp, messageId, properties }: Record<string, unknown>): boolean {
+  if (tellsApart(instantOf(timestamp) ?? null)) return true;
   return isId(messageId) || (isObject(properties) && isId(properties['$insert_id']));
 }
 

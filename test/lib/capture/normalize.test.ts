@@ -191,6 +191,17 @@ describe('the uuid', () => {
     expect(uuidOf(event, { now: NOW + 1, sentAt: 5 })).toBe(uuidOf(event, { sentAt: 5 }));
   });
 
+  test('of an event that only says how old it is is that of its request, too: age says nothing of which it is', () => {
+    const beat = { event: 'heartbeat', distinct_id: 'sensor-7', properties: { ok: true } };
+    const one = uuidOf({ ...beat, offset: 600_000 });
+    expect(uuidOf({ ...beat, offset: 1_200_000 }, { now: NOW + 3000, request: 'another' })).not.toBe(one);
+    expect(uuidOf({ ...beat, offset: 600_000 }, { request: 'another' })).not.toBe(one);
+    const batches = [1, 2].map((sentAt) =>
+      normalizeEvents([600_000, 1_200_000].map((offset) => ({ ...beat, offset })), { ...ARRIVAL, sentAt }).captured,
+    );
+    expect(new Set(batches.flat().map(({ uuid }) => uuid)).size).toBe(4);
+  });
+
   test.each([
     ['2026-11-22T11:00:00+00:00'],
     ['2026-11-22T11:00:00.000Z'],
