@@ -82,10 +82,15 @@ export async function makeForgottenTable(connection: DuckDBConnection, forgotten
 export const isForgotten = (time: string): string =>
   `EXISTS (SELECT 1 FROM forgotten WHERE forgotten.sha256 = sha256(distinct_id) AND ${time} <= at_us)`;
 
-/** Has nothing of them taken from now on, whoever adds to the project. */
+/**
+ * Has nothing of them taken from now on, whoever adds to the project. What is forgotten until later than that stays so: a
+ * deletion may be done once more after one that was asked for since.
+ */
 export async function markForgotten(context: Publishing, lease: Lease, forgotten: readonly Forgotten[]): Promise<void> {
-  for (let n = 0; n < forgotten.length; n += MAX_TRANSACTION - 1) {
-    const marks = forgotten.slice(n, n + MAX_TRANSACTION - 1);
+  const known = await context.table.many(forgotten.map(({ sha256 }) => keys.forgotten(lease.projectId, sha256)));
+  const raised = forgotten.filter(({ at }, n) => at > (known[n]?.at ?? Number.NEGATIVE_INFINITY));
+  for (let n = 0; n < raised.length; n += MAX_TRANSACTION - 1) {
+    const marks = raised.slice(n, n + MAX_TRANSACTION - 1);
     const ops = marks.map((one): Op => ({ put: { ...keys.forgotten(lease.projectId, one.sha256), ...one } }));
     await writeUnderLease(context, lease, ops);
   }

@@ -7,7 +7,7 @@ import { tick } from '../../../../lib/jobs/tick.ts';
 import { allFiles } from '../../../../lib/lake/catalog.ts';
 import { compact } from '../../../../lib/lake/compact.ts';
 import { type Deletion, deleteNow } from '../../../../lib/lake/import/delete-person.ts';
-import { personDeletionJob } from '../../../../lib/lake/import/person-deletions.ts';
+import { personDeletionJob, recordDeletion } from '../../../../lib/lake/import/person-deletions.ts';
 import { askedPersonRemoval, pooledPersonRemoval } from '../../../../lib/lake/import/person-removal.ts';
 import { underLease } from '../../../../lib/lake/lease.ts';
 import type { Model } from '../../../../lib/lake/schema.ts';
@@ -129,6 +129,30 @@ test('a request that is killed before any change, and is not repeated, is finish
     expect(await context.table.get(entry)).toBeDefined();
   }
   expect(deaths).toBeGreaterThan(15);
+});
+
+test('a deletion that is done once more after a later one of the same person brings nothing back that the later one took', async () => {
+  const context = await world(1);
+  const person = await personOf(context, PROJECT, 'ada');
+  const first = { projectId: PROJECT, persons: [{ distinctId: 'ada', person, withEvents: true }] };
+  // Its process dies before it takes the record away.
+  await recordDeletion(context, first);
+  await deleteNow(context, first);
+  context.clock.advance(MINUTE_MS);
+  const between = { uuid: '0190a1b2-0000-7000-8000-000000000001', timestamp: new Date(context.clock()).toISOString() };
+  await comes(context, between);
+  context.clock.advance(MINUTE_MS);
+  await deleteNow(context, { projectId: PROJECT, persons: [{ distinctId: 'ada', person: null, withEvents: true }] });
+  const later = await listAll(context.table, ranges.forgotten(PROJECT));
+  context.clock.advance(MINUTE_MS);
+  await comes(context, {});
+  context.clock.advance(4 * MINUTE_MS);
+  await whole(context);
+  expect(await asked(context)).toEqual([]);
+  expect(await listAll(context.table, ranges.forgotten(PROJECT))).toEqual(later);
+  await comes(context, between);
+  // What has come after both is there yet.
+  expect(await eventsOf(context)).toEqual(['ada', 'bob']);
 });
 
 test('a walk that is cut goes on where it was, file by file, and who is asked for meanwhile goes too', async () => {
