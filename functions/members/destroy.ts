@@ -1,6 +1,7 @@
 import { inviteEnds, openInvites } from '../../lib/accounts/organizations/invites/store.ts';
 import { destroyMember } from '../../lib/accounts/organizations/members/routes.ts';
 import { readMember, removeMember } from '../../lib/accounts/organizations/members/store.ts';
+import type { MembershipItem } from '../../lib/accounts/organizations/model.ts';
 import { findUser } from '../../lib/accounts/users/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { mentionOps, readMentions } from '../../lib/dashboards/member-mentions.ts';
@@ -15,9 +16,9 @@ export const handler = endpoint(destroyMember, {
   },
   async run({ read, tenant, ifMatch, activityOps }, context) {
     const { invites, mentions, ...target } = read;
-    const ends = async () => [
+    const ends = async (member: MembershipItem) => [
       ...inviteEnds(invites, target.user.email),
-      ...(await mentionOps(context.table, tenant.organization, target.user.uuid, mentions)),
+      ...(await mentionOps(context.table, tenant.organization, member, mentions)),
     ];
     await removeMember(context, tenant, { ...target, ends }, activityOps, ifMatch);
     return undefined;

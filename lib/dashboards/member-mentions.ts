@@ -2,7 +2,7 @@
  * Where dashboards name a member: as a collaborator, and in access rules. Whoever removes a member from an organization
  * hands these ops to `removeMember`, which knows no dashboards.
  */
-import type { OrganizationItem } from '../accounts/organizations/model.ts';
+import type { MembershipItem, OrganizationItem } from '../accounts/organizations/model.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
 import { idsIn, keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
@@ -16,10 +16,17 @@ export async function readMentions(table: Table, uid: string): Promise<Key[]> {
 }
 
 /**
- * Returns the ops that remove a user from each dashboard of the organization: for every dashboard those of the
- * mentions, at most two, and of what the summary says of them.
+ * Returns the ops that remove a member from each dashboard of the organization: for every dashboard those of the
+ * mentions, at most two, and of what the summary says of them. `read` are the mentions as they were read at any time: they
+ * are read again of a member who was named since they joined, and so perhaps since then.
  */
-export async function mentionOps(table: Table, organization: OrganizationItem, uid: string, mentions: readonly Key[]) {
+export async function mentionOps(
+  table: Table,
+  organization: OrganizationItem,
+  { user_uuid: uid, named }: MembershipItem,
+  read: readonly Key[],
+): Promise<Op[][]> {
+  const mentions = named === undefined ? read : await readMentions(table, uid);
   const projects = new Set(fromJsonText(organization.projects).map(({ id }) => id));
   const own = mentions.filter((key) => projects.has(idsIn.ofProject(key).project));
   const found = [...Map.groupBy(own, ({ pk }) => pk).values()];

@@ -97,6 +97,8 @@ export interface MembershipItem extends Item {
   readonly updated_at: number;
   /** Counts changes of the level (ETag). */
   readonly ver: number;
+  /** How often a dashboard was let name the member (`namingOp`): a removal looks again for what has come since. Absent: never. */
+  readonly named?: number;
   /** The organization's creation, so that a user's organizations are sorted without reading them. */
   readonly organization_created_at: number;
 }

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { ActivityOps, Change } from '../../accounts/activity/model.ts';
+import { namingOp } from '../../accounts/organizations/members/store.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { Context } from '../../ports/context.ts';
 import { invalid } from '../../ports/errors.ts';
@@ -73,8 +74,7 @@ export async function putAccessRule(
 ): Promise<AccessRuleItem | undefined> {
   const { target, level } = requestedRule(body);
   const { project_id, id } = summary;
-  const membership = keys.membership(target, tenant.organization.id);
-  const isMember: Op[] = target === EVERYONE ? [] : [{ check: membership, if: 'present', else: 'no_member' }];
+  const naming = target === EVERYONE ? [] : [namingOp(target, tenant.organization, 'no_member')];
   const key = keys.accessRule(project_id, id, target);
   const now = clock();
   const before = rules.find((rule) => rule.target === target);
@@ -93,7 +93,7 @@ export async function putAccessRule(
         };
   try {
     await table.write([
-      ...(level === null ? [] : isMember),
+      ...(level === null ? [] : naming),
       summaryOp(summary, { [ruleField(target)]: level }),
       rule === undefined ? { remove: key } : { put: rule },
       ...hidingOps(level, tenant),

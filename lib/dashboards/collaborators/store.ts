@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { ActivityOps, Change } from '../../accounts/activity/model.ts';
+import { namingOp } from '../../accounts/organizations/members/store.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
@@ -33,8 +34,7 @@ export async function addCollaborator(
   activityOps: ActivityOps,
 ) {
   const { project_id, id } = summary;
-  const membership = keys.membership(user_uuid, organization.id);
-  const [user, member] = await table.many([keys.user(user_uuid), membership]);
+  const [user, member] = await table.many([keys.user(user_uuid), keys.membership(user_uuid, organization.id)]);
   if (user === undefined) invalid(null, 'User does not exist.');
   if (member === undefined) refuseStranger();
   const now = clock();
@@ -50,7 +50,7 @@ export async function addCollaborator(
   };
   const ops: Op[] = [
     { put: item, if: 'absent', else: 'is_collaborator' },
-    { check: membership, if: 'present', else: 'no_member' },
+    namingOp(user_uuid, organization, 'no_member'),
     summaryOp(summary, { [collaboratorField(user_uuid)]: level }),
     ...idempotencyOps(user_uuid),
     ...activityOps({

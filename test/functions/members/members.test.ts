@@ -219,6 +219,74 @@ describe('a removal of a member who is named by 100 dashboards', () => {
   });
 });
 
+describe('a dashboard that names a member while they are removed', () => {
+  const rule = { as: 'an access rule', method: 'PUT', place: 'access_controls' };
+  const collaborator = { as: 'a collaborator', method: 'POST', place: 'collaborators' };
+  const namings = [
+    { ...rule, status: 200, bodyOf: (uid: string) => ({ access_level: 'none', organization_member: uid }) },
+    { ...collaborator, status: 201, bodyOf: (uid: string) => ({ user_uuid: uid, level: 37 }) },
+  ];
+  /** A member, whom a dashboard may name, and what is left of that. */
+  async function naming({ method, place, bodyOf }: (typeof namings)[number]) {
+    const { context, service, join } = await world();
+    const { user } = await join(member);
+    const dashboardsAt = `/api/projects/${service.project.id}/dashboards/`;
+    const made = await service.call('POST', dashboardsAt, { body: { name: 'Plans', restriction_level: 37 } });
+    const id = Number(made.body?.['id']);
+    const names = () => service.call(method, `${dashboardsAt}${id}/${place}/`, { body: bodyOf(user.uuid) });
+    const left = async () => {
+      const summary = await context.table.get(keys.dashboard(service.project.id, id));
+      const fields = Object.keys(summary ?? {}).filter((field) => field.endsWith(user.uuid));
+      return [...fields, ...(await listAll(context.table, ranges.mentionsOf(user.uuid)))];
+    };
+    return { context, service, user, names, left };
+  }
+
+  test.each(namings)('$as that comes just before the last write does not outlast the membership', async (kind) => {
+    const { context, service, user, names, left } = await naming(kind);
+    const write = context.table.write.bind(context.table);
+    const membership = keys.membership(user.uuid, service.organization.id);
+    const statuses: number[] = [];
+    const spy = jest.spyOn(context.table, 'write').mockImplementation(async (ops, options) => {
+      if (statuses.length === 0 && ops.some((op) => 'remove' in op && op.remove.sk === membership.sk)) {
+        statuses.push(0);
+        statuses[0] = (await names()).status;
+      }
+      return write(ops, options);
+    });
+    expect((await remove(service, user)).status).toBe(204);
+    spy.mockRestore();
+    expect(statuses).toEqual([kind.status]);
+    expect(await left()).toEqual([]);
+  });
+
+  test.each(namings)('$as that comes between its reads does not outlast the membership', async (kind) => {
+    const { context, service, user, names, left } = await naming(kind);
+    const { get, list } = context.table;
+    const membership = keys.membership(user.uuid, service.organization.id);
+    const listed = Promise.withResolvers<void>();
+    let isNamed = false;
+    const spies = [
+      jest.spyOn(context.table, 'list').mockImplementation(async (range, page) => {
+        const found = await list.call(context.table, range, page);
+        if (range.partition === ranges.mentionsOf(user.uuid).partition) listed.resolve();
+        return found as never;
+      }),
+      jest.spyOn(context.table, 'get').mockImplementation(async (key) => {
+        if (!isNamed && key.pk === membership.pk && key.sk === membership.sk) {
+          isNamed = true;
+          await listed.promise;
+          await names();
+        }
+        return get.call(context.table, key) as never;
+      }),
+    ];
+    expect((await remove(service, user)).status).toBe(204);
+    for (const spy of spies) spy.mockRestore();
+    expect([isNamed, await left()]).toEqual([true, []]);
+  });
+});
+
 test.each(['bea@example.com', 'Bea@Example.com'])(
   '%s, removed, does not come back by an invitation from before',
   async (email) => {

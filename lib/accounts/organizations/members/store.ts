@@ -5,6 +5,7 @@ import { fail } from '../../../ports/errors.ts';
 import { keys, ranges } from '../../../ports/table/keys.ts';
 import { listAll } from '../../../ports/table/list-all.ts';
 import type { Op, Table } from '../../../ports/table/table.ts';
+import { untilWritten } from '../../../ports/table/until-written.ts';
 import type { ActivityOps } from '../../activity/model.ts';
 import { changesOf } from '../../activity/rules.ts';
 import type { UserItem } from '../../users/model.ts';
@@ -63,18 +64,33 @@ export async function changeLevel(
   return { ...target, ...set, ver: target.ver + 1 };
 }
 
+/**
+ * Returns the op by which a transaction names a member: it is refused with this reason when they are none, and whoever removes
+ * them at this moment finds what names them.
+ */
+export const namingOp = (uid: string, organization: Pick<OrganizationItem, 'id'>, reason: string): Op => ({
+  change: keys.membership(uid, organization.id),
+  add: { named: 1 },
+  if: 'present',
+  else: reason,
+});
+
+/** Why a removal is refused when the membership is not as it was read. */
+const MEMBER_CHANGED = 'member_changed';
+
 /** So many of what ends with a membership, of three ops each, are in its transaction, which has 100 ops. */
 const MAX_ENDS = 30;
 
 /** A member who is removed, and the ops by which what names them ends: at most three for each. */
 interface MemberRemoval extends MemberWithUser {
-  readonly ends: () => Promise<Op[][]>;
+  readonly ends: (member: MembershipItem) => Promise<Op[][]>;
 }
 
 /**
  * Ends a membership and, with it, all that names the member in the organization. More than fits into one transaction ends
- * before it, each part only while the membership may be ended: whoever repeats a removal that was cut off finishes it. Throws
- * a 400 for the last owner, a 412 when the version is none of `ifMatch`, and `Refused` when a level changed meanwhile.
+ * before it, each part only while the membership may be ended: whoever repeats a removal that was cut off finishes it. What is
+ * let name them meanwhile (`namingOp`) ends, too. Throws a 400 for the last owner, a 412 when the version is none of `ifMatch`,
+ * and a 409 or `Refused` when a level changed meanwhile.
  */
 export async function removeMember(
   { table }: Pick<Context, 'table'>,
@@ -84,21 +100,26 @@ export async function removeMember(
   ifMatch: IfMatch,
 ): Promise<void> {
   refuseRemoval(actor, target);
-  checkVersion(target, ifMatch);
   const isLeaving = actor.user_uuid === target.user_uuid;
   const members = isLeaving ? await listAll(table, ranges.membersOf(organization.id)) : [];
   const witness = witnessOf(actor, target, members);
-  const also = await ends();
   const key = keys.membership(target.user_uuid, organization.id);
-  const unchanged = { is: { level: target.level, ver: target.ver } };
   const witnessed = witness === undefined ? [] : [levelCheck(witness, organization)];
-  while (also.length > MAX_ENDS)
-    await table.write([{ check: key, if: unchanged }, ...witnessed, ...also.splice(-MAX_ENDS).flat()]);
-  await table.write([
-    { remove: key, if: unchanged },
-    { change: keys.organization(organization.id), add: { members: -1 }, if: { is: isAlive(organization.id) } },
-    ...witnessed,
-    ...activityOps({ ...aboutMember(user), activity: 'deleted' }),
-    ...also.flat(),
-  ]);
+  await untilWritten(async (isAgain) => {
+    const member = isAgain ? ((await table.get(key)) ?? fail('not_found')) : target;
+    checkVersion(member, ifMatch);
+    if (member.level !== target.level || member.ver !== target.ver) fail('conflict');
+    const also = await ends(member);
+    const { level, ver, named = null } = member;
+    const unchanged = { if: { is: { level, ver, named } }, else: MEMBER_CHANGED };
+    while (also.length > MAX_ENDS)
+      await table.write([{ check: key, ...unchanged }, ...witnessed, ...also.splice(-MAX_ENDS).flat()]);
+    await table.write([
+      { remove: key, ...unchanged },
+      { change: keys.organization(organization.id), add: { members: -1 }, if: { is: isAlive(organization.id) } },
+      ...witnessed,
+      ...activityOps({ ...aboutMember(user), activity: 'deleted' }),
+      ...also.flat(),
+    ]);
+  }, MEMBER_CHANGED);
 }
