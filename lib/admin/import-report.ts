@@ -1,4 +1,5 @@
-import type { NeededBackfill } from '../exports/resource/import-backfills.ts';
+import type { BatchExportItem } from '../exports/records/model.ts';
+import { backfillRanges, type NeededBackfill } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import type { ImportReport } from '../lake/import/import.ts';
 import { lacksColumns } from '../lake/sources/open.ts';
@@ -30,8 +31,8 @@ export const counted = (n: number, word: string): string => `${n.toLocaleString(
 interface Imported {
   readonly api: string;
   readonly project: number;
-  /** Whether the project has exports, which deliver by themselves what arrives from now on. */
-  readonly hasExports: boolean;
+  /** The exports of the project, which deliver by themselves what arrives from now on. */
+  readonly exports: readonly Pick<BatchExportItem, 'id' | 'interval'>[];
 }
 
 /** Returns the command that backfills a range of an export. */
@@ -44,21 +45,26 @@ function backfillCommand({ api, project }: Imported, id: string, range: { from: 
   ].join('\n');
 }
 
+/** The frequency at which a range has the most intervals: what its backfill may have, that of every other may, too. */
+const FINEST = 'every 5 minutes';
+
 /** Returns what to do next, so that what was added is delivered: commands of a shell that has a key in `KEY`. */
 function nextSteps(report: ImportOutcome, imported: Imported): string[] {
-  if (!imported.hasExports && report.arrival !== null) {
+  if (imported.exports.length === 0 && report.arrival !== null) {
+    // A range ends before its end.
+    const arrived = { from: report.arrival.from, to: report.arrival.to + 1 };
     return [
       `Project ${imported.project} has no export that delivers this. Make one (README.md, "Export real events"), then:`,
-      // A range ends before its end.
-      backfillCommand(imported, '<id>', { from: report.arrival.from, to: report.arrival.to + 1 }),
+      ...backfillRanges([arrived], FINEST).map((range) => backfillCommand(imported, '<id>', range)),
     ];
   }
-  return [...Map.groupBy(report.backfills, ({ export: id }) => id)].flatMap(([id, ranges]) => {
-    const from = Math.min(...ranges.map((range) => range.from));
-    const to = Math.max(...ranges.map((range) => range.to));
+  return [...Map.groupBy(report.backfills, ({ export: id }) => id)].flatMap(([id, needed]) => {
+    const { interval } = imported.exports.find((one) => one.id === id) ?? { interval: FINEST };
+    const ranges = backfillRanges(needed, interval);
+    const deliver = ranges.length === 1 ? 'a backfill delivers them' : `${ranges.length} backfills deliver them`;
     return [
-      `Export "${ranges[0]?.name}" has passed ${counted(ranges.length, 'range')} of it; a backfill delivers them:`,
-      backfillCommand(imported, id, { from, to }),
+      `Export "${needed[0]?.name}" has passed ${counted(needed.length, 'range')} of it; ${deliver}:`,
+      ...ranges.map((range) => backfillCommand(imported, id, range)),
     ];
   });
 }

@@ -1,10 +1,17 @@
-import type { ArrivalHours, ArrivalRange } from '../../lake/intervals.ts';
+import {
+  type ArrivalHours,
+  type ArrivalRange,
+  alignDown,
+  type Frequency,
+  intervalsBetween,
+  LENGTH,
+} from '../../lake/intervals.ts';
 import type { Model } from '../../lake/schema.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { picked } from '../../ports/table/list-all.ts';
 import type { Table } from '../../ports/table/table.ts';
 import type { BatchExportItem } from '../records/model.ts';
-import { planOf } from '../runs/plan.ts';
+import { MAX_BACKFILL_INTERVALS, planOf } from '../runs/plan.ts';
 
 /**
  * A range of arrivals that an export's schedule has run or passed over, in whole hours; a backfill rounds them to its
@@ -23,18 +30,14 @@ interface ProjectPlace {
   readonly organization_id: string;
 }
 
-const liveExports = (
+/** Returns the exports of the project. */
+export const liveExports = (
   table: Table,
   { id: project, organization_id }: ProjectPlace,
-): Promise<Pick<BatchExportItem, 'id' | 'name' | 'model'>[]> =>
-  picked(table, ranges.exportsOf(organization_id), ({ id, name, model, team_id, deleted_at }) =>
-    team_id === project && deleted_at === null ? { id, name, model } : undefined,
+): Promise<Pick<BatchExportItem, 'id' | 'name' | 'model' | 'interval'>[]> =>
+  picked(table, ranges.exportsOf(organization_id), ({ id, name, model, interval, team_id, deleted_at }) =>
+    team_id === project && deleted_at === null ? { id, name, model, interval } : undefined,
   );
-
-/** Returns whether the project has any export. */
-export async function hasLiveExports(table: Table, project: ProjectPlace): Promise<boolean> {
-  return (await liveExports(table, project)).length > 0;
-}
 
 /**
  * Returns the exports of the project, each with those of these hours that its schedule has behind it: rows that came into
@@ -71,4 +74,28 @@ function joined(ranges: readonly ArrivalRange[], most: number): readonly Arrival
     from: ranges[first]?.from ?? 0,
     to: ranges[(firsts[n + 1] ?? ranges.length) - 1]?.to ?? 0,
   }));
+}
+
+const isBackfill = ({ from, to }: ArrivalRange, frequency: Frequency): boolean =>
+  intervalsBetween(from, to, frequency).count <= MAX_BACKFILL_INTERVALS;
+
+/**
+ * Returns the fewest ranges in which backfills of an export deliver these, which come in order: neighbours are one as long
+ * as a backfill may have so many intervals, and what is longer is cut, where every frequency has an edge.
+ */
+export function backfillRanges(needed: readonly ArrivalRange[], frequency: Frequency): ArrivalRange[] {
+  const backfills: ArrivalRange[] = [];
+  for (const { from, to } of needed) {
+    const longer = { from: backfills.at(-1)?.from ?? from, to };
+    if (isBackfill(longer, frequency)) backfills.splice(-1, 1, longer);
+    else backfills.push(...cut({ from, to }, frequency));
+  }
+  return backfills;
+}
+
+/** Returns a range in pieces that a backfill may have. */
+function cut({ from, to }: ArrivalRange, frequency: Frequency): ArrivalRange[] {
+  if (isBackfill({ from, to }, frequency)) return [{ from, to }];
+  const edge = alignDown(alignDown(from, frequency) + MAX_BACKFILL_INTERVALS * LENGTH[frequency], 'week');
+  return [{ from, to: edge }, ...cut({ from: edge, to }, frequency)];
 }

@@ -1,4 +1,6 @@
 import { importText, problemText } from '../../../lib/admin/import-report.ts';
+import { HOUR_MS } from '../../../lib/basics/units.ts';
+import { type Frequency, intervalsBetween, isOnGrid } from '../../../lib/lake/intervals.ts';
 
 const REPORT = {
   files: [],
@@ -17,7 +19,7 @@ test.each([
   [0, '7 events: 0 added, 7 known already'],
   [4, '7 events: 0 added, 3 known already, 4 of deleted persons, not taken'],
 ])('of an import again %d events of deleted persons are told apart', (forgotten, text) => {
-  const imported = { api: 'http://127.0.0.1:8010', project: 1, hasExports: true };
+  const imported = { api: 'http://127.0.0.1:8010', project: 1, exports: [{ id: 'e', interval: 'hour' }] } as const;
   expect(importText({ ...REPORT, forgotten }, imported)).toBe(text);
 });
 
@@ -26,4 +28,38 @@ test('of a table whose columns nobody knows, the command line says by which opti
     'its first lines are in no known format. As a table, no column says what event is; its columns are A, B';
   expect(problemText(lacks)).toBe(`${lacks}. Name them with --column <field>=<column>`);
   expect(problemText('it is UTF-16: save it as UTF-8')).toBe('it is UTF-16: save it as UTF-8');
+});
+
+describe('the commands that deliver what was imported', () => {
+  const at = (text: string): number => Date.parse(text);
+  const hourAt = (text: string) => ({ export: 'e', name: 'To S3', from: at(text), to: at(text) + HOUR_MS });
+  const rangesIn = (text: string) =>
+    [...text.matchAll(/-d '(.*)'/g)].map(([, body = '']) => JSON.parse(body) as { start_at: string; end_at: string });
+
+  test('are one for what lies near, and so many that each backfill is one that the API takes', () => {
+    const needed = ['2019-05-05T10:00:00Z', '2019-05-07T10:00:00Z', '2023-05-05T10:00:00Z'].map(hourAt);
+    const told = (interval: Frequency) =>
+      importText({ ...REPORT, backfills: needed }, { api: '$API', project: 1, exports: [{ id: 'e', interval }] });
+    expect(told('every 5 minutes')).toContain('has passed 3 ranges of it; 2 backfills deliver them:');
+    expect(rangesIn(told('every 5 minutes'))).toEqual([
+      { start_at: '2019-05-05T10:00:00Z', end_at: '2019-05-07T11:00:00Z' },
+      { start_at: '2023-05-05T10:00:00Z', end_at: '2023-05-05T11:00:00Z' },
+    ]);
+    expect(told('hour')).toContain('has passed 3 ranges of it; a backfill delivers them:');
+    expect(rangesIn(told('hour'))).toEqual([{ start_at: '2019-05-05T10:00:00Z', end_at: '2023-05-05T11:00:00Z' }]);
+  });
+
+  test('cut what is longer than a backfill at edges of every frequency, for an export that is yet to be made, too', () => {
+    const arrival = { from: at('2019-05-05T10:00:00Z'), to: at('2023-05-05T10:00:00Z') };
+    const cut = rangesIn(importText({ ...REPORT, arrival }, { api: '$API', project: 1, exports: [] }));
+    expect(cut.map(({ start_at }) => start_at)).toEqual([
+      '2019-05-05T10:00:00Z',
+      ...cut.slice(0, -1).map(({ end_at }) => end_at),
+    ]);
+    expect(cut.at(-1)?.end_at).toBe('2023-05-05T10:00:00.001000Z');
+    for (const { start_at, end_at } of cut) {
+      expect(intervalsBetween(at(start_at), at(end_at), 'every 5 minutes').count).toBeLessThanOrEqual(200_000);
+      if (start_at !== cut[0]?.start_at) expect(isOnGrid(at(start_at), 'week')).toBe(true);
+    }
+  });
 });

@@ -354,6 +354,30 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     expect(await table.evaluate((one) => one.scrollWidth <= (one.parentElement?.clientWidth ?? 0))).toBe(true);
   });
 
+  test('delivers what an import has added far apart by as many backfills as that takes', async () => {
+    const destination = { type: 'NoOp', config: {} };
+    const { id } = await made('/batch_exports/', { name: 'Often', interval: 'every 5 minutes', destination });
+    await made('/imports/', { name: 'far.jsonl', bytes: 10 });
+    const hours = ['2019-05-05', '2023-05-05'].map((day) => ({
+      export: id,
+      name: 'Often',
+      start: `${day}T10:00:00Z`,
+      end: `${day}T11:00:00Z`,
+    }));
+    const { page } = await open(at('/import'));
+    await page.route('**/imports/?*', async (asked) => {
+      const answer = await asked.fetch();
+      const body = (await answer.json()) as { results: object[] };
+      await asked.fulfill({ json: { ...body, results: body.results.map((one) => ({ ...one, backfills: hours })) } });
+    });
+    await page.reload();
+    await page.getByRole('button', { name: 'Deliver it to Often' }).first().click();
+    await expectSeen(page.getByText('The backfills of Often have begun.'));
+    const begun = await service().call('GET', api(`/batch_exports/${id}/backfills/`));
+    const results = begun.body['results'] as { start_at: string }[];
+    expect(results.map(({ start_at }) => start_at.slice(0, 4)).toSorted()).toEqual(['2019', '2023']);
+  });
+
   test('takes nothing of several files or a folder that are dropped, says so, and takes one file', async () => {
     const folder = temporaryFolder();
     const [one, two] = ['one.jsonl', 'two.jsonl'].map((name) => join(folder, name));

@@ -1,7 +1,7 @@
 /** The strip of an export's intervals: which it holds, and what stands at each. */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
-import { stripOf, stripRows } from '../../../lib/console/client/intervals.ts';
+import { backfillRanges, INTERVALS_MS, stripOf, stripRows } from '../../../lib/console/client/intervals.ts';
 import type { Schemas } from '../../../lib/console/client/schemas.ts';
 
 type Run = Schemas['BatchExportRunDetail'];
@@ -95,4 +95,23 @@ test('what ran more often before stands in one cell by its worst run, what ran l
   expect(row?.cells[1]?.intervals).toBe(4);
   expect([strip.cell, strip.row]).toEqual([HOUR_MS, DAY_MS]);
   expect(stripOf('every 5 minutes', {}, NOW).cell).toBe(5 * MINUTE_MS);
+});
+
+test('what an import needs is delivered by as few backfills as the API takes, which cut weeks nowhere', () => {
+  const hours = ['2019-05-05T10', '2019-05-07T10', '2023-05-05T10'].map((hour) => ({
+    start: `${hour}:00:00Z`,
+    end: `${hour.slice(0, -2)}11:00:00Z`,
+  }));
+  expect(backfillRanges(hours, 'hour')).toEqual([{ start_at: '2019-05-05T10:00:00Z', end_at: '2023-05-05T11:00:00Z' }]);
+  expect(backfillRanges(hours, 'every 5 minutes')).toEqual([
+    { start_at: '2019-05-05T10:00:00Z', end_at: '2019-05-07T11:00:00Z' },
+    { start_at: '2023-05-05T10:00:00Z', end_at: '2023-05-05T11:00:00Z' },
+  ]);
+  const cut = backfillRanges([{ start: '2019-05-05T10:00:00Z', end: '2023-05-05T11:00:00Z' }], 'every 5 minutes');
+  expect(cut).toHaveLength(3);
+  for (const { start_at, end_at } of cut) {
+    const intervals = (Date.parse(end_at) - Date.parse(start_at)) / INTERVALS_MS['every 5 minutes'];
+    expect(intervals).toBeLessThanOrEqual(200_000);
+  }
+  expect(cut.slice(1).map(({ start_at }) => new Date(start_at).getUTCDay())).toEqual([0, 0]);
 });

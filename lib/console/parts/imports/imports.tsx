@@ -1,6 +1,6 @@
 import { Group, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { answered, api } from '../../client/api.ts';
 import {
   cancelImport,
@@ -11,6 +11,7 @@ import {
   rejectedOf,
   useImports,
 } from '../../client/imports.ts';
+import { backfillRanges } from '../../client/intervals.ts';
 import { asListed } from '../../client/paged.ts';
 import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
@@ -128,31 +129,31 @@ function DownloadRejected({ project, one }: { readonly project: string; readonly
   return <TextButton onClick={() => void download()}>Download what was rejected</TextButton>;
 }
 
-/** What a schedule has passed is delivered by a backfill of its export. */
+/** What a schedule has passed is delivered by a backfill of its export, or by several where it lies far apart. */
 function Backfills({ project, one }: { readonly project: string; readonly one: Import }) {
   const [begun, setBegun] = useState<readonly string[]>([]);
+  // What has begun before something went wrong does not begin again.
+  const sent = useRef(new Set<string>());
   const byExport = Map.groupBy(one.backfills, ({ export: id }) => id);
-  const begin = async (id: string, name: string, start_at: string, end_at: string): Promise<void> => {
+  const begin = async (id: string, name: string, needed: Import['backfills']): Promise<void> => {
     const params = { path: { project_id: project, id } };
-    const body = { start_at, end_at };
-    await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body }));
+    const { interval } = await answered(api.GET('/api/projects/{project_id}/batch_exports/{id}/', { params }));
+    const backfills = backfillRanges(needed, interval);
+    for (const range of backfills.filter(({ start_at }) => !sent.current.has(`${id} ${start_at}`))) {
+      await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body: range }));
+      sent.current.add(`${id} ${range.start_at}`);
+    }
     setBegun((before) => [...before, id]);
-    tell(`The backfill of ${name} has begun.`);
+    tell(backfills.length === 1 ? `The backfill of ${name} has begun.` : `The backfills of ${name} have begun.`);
   };
   return [...byExport].map(([id, ranges]) => {
     const name = ranges[0]?.name ?? '';
-    const start = ranges.map((range) => range.start).toSorted()[0] ?? '';
-    const end =
-      ranges
-        .map((range) => range.end)
-        .toSorted()
-        .at(-1) ?? '';
     return (
       <ActButton
         key={id}
         scope="batch_export:write"
         disabled={begun.includes(id)}
-        act={() => begin(id, name, start, end)}
+        act={() => begin(id, name, ranges)}
         h="auto"
         maw="100%"
         styles={{ label: { whiteSpace: 'normal', overflowWrap: 'anywhere', textAlign: 'start' } }}
