@@ -214,10 +214,12 @@ export function previousOf(
 ): TimeRange {
   const [from, to] = [zoned(range.from, calendar).toPlainDateTime(), zoned(range.to, calendar).toPlainDateTime()];
   const span = from.until(to, { largestUnit: 'day' });
-  const spanFrom = (start: Temporal.PlainDateTime): TimeRange => ({
-    from: start.toZonedDateTime(calendar.timezone).epochMilliseconds,
-    to: start.add(span).toZonedDateTime(calendar.timezone).epochMilliseconds,
-  });
+  const spanFrom = (start: Temporal.PlainDateTime): TimeRange => {
+    const begin = start.toZonedDateTime(calendar.timezone).epochMilliseconds;
+    // Around an hour that is told twice the clock may show less at the end than at the beginning.
+    if (span.sign < 0) return { from: begin, to: begin + (range.to - range.from) };
+    return { from: begin, to: start.add(span).toZonedDateTime(calendar.timezone).epochMilliseconds };
+  };
   const back = readDate(compareTo ?? '');
   if (back !== undefined && 'unit' in back) return spanFrom(from.subtract(durationOf(back.unit, back.count)));
 

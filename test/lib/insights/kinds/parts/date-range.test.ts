@@ -225,6 +225,15 @@ describe('The period before', () => {
     expect(CompareFilter.safeParse({ compare_to: 'last week' }).error?.issues[0]?.path).toEqual(['compare_to']);
   });
 
+  it('is as long where the clock shows an earlier time at the end, within an hour that is told twice', () => {
+    const at = calendar('2026-11-02T10:00:00Z', { timezone: 'America/New_York' });
+    const sent = { date_from: '2026-11-01T01:30:00-04:00', date_to: '2026-11-01T01:29:59-05:00', explicitDate: true };
+    expect(before(sent, { interval: 'hour', at, compareTo: '-1w' })).toEqual([
+      '2026-10-25T05:30:00.000Z',
+      '2026-10-25T06:29:59.000Z',
+    ]);
+  });
+
   it('keeps the days whole where the clocks change between the two', () => {
     const at = calendar('2026-03-30T10:00:00Z', { timezone: 'Europe/Berlin' });
     expect(before({ date_from: '-1d' }, { at })).toEqual(['2026-03-26T23:00:00.000Z', '2026-03-28T22:59:59.999Z']);
