@@ -24,6 +24,15 @@ export function number(value: unknown): number | null {
 /** Returns a text; null for anything else. */
 export const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
+/** A value of `days`: a day, or a time of it, by the clock of the project's zone. */
+const DAY = /^\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}:\d{2})?$/;
+
+/** Returns what the clock shows at a value of `days`, in milliseconds as if it were UTC; `NaN` for anything else. */
+export function clockOf(day: unknown): number {
+  const said = text(day) ?? '';
+  return DAY.test(said) ? Date.parse(said.length > 10 ? `${said.replace(' ', 'T')}Z` : said) : NaN;
+}
+
 /** What PostHog calls all values of a breakdown that are beyond its limit, and that of events that have none. */
 export const OTHER = '$$_posthog_breakdown_other_$$';
 export const MISSING = '$$_posthog_breakdown_null_$$';

@@ -2,6 +2,7 @@
 
 import type { Chart, Item, Picture, SeriesPicture } from '../chart.ts';
 import { fullNumber, type NumberFormat, PLAIN } from '../numbers.ts';
+import { placesBefore } from './compared.ts';
 import { type Answered, counted, type Describer, NO_DATA, nothing } from './describer.ts';
 import {
   breakdownName,
@@ -98,7 +99,10 @@ export const describeLifecycle: Describer = (query, answered) => {
   return pointsChart(rows, 'stacked', 'Date', PLAIN, unfinishedIn(query, rows, answered));
 };
 
-/** Returns the chart of results with `data`. Their points are those of the longest series. */
+/**
+ * Returns the chart of results with `data`. Their points are those of the longest series, and at each stands what is
+ * compared with it.
+ */
 export function pointsChart(
   rows: readonly Json[],
   form: SeriesPicture['form'],
@@ -107,16 +111,19 @@ export function pointsChart(
   unfinished?: Unfinished,
 ): Chart {
   const points = longestOf(rows, labelsOf).map((label) => String(label));
+  const places = placesBefore(longestOf(rows, daysOf), longestOf(rows.filter(isPrevious), daysOf));
   const series = rows.map((row) => ({
     name: nameOf(row),
-    values: points.map((_, at) => number(list(row['data'])[at])),
+    values: points.map((_, at) => number(list(row['data'])[isPrevious(row) ? (places[at] ?? at) : at])),
     isPrevious: isPrevious(row),
   }));
   return seriesChart({ form, pointName, points, series, format, unfinished });
 }
 
+const daysOf = (row: Json): readonly unknown[] => list(row['days']);
+
 const labelsOf = (row: Json): readonly unknown[] =>
-  list(row['labels']).length > 0 ? list(row['labels']) : list(row['days']);
+  list(row['labels']).length > 0 ? list(row['labels']) : daysOf(row);
 
 /** Returns the longest list of the results, of those of the period before only where there are no others. */
 function longestOf(rows: readonly Json[], listOf: (row: Json) => readonly unknown[]): readonly unknown[] {
@@ -129,11 +136,7 @@ function longestOf(rows: readonly Json[], listOf: (row: Json) => readonly unknow
 
 /** Returns which of the last points of results by time were not over when these were computed. */
 export const unfinishedIn = (query: Json, rows: readonly Json[], answered: Answered): Unfinished | undefined =>
-  unfinishedOf(
-    query,
-    longestOf(rows, (row) => list(row['days'])),
-    answered,
-  );
+  unfinishedOf(query, longestOf(rows, daysOf), answered);
 
 const isPrevious = (row: Json): boolean => row['compare_label'] === 'previous';
 

@@ -1,7 +1,7 @@
 /** Which of the last points of an answer were not over when it was last known to be true, so that their numbers still grow. */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
 import type { Answered } from './describer.ts';
-import { type Json, object, text } from './read.ts';
+import { clockOf, type Json, object, text } from './read.ts';
 
 type Unit = 'minute' | 'hour' | 'day' | 'week' | 'month';
 
@@ -10,9 +10,6 @@ export interface Unfinished {
   readonly count: number;
   readonly unit: Unit;
 }
-
-/** A value of `days`: a day, or a time of it, by the clock of the project's zone. */
-const LOCAL = /^\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}:\d{2})?$/;
 
 /** Returns what the clock of a zone shows, in milliseconds as if it were UTC; `NaN`: it cannot be told. */
 function localOf(instant: string, timeZone: string): number {
@@ -66,10 +63,7 @@ export function unfinishedOf(
 ): Unfinished | undefined {
   if (computedAt == null || trueAt === undefined || timezone == null) return undefined;
   if (isOver(range, computedAt, trueAt)) return undefined;
-  const starts = days.map((day) => {
-    const said = text(day) ?? '';
-    return LOCAL.test(said) ? Date.parse(said.length > 10 ? `${said.replace(' ', 'T')}Z` : said) : NaN;
-  });
+  const starts = days.map(clockOf);
   const now = localOf(trueAt, timezone);
   if (Number.isNaN(now) || starts.some(Number.isNaN)) return undefined;
   // Clocks that are turned back show an hour twice.

@@ -2,6 +2,7 @@
 import type { Chart, SeriesPicture } from '../../../lib/charts/chart.ts';
 import { chartOf } from '../../../lib/charts/describe/describe.ts';
 import { KINDS } from '../../../lib/insights/kinds/kinds.ts';
+import { bucketsOf, previousOf, rangeOf } from '../../../lib/insights/kinds/parts/date-range.ts';
 import { SAMPLES, trend, waves } from '../../support/charts.ts';
 
 const chart = (name: string): Chart => {
@@ -41,6 +42,85 @@ describe('trends', () => {
       ['$pageview', 0, false],
       ['$pageview (previous)', 0, true],
     ]);
+  });
+
+  describe('by the hour, compared where clocks are moved,', () => {
+    /** What stands at each time of a day in New York, or elsewhere: of it and of the day before their hours as they are told. */
+    const hoursOf = (
+      day: string,
+      { timezone = 'America/New_York', compareTo }: { timezone?: string; compareTo?: string } = {},
+    ) => {
+      const at = { now: Date.parse('2027-01-01T00:00:00Z'), timezone, weekStartDay: 0 } as const;
+      const sent = { date_from: day, date_to: day };
+      const range = rangeOf(sent, 'hour', at);
+      const [current, previous] = [range, previousOf(range, sent, 'hour', at, compareTo)].map((one) => {
+        const days = bucketsOf(one, 'hour', at).map((bucket) => bucket.day);
+        return { days, labels: days, data: days.map((_, n) => n) };
+      });
+      const rows = [
+        trend('a', [], { ...current, compare_label: 'current' }),
+        trend('a', [], { ...previous, compare_label: 'previous' }),
+      ];
+      return new Map(
+        trendsOf(rows).table.rows.map(([point, own, before], n) => [
+          `${n} ${String(point).slice(11, 13)}`,
+          [own, typeof before === 'number' ? previous?.days[before]?.slice(5, 13) : before],
+        ]),
+      );
+    };
+
+    test('have the same hours of the clock above each other on the day that has an hour twice', () => {
+      const hours = hoursOf('2026-11-01');
+      expect(hours.size).toBe(25);
+      expect(['0 00', '1 01', '2 01', '3 02', '24 23'].map((hour) => hours.get(hour)?.[1])).toEqual([
+        '10-31 00',
+        '10-31 01',
+        null,
+        '10-31 02',
+        '10-31 23',
+      ]);
+    });
+
+    test('and on the day after it, whose hour has the first of the two', () => {
+      const hours = hoursOf('2026-11-02');
+      expect(['1 01', '2 02', '23 23'].map((hour) => hours.get(hour)?.[1])).toEqual([
+        '11-01 01',
+        '11-01 02',
+        '11-01 23',
+      ]);
+    });
+
+    test('and where an hour is left out, of which the day after has nothing before', () => {
+      const short = hoursOf('2026-03-08');
+      expect(short.size).toBe(23);
+      expect(['1 01', '2 03', '22 23'].map((hour) => short.get(hour)?.[1])).toEqual([
+        '03-07 01',
+        '03-07 03',
+        '03-07 23',
+      ]);
+      const after = hoursOf('2026-03-09');
+      expect(['1 01', '2 02', '3 03', '23 23'].map((hour) => after.get(hour)?.[1])).toEqual([
+        '03-08 01',
+        null,
+        '03-08 03',
+        '03-08 23',
+      ]);
+    });
+
+    test('and where that is the first of its day', () => {
+      const timezone = 'America/Santiago';
+      expect(hoursOf('2026-09-06', { timezone }).get('0 01')?.[1]).toBe('09-05 01');
+      const after = hoursOf('2026-09-07', { timezone });
+      expect(['0 00', '1 01', '23 23'].map((hour) => after.get(hour)?.[1])).toEqual([null, '09-06 01', '09-06 23']);
+    });
+
+    test('and of a week before', () => {
+      expect(hoursOf('2026-11-01', { compareTo: '-1w' }).get('24 23')?.[1]).toBe('10-25 23');
+    });
+
+    test('stand by their places where whole days do not lie between the two', () => {
+      expect(hoursOf('2026-11-01', { compareTo: '-5h' }).get('24 23')?.[1]).toBe('11-01 18');
+    });
   });
 
   test('draw the greatest of too many series, say so, and keep the numbers of all', () => {
