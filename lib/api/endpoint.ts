@@ -5,7 +5,15 @@ import * as z from 'zod';
 import { activityOpsOf } from '../accounts/activity/ops.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { messageOf } from '../basics/text.ts';
-import { Answer, BytesAnswer, declaredBody, EmptyAnswer, handedOver, reply, TextAnswer } from '../http/answer.ts';
+import {
+  type Answer,
+  type AnyAnswer,
+  answerOf,
+  declaredBody,
+  handedOver,
+  reply,
+  type TextAnswer,
+} from '../http/answer.ts';
 import { bodyOf, bytesOf, fields } from '../http/body.ts';
 import { type Credentials, type CredentialsText, fromContext } from '../http/credentials.ts';
 import { etagOf, ifMatchOf, namesVersion } from '../http/etag.ts';
@@ -43,7 +51,7 @@ export interface Operation<R extends Route, Read, Found = Read> {
 /** Runs an operation whose request is checked. */
 export type Run<R extends Route, Read> = (request: Request<R, Read>, context: Context) => Result<R>;
 
-type Result<R extends Route> = Awaitable<Body<R> | Answer<Body<R>>>;
+type Result<R extends Route> = Awaitable<Body<R> | AnyAnswer<Body<R>>>;
 
 /** What a call comes with beside its event: on Lambda its context, on one machine what tells that the caller has left. */
 type Invocation = Partial<LambdaContext> & { readonly callerLeft?: AbortSignal };
@@ -66,7 +74,7 @@ interface Exchange {
   admitted?: Admission;
   read?: unknown;
   idempotencyKey?: IdempotencyKey | undefined;
-  /** The id of what an earlier request with the same Idempotency-Key created. */
+  /** The id of what an earlier request with the same Idempotency-Key created: this one is answered as that was. */
   created?: string | undefined;
 }
 
@@ -87,18 +95,17 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
   if (row.idempotent === true && replay === undefined) throw new Error(`${row.handler} cannot replay`);
 
   const perform = async ({ request, exchange }: { request: AnyRequest; exchange: Exchange }) => {
-    const { context, created, idempotencyKey } = exchange;
-    const again = async (objectId: string) => replayed(await replay?.(objectId, request, context));
-    if (created !== undefined) return again(created);
-    try {
-      const result: unknown = await run(request, context);
-      return result instanceof Answer ? result : new Answer(result);
-    } catch (error) {
-      // Two with one key at once: the slower one fails, in whatever way, and finds what the faster one wrote.
-      const earlier = await idempotencyKey?.find();
-      if (earlier === undefined) throw error;
-      return again(earlier);
+    const { context, idempotencyKey } = exchange;
+    if (exchange.created === undefined) {
+      try {
+        return answerOf(await run(request, context));
+      } catch (error) {
+        // Two with one key at once: the slower one fails, in whatever way, and finds what the faster one wrote.
+        exchange.created = await idempotencyKey?.find();
+        if (exchange.created === undefined) throw error;
+      }
     }
+    return answerOf(await replay?.(exchange.created, request, context));
   };
 
   return (context) => {
@@ -112,14 +119,6 @@ export function endpoint<R extends Route, Read = undefined, Found = Read>(
       .use(answerText(row));
     return (event, invocation) => chain(event, invocation as LambdaContext) as Promise<APIGatewayProxyResult>;
   };
-}
-
-function replayed(result: unknown): Answer<unknown> {
-  const { body, version, headers } = result instanceof Answer ? result : new Answer<unknown>(result);
-  return new Answer(body, {
-    ...(version === undefined ? {} : { version }),
-    headers: { ...headers, 'Idempotent-Replayed': 'true' },
-  });
 }
 
 /** Gives every line of the request's log its id, and every answer `X-Request-Id`; logs that the request is answered. */
@@ -339,44 +338,47 @@ function mistake(message: string): never {
   throw new Error(message);
 }
 
-/** Writes the answer: JSON with exactly the fields that the row declares, or text as it is; 304 for a known version. */
+/** Writes the answer, whichever kind it is, and says of one that repeats an earlier one that it does. */
 function answerText(row: Route): Middleware {
   return {
     after: (request) => {
-      const { event, context } = request.internal.exchange;
-      const answer = request.response as Answer<unknown>;
-      const { body, version, headers } = answer;
-      if (answer instanceof EmptyAnswer) {
-        request.response = reply(event, 204, headers);
-        return;
-      }
+      const { event, context, created } = request.internal.exchange;
       const { answerBytes } = context.settings;
-      if (answer instanceof TextAnswer) {
-        const told = reply(event, row.status, headers, answer.text, answer.mediaType);
-        request.response = handedOver(event, told, answerBytes);
-        return;
-      }
-      if (answer instanceof BytesAnswer) {
+      const answer = request.response as AnyAnswer<unknown>;
+      const headers = { ...answer.headers, ...(created === undefined ? {} : { 'Idempotent-Replayed': 'true' }) };
+      if (answer.kind === 'empty') request.response = reply(event, 204, headers);
+      else if (answer.kind === 'bytes')
         request.response = reply(event, row.status, headers, answer.bytes, answer.mediaType);
-        return;
+      else {
+        const told =
+          answer.kind === 'text'
+            ? reply(event, row.status, headers, answer.text, answer.mediaType)
+            : jsonReply(row, answer, headers, event, context);
+        request.response = handedOver(event, told, answerBytes);
       }
-      const tag: Record<string, string> = version === undefined ? {} : { ETag: etagOf(version) };
-      if (
-        row.method === 'GET' &&
-        !answer.isComputed &&
-        version !== undefined &&
-        namesVersion(headerOf(event.headers, 'if-none-match'), version)
-      ) {
-        request.response = reply(event, 304, { ...headers, ...tag });
-        return;
-      }
-      const textOf = (value: unknown): string =>
-        JSON.stringify(declaredBody(row, value, { strict: context.settings.strictAnswers, log: context.log }));
-      const text = textOf(body);
-      const fitting = body instanceof OffsetPage ? body.fitting(text) : body;
-      const status = answer.isAccepted ? 202 : row.status;
-      const told = reply(event, status, { ...headers, ...tag }, fitting === body ? text : textOf(fitting));
-      request.response = handedOver(event, told, answerBytes);
     },
   };
+}
+
+/** Returns an answer in JSON with exactly the fields that the row declares; a 304 for a version that the caller has. */
+function jsonReply(
+  row: Route,
+  { body, version, isAccepted, isComputed }: Answer<unknown>,
+  own: Readonly<Record<string, string>>,
+  event: APIGatewayProxyEvent,
+  { settings, log }: Pick<Context, 'settings' | 'log'>,
+): APIGatewayProxyResult {
+  const headers = { ...own, ...(version === undefined ? {} : { ETag: etagOf(version) }) };
+  if (
+    row.method === 'GET' &&
+    !isComputed &&
+    version !== undefined &&
+    namesVersion(headerOf(event.headers, 'if-none-match'), version)
+  )
+    return reply(event, 304, headers);
+  const textOf = (value: unknown): string =>
+    JSON.stringify(declaredBody(row, value, { strict: settings.strictAnswers, log }));
+  const text = textOf(body);
+  const fitting = body instanceof OffsetPage ? body.fitting(text) : body;
+  return reply(event, isAccepted ? 202 : row.status, headers, fitting === body ? text : textOf(fitting));
 }

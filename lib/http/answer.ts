@@ -6,8 +6,9 @@ import type { Log } from '../ports/log.ts';
 import { headerOf, JSON_HEADERS } from './header.ts';
 import type { Route } from './route.ts';
 
-/** An answer with more than a body. Operations that need no more return the body itself. */
+/** An answer in JSON with more than a body. Operations that need no more return the body itself. */
 export class Answer<T> {
+  readonly kind = 'json';
   readonly body: T;
   /** The version of the writable state: answered as ETag. */
   readonly version: number | undefined;
@@ -29,34 +30,48 @@ export class Answer<T> {
 }
 
 /** An answer 204 without a body, for rows that are `orEmpty`: what should go is gone. */
-export class EmptyAnswer extends Answer<never> {
-  constructor() {
-    super(undefined as never);
-  }
+export class EmptyAnswer {
+  readonly kind = 'empty';
+  readonly headers: Readonly<Record<string, string>> = {};
 }
 
 /** An answer that is text already: a page, a file that it needs, or the reference. It is sent as it is. */
-export class TextAnswer extends Answer<never> {
+export class TextAnswer {
+  readonly kind = 'text';
   readonly text: string;
   /** `text/html; charset=utf-8`. */
   readonly mediaType: string;
+  readonly headers: Readonly<Record<string, string>>;
   constructor(text: string, mediaType: string, headers: Record<string, string> = {}) {
-    super(undefined as never, { headers });
     this.text = text;
     this.mediaType = mediaType;
+    this.headers = headers;
   }
 }
 
 /** An answer that is a file of bytes, such as a picture. */
-export class BytesAnswer extends Answer<never> {
+export class BytesAnswer {
+  readonly kind = 'bytes';
   readonly bytes: Buffer;
   /** `image/png`. */
   readonly mediaType: string;
+  readonly headers: Readonly<Record<string, string>>;
   constructor(bytes: Buffer, mediaType: string, headers: Record<string, string> = {}) {
-    super(undefined as never, { headers });
     this.bytes = bytes;
     this.mediaType = mediaType;
+    this.headers = headers;
   }
+}
+
+/** Whatever an operation answers, told apart by its `kind`. `T` is the body of one in JSON. */
+export type AnyAnswer<T> = Answer<T> | EmptyAnswer | TextAnswer | BytesAnswer;
+
+const ANSWERS = [Answer, EmptyAnswer, TextAnswer, BytesAnswer] as const;
+
+/** Returns what an operation returned as an answer: it may be one, or the body of one in JSON. */
+export function answerOf(result: unknown): AnyAnswer<unknown> {
+  const isAnswer = (value: unknown): value is AnyAnswer<unknown> => ANSWERS.some((one) => value instanceof one);
+  return isAnswer(result) ? result : new Answer(result);
 }
 
 /**

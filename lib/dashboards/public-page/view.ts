@@ -1,7 +1,7 @@
 /** What somebody who has a link is answered: the page, its data, the numbers of a tile, or a picture of it. */
 import type * as z from 'zod';
 import { isObject } from '../../basics/json.ts';
-import { Answer, BytesAnswer, TextAnswer } from '../../http/answer.ts';
+import { Answer, type AnyAnswer, BytesAnswer, TextAnswer } from '../../http/answer.ts';
 import { FiltersOverride, joinedProperties } from '../../insights/overrides.ts';
 import { PictureFailed, type PictureForm } from '../../pictures/pictures.ts';
 import type { Context } from '../../ports/context.ts';
@@ -40,7 +40,7 @@ interface SharedRequest {
 export async function sharedAnswer(
   context: ViewContext,
   request: SharedRequest,
-): Promise<Answer<z.input<typeof SharedDashboard>>> {
+): Promise<AnyAnswer<z.input<typeof SharedDashboard>>> {
   const { token, type, path, form } = readAddress(request.url, request.sent);
   const found = (await findShared(context, token)) ?? fail('not_found');
   const headers = await passHeaders(context, found, request, token);

@@ -73,6 +73,22 @@ test('a repeat renders the object anew, as it is now, and says so', async () => 
   expect(await create('k', 'a')).toBe('404 Not found.');
 });
 
+test('a repeat of what is under way is a 202 again', async () => {
+  const { context, user } = await world();
+  const isUnderWay = (id: string) => new Answer({ id, name: 'a' }, { isAccepted: true });
+  const handler = endpoint(createNote, {
+    async run({ idempotencyOps }) {
+      await context.table.write([{ put: noteKey('note-1'), if: 'absent' }, ...idempotencyOps('note-1')]);
+      return isUnderWay('note-1');
+    },
+    replay: isUnderWay,
+  })(context);
+  const headers = { 'idempotency-key': 'k' };
+  const event = () => proxyEvent(createNote, { body: { name: 'a' }, credentials: { userId: user.uuid }, headers });
+  expect(await handler(event())).toMatchObject({ statusCode: 202 });
+  expect(await handler(event())).toMatchObject({ statusCode: 202, headers: { 'Idempotent-Replayed': 'true' } });
+});
+
 test('another body with the same key is a conflict', async () => {
   const { create } = await world();
   await create('k', 'a');
