@@ -1,5 +1,5 @@
 /** What the address of a public page asks for. */
-interface SharedAddress {
+export interface SharedAddress {
   /** Without the ending that asks for data, and without a slash at its end. */
   readonly path: string;
   readonly token: string;

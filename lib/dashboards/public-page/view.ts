@@ -14,7 +14,7 @@ import { isPass, isPassword, PASS_MS, passOf } from '../sharing/password.ts';
 import { RANGES, type SharedDashboard, type SharedQuery, sharedObject } from './model.ts';
 import { PASSWORD_NEEDED, PASSWORD_WRONG, PUBLIC_HEADERS, sharedPage } from './page.ts';
 import { otherRange, shownResults, unansweredReason } from './results.ts';
-import { readAddress } from './rules.ts';
+import { readAddress, type SharedAddress } from './rules.ts';
 import { countedTry, findShared, type SharedItem } from './store.ts';
 
 type ViewContext = Pick<Context, 'table' | 'clock' | 'answers' | 'log' | 'pictures' | 'callerLeft'>;
@@ -33,6 +33,15 @@ interface SharedRequest {
   readonly password?: string;
 }
 
+/** What was asked for and may be shown: each form of the page is made of it. */
+interface Viewing extends Pick<SharedAddress, 'path' | 'type'> {
+  readonly found: SharedItem;
+  readonly query: SharedRequest['query'];
+  readonly asking: Parameters<typeof shownResults>[2];
+  /** Go with the answer. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /**
  * Returns the answer. Throws a 404 when the link opens nothing, a 403 when the page has a password that was not entered,
  * and a 400 when other dates or filters are asked for than the owner allows, or a picture where there is no browser.
@@ -42,49 +51,79 @@ export async function sharedAnswer(
   request: SharedRequest,
 ): Promise<AnyAnswer<z.input<typeof SharedDashboard>>> {
   const { token, type, path, form } = readAddress(request.url, request.sent);
+  const { query } = request;
   const found = (await findShared(context, token)) ?? fail('not_found');
   const headers = await passHeaders(context, found, request, token);
   if (isPicture(form) && context.pictures === null) invalid(null, noPictures(form));
-  const { stored, insights, project } = found;
-  const range = await rangeOf(context, found, request.query);
-  const choice = choiceOf(found, request.query);
+  const asking = await askingOf(context, found, query);
+  const viewing: Viewing = { path, type, found, query, asking, headers };
+  if (form === 'csv') return csvAnswer(context, viewing);
+  if (form === 'json') return dataAnswer(context, viewing);
+  return isPicture(form) ? pictureAnswer(context, viewing, form) : pageAnswer(context, viewing);
+}
+
+/** Returns for what the page's insights are asked: the dashboard's own filters, with what the reader chose. */
+async function askingOf(
+  context: ViewContext,
+  found: SharedItem,
+  query: SharedRequest['query'],
+): Promise<Viewing['asking']> {
+  const { stored, project } = found;
+  const range = await rangeOf(context, found, query);
+  const choice = choiceOf(found, query);
   const own = dashboardOverrides(stored);
   const chosen = { ...own.filters, ...range, ...(choice && chosenFilters(own.filters?.properties, choice)) };
-  const overrides = { ...own, filters: FiltersOverride.parse(chosen) };
-  const asking = { project, overrides, dashboard: stored.summary.id };
-  // A file has the numbers of one tile, so it asks for no other's.
-  const tile = form === 'csv' ? stored.tiles.find(({ id }) => id === request.query.tile) : undefined;
-  const only = form === 'csv' ? (tile?.insight ?? 0) : undefined;
-  const asked = [...insights.values()].filter(({ id }) => id === (only ?? id));
-  const told = await shownResults(context, asked, asking);
+  return { project, overrides: { ...own, filters: FiltersOverride.parse(chosen) }, dashboard: stored.summary.id };
+}
+
+/** Returns the numbers of one tile as a file; no other's are asked for. Throws a 400 for a tile that has none. */
+async function csvAnswer(context: ViewContext, { found, query, asking, headers }: Viewing): Promise<TextAnswer> {
+  const tile = found.stored.tiles.find(({ id }) => id === query.tile);
+  const insight = found.insights.get(tile?.insight ?? 0);
+  const told = await shownResults(context, [insight ?? []].flat(), asking);
+  const shown =
+    (insight && told.results.get(insight.id)) ??
+    invalid('tile', withoutNumbers(tile, insight && unansweredReason(insight, told)));
+  return new TextAnswer(await shown.csv(), 'text/csv; charset=utf-8', {
+    ...PUBLIC_HEADERS,
+    ...headers,
+    'Cache-Control': 'no-store',
+    'Content-Disposition': `attachment; filename="tile-${query.tile}.csv"`,
+    'X-Content-Type-Options': 'nosniff',
+  });
+}
+
+/** Returns what the page shows as JSON. */
+async function dataAnswer(
+  context: ViewContext,
+  { found, type, query, asking, headers }: Viewing,
+): Promise<Answer<z.input<typeof SharedDashboard>>> {
+  const { results } = await shownResults(context, [...found.insights.values()], asking);
+  const fields = new Map([...results].map(([id, shown]) => [id, shown.fields()]));
+  return new Answer(sharedObject(found, fields, { type, query }), { headers: { ...PUBLIC_HEADERS, ...headers } });
+}
+
+/** Returns the page, as people read it; `isPicture`: as a picture shows it. */
+async function pageAnswer(context: ViewContext, viewing: Viewing, isPicture = false): Promise<TextAnswer> {
+  const { path, type, found, query, asking, headers } = viewing;
+  const { stored, project } = found;
+  const insights = [...found.insights.values()];
+  const told = await shownResults(context, insights, asking);
   const { results } = told;
-  if (only !== undefined) {
-    const insight = insights.get(only);
-    const shown =
-      results.get(only) ?? invalid('tile', withoutNumbers(tile, insight && unansweredReason(insight, told)));
-    return csvAnswer(await shown.csv(), request.query.tile, headers);
-  }
-  if (form === 'json') {
-    const fields = new Map([...results].map(([id, shown]) => [id, shown.fields()]));
-    const body = sharedObject(found, fields, { type, query: request.query });
-    return new Answer(body, { headers: { ...PUBLIC_HEADERS, ...headers } });
-  }
-  const whole = sharedObject(found, new Map(), { type, query: request.query });
-  const shared = isPicture(form) ? pictured(whole, request.query.tile) : whole;
+  const whole = sharedObject(found, new Map(), { type, query });
   const view = {
     path,
-    query: request.query,
+    query,
     results,
-    unanswered: new Map([...insights.values()].map((insight) => [insight.id, unansweredReason(insight, told)])),
+    unanswered: new Map(insights.map((insight) => [insight.id, unansweredReason(insight, told)])),
     otherRange: await otherRange(context, project, results),
     mayChooseRange: stored.sharing.allow_date_range === true,
     choices: choicesOf(stored.sharing).map(({ name }) => name),
     timezone: project.timezone ?? 'UTC',
     markdown: await markdownOf(stored.tiles),
-    isPicture: isPicture(form),
+    isPicture,
   };
-  const page = sharedPage(shared, view, headers);
-  return isPicture(form) ? pictureAnswer(context, found, page, form) : page;
+  return sharedPage(isPicture ? pictured(whole, query.tile) : whole, view, headers);
 }
 
 const isPicture = (form: string): form is PictureForm => form === 'png' || form === 'pdf';
@@ -105,13 +144,11 @@ function pictured(shared: z.input<typeof SharedDashboard>, tile: number | undefi
 
 const MEDIA_TYPES = { png: 'image/png', pdf: 'application/pdf' } as const;
 
-/** Returns a page as a picture. Throws a 503 when the browser cannot make it. */
-async function pictureAnswer(
-  { pictures, callerLeft }: Pick<Context, 'pictures' | 'callerLeft'>,
-  { organization }: SharedItem,
-  page: TextAnswer,
-  form: PictureForm,
-): Promise<BytesAnswer> {
+/** Returns the page as a picture. Throws a 503 when the browser cannot make it. */
+async function pictureAnswer(context: ViewContext, viewing: Viewing, form: PictureForm): Promise<BytesAnswer> {
+  const { pictures, callerLeft } = context;
+  const { organization } = viewing.found;
+  const page = await pageAnswer(context, viewing, true);
   const wanted = { html: page.text, form, owner: organization.id };
   const bytes = await pictures?.make(wanted, callerLeft).catch((error: unknown) => {
     if (!(error instanceof PictureFailed)) throw error;
@@ -198,14 +235,4 @@ function withoutNumbers(tile: TileItem | undefined, reason: string | undefined):
   if (tile === undefined) return 'Name a tile of this page that has numbers: `?tile=<its number>`.';
   if (tile.insight === null) return 'This tile is a text, and has no numbers to show.';
   return `This tile has no numbers to show${reason === undefined ? ' yet. Look again in a moment.' : `. ${reason}`}`;
-}
-
-function csvAnswer(csv: string, tile: number | undefined, headers: Readonly<Record<string, string>>): TextAnswer {
-  return new TextAnswer(csv, 'text/csv; charset=utf-8', {
-    ...PUBLIC_HEADERS,
-    ...headers,
-    'Cache-Control': 'no-store',
-    'Content-Disposition': `attachment; filename="tile-${tile}.csv"`,
-    'X-Content-Type-Options': 'nosniff',
-  });
 }
