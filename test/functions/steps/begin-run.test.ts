@@ -216,6 +216,25 @@ test('a backfill whose execution is gone is closed by the next look, unless its 
   );
 });
 
+test('the batch of a backfill whose end is noted begins nothing when its begin is repeated under another execution', async () => {
+  const { begin, context, id, read, runs, arrive } = await hourlyExport();
+  await arrive(AT_13, 'a');
+  context.clock.set(AT_13 + 2 * HOUR_MS);
+  // Of two batches, so that the backfill goes on.
+  const range = { start_at: AT_13 - 50 * HOUR_MS, end_at: AT_13 + HOUR_MS };
+  const backfill = await startBackfill(context, (await read()).item, range);
+  const { batches } = await prepareBackfill(context, { export: id, backfill: backfill.id });
+  const batch = batches.at(-1) as number;
+  const trigger = { backfill: backfill.id, batch };
+  const execution = `${backfill.id}-${batch}`;
+  expect(await begin({ execution, trigger })).toMatchObject({ do: 'deliver' });
+  await finishRun(context, { export: id, trigger, execution, attempt: null, skipped: [], error: null });
+  const ended = await runs();
+  expect(await begin({ execution: 'another', trigger })).toEqual({ do: 'nothing' });
+  expect(await runs()).toEqual(ended);
+  expect((await read()).plan.active).toEqual([]);
+});
+
 test('a backfill of an interval that has not settled waits for it', async () => {
   const { begin, context, read } = await hourlyExport();
   context.clock.set(AT_13 + HOUR_MS + 10_000);

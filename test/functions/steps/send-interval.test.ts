@@ -290,6 +290,52 @@ test('a run that the cancel of its backfill ends a moment before its worker does
   expect(await runs()).toMatchObject([{ status: 'Cancelled' }]);
 });
 
+describe('a worker whose run has got another attempt meanwhile', () => {
+  const FAILURES = { permanent: new Permanent('The bucket is gone.'), transient: new Transient('The bucket is down.') };
+
+  test.each([
+    ['says that it runs', '"status":"Running"', [], undefined],
+    ['marks it as committing', '"phase":"committing"', ['deliver'], undefined],
+    ['completes it', '"status":"Completed"', ['deliver', 'commit'], undefined],
+    ['fails it', '"status":"Failed"', ['deliver'], 'permanent'],
+    ['tells what is in its way', '"latest_error":"The bucket is down."', ['deliver'], 'transient'],
+  ] as const)('does not do so when it %s', async (_, written, calls, failure) => {
+    const { answer, send, remembered, run, context, id } = await begun();
+    const { table } = context;
+    const write = table.write.bind(table);
+    let taken: RunItem | undefined;
+    table.write = async (ops, options) => {
+      if (taken === undefined && JSON.stringify(ops).includes(written)) {
+        await write([{ change: keys.run(id, (await run()).id), set: { attempt: 'of another' } }]);
+        taken = await run();
+      }
+      return write(ops, options);
+    };
+    remembered.inside = (call) => {
+      if (call === 'deliver' && failure !== undefined) throw FAILURES[failure];
+    };
+    await Promise.allSettled([send(answer)]);
+    expect(await run()).toEqual(taken);
+    expect(remembered.calls.filter((call) => !call.startsWith('discard'))).toEqual(calls);
+  });
+});
+
+test('a commit that was begun is not finished once the export is of another model', async () => {
+  const { answer, send, remembered, run, context, id, attempt, findDestination } = await begun();
+  remembered.inside = (call) => {
+    if (call === 'commit') throw new Transient('The network is down.');
+  };
+  await expect(send(answer)).rejects.toThrow(Transient);
+  expect(await run()).toMatchObject({ phase: 'committing' });
+  await context.table.write([{ change: keys.batchExport(id), set: { model: 'persons' } }]);
+  remembered.inside = () => {};
+  remembered.calls.length = 0;
+  const input = { export: id, trigger: 'schedule' as const, execution: 'execution', attempt, skipped: [], error: null };
+  expect(await finishRun(context, input, findDestination)).toEqual({ completed: 0, failed: 1, cancelled: 0 });
+  expect(remembered.calls).toEqual(['discard receipt']);
+  expect(remembered.shown.size).toBe(0);
+});
+
 test('a worker that comes after its batch was settled does nothing', async () => {
   const { answer, send, remembered, context, id, findDestination, attempt } = await begun();
   const input = { export: id, trigger: 'schedule' as const, execution: 'execution', attempt, skipped: [], error: null };
