@@ -265,23 +265,30 @@ test('a project has a zone, a week start and test accounts, and its answers foll
 test.each([
   ['time zone', { timezone: 'Asia/Tokyo' }, [2]],
   ['week start', { week_start_day: 1 }, [0, 2]],
-  ['filter of test accounts', { test_account_filters: [{ key: 'n', value: ['1'], operator: 'is_not', type: 'event' }] }, [1]],
-])('an answer that is kept is not given once its project has another %s, and is otherwise as it was', async (_, change, data) => {
-  const { service, ask } = await world();
-  const query = {
-    kind: 'TrendsQuery',
-    series: [{ kind: 'EventsNode', event: 'seen' }],
-    interval: 'week',
-    dateRange: { date_from: '2025-12-28', date_to: '2026-01-03' },
-    filterTestAccounts: true,
-  };
-  expect((await ask({ query })).body).toMatchObject({ is_cached: false });
-  expect((await ask({ query })).body).toMatchObject({ is_cached: true });
-  await service.call('PATCH', `/api/projects/${service.project.id}/`, { body: change });
-  const { body } = await ask({ query });
-  expect(body).toMatchObject({ is_cached: false });
-  expect(body?.['results']).toMatchObject([{ data }]);
-});
+  [
+    'filter of test accounts',
+    { test_account_filters: [{ key: 'n', value: ['1'], operator: 'is_not', type: 'event' }] },
+    [1],
+  ],
+])(
+  'an answer that is kept is not given once its project has another %s, and is otherwise as it was',
+  async (_, change, data) => {
+    const { service, ask } = await world();
+    const query = {
+      kind: 'TrendsQuery',
+      series: [{ kind: 'EventsNode', event: 'seen' }],
+      interval: 'week',
+      dateRange: { date_from: '2025-12-28', date_to: '2026-01-03' },
+      filterTestAccounts: true,
+    };
+    expect((await ask({ query })).body).toMatchObject({ is_cached: false });
+    expect((await ask({ query })).body).toMatchObject({ is_cached: true });
+    await service.call('PATCH', `/api/projects/${service.project.id}/`, { body: change });
+    const { body } = await ask({ query });
+    expect(body).toMatchObject({ is_cached: false });
+    expect(body?.['results']).toMatchObject([{ data }]);
+  },
+);
 
 test('where nothing answers queries, they are refused by name, and insights are shown without answers', async () => {
   const context = { ...testContext(), answers: null };
