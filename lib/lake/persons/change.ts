@@ -61,6 +61,9 @@ const MERGES: ReadonlyMap<string, string> = new Map([
   ['$merge_dangerously', 'alias'],
 ]);
 
+/** The distinct_id that posthog-js gives to all visitors of whom it keeps no cookie: nothing tells one from another. */
+export const COOKIELESS = '$posthog_cookieless';
+
 /** Whether an event is there to change its person, and so tells of them whatever it tells of its sender. */
 const isAboutPerson = (event: string): boolean => MERGES.has(event) || event === '$set';
 

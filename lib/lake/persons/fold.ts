@@ -7,7 +7,7 @@ import { isObject } from '../../basics/json.ts';
 import { LENGTH } from '../intervals.ts';
 import { storable } from '../sources/event.ts';
 import { parseExact } from '../sources/exact-json.ts';
-import type { FoundPerson, PersonChange, PersonState } from './change.ts';
+import { COOKIELESS, type FoundPerson, type PersonChange, type PersonState } from './change.ts';
 import type { PersonRefusal } from './refusals.ts';
 import { firstsOf } from './sender.ts';
 
@@ -69,9 +69,12 @@ const LARGEST_ROWS = 128 * LARGEST_PROPERTIES;
 /** No edge of an interval lies within such a stretch, so only the last state in it can ever be seen, in microseconds. */
 const STRETCH = LENGTH['every 5 minutes'] * 1000;
 
-/** What programs send that do not know who it is, and nothing; with or without quotes. As PostHog lists them. */
+/**
+ * What programs send that do not know who it is, and nothing; with or without quotes. As PostHog lists them, and what posthog-js
+ * sends for all visitors without cookies.
+ */
 const NOBODY = new Set(
-  'anonymous,guest,distinctid,distinct_id,id,not_authenticated,email,undefined,true,false,[object object],nan,none,null,0,'.split(
+  `anonymous,guest,distinctid,distinct_id,id,not_authenticated,email,undefined,true,false,[object object],nan,none,null,0,${COOKIELESS},`.split(
     ',',
   ),
 );
@@ -175,6 +178,8 @@ export class PersonFold {
       if (owner !== undefined && isAsFound(owner, change.remove)) this.#remove(owner, arrival);
       return;
     }
+    // Else all visitors without cookies were one person, who has what was said of each.
+    if (distinctId === COOKIELESS) return;
     if (owner === undefined && named !== undefined) this.#tie(distinctId, named, arrival);
     if (change.merge !== undefined) this.#merge(change, change.merge, of, arrival);
     const person = this.#alive(distinctId) ?? this.#make(distinctId, change.person, of.timestamp, arrival);

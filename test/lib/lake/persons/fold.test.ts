@@ -238,13 +238,35 @@ describe('a merge', () => {
     expect(fold([...refused, identify('eve', 'e'), identify('eve', 'ada')]).refused).toBe(2);
   });
 
-  test.each(['anonymous', 'null', ' Undefined ', '[object Object]', '0', '', '"undefined"', "'null'", '"Guest"'])(
-    'with %j is refused',
-    (nobody) => {
-      const { states, refused } = fold([identify('ada', nobody)]);
-      expect([refused, states.map(({ distinct_id }) => distinct_id)]).toEqual([1, ['ada']]);
-    },
-  );
+  test.each([
+    'anonymous',
+    'null',
+    ' Undefined ',
+    '[object Object]',
+    '0',
+    '',
+    '"undefined"',
+    "'null'",
+    '"Guest"',
+    '$posthog_cookieless',
+  ])('with %j is refused', (nobody) => {
+    const { states, refused } = fold([identify('ada', nobody)]);
+    expect([refused, states.map(({ distinct_id }) => distinct_id)]).toEqual([1, ['ada']]);
+  });
+
+  test('nobody is made of what all visitors without cookies are called, by whatever is told of them', () => {
+    const one = '$posthog_cookieless';
+    const told = [
+      set(one, { a: 1 }),
+      identify(one, 'ada'),
+      { who: one, change: { set: {}, person: '0199aaaa-0000-7000-8000-00000000000a' } },
+    ];
+    expect(fold(told).rows).toEqual([]);
+    // Who was one with them before is not changed by them, and can be deleted by that name.
+    const before = fold([set('ada', { a: 0 })]).states.map((row) => ({ ...row, distinct_id: one }));
+    expect(fold(told, before).rows).toEqual([]);
+    expect(fold([{ who: one, change: { delete: true } }], before).rows).toMatchObject([{ is_deleted: true }]);
+  });
 
   test.each(['"ada"', '\'null"', "o'null"])('with %j, which is somebody, is made', (somebody) => {
     expect(fold([identify('ada', somebody)]).refused).toBe(0);
