@@ -1,5 +1,13 @@
 /** What a request of an SDK comes to, before it is kept: whose it is, and how many of its events can be taken. */
-import { type Arrival, type EventRefusal, eachEvent, type RefusedEvent, refusalOf, uuidToTell } from './normalize.ts';
+import {
+  type Arrival,
+  type EventRefusal,
+  type EventWarning,
+  eachEvent,
+  type RefusedEvent,
+  refusalOf,
+  uuidToTell,
+} from './normalize.ts';
 import { type CaptureRequest, type RefusedPayload, readPayload } from './payload.ts';
 import { DECODE_LIMITS, type DecodeLimits } from './undecodable.ts';
 import { isV1 } from './v1.ts';
@@ -14,12 +22,15 @@ export interface ArrivedRequest extends CaptureRequest {
   readonly address: string | null;
 }
 
-/** Events that are refused for one reason. */
+/** Events that are refused, or warned of, for one reason. */
 export interface Refusals {
   readonly events: number;
   /** The last of them. */
   readonly sample: Pick<RefusedEvent, 'event' | 'distinctId'>;
 }
+
+/** Events that are taken, and of which something is not as it was meant, by what that is. */
+export type EventWarnings = Readonly<Partial<Record<EventWarning, Refusals>>>;
 
 type RefusalsByReason = Readonly<Partial<Record<EventRefusal, Refusals>>>;
 

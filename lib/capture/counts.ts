@@ -13,8 +13,8 @@ import type { Context } from '../ports/context.ts';
 import { keys } from '../ports/table/keys.ts';
 import { type Item, type Op, Refused } from '../ports/table/table.ts';
 import { ttlAt } from '../ports/table/ttl.ts';
-import type { Refusals } from './content.ts';
-import type { EventRefusal } from './normalize.ts';
+import type { EventWarnings, Refusals } from './content.ts';
+import type { EventRefusal, EventWarning } from './normalize.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
@@ -23,8 +23,8 @@ declare module '../ports/table/keys.ts' {
   }
 }
 
-/** Why events were not taken, or what they say of persons was not, that their project's people may want to know of. */
-export type CountedRefusal = EventRefusal | 'over_quota' | PersonRefusal;
+/** Why events were not taken, or not as they were meant, or what they say of persons was not: for their project's people. */
+export type CountedRefusal = EventRefusal | EventWarning | 'over_quota' | PersonRefusal;
 
 /**
  * The counts of a day, in UTC, as stored: `accepted`, `landed` and `known` events, and for each reason `refused_<reason>`
@@ -108,13 +108,18 @@ export class CaptureCounts {
 
   refuse(
     projectId: number,
-    refused: Readonly<Partial<Record<Exclude<CountedRefusal, PersonRefusal>, Refusals>>>,
+    refused: Readonly<Partial<Record<Exclude<CountedRefusal, EventWarning | PersonRefusal>, Refusals>>>,
   ): void {
     this.#addToMinute(projectId, { refused: Object.values(refused).reduce((sum, { events }) => sum + events, 0) });
     for (const [reason, refusals] of Object.entries(refused)) this.#refuseFor(projectId, reason, refusals);
   }
 
   /** Of events that were taken: no minute counts them as refused. */
+  warn(projectId: number, warned: EventWarnings): void {
+    for (const [warning, events] of Object.entries(warned)) this.#refuseFor(projectId, warning, events);
+  }
+
+  /** The same. */
   refuseChanges(projectId: number, refused: RefusedChanges): void {
     for (const [reason, { changes, distinctId }] of refusalsIn(refused))
       this.#refuseFor(projectId, reason, { events: changes, sample: { event: null, distinctId } });

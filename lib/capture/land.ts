@@ -22,10 +22,10 @@ import type { RefusedChanges } from '../lake/persons/refusals.ts';
 import { ProjectGone } from '../lake/publish.ts';
 import type { CapturedRequest, Inbox, SegmentContent } from '../ports/inbox/inbox.ts';
 import { lineOf } from '../workers/turns.ts';
-import { eventsIn } from './content.ts';
+import { type EventWarnings, eventsIn } from './content.ts';
 import { type LandingDeaths, landingDeaths } from './landing-deaths.ts';
 import { LandingTurns } from './landing-turns.ts';
-import type { CapturedEvent, EventRefusal } from './normalize.ts';
+import type { CapturedEvent, EventRefusal, EventWarning } from './normalize.ts';
 
 /** A segment of the inbox, and which projects of it have landed, or are not to land yet. */
 export interface LandingSegment {
@@ -45,6 +45,8 @@ interface ProjectLanding {
   /** Of all: events that had happened over an hour before they came. */
   readonly late: number;
   readonly refused: Readonly<Partial<Record<EventRefusal, number>>>;
+  /** Of all that landed or were known: events of which something is not as it was meant. */
+  readonly warned: EventWarnings;
   /** Changes of persons that were not made, of events that have landed. */
   readonly refusedChanges: RefusedChanges;
   /** From the arrival of the oldest request to its landing, in milliseconds. */
@@ -322,12 +324,16 @@ async function landProject(
 ): Promise<ProjectLanding> {
   const refused: Partial<Record<EventRefusal, number>> = {};
   const refuse = (reason: EventRefusal): void => void (refused[reason] = (refused[reason] ?? 0) + 1);
+  const warned: { -readonly [warning in EventWarning]?: EventWarnings[warning] } = {};
+  const warn = (warning: EventWarning, sample: Pick<CapturedEvent, 'event' | 'distinctId'>): void =>
+    void (warned[warning] = { events: (warned[warning]?.events ?? 0) + 1, sample });
   let late = 0;
   const landing = (counts: Pick<ProjectLanding, 'landed' | 'known' | 'refusedChanges'>): ProjectLanding => ({
     projectId,
     ...counts,
     late,
     refused,
+    warned,
     delayMs: delayOf(context, requests),
   });
   const work = async (lease: Lease, left: LeasePurpose | undefined): Promise<ProjectLanding> => {
@@ -339,7 +345,7 @@ async function landProject(
     return adding(context, adderUnder(lease), options, async (batches) => {
       for (const request of requests) {
         let events = 0;
-        for (const event of eventsOf(request, refuse)) {
+        for (const event of eventsOf(request, { refuse, warn })) {
           if (event.timestamp < (request.receivedAt - LATE_MS) * 1000) late += 1;
           if (!batches.add({ ...event, own: true, file: 0 })) refuse('event_too_big');
           events += 1;
@@ -369,12 +375,23 @@ const oldestOf = ({ clock }: Pick<Landing, 'clock'>, requests: readonly Captured
 const delayOf = (context: Pick<Landing, 'clock'>, requests: readonly CapturedRequest[]): number =>
   context.clock() - oldestOf(context, requests);
 
+/** What is told of events while they are read. */
+interface Told {
+  readonly refuse: (reason: EventRefusal) => void;
+  readonly warn: (warning: EventWarning, sample: Pick<CapturedEvent, 'event' | 'distinctId'>) => void;
+}
+
 /** The events of a request that was found readable when it was accepted. */
-function* eventsOf(request: CapturedRequest, refuse: (reason: EventRefusal) => void): Generator<CapturedEvent> {
+function* eventsOf(request: CapturedRequest, { refuse, warn }: Told): Generator<CapturedEvent> {
   const read = eventsIn({ ...request, body: Buffer.from(request.body) });
   if ('status' in read) throw new Error(`request ${request.id} was accepted and cannot be read: ${read.detail}`);
   for (const one of read.events) {
-    if ('captured' in one) yield one.captured;
-    else refuse(one.refused.reason);
+    if ('refused' in one) {
+      refuse(one.refused.reason);
+      continue;
+    }
+    const { event, distinctId } = one.captured;
+    for (const warning of one.warnings) warn(warning, { event, distinctId });
+    yield one.captured;
   }
 }

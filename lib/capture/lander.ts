@@ -23,7 +23,7 @@ interface LanderOptions {
   readonly log: Log;
   readonly clock: () => number;
   readonly metrics: Metrics;
-  readonly counts: Pick<CaptureCounts, 'add' | 'refuseChanges'>;
+  readonly counts: Pick<CaptureCounts, 'add' | 'warn' | 'refuseChanges'>;
 }
 
 /** What is set apart is looked at so often, and told each time: an alarm of five minutes does not end meanwhile. */
@@ -132,10 +132,11 @@ export class Lander {
       log.error('captured events could not land', { project: projectId, reason });
       metrics.record({ LandingDelay: delayMs / SECOND_MS });
     }
-    for (const { projectId, landed, known, late, refused, refusedChanges, delayMs } of report.projects) {
+    for (const { projectId, landed, known, late, refused, warned, refusedChanges, delayMs } of report.projects) {
       log.info('captured events landed', { project: projectId, landed, known, refused, delay_ms: delayMs });
       metrics.record({ EventsLanded: landed, EventsKnown: known, LandingDelay: delayMs / SECOND_MS });
       counts.add(projectId, { landed, known, late, delayMs });
+      counts.warn(projectId, warned);
       counts.refuseChanges(projectId, refusedChanges);
     }
     for (const { projectId } of report.projects)

@@ -7,9 +7,9 @@
 import { isObject } from '../basics/json.ts';
 import { isRawNumber } from '../basics/raw-number.ts';
 import { SECOND_MS } from '../basics/units.ts';
-import { DELETE, personChangeOf } from '../lake/persons/change.ts';
+import { COOKIELESS, DELETE, personChangeOf } from '../lake/persons/change.ts';
 import { canonicalUuid, contentUuid, type SourceEvent, storable, storableText } from '../lake/sources/event.ts';
-import { instantOf, timesOf } from './timestamp.ts';
+import { instantOf, type TimeWarning, timesOf } from './timestamp.ts';
 
 /** With what a request came. The same for each attempt to land it, so that its events are the same. */
 export interface Arrival {
@@ -45,6 +45,23 @@ export const EVENT_REFUSALS = {
 } as const;
 export type EventRefusal = keyof typeof EVENT_REFUSALS;
 
+/** What of an event that is taken is not as its sender meant it, as PostHog calls it; the sentence is for the project's people. */
+export const EVENT_WARNINGS = {
+  cookieless_team_disabled:
+    'The visitor has no cookies, and nothing tells them from another such one: all of them count as one, and are no person.',
+  ignored_invalid_timestamp:
+    'The `timestamp` of the event cannot be read, or is of a year that is not kept: it happened when it came, or in 1970.',
+  event_timestamp_in_future:
+    'The event says that it happens more than 23 hours after it came: it happened when it came.',
+} as const satisfies Readonly<Record<TimeWarning, string> & Record<string, string>>;
+export type EventWarning = keyof typeof EVENT_WARNINGS;
+
+/** An event that is taken, and what of it is not as its sender meant it. */
+interface TakenEvent {
+  readonly captured: CapturedEvent;
+  readonly warnings: readonly EventWarning[];
+}
+
 export interface RefusedEvent {
   readonly reason: EventRefusal;
   /** Where in its request it stood, from 0. */
@@ -61,7 +78,7 @@ export interface RefusedEvent {
 export function* eachEvent(
   events: readonly unknown[],
   arrival: Arrival,
-): Generator<{ readonly captured: CapturedEvent } | { readonly refused: RefusedEvent }, void> {
+): Generator<TakenEvent | { readonly refused: RefusedEvent }, void> {
   const times = new Map<string, number>();
   for (const [index, sent] of events.entries()) {
     const read = readEvent(sent);
@@ -69,19 +86,20 @@ export function* eachEvent(
       yield { refused: { ...read, index } };
       continue;
     }
-    const event = normalized(read, arrival);
-    if ('reason' in event) {
-      yield { refused: { ...event, index } };
+    const taken = normalized(read, arrival);
+    if ('reason' in taken) {
+      yield { refused: { ...taken, index } };
       continue;
     }
+    const { event, warnings } = taken;
     if (event.uuid !== null) {
-      yield { captured: { ...event, uuid: event.uuid } };
+      yield { captured: { ...event, uuid: event.uuid }, warnings };
       continue;
     }
     const uuid = uuidOf(sent, arrival);
     const nth = (times.get(uuid) ?? 0) + 1;
     times.set(uuid, nth);
-    yield { captured: { ...event, uuid: nth === 1 ? uuid : contentUuid(`${uuid} ${nth}`) } };
+    yield { captured: { ...event, uuid: nth === 1 ? uuid : contentUuid(`${uuid} ${nth}`) }, warnings };
   }
 }
 
@@ -161,25 +179,28 @@ function storedProperties(
 }
 
 /** Returns what the lake takes in of an event, or why it is not taken. */
-function normalized(read: ReadEvent, arrival: Arrival): Normalized | Refusal {
+function normalized(
+  read: ReadEvent,
+  arrival: Arrival,
+): Refusal | (Pick<TakenEvent, 'warnings'> & { readonly event: Normalized }) {
   const { sent, uuid, event, distinctId } = read;
   const stored = storedProperties(read, arrival);
   if ('reason' in stored) return stored;
   const { properties, json, elementsChain } = stored;
-  const { happened, sent: sentTimestamp } = timesOf({
+  const times = timesOf({
     timestamp: sent['timestamp'],
     offset: sent['offset'],
     ignoreSentAt: properties['$ignore_sent_at'],
     sentAt: arrival.sentAt,
     now: arrival.now,
   });
-  return {
+  const normal: Normalized = {
     uuid,
     event,
     distinctId,
     properties: json,
-    timestamp: happened,
-    sentTimestamp,
+    timestamp: times.happened,
+    sentTimestamp: times.sent,
     created: null,
     personId: null,
     personProperties: null,
@@ -187,6 +208,9 @@ function normalized(read: ReadEvent, arrival: Arrival): Normalized | Refusal {
     // The token is public: whoever reads it in a page must not be able to delete people.
     personChange: event === DELETE ? null : personChangeOf(event, properties, null, nameOfCaptured),
   };
+  const warnings: EventWarning[] = distinctId === COOKIELESS ? ['cookieless_team_disabled'] : [];
+  if (times.warning !== null) warnings.push(times.warning);
+  return { event: normal, warnings };
 }
 
 /** Some SDKs put beside the properties what belongs in them. */

@@ -21,26 +21,37 @@ interface Said {
   readonly now: number;
 }
 
+/** Why an event has not the time that its sender says, as PostHog calls it. */
+export type TimeWarning = 'ignored_invalid_timestamp' | 'event_timestamp_in_future';
+
 /**
  * Microseconds since 1970: `happened` by the clock of the service, in the years that the lake holds; `sent` as the
  * sender wrote it, in any year, or null when they did not, or in no form that is known. However often an event is sent,
- * `sent` is the same; `happened` is not.
+ * `sent` is the same; `happened` is not. `warning` says why `happened` is not what they meant; null: it is.
  */
 export function timesOf({ timestamp, offset, ignoreSentAt, sentAt, now }: Said): {
   readonly happened: number;
   readonly sent: number | null;
+  readonly warning: TimeWarning | null;
 } {
   const sent = instantOf(timestamp);
   const skew = ignoreSentAt === true || sentAt === null ? 0 : sentAt - now * 1000;
   const old = Number(numberText(offset));
   const unread = isOfOtherYear(timestamp) ? Number.NEGATIVE_INFINITY : now * 1000;
-  const found = Number.isFinite(old) ? Math.round((now - old) * 1000) : sent === undefined ? unread : sent - skew;
-  return { happened: held(found, now), sent: sent ?? null };
+  const isOld = Number.isFinite(old);
+  const found = isOld ? Math.round((now - old) * 1000) : sent === undefined ? unread : sent - skew;
+  const isAhead = found > (now + MAX_AHEAD_MS) * 1000;
+  const isUnread = !isOld && sent === undefined && !isNone(timestamp);
+  return {
+    // Before what the lake holds is 1970, as PostHog keeps what it cannot.
+    happened: isAhead ? now * 1000 : found < EARLIEST ? 0 : found,
+    sent: sent ?? null,
+    warning: isUnread ? 'ignored_invalid_timestamp' : isAhead ? 'event_timestamp_in_future' : null,
+  };
 }
 
-/** Before what the lake holds is 1970, as PostHog keeps what it cannot. */
-const held = (micros: number, now: number): number =>
-  micros > (now + MAX_AHEAD_MS) * 1000 ? now * 1000 : micros < EARLIEST ? 0 : micros;
+/** Whether a sender who writes this says no time. */
+const isNone = (timestamp: unknown): boolean => timestamp === undefined || timestamp === null || timestamp === '';
 
 /** Any year that four digits can write: what only tells a clock's skew need not be held. */
 const ANY_YEAR = { first: 0, last: 9999 };

@@ -19,8 +19,8 @@ export const listIngestionWarnings = route({
   paths: ['/api/projects/{project_id}/ingestion_warnings'],
   summary: 'List ingestion warnings',
   description:
-    'Why events that SDKs sent, or what they change of persons, were not taken in the last 30 days: for each reason how ' +
-    'many, and the last of each day. ' +
+    'Why events that SDKs sent, or what they change of persons, were not taken, or not as they were meant, in the last 30 ' +
+    'days: for each reason how many, and the last of each day. ' +
     'Counts hold about: a process that is killed loses those of its last ten seconds.',
   response: z.array(IngestionWarning),
 });

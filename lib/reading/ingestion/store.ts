@@ -3,7 +3,7 @@
 import { dayOf, hourOf } from '../../basics/days.ts';
 import { DAY_MS, MINUTE_MS } from '../../basics/units.ts';
 import { type CountedRefusal, MINUTE_COUNTS, type RefusedSample } from '../../capture/counts.ts';
-import { EVENT_REFUSALS } from '../../capture/normalize.ts';
+import { EVENT_REFUSALS, EVENT_WARNINGS } from '../../capture/normalize.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { PERSON_REFUSALS } from '../../lake/persons/refusals.ts';
 import type { Context } from '../../ports/context.ts';
@@ -19,6 +19,7 @@ const REFUSED = 'refused_';
 
 const MESSAGES: Readonly<Record<CountedRefusal, string>> = {
   ...EVENT_REFUSALS,
+  ...EVENT_WARNINGS,
   over_quota: 'The quota of the day was used up.',
   ...PERSON_REFUSALS,
 };

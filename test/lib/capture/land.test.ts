@@ -147,6 +147,63 @@ test('a person gets the browser and the campaign of events that change them, and
   expect(stored.flatMap((one) => (typeof one === 'string' ? [JSON.parse(one)] : []))).toEqual([sent]);
 });
 
+test('visitors without cookies are nobody: their events land, and make no person of all who log in', async () => {
+  const { context, lander, counts, send } = await world();
+  const one = '$posthog_cookieless';
+  const of = (distinct_id: string, event: string, properties: object = {}) => ({
+    event,
+    distinct_id,
+    properties: { $cookieless_mode: true, ...properties },
+  });
+  await send([
+    of(one, '$pageview'),
+    of('alice', '$identify', { $anon_distinct_id: one, $set: { name: 'Alice' } }),
+    of(one, '$pageview', { $set: { plan: 'free' } }),
+    of('bob', '$identify', { $anon_distinct_id: one, $set: { name: 'Bob' } }),
+  ]);
+  expect(await lander.pass()).toBe(4);
+  expect(await inLake(context, PROJECT, 'distinct_id')).toEqual([one, one, 'alice', 'bob'].toSorted());
+  expect(await inLake(context, PROJECT, "distinct_id || (properties->>'$.name')", 'persons')).toEqual([
+    'aliceAlice',
+    'bobBob',
+  ]);
+  expect(new Set(await inLake(context, PROJECT, 'person_id', 'persons')).size).toBe(2);
+  await counts.flush();
+  const told = (await warningsOf(context, PROJECT)).map(({ type, count, warnings: [last] }) => [
+    type,
+    count,
+    last?.details.event,
+    last?.details.distinctId,
+  ]);
+  expect(told).toContainEqual(['cookieless_team_disabled', 2, '$pageview', one]);
+  expect(told).toContainEqual(['cannot_merge_with_illegal_distinct_id', 2, null, expect.any(String)]);
+  // They were taken.
+  expect((await minutesOf(context, PROJECT, 1))[0]).toMatchObject({ refused: 0 });
+});
+
+test('a time that cannot be read, or is far ahead, is told, and its event lands as one of now', async () => {
+  const { context, lander, counts, send } = await world();
+  await send([
+    { event: 'a', timestamp: '2026-W10-1T10:00:00Z' },
+    { event: 'b', timestamp: '+012026-01-01T00:00:00Z' },
+    { event: 'c', timestamp: '2026-01-02T00:00:00Z' },
+    { event: 'd', timestamp: '2025-12-31T23:00:00Z' },
+    { event: 'e', timestamp: '' },
+    { event: 'f' },
+  ]);
+  expect(await lander.pass()).toBe(6);
+  await counts.flush();
+  const told = (await warningsOf(context, PROJECT)).map(({ type, count, warnings: [last] }) => [
+    type,
+    count,
+    last?.details,
+  ]);
+  expect(told).toEqual([
+    ['ignored_invalid_timestamp', 2, { event: 'b', distinctId: 'ada', message: expect.stringMatching(/\.$/) }],
+    ['event_timestamp_in_future', 1, { event: 'c', distinctId: 'ada', message: expect.stringMatching(/\.$/) }],
+  ]);
+});
+
 test('an event that is sent again is one event, whatever its corrected time', async () => {
   const { context, lander, send } = await world();
   const uuid = randomUUID();
@@ -341,6 +398,7 @@ test('the good events of a request land, and the bad ones are counted by reason'
       late: 0,
       known: 0,
       refused: { missing_event_name: 1, missing_distinct_id: 1, invalid_uuid: 2 },
+      warned: {},
       refusedChanges: {},
       delayMs: 0,
     },

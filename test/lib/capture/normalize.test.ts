@@ -196,8 +196,12 @@ describe('the uuid', () => {
     const one = uuidOf({ ...beat, offset: 600_000 });
     expect(uuidOf({ ...beat, offset: 1_200_000 }, { now: NOW + 3000, request: 'another' })).not.toBe(one);
     expect(uuidOf({ ...beat, offset: 600_000 }, { request: 'another' })).not.toBe(one);
-    const batches = [1, 2].map((sentAt) =>
-      normalizeEvents([600_000, 1_200_000].map((offset) => ({ ...beat, offset })), { ...ARRIVAL, sentAt }).captured,
+    const batches = [1, 2].map(
+      (sentAt) =>
+        normalizeEvents(
+          [600_000, 1_200_000].map((offset) => ({ ...beat, offset })),
+          { ...ARRIVAL, sentAt },
+        ).captured,
     );
     expect(new Set(batches.flat().map(({ uuid }) => uuid)).size).toBe(4);
   });
