@@ -70,14 +70,17 @@ const UNITS: ReadonlyMap<number, number> = new Map([
   [19, 1e-3],
 ]);
 
+/** What JavaScript prints ends with the name of a zone, which languages write with up to so many characters. */
+const LONGEST = 128;
+
 /**
  * Returns an instant in microseconds since 1970, undefined when the value is none: RFC 3339 and its kin, a date alone,
- * `2026/11/22 13:07` and `11/22/2026`, RFC 2822, or a number, as text too. Without a zone it is UTC.
+ * `2026/11/22 13:07` and `11/22/2026`, with AM or PM, too, RFC 2822, months by name, as JavaScript prints a `Date`, or a number, as text too. Without a zone it is UTC.
  */
 export function instantOf(value: unknown): number | undefined {
   const number = numberText(value);
   if (number !== undefined) return numeric(number);
-  if (typeof value !== 'string' || value.length > 64) return undefined;
+  if (typeof value !== 'string' || value.length > LONGEST) return undefined;
   const text = value.trim();
   return isoMicroseconds(text, ANY_YEAR) ?? numeric(text) ?? written(text);
 }
@@ -88,15 +91,30 @@ function numeric(text: string): number | undefined {
   return unit === undefined ? undefined : Math.round(Number(text) * unit);
 }
 
-const TIME = String.raw`(?:[ T,]+(?<hour>\d{1,2}):(?<minute>\d\d)(?::(?<second>\d\d)(?:\.(?<fraction>\d{1,9}))?)?)?`;
-const ZONE = String.raw` ?(?:Z|UTC?|GMT|(?<sign>[+-])(?<hours>\d\d):?(?<minutes>\d\d))?`;
+const TIME = String.raw`(?:[ T,]+(?<hour>\d{1,2}):(?<minute>\d\d)(?::(?<second>\d\d)(?:\.(?<fraction>\d{1,9}))?)?(?: ?(?<half>[ap]m))?)?`;
+/** In words, too, as browsers put them behind a zone. */
+const ZONE = String.raw` ?(?:Z|UTC?|GMT)?(?:(?<sign>[+-])(?<hours>\d\d):?(?<minutes>\d\d))?(?: \([^()]*\))?`;
+/** By their first three letters. */
+const MONTH =
+  '(?<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?';
 const FORMS: readonly RegExp[] = [
-  String.raw`(?<year>\d{4})/(?<month>\d{1,2})/(?<day>\d{1,2})`,
-  String.raw`(?<month>\d{1,2})/(?<day>\d{1,2})/(?<year>\d{4})`,
-  String.raw`(?:[a-z]{3,9},? )?(?<day>\d{1,2})[ -](?<month>[a-z]{3})[ -](?<year>\d{4})`,
-].map((date) => new RegExp(`^${date}${TIME}${ZONE}$`, 'i'));
+  String.raw`(?<year>\d{4})[/-](?<month>\d{1,2})[/-](?<day>\d{1,2})${TIME}`,
+  String.raw`(?<month>\d{1,2})/(?<day>\d{1,2})/(?<year>\d{4})${TIME}`,
+  String.raw`(?:[a-z]{3,9},? )?(?<day>\d{1,2})[ -]${MONTH}[ -](?<year>\d{4})${TIME}`,
+  String.raw`(?:[a-z]{3,9},? )?${MONTH} (?<day>\d{1,2}),? (?<year>\d{4})${TIME}`,
+  String.raw`(?<year>\d{4})(?<month>\d\d)(?<day>\d\d)T(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)(?:\.(?<fraction>\d{1,9}))?`,
+].map((form) => new RegExp(`^${form}${ZONE}$`, 'i'));
 
 function written(text: string): number | undefined {
   const found = FORMS.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
-  return found && microsecondsOf(found, ANY_YEAR);
+  const hour = found && hourOfDay(found);
+  return hour === null ? undefined : found && microsecondsOf({ ...found, hour }, ANY_YEAR);
+}
+
+/** Returns the hour by a clock of 24, as text; null: AM or PM stands behind one that a clock of twelve has not. */
+function hourOfDay({ hour, half }: Readonly<Record<string, string | undefined>>): string | undefined | null {
+  if (half === undefined) return hour;
+  const ofTwelve = Number(hour);
+  if (ofTwelve < 1 || ofTwelve > 12) return null;
+  return String((ofTwelve % 12) + (half.toLowerCase() === 'pm' ? 12 : 0));
 }

@@ -313,6 +313,20 @@ describe('time', () => {
     ['11/22/2026 11:00:00', eleven],
     ['Sun, 22 Nov 2026 11:00:00 GMT', eleven],
     ['22 Nov 2026 13:00:00 +0200', eleven],
+    ['Sun Nov 22 2026 12:00:00 GMT+0100 (Central European Standard Time)', eleven],
+    ['Sun Nov 22 2026 11:00:00 GMT+0000 (Coordinated Universal Time)', eleven],
+    ['Nov 22, 2026', '2026-11-22T00:00:00.000Z'],
+    ['November 22, 2026 11:00', eleven],
+    ['22 September 2026 11:00', '2026-09-22T11:00:00.000Z'],
+    ['Nov 22, 2026, 11:00:00 AM', eleven],
+    ['11/22/2026, 11:00:00 am', eleven],
+    ['11/22/2026, 1:30 PM', '2026-11-22T13:30:00.000Z'],
+    ['11/22/2026, 12:30:00 PM', '2026-11-22T12:30:00.000Z'],
+    ['11/22/2026, 12:30:00 AM', '2026-11-22T00:30:00.000Z'],
+    ['20261122T110000Z', eleven],
+    ['20261122T110000.5+0000', '2026-11-22T11:00:00.500Z'],
+    ['2026-1-5', '2026-01-05T00:00:00.000Z'],
+    ['2026-1-5 9:07', '2026-01-05T09:07:00.000Z'],
     ['1795345200', eleven],
     ['1795345200000', eleven],
     [1795345200, eleven],
@@ -321,6 +335,18 @@ describe('time', () => {
     ['1795345200000000', eleven],
   ])('%s is read as %s', (timestamp, expected) => {
     expect(happened({ timestamp })).toBe(expected);
+  });
+
+  test.each([
+    '2026-W10-1T10:00:00Z',
+    '11/22/2026 13:00 PM',
+    '11/22/2026 0:30 AM',
+    'Juno 22, 2026',
+    '22.11.2026',
+    [1],
+    '20261322T110000Z',
+  ])('%j is no time', (timestamp) => {
+    expect(happened({ timestamp })).toBe(now);
   });
 
   test('is read of numbers that JavaScript has not', () => {
