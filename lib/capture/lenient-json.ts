@@ -53,11 +53,15 @@ function mayHoldLong(text: string): boolean {
 }
 
 const NUMBER = /-?\d[\d.eE+-]*/y;
-/** Whether a number is whole, and JavaScript would write it with other digits. It may have millions of them. */
+/**
+ * Whether a number is whole, and JavaScript would write it with other digits. It may have millions of them: one that is larger
+ * than any double is infinite, as `1e400` is, for Python refuses to read a page with a number of so many digits.
+ */
 const isLong = (number: string): boolean =>
   number.length >= LONG_DIGITS &&
   /^-?[1-9]/.test(number) &&
   !/[.eE+]|\d-/.test(number) &&
+  Number.isFinite(Number(number)) &&
   isLossy(Number(number), number);
 
 /**

@@ -153,6 +153,14 @@ describe('JSON as Python writes it', () => {
       expect(refusal(`{"event":"e","token":"${TOKEN}","properties":${wrong}}`)).toEqual([400, 'undecodable']);
   });
 
+  test('an integer that is larger than any double is infinite, as one with a power is: no program reads so many digits', () => {
+    const digits = (many: number) => '9'.repeat(many);
+    const written = JSON.stringify(
+      properties(`{"a":${digits(308)},"b":${digits(309)},"c":[-${digits(200_000)}],"d":12345678901234567890}`),
+    );
+    expect(written).toBe(`{"a":${digits(308)},"b":null,"c":[null],"d":12345678901234567890}`);
+  });
+
   test('an integer keeps its digits wherever it stands, and however long it is', () => {
     const numbers = fc.tuple(fc.integer({ min: 1, max: 9 }), fc.stringMatching(/^\d{0,40}$/));
     const written = numbers.map(([first, more]) => `${first}${more}`);
