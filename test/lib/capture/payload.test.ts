@@ -183,9 +183,9 @@ describe('JSON as Python writes it', () => {
       expect(refusal(`{"event":"e","token":"${TOKEN}","properties":${properties}}`)).toEqual([400, 'undecodable']);
   });
 
-  test('a number of millions of digits is read as any other', () => {
+  test('a number of millions of digits is read as soon as any other', () => {
     const digits = '7'.repeat(8_000_000);
-    expect(JSON.stringify(properties(`{"n":${digits}}`)) === `{"n":${digits}}`).toBe(true);
+    expect(properties(`{"n":${digits}}`)).toEqual({ n: Infinity });
   });
 
   test('a number that names somebody keeps its digits', () => {
