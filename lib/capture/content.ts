@@ -74,10 +74,14 @@ interface ReadEvents {
   readonly events: ReturnType<typeof eachEvent>;
 }
 
-/** Returns the events of a request, or why it is refused as a whole. The same request gives the same at any time. */
-export function eventsIn(request: ArrivedRequest, limits: DecodeLimits = DECODE_LIMITS): ReadEvents | RefusedPayload {
-  const found = sentIn(request, limits);
-  return 'status' in found ? found : { token: found.token, events: eachEvent(found.sent, found.arrival) };
+/**
+ * Returns the events of a request, or why it is refused as a whole. The same request gives the same at any time, but for the
+ * addresses of senders, which only those events have that are not `isAnonymized`.
+ */
+export function eventsIn(request: ArrivedRequest, isAnonymized: boolean): ReadEvents | RefusedPayload {
+  const found = sentIn(request, DECODE_LIMITS);
+  if ('status' in found) return found;
+  return { token: found.token, events: eachEvent(found.sent, { ...found.arrival, isAnonymized }) };
 }
 
 /**

@@ -21,6 +21,7 @@ import {
 import type { RefusedChanges } from '../lake/persons/refusals.ts';
 import { ProjectGone } from '../lake/publish.ts';
 import type { CapturedRequest, Inbox, SegmentContent } from '../ports/inbox/inbox.ts';
+import { keys } from '../ports/table/keys.ts';
 import { lineOf } from '../workers/turns.ts';
 import { type EventWarnings, eventsIn } from './content.ts';
 import { type LandingDeaths, landingDeaths } from './landing-deaths.ts';
@@ -342,10 +343,12 @@ async function landProject(
     const since = oldestOf(context, requests) - ATTEMPTS_MS;
     const before = () => filesSince(context.table, projectId, 'events', since);
     const options = { before, arrived: 'now', same: SAME_CAPTURED, changesInOrderOf: 'rows', lists } as const;
+    // By what it says now: that no address is kept holds for what waits, too.
+    const { anonymize_ips: isAnonymized = false } = (await context.table.get(keys.project(projectId))) ?? {};
     return adding(context, adderUnder(lease), options, async (batches) => {
       for (const request of requests) {
         let events = 0;
-        for (const event of eventsOf(request, { refuse, warn })) {
+        for (const event of eventsOf(request, { isAnonymized, refuse, warn })) {
           if (event.timestamp < (request.receivedAt - LATE_MS) * 1000) late += 1;
           if (!batches.add({ ...event, own: true, file: 0 })) refuse('event_too_big');
           events += 1;
@@ -375,15 +378,17 @@ const oldestOf = ({ clock }: Pick<Landing, 'clock'>, requests: readonly Captured
 const delayOf = (context: Pick<Landing, 'clock'>, requests: readonly CapturedRequest[]): number =>
   context.clock() - oldestOf(context, requests);
 
-/** What is told of events while they are read. */
-interface Told {
+/** How events are read, and what is told of them meanwhile. */
+interface Reading {
+  /** They have no address. */
+  readonly isAnonymized: boolean;
   readonly refuse: (reason: EventRefusal) => void;
   readonly warn: (warning: EventWarning, sample: Pick<CapturedEvent, 'event' | 'distinctId'>) => void;
 }
 
 /** The events of a request that was found readable when it was accepted. */
-function* eventsOf(request: CapturedRequest, { refuse, warn }: Told): Generator<CapturedEvent> {
-  const read = eventsIn({ ...request, body: Buffer.from(request.body) });
+function* eventsOf(request: CapturedRequest, { isAnonymized, refuse, warn }: Reading): Generator<CapturedEvent> {
+  const read = eventsIn({ ...request, body: Buffer.from(request.body) }, isAnonymized);
   if ('status' in read) throw new Error(`request ${request.id} was accepted and cannot be read: ${read.detail}`);
   for (const one of read.events) {
     if ('refused' in one) {

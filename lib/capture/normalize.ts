@@ -22,6 +22,8 @@ export interface Arrival {
   readonly sentAt: number | null;
   /** Whose it is, as text; null: it is not kept. */
   readonly clientAddress: string | null;
+  /** True: no event keeps the address that it says itself, either. Default: each keeps it. */
+  readonly isAnonymized?: boolean;
 }
 
 /** An event that arrived live. `created`, `personId` and `personProperties` are null: the lake says these. */
@@ -165,12 +167,13 @@ function readEvent(sent: unknown): ReadEvent | Refusal {
 
 function storedProperties(
   { sent, given, event, distinctId }: ReadEvent,
-  { clientAddress }: Pick<Arrival, 'clientAddress'>,
+  { clientAddress, isAnonymized = false }: Pick<Arrival, 'clientAddress' | 'isAnonymized'>,
 ): StoredProperties | Refusal {
   const properties = { ...given };
   const elementsChain = takeChain(properties);
   addMembers(properties, sent);
-  if (clientAddress !== null && !Object.hasOwn(properties, '$ip'))
+  if (isAnonymized) delete properties['$ip'];
+  else if (clientAddress !== null && !Object.hasOwn(properties, '$ip'))
     properties['$ip'] = Object.hasOwn(properties, 'capture_internal') ? '127.0.0.1' : clientAddress;
   const json = storable(JSON.stringify(properties));
   if (Buffer.byteLength(json) + Buffer.byteLength(JSON.stringify(elementsChain)) > MAX_BYTES)

@@ -79,6 +79,8 @@ export interface ProjectItem extends Item {
   readonly week_start_day?: number | null;
   /** Property filters that a query adds by `filterTestAccounts`. Absent: none. */
   readonly test_account_filters?: JsonText<readonly unknown[]>;
+  /** Whether captured events land without the address of who sent them. Absent: with it. */
+  readonly anonymize_ips?: boolean;
   /** Set with the first access rule that hides a dashboard: from then on lists look at every dashboard. */
   readonly hides_dashboards?: boolean;
   /** How often the answers to its queries were forgotten, as with a person: none is told from before. Absent: never. */

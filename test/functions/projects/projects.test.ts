@@ -80,6 +80,24 @@ test('settings that are sent as they always are, are answered so', async () => {
   expect(other).toMatchObject({ status: 400, body: { attr: 'heatmaps_opt_in' } });
 });
 
+test('a project that keeps no addresses says so, and the log who wanted it', async () => {
+  const { service } = await world();
+  const at = `/api/projects/${service.project.id}/`;
+  expect(await service.call('PATCH', at, { body: { anonymize_ips: true } })).toMatchObject({
+    status: 200,
+    body: { anonymize_ips: true, name: 'Default project' },
+  });
+  expect((await service.call('GET', at)).body).toMatchObject({ anonymize_ips: true });
+  expect((await create(service, { anonymize_ips: true })).body).toMatchObject({ anonymize_ips: true });
+  expect((await create(service)).body).toMatchObject({ anonymize_ips: false });
+  expect(await service.call('PATCH', at, { body: { anonymize_ips: 'perhaps' } })).toMatchObject({
+    status: 400,
+    body: { attr: 'anonymize_ips' },
+  });
+  const { body: log } = await service.call('GET', `${path(service).replace('projects', 'activity')}`);
+  expect(JSON.stringify(log)).toContain('anonymize_ips');
+});
+
 /** PostHog's Terraform provider names the organization beside the project, and takes a 404 for a project that is gone. */
 test('a project is read, renamed and deleted at the address of its organization, and of no other', async () => {
   const { context, service } = await world();

@@ -90,6 +90,20 @@ test('events land with the moment of their landing as arrival, and the inbox is 
   expect(await lander.pass()).toBe(0);
 });
 
+test('of a project that keeps no addresses none lands, also of events that came before it said so', async () => {
+  const { context, lander, send } = await world();
+  await send([{ event: 'a' }, { event: 'b', properties: { $ip: '10.0.0.1', n: 1 } }]);
+  await send([{ event: 'c' }], { projectId: OTHER });
+  await context.table.write([{ change: keys.project(PROJECT), set: { anonymize_ips: true }, if: 'present' }]);
+  expect(await lander.pass()).toBe(3);
+  expect(await inLake(context, PROJECT, 'properties::VARCHAR')).toEqual(['{"n":1}', '{}']);
+  expect(await inLake(context, OTHER, 'properties::VARCHAR')).toEqual(['{"$ip":"203.0.113.7"}']);
+  await context.table.write([{ change: keys.project(PROJECT), set: { anonymize_ips: false }, if: 'present' }]);
+  await send([{ event: 'd' }]);
+  expect(await lander.pass()).toBe(1);
+  expect(await inLake(context, PROJECT, 'properties->>\'$."$ip"\'')).toEqual(['203.0.113.7', null, null]);
+});
+
 test('a change of a person that is not made is told, with why and whose, and its event lands', async () => {
   const { context, lander, counts, send } = await world();
   const identify = (distinct_id: string, other: string) => ({

@@ -21,6 +21,9 @@ export const ProjectInput = z.object({
     .max(MAX_TEST_FILTERS)
     .optional()
     .describe('Property filters that queries add by `filterTestAccounts`.'),
+  anonymize_ips: boolean()
+    .optional()
+    .describe('True: events that SDKs send land without `$ip`, their own too. What has landed keeps it.'),
 });
 
 /** The body that changes a project. */
@@ -37,7 +40,6 @@ export const TokenReset = z.object({
 
 /** PostHog's settings of what is not done here, as they always are. Terraform wants to be told of what it sends. */
 const SETTINGS = {
-  anonymize_ips: false,
   heatmaps_opt_in: false,
   autocapture_exceptions_opt_in: false,
   autocapture_web_vitals_opt_in: false,
@@ -79,6 +81,7 @@ export function projectObject(item: ProjectItem, level: MembershipLevel): z.inpu
     week_start_day: item.week_start_day === 0 || item.week_start_day === 1 ? item.week_start_day : null,
     test_account_filters: [...(item.test_account_filters === undefined ? [] : fromJsonText(item.test_account_filters))],
     effective_membership_level: level,
+    anonymize_ips: item.anonymize_ips ?? false,
     ...SETTINGS,
   };
 }

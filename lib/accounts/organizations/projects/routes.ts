@@ -20,7 +20,6 @@ const one = {
 /** What PostHog's projects do with events, in browsers and in queries. */
 const UNSUPPORTED = {
   access_control: null,
-  anonymize_ips: null,
   person_processing_opt_out: null,
   cookieless_server_hash_mode: null,
   path_cleaning_filters: null,

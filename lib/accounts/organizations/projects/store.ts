@@ -20,15 +20,17 @@ import type { ProjectInput } from './model.ts';
 import { refuseTooManyProjects } from './rules.ts';
 
 /** What a caller may say of a project, as it is stored; of what is absent nothing was said. */
-type ProjectFields = Partial<Pick<ProjectItem, 'name' | 'timezone' | 'week_start_day' | 'test_account_filters'>>;
+type ProjectFields = Partial<
+  Pick<ProjectItem, 'name' | 'timezone' | 'week_start_day' | 'test_account_filters' | 'anonymize_ips'>
+>;
 
 type NamedFields = ProjectFields & Pick<ProjectItem, 'name'>;
 
 /** Returns the fields that a body sends, as they are stored. */
 export function projectFields(sent: z.output<typeof ProjectInput>): ProjectFields {
-  const { name, timezone, week_start_day, test_account_filters } = sent;
+  const { name, timezone, week_start_day, test_account_filters, anonymize_ips } = sent;
   const filters = test_account_filters && toJsonText(test_account_filters);
-  return definedOf({ name, timezone, week_start_day, test_account_filters: filters });
+  return definedOf({ name, timezone, week_start_day, test_account_filters: filters, anonymize_ips });
 }
 
 /** The fields whose changes the activity log shows. */
@@ -37,6 +39,7 @@ const LOGGED_FIELDS: LoggedFields = {
   timezone: 'plain',
   week_start_day: 'plain',
   test_account_filters: 'json',
+  anonymize_ips: 'plain',
 };
 
 const newToken = (random: Context['random']): string => `phc_${base62(random(32))}`;
@@ -167,7 +170,7 @@ export async function changeProject(
 ): Promise<ProjectItem> {
   const key = keys.project(project.id);
   const about = aboutProject({ ...project, ...changes });
-  const { week_start_day: _, test_account_filters: __, ...shown } = changes;
+  const shown = definedOf({ name: changes.name, timezone: changes.timezone });
   await changeBriefs(table, organization, (briefs) => ({
     briefs: briefs.map((brief) => (brief.id === project.id ? { ...brief, ...shown } : brief)),
     ops: [
