@@ -16,6 +16,7 @@ import { untilWritten } from '../../ports/table/until-written.ts';
 import type { NotifierInput } from '../../workflow/messages.ts';
 import { insightLink } from '../links.ts';
 import { type Message, messageOps, type Outcome, type Target } from '../messages/message.ts';
+import { alertTargets } from '../messages/targets.ts';
 import { dueOps, failed, ofInput, paused, SUCCEEDED, UNSEEN, unchangedOp } from '../notifier.ts';
 import { type NotifierTenant, notifierTenantOf } from '../tenant.ts';
 import type { AlertCheck, AlertItem } from './model.ts';
@@ -161,7 +162,7 @@ function told(
   if (!isNew) return { set, messages: [] };
   return {
     set,
-    messages: targetsOf(item).map((target) => message(context, item, insight, { value, breaches, target, now })),
+    messages: alertTargets(item).map((target) => message(context, item, insight, { value, breaches, target, now })),
   };
 }
 
@@ -169,11 +170,6 @@ function checked({ newId }: CheckContext, item: AlertItem, check: Omit<AlertChec
   const checks = [{ id: newId(), ...check }, ...fromJsonText(item.checks)].slice(0, KEPT_CHECKS);
   return { checks: toJsonText<readonly AlertCheck[]>(checks) };
 }
-
-const targetsOf = ({ notify_url, notify_type, subscribed_users }: AlertItem): readonly Target[] => [
-  ...(notify_url === null ? [] : [{ type: notify_type }]),
-  ...fromJsonText(subscribed_users).map((user) => ({ type: 'member', user }) as const),
-];
 
 /** So many breaches are told one by one. */
 const TOLD_BREACHES = 10;

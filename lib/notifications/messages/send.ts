@@ -21,13 +21,14 @@ import { chartPictures } from './chart-pictures.ts';
 import { letterOf } from './letter.ts';
 import type { Message, Target } from './message.ts';
 import { slackBody } from './slack.ts';
+import { targetNow } from './targets.ts';
 
 /** For how long a message is tried to be sent. */
 const MAX_AGE_MS = DAY_MS;
 
 /**
- * Sends a message, unless it has been sent, or whose it is is gone, paused, or made by somebody who has left. What is not
- * taken is tried again, with the backoff of jobs, for a day. While one execution sends it another does not.
+ * Sends a message, unless it has been sent, or whose it is is gone, paused, made by somebody who has left, or names its target no
+ * more. What is not taken is tried again, with the backoff of jobs, for a day. While one execution sends it another does not.
  */
 export async function sendMessage(
   context: Context,
@@ -37,13 +38,16 @@ export async function sendMessage(
   const { table, clock } = context;
   const begun = await beginJob(context, { kind: 'message', id, attempt }, 'send-message');
   if (begun === undefined) return;
-  const message = aboutOf('message', begun.job) as Message;
+  const made = aboutOf('message', begun.job) as Message;
   const done = jobOps('message', id, null);
-  const item = await table.get(keyOf(message));
-  if (item === undefined || !item.enabled || item['deleted'] === true || !(await isWanted(context, item, message))) {
+  const item = await table.get(keyOf(made));
+  const target = item && targetNow(item, made);
+  const isLive = item?.enabled === true && item['deleted'] !== true && target !== undefined;
+  if (!isLive || !(await isWanted(context, item, target))) {
     await table.write(done);
     return;
   }
+  const message = { ...made, target };
   const until = message.at + MAX_AGE_MS;
   const failure = await knownFailure(context, () => post(context, item, id, message, signal), { until, signal });
   const isOver = !(failure instanceof Transient) || clock() >= until;
@@ -67,7 +71,7 @@ const keyOf = ({ project, by: { kind, id } }: Message): Key<NotifierItem> =>
   kind === 'alert' ? keys.alert(project, String(id)) : keys.subscription(project, Number(id));
 
 /** Whoever made it is still there; and a member who is told is one still, and sees what it is about. */
-async function isWanted({ table }: Context, item: NotifierItem, { target }: Message): Promise<boolean> {
+async function isWanted({ table }: Context, item: NotifierItem, target: Target): Promise<boolean> {
   const tenant = await notifierTenantOf(table, item);
   if (tenant?.membership === undefined) return false;
   if (target.type !== 'member') return true;

@@ -25,10 +25,11 @@ import { untilWritten } from '../../ports/table/until-written.ts';
 import type { NotifierInput } from '../../workflow/messages.ts';
 import { dashboardLink, insightLink } from '../links.ts';
 import { packedFigure } from '../messages/chart-pictures.ts';
-import { type Message, messageOps, type Outcome, type ShownInsight, type Target } from '../messages/message.ts';
+import { type Message, messageOps, type Outcome, type ShownInsight } from '../messages/message.ts';
+import { subscriptionTargets } from '../messages/targets.ts';
 import { dueOps, failed, ofInput, paused, UNSEEN, unchangedOp } from '../notifier.ts';
 import { type NotifierTenant, notifierTenantOf } from '../tenant.ts';
-import { addressesOf, type SubscriptionItem } from './model.ts';
+import type { SubscriptionItem } from './model.ts';
 import { nextTime } from './schedule.ts';
 import { scheduleText } from './schedule-text.ts';
 
@@ -103,7 +104,7 @@ async function outcome(
       shown.push(isPictured ? one : numbers);
     }
     const made = messageOf(item, found, shown, now);
-    return { set: {}, messages: targetsOf(item).map((target) => ({ ...made, target })) };
+    return { set: {}, messages: subscriptionTargets(item).map((target) => ({ ...made, target })) };
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'validation') throw error;
     return { set: failed(item, error.message, now), messages: [] };
@@ -235,11 +236,6 @@ async function shownInsight(
     return without(error.message);
   }
 }
-
-const targetsOf = ({ target_type, target_value }: SubscriptionItem): readonly Target[] =>
-  target_type === 'email'
-    ? addressesOf(target_value).map((address) => ({ type: 'email', address }) as const)
-    : [{ type: target_type }];
 
 function messageOf(
   item: SubscriptionItem,

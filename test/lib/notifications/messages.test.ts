@@ -114,6 +114,36 @@ test('a subscription is mailed to each address by itself; names in it are harmle
   });
 });
 
+test('who was taken off an alert gets none of its mail that waits for another try', async () => {
+  const { letters, refusals, call, run, clock, service, insight } = await mailing();
+  const [stays, goes] = [await service.newUser(LEVELS.member), await service.newUser(LEVELS.member)];
+  const threshold = { configuration: { type: 'absolute', bounds: { lower: 1 } } };
+  const subscribed_users = [stays.id, goes.id];
+  const { id } = await call('POST', '/alerts/', { insight, name: 'None', threshold, subscribed_users });
+  refusals.push(...subscribed_users.map(() => new Transient('The mail server answered 451.')));
+  await run();
+  await call('PATCH', `/alerts/${String(id)}/`, { subscribed_users: [stays.id] });
+  clock.advance(MINUTE_MS);
+  await run();
+  expect(letters.map(({ to }) => to)).toEqual([stays.email]);
+});
+
+test.each([
+  ['an address that is named no more', { target_value: 'bob@example.com' }, ['bob@example.com']],
+  ['any address of what goes to a webhook now', { target_type: 'webhook', target_value: 'https://x.example.com/' }, []],
+])('mail of a subscription that waits for another try is not sent to %s', async (_, patch, told) => {
+  const { letters, refusals, call, run, clock, insight } = await mailing();
+  const target = { target_type: 'email', target_value: 'ada@example.com, bob@example.com' };
+  const { id } = await call('POST', '/subscriptions/', { insight, ...target, frequency: 'daily', start_date: SEVEN });
+  clock.advance(DAY_MS);
+  refusals.push(...[1, 2].map(() => new Transient('The mail server answered 451.')));
+  await run();
+  await call('PATCH', `/subscriptions/${String(id)}/`, patch);
+  clock.advance(MINUTE_MS);
+  await run();
+  expect(letters.map(({ to }) => to)).toEqual(told);
+});
+
 /** A service whose mail of a subscription is due. */
 async function withDueMail() {
   const world = await mailing();

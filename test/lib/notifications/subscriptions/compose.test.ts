@@ -349,6 +349,23 @@ test('a webhook that does not take it is tried again with the same id, and is sa
   expect(await read(id)).toMatchObject({ last_delivered_at: '2026-01-02T07:01:00Z', latest_error: null });
 });
 
+test('what waits for another try has the form that its address has by then', async () => {
+  const { subscribe, call, insight, run, clock } = await subscribing();
+  receiver.answer = () => ({ status: 503 });
+  const { id } = await subscribe({ insight, target_type: 'slack' });
+  clock.set(Date.UTC(2026, 0, 2, 7));
+  await run();
+  receiver.answer = () => ({ status: 204 });
+  await call('PATCH', `/subscriptions/${String(id)}/`, { target_type: 'webhook', target_value: `${receiver.url}/new` });
+  clock.advance(MINUTE_MS);
+  await run();
+  expect(receiver.received.map(({ path }) => path)).toEqual(['/hook?key=1', '/new']);
+  expect(bodies().map((body) => Object.keys(body))).toEqual([
+    ['text', 'blocks'],
+    ['type', 'timestamp', 'text', 'data'],
+  ]);
+});
+
 test('what breaks while it is sent is tried again for a day, not without end', async () => {
   const { subscribe, read, insight, clock, context } = await subscribing();
   const { id } = await subscribe({ insight, frequency: 'weekly' });
