@@ -38,6 +38,8 @@ export interface OrganizationItem extends Item {
   readonly members: number;
   /** How many invitations were ever made: of two who make one at once, the other counts the open ones again. Absent: none. */
   readonly invites_made?: number;
+  /** The same of batch exports. */
+  readonly exports_made?: number;
   /** Oldest first. It changes in the transactions of the projects. */
   readonly projects: JsonText<readonly ProjectBrief[]>;
   /** When it is set, tenancy refuses, and the purge is under way. */

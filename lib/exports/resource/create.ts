@@ -1,4 +1,5 @@
 import type { ActivityOps } from '../../accounts/activity/model.ts';
+import { findOrganization, isAlive } from '../../accounts/organizations/store.ts';
 import type { Tenant } from '../../accounts/organizations/tenant.ts';
 import { notAChoice } from '../../http/fields.ts';
 import { jobOps } from '../../jobs/job.ts';
@@ -8,8 +9,8 @@ import { fail, invalid } from '../../ports/errors.ts';
 import type { Settings } from '../../ports/settings.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
-import { Busy, type Op, Refused, type Table } from '../../ports/table/table.ts';
-import { MAX_ATTEMPTS } from '../../ports/table/until-written.ts';
+import { type Op, Refused, type Table } from '../../ports/table/table.ts';
+import { countedOp, ReadAgain, untilCounted } from '../../ports/table/until-written.ts';
 import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
 import { checkedConfig, checkProved } from '../destinations/config.ts';
 import { type Destination, reachOf } from '../destinations/destination.ts';
@@ -66,17 +67,15 @@ export async function createBatchExport(
     ver: 1,
   });
   const plan = initialPlan(item, now);
-  for (let left = MAX_ATTEMPTS; left > 0; left--) {
-    const [live] = await Promise.all([liveOps(table, item, plan), checkRoom(table, organization.id)]);
+  return untilCounted(async (isAgain) => {
+    const owner = isAgain ? await findOrganization(table, organization.id) : organization;
+    if (owner === undefined) fail('not_found', 'Organization not found.');
+    const [live] = await Promise.all([liveOps(table, item, plan), checkRoom(table, owner.id)]);
     const ops: Op[] = [
-      {
-        check: keys.organization(organization.id),
-        if: { is: { id: organization.id, deleted_at: null } },
-        else: 'organization_gone',
-      },
+      countedOp(keys.organization(owner.id), isAlive(owner.id), ['exports_made', owner.exports_made]),
       {
         check: keys.project(team.id),
-        if: { is: { organization_id: organization.id, deleted_at: null } },
+        if: { is: { organization_id: owner.id, deleted_at: null } },
         else: 'project_gone',
       },
       { put: item, if: 'absent' },
@@ -91,12 +90,10 @@ export async function createBatchExport(
       return item;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      if (error.reason === 'organization_gone') fail('not_found', 'Organization not found.');
       if (error.reason === 'project_gone') fail('not_found', 'Project not found.');
-      if (error.reason !== LIVE_LOWERED) throw error;
+      throw error.reason === LIVE_LOWERED ? new ReadAgain() : error;
     }
-  }
-  throw new Busy('many exports of the project are being made');
+  });
 }
 
 /** Returns what a create makes of what was sent. Throws a `Failure` when something is wrong. */

@@ -1,7 +1,7 @@
 import { Busy, type Key, type Op, Refused, type Table, type Value } from './table.ts';
 
 /** A write outlasts so many changes by others: each time that it is refused, one of them was done. */
-export const MAX_ATTEMPTS = 30;
+const MAX_ATTEMPTS = 30;
 
 /** What an attempt has read is true no longer, by what it has done itself: it is to begin anew. */
 export class ReadAgain extends Error {
