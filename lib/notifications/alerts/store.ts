@@ -178,7 +178,7 @@ export async function createAlert(
   await inPlace(table, project, { kind: 'alert', range: ranges.alertsOf(project.id), goneOf }, (placeOps) =>
     table.write([
       { put: item, if: 'absent' },
-      ...dueOps('alert', item, item.enabled ? now : null),
+      ...dueOps('alert', item, item.enabled ? dueAt(item, insightMoment(project).timezone) : null),
       ...idempotencyOps(id),
       ...activityOps({ ...about(item), activity: 'created', changes: creationChanges(item, LOGGED_FIELDS) }),
       ...placeOps,
@@ -204,6 +204,7 @@ export async function changeAlert(
   found(read);
   checkMayChange('alert', read.item, tenant.membership);
   const { project } = placeIn(tenant);
+  const { timezone } = insightMoment(project);
   const sent = await fieldsOf(context, tenant, read.item.id, patch, read.item.notify_host);
   return untilWritten(async (isAgain) => {
     const stored = isAgain ? found(await readAlert(table, project.id, read.item.id)) : read;
@@ -221,16 +222,15 @@ export async function changeAlert(
       ...(isAnew ? { ...ANEW, ...SUCCEEDED } : {}),
       ...((item.snoozed_until ?? 0) > now ? { state: 'Snoozed' as const } : {}),
       ...(isWoken ? { snoozed_until: null, ...ANEW } : {}),
-      ...snoozeOf(patch.snoozed_until ?? null, now, insightMoment(project).timezone),
+      ...snoozeOf(patch.snoozed_until ?? null, now, timezone),
       ...(isAnew || isBack || isWoken ? { next_check_at: now } : {}),
     };
     const after: AlertItem = { ...item, ...set };
     // Of what cannot be watched any more, the alert can still be disabled.
     if (isAnew || isBack) checkWatch(after, insight);
-    const due = Math.max(after.next_check_at, after.snoozed_until ?? 0);
     await table.write([
       { change: keys.alert(project.id, item.id), set, add: { ver: 1 }, if: { is: { id: item.id, ver: item.ver } } },
-      ...dueOps('alert', item, after.enabled ? due : null),
+      ...dueOps('alert', item, after.enabled ? dueAt(after, timezone) : null),
       ...activityOps({
         ...about(after),
         activity: 'updated',

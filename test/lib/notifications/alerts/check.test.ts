@@ -585,6 +585,20 @@ test.each([
   expect([reply.status, reply.body?.['attr']]).toEqual([400, 'snoozed_until']);
 });
 
+test('a snooze that ends on a weekend that is skipped starts nothing before Monday', async () => {
+  const { alert, call, run, clock, context } = await alerting();
+  const { id } = await alert({ threshold: threshold({ upper: 1 }), skip_weekend: true });
+  await run();
+  await call('PATCH', `/alerts/${String(id)}/`, { snoozed_until: '2d' });
+  const before = context.workflow.started.length;
+  clock.set(Date.parse('2026-01-03T12:00:00Z'));
+  await run();
+  expect(context.workflow.started).toHaveLength(before);
+  clock.set(Date.parse('2026-01-05T12:00:00Z'));
+  await run();
+  expect(context.workflow.started).toHaveLength(before + 1);
+});
+
 test('a time without a zone until which it is snoozed is of UTC, wherever the service runs', async () => {
   const zone = process.env['TZ'];
   process.env['TZ'] = 'Europe/Berlin';
