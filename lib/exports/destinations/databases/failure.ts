@@ -61,6 +61,9 @@ const violated: Advice = (place, error) =>
 const onlyReads: Advice = (place, { message }) =>
   `The server at ${serverOf(place)} only reads: ${message}. Use the address of the primary server.`;
 
+const generated: Advice = (place, { message }) =>
+  `${tableOf(place)} does not take a column of the export: ${message}. Make it a plain column of the table.`;
+
 /** What to do about errors that only a person can mend, by SQLSTATE. */
 const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
   ['28P01', refused],
@@ -81,10 +84,14 @@ const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
   ],
   [
     '42P10',
-    (place) =>
-      `${tableOf(place)} has no unique key by which persons could be merged. Give it one: ALTER TABLE ` +
-      `${tableOf(place)} ADD PRIMARY KEY ("team_id", "distinct_id").`,
+    // COPY answers with the same code that it takes no generated column.
+    (place, error) =>
+      error.message.includes('ON CONFLICT')
+        ? `${tableOf(place)} has no unique key by which persons could be merged. Give it one: ALTER TABLE ` +
+          `${tableOf(place)} ADD PRIMARY KEY ("team_id", "distinct_id").`
+        : generated(place, error),
   ],
+  ['428C9', generated],
   [
     '42809',
     (place, { message }) =>

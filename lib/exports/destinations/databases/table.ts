@@ -138,17 +138,21 @@ async function make(session: Session, statement: string): Promise<void> {
   }
 }
 
-/** Returns the names of a table's columns; none when there is no such table. */
-async function columnsOf(session: Session, schema: string, table: string, { folded }: TableDialect) {
+/** What of the catalog's kinds is a table: plain, partitioned, foreign. */
+const TABLES: ReadonlySet<string | null | undefined> = new Set(['r', 'p', 'f']);
+
+/** Returns the names of a table's columns, and whether it is a table; undefined when there is nothing of the name. */
+async function found(session: Session, schema: string, table: string, { folded }: TableDialect) {
   const { rows } = await session.query(
-    `SELECT a.attname AS name
+    `SELECT a.attname AS name, c.relkind AS kind
       FROM pg_catalog.pg_attribute a
       JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
       JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname = $1 AND c.relname = $2 AND c.relkind <> 'i' AND a.attnum > 0 AND NOT a.attisdropped`,
     [folded(schema), folded(table)],
   );
-  return rows.map(({ name }) => name ?? '');
+  if (rows.length === 0) return undefined;
+  return { names: rows.map(({ name }) => name ?? ''), isTable: TABLES.has(rows[0]?.['kind']) };
 }
 
 /**
@@ -164,19 +168,20 @@ export async function prepareTable(
 ): Promise<void> {
   const { schema, table_name, use_automatic_schema_evolution: isEvolving } = config;
   const table = qualified(schema, table_name);
-  const found = await columnsOf(session, schema, table_name, dialect);
-  if (found.length === 0) {
+  const there = await found(session, schema, table_name, dialect);
+  if (there === undefined) {
     const rules = key.length === 0 ? [] : [`PRIMARY KEY (${quotedList(key)})`];
     const lines = [...columns.map(definitionOf), ...rules];
     return make(session, `CREATE TABLE IF NOT EXISTS ${table} (${lines.join(', ')})`);
   }
-  const missing = columns.filter(({ name }) => !found.includes(dialect.folded(name)));
+  const missing = columns.filter(({ name }) => !there.names.includes(dialect.folded(name)));
   const additions = missing.map((column) => `ALTER TABLE ${table} ADD COLUMN ${definitionOf(column)}`);
+  const lack = `lacks ${missing.length === 1 ? 'the column' : 'the columns'} ${quotedList(namesOf(missing))}`;
+  if (missing.length > 0 && !there.isTable) {
+    throw new Permanent(`${table} is a view, and ${lack}. Name a table, or a name that is free, in table_name.`);
+  }
   const lacking = (cure: string): Permanent =>
-    new Permanent(
-      `Table ${table} lacks ${missing.length === 1 ? 'the column' : 'the columns'} ${quotedList(namesOf(missing))}. ` +
-        `Add them (${additions.join('; ')})${cure}.`,
-    );
+    new Permanent(`Table ${table} ${lack}. Add them (${additions.join('; ')})${cure}.`);
   if (!isEvolving && additions.length > 0) throw lacking(', or set use_automatic_schema_evolution to true');
   for (const addition of additions) {
     await make(session, dialect.beforeChange + addition).catch((error: unknown) => {

@@ -484,6 +484,31 @@ describeOnPostgres('Postgres', () => {
       expect(error.message).toContain('Remove the rule "only new"');
     });
 
+    test('that makes the values of a column by itself says which is to be a plain one', async () => {
+      const one = given();
+      await postgres.commit(one, await postgres.deliver(one));
+      await sql(`ALTER TABLE events DROP COLUMN distinct_id,
+        ADD COLUMN distinct_id text GENERATED ALWAYS AS ('x') STORED`);
+      const text =
+        `"${schema}"."events" does not take a column of the export: column "distinct_id" is a generated column. ` +
+        'Make it a plain column of the table.';
+      const next = { start: one.interval.end, end: one.interval.end + HOUR_MS };
+      expect(await failure({}, { interval: next })).toEqual(new Permanent(text));
+      // The same interval again is merged, by an INSERT.
+      const merged = await failure({}, { runId: OTHER_RUN, rows: () => eventRows(10, 10) });
+      expect(merged).toBeInstanceOf(Permanent);
+      expect(merged.message).toMatch(/does not take a column of the export: .*"distinct_id".*Make it a plain column/);
+    });
+
+    test.each([true, false])('that is a view without the columns is not to be given them (%s)', async (isEvolving) => {
+      await sql('CREATE VIEW events AS SELECT 1 AS uuid');
+      const error = await failure({ use_automatic_schema_evolution: isEvolving });
+      expect(error).toBeInstanceOf(Permanent);
+      expect(error.message).toContain('"events" is a view, and lacks the columns "event", "properties"');
+      expect(error.message).toContain('Name a table, or a name that is free, in table_name.');
+      expect(error.message).not.toContain('ADD COLUMN');
+    });
+
     test('that is a view which takes no rows says so', async () => {
       await sql('CREATE VIEW events AS SELECT 1 AS one');
       const error = await failure({ use_automatic_schema_evolution: true });
