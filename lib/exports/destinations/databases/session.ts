@@ -30,8 +30,8 @@ export interface Session {
     text: string,
     values?: readonly (string | null)[],
   ): Promise<{ rows: AnswerRow[]; count: number; command: string }>;
-  /** Sends rows in the text format of COPY. */
-  copyIn(text: string, rows: AsyncIterable<Buffer>): Promise<{ bytes: number; records: number }>;
+  /** Sends rows in the text format of COPY. Returns how many were sent, and how many the server has taken. */
+  copyIn(text: string, rows: AsyncIterable<Buffer>): Promise<{ bytes: number; sent: number; taken: number }>;
   /** Says goodbye; what was not committed is rolled back. Never throws. */
   end(): Promise<void>;
 }
@@ -150,7 +150,7 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
     async copyIn(text, rows) {
       const failed = new AbortController();
       const broken = { signal: failed.signal };
-      let bytes = 0;
+      let [bytes, sent] = [0, 0];
       const stream = client.query(from(text, { highWaterMark: COPY_BUFFER_BYTES }));
       stream.on('error', (error) => failed.abort(error));
       const seen = (event: 'drain' | 'finish'): Promise<unknown> =>
@@ -163,12 +163,13 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
         for await (const chunk of rows) {
           await alive();
           bytes += chunk.length;
+          sent += linesIn(chunk);
           if (!stream.write(chunk)) await seen('drain');
         }
         await alive();
         stream.end();
         await seen('finish');
-        return { bytes, records: stream.rowCount };
+        return { bytes, sent, taken: stream.rowCount };
       } catch (error) {
         // The rows' own failure stays as it is.
         close();
@@ -187,6 +188,15 @@ export async function openSession(account: Account, way: Way): Promise<Session> 
     },
   };
 }
+
+/** Returns how many lines end in it: in the text format of COPY a row is a line. */
+function linesIn(chunk: Buffer): number {
+  let count = 0;
+  for (let end = chunk.indexOf(LINE_END); end !== -1; end = chunk.indexOf(LINE_END, end + 1)) count += 1;
+  return count;
+}
+
+const LINE_END = 0x0a;
 
 /** Bytes that a session is answered with at most: of rows, a few that describe a table or count what was merged. */
 const ANSWER_BYTES = 16 * MIB;

@@ -104,6 +104,27 @@ describeOnPostgres('Postgres', () => {
       ]);
     });
 
+    test('that a trigger of the table leaves out are told of, and the ledger has all that were sent', async () => {
+      await deliver({ rows: () => eventRows(0, 1) });
+      await sql(`CREATE FUNCTION leave_out() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN IF NEW.event = 'paid' THEN RETURN NULL; END IF; RETURN NEW; END $$;
+        CREATE TRIGGER leave_out BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION leave_out()`);
+      const interval = { start: INTERVAL.end, end: INTERVAL.end + HOUR_MS };
+      const columns: Delivery<Config>['columns'] = (all) => all.filter(({ name }) => name !== 'uuid');
+      const rows = async function* () {
+        for await (const piece of eventRows(10, 3000)) yield Buffer.from(piece.toString().replace(/^[^\t]*\t/gm, ''));
+      };
+      await deliver({ interval, columns, rows });
+      expect(said).toEqual([
+        `"${schema}"."events" took 2000 of 3000 rows: a trigger of it leaves rows out, or moves them.`,
+      ]);
+      const noted = `SELECT records FROM batch_export_deliveries WHERE interval_start = '2023-07-28T01:00Z'`;
+      expect(await sql(noted)).toEqual([{ records: '3000' }]);
+      // Without uuids their number tells that they are there already.
+      await deliver({ interval, columns, rows, runId: OTHER_RUN });
+      expect(said.at(-1)).toContain('was delivered before, with as many rows: nothing was added.');
+    });
+
     test('are noted in a ledger beside the table', async () => {
       await deliver();
       expect(await sql('SELECT * FROM batch_export_deliveries')).toEqual([
