@@ -19,6 +19,9 @@ export const INTERVALS_MS: Readonly<Record<Frequency, number>> = {
   week: WEEK_MS,
 };
 
+/** Returns how much time lies between two instants, in milliseconds. */
+const lasts = (start: string, end: string): number => Date.parse(end) - Date.parse(start);
+
 /** The intervals that a backfill may have. */
 const MOST_INTERVALS = 200_000;
 
@@ -33,7 +36,6 @@ export function backfillRanges(
   // A backfill takes whole intervals: what begins and ends within one has one more.
   const most = (MOST_INTERVALS - 1) * INTERVALS_MS[interval];
   const backfills: { readonly start_at: string; readonly end_at: string }[] = [];
-  const lasts = (start: string, end: string): number => Date.parse(end) - Date.parse(start);
   for (const { start, end } of needed) {
     const last = backfills.at(-1);
     if (last !== undefined && lasts(last.start_at, end) <= most) {
