@@ -70,8 +70,13 @@ export function checkUrl(
   { attr = 'destination', query = false }: { readonly attr?: string; readonly query?: boolean } = {},
 ): void {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || (url.search !== '' && !query) || url.hash !== '') {
+  if (url === null || !/^https?:$/.test(url.protocol)) {
     invalid(attr, `'${shortened(text, 100)}' is not a valid address: it must be a URL such as https://host:9000.`);
+  }
+  // Either may hold a secret, which the answer does not repeat.
+  const surplus = url.search !== '' && !query ? 'query (? and what follows)' : 'fragment (# and what follows)';
+  if (url.hash !== '' || (url.search !== '' && !query)) {
+    invalid(attr, `A URL with a ${surplus} is not a valid address here: leave that out.`);
   }
   if (url.username !== '' || url.password !== '') {
     invalid(attr, 'An address may not hold a user name or a password: use the fields for credentials.');

@@ -109,6 +109,14 @@ describe('an address that is written', () => {
     expect(refusal(url, OPEN)?.body.detail).toContain('is not a valid address');
   });
 
+  test.each([
+    ['https://app.example.com/batch/?api_key=SECRET', 'A URL with a query (? and what follows)'],
+    ['https://app.example.com/batch/#SECRET', 'A URL with a fragment (# and what follows)'],
+    ['https://app.example.com/batch/?a#SECRET', 'A URL with a query (? and what follows)'],
+  ])('is told what of it is too much, and the answer does not repeat it: %s', (url, reason) => {
+    expect(refusal(url, OPEN)?.body.detail).toBe(`${reason} is not a valid address here: leave that out.`);
+  });
+
   test('may hold a query only where its field says so, and names its field', () => {
     const asked = { attr: 'notify_url', query: true };
     expect(() => checkUrl('https://hooks.example.com/x?sig=1', CLOSED, asked)).not.toThrow();
