@@ -68,6 +68,12 @@ const MAX_PARTS = 10_000;
 
 const ENCRYPTIONS: readonly string[] = ['AES256', 'aws:kms'];
 
+/**
+ * What a bucket is called, here or there: old ones have capitals and underscores, and Ceph tells whose a bucket is before
+ * a colon.
+ */
+const BUCKET_NAME = /^(?!\.\.?$)[\w.:-]{1,255}$/;
+
 /** S3's limit of a key. */
 const MAX_KEY_BYTES = 1024;
 
@@ -106,6 +112,9 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
     }
     if (config.endpoint_url && config.bucket_name.startsWith('arn:')) {
       refuseConfig('bucket_name must be the name of the bucket, not an ARN, where there is an endpoint_url.');
+    }
+    if (!config.bucket_name.startsWith('arn:') && !BUCKET_NAME.test(config.bucket_name)) {
+      refuseConfig("bucket_name must be the bucket's name alone, such as my-bucket; folders go into prefix.");
     }
     if (config.endpoint_url) checkUrl(config.endpoint_url, reach);
     if (longestNames(config).some((name) => Buffer.byteLength(name) > MAX_KEY_BYTES)) {

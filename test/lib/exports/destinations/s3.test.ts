@@ -821,6 +821,14 @@ describe('a config', () => {
     ['a key of KMS for S3', { encryption: 'AES256', kms_key_id: 'k' }, "kms_key_id is for encryption 'aws:kms' only."],
     ['a region that would change the host', { region: 'example.com/#' }, 'region must be the name of a region'],
     ['a secret of two lines', { aws_secret_access_key: 'a\nb' }, 'aws_secret_access_key holds characters'],
+    ...['B_B/..', 'bucket/folder', 's3://bucket', 'a b', 'my_bucket?x=1#', '..', 'b'.repeat(256)].map(
+      (bucket_name) =>
+        [
+          `'${bucket_name}' for a bucket`,
+          { bucket_name },
+          "bucket_name must be the bucket's name alone, such as my-bucket; folders go into prefix.",
+        ] as const,
+    ),
     ['an endpoint that is no URL', { endpoint_url: 'minio:9000' }, 'is not a valid address'],
     ['an endpoint that is not public', { endpoint_url: 'http://169.254.169.254' }, 'is not public'],
     ['a prefix of 1,000 bytes', { prefix: 'é'.repeat(500) }, 'prefix is too long'],
@@ -831,6 +839,9 @@ describe('a config', () => {
   test.each([
     ['what is required', {}],
     ['a prefix of a slash', { prefix: '/' }],
+    ['the name of an old bucket', { bucket_name: 'Old_Bucket.2009' }],
+    ['an access point', { bucket_name: 'arn:aws:s3:eu-central-1:123456789012:accesspoint/a' }],
+    ['a bucket of a tenant', { bucket_name: 'tenant:bucket', endpoint_url: 'https://s3.example-cloud.com' }],
     ['a public endpoint', { endpoint_url: 'https://s3.example-cloud.com', use_virtual_style_addressing: true }],
     ['empty text where null is meant', { endpoint_url: '', encryption: '', kms_key_id: '', compression: '' }],
   ])('with %s is fine', (_what, config) => {
