@@ -10,6 +10,8 @@ export interface Needed {
   readonly scope: string;
   /** From which level on members of the project’s organization may; absent: all may. */
   readonly level?: number;
+  /** What is missing besides, in a sentence. */
+  readonly lacks?: string | undefined;
 }
 
 export interface ScopedButtonProps extends ButtonProps, Needed {
@@ -18,18 +20,18 @@ export interface ScopedButtonProps extends ButtonProps, Needed {
 }
 
 /** Returns what somebody lacks, in a sentence; undefined: nothing, as far as is known. */
-function useLack({ scope, level }: Needed): string | undefined {
+function useLack({ scope, level, lacks }: Needed): string | undefined {
   const hasScope = useScope(scope);
   const project = useParam('project');
   const { data } = useProject(project, level !== undefined && project !== '');
   if (!hasScope) return `Your key lacks the scope ${scope}`;
-  if (level === undefined || data === undefined || data.effective_membership_level >= level) return undefined;
+  if (level === undefined || data === undefined || data.effective_membership_level >= level) return lacks;
   return `Only ${level >= OWNER ? 'owners' : 'admins and owners'} of the organization may do it`;
 }
 
-/** A button of an action. When the key lacks its scope, or its user the level, it does nothing and says what is missing. */
-export function ScopedButton({ scope, level, onClick, type = 'button', ...rest }: ScopedButtonProps) {
-  const reason = useLack({ scope, ...(level === undefined ? {} : { level }) });
+/** A button of an action. When the key lacks its scope, its user the level, or it anything else, it does nothing and says what is missing. */
+export function ScopedButton({ scope, level, lacks, onClick, type = 'button', ...rest }: ScopedButtonProps) {
+  const reason = useLack({ scope, lacks, ...(level === undefined ? {} : { level }) });
   if (reason === undefined) return <Button type={type} onClick={onClick} {...rest} />;
   // What sends a form is still that: Enter in a field presses it, and is stopped by it.
   return (

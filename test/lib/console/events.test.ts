@@ -303,6 +303,37 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     expect(complaints.filter((one) => !one.includes('429'))).toEqual([]);
   });
 
+  test('begins no import that could add nothing, says what is missing, and what was not read is not told as completed', async () => {
+    const { page } = await open(at('/import'));
+    const start = button(page, 'Import');
+    const lacks = async (why: string): Promise<void> =>
+      expectSeen(start.and(page.locator(`[aria-disabled=true][aria-description="${why}"]`)));
+    await choose(page, 'umsatz.csv', 'Who;What;Wann;Betrag\nada;paid;2025-12-30;12\n');
+    await lacks('Choose which columns are the event, the person and the time first');
+    await page.getByLabel('Event').selectOption('What');
+    await page.getByLabel('Person (distinct_id)').selectOption('Who');
+    await lacks('Choose which column is the time first');
+    await page.getByLabel('Time').selectOption('Wann');
+    await expectSeen(row(page, 'First records', 'paid'));
+    await expectSeen(start.and(page.locator(':not([aria-disabled])')));
+    await button(page, 'Cancel').first().click();
+    await choose(page, 'packed.csv', 'PK\x03\x04');
+    await lacks('Nothing of it can be read');
+    await button(page, 'Cancel').first().click();
+
+    // Over the API it can be begun.
+    const { id } = await made('/imports/', { name: 'packed.zip', bytes: 4 });
+    const headers = { Authorization: `Bearer ${service().key}` };
+    const path = `/imports/${String(id)}`;
+    await fetch(`${service().address}${api(`${path}/content/?offset=0`)}`, {
+      method: 'PUT',
+      headers,
+      body: 'PK\x03\x04',
+    });
+    await service().call('POST', api(`${path}/start/`), {});
+    await expectSeen(row(page, 'Imports', 'packed.zip').getByText('Nothing read'));
+  });
+
   test('imports the file that was chosen last, and shows it as it is to be read, in whatever order answers come', async () => {
     const { page } = await open(at('/import'));
     const isOfFirst = (one: Request): boolean => one.postData()?.includes('first.csv') === true;

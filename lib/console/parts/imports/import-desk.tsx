@@ -192,7 +192,13 @@ export function ImportDesk({ project }: { readonly project: string }) {
             {!isWhole && !isSending && (
               <ChooseFile label="Choose the file again" take={(file) => takeRest(one, file)} />
             )}
-            <ScopedButton scope="batch_import:write" loading={isBusy && isWhole} disabled={!isWhole} onClick={start}>
+            <ScopedButton
+              scope="batch_import:write"
+              lacks={preview === null ? undefined : lackOf(preview)}
+              loading={isBusy && isWhole}
+              disabled={!isWhole}
+              onClick={start}
+            >
               Import
             </ScopedButton>
             <Button variant="default" onClick={cancel}>
@@ -326,6 +332,12 @@ const FIELDS = [
 function lackingFields({ columns, problem }: Preview, { columns: chosen }: Reading): readonly string[] {
   if (columns === null || problem === null) return [];
   return FIELDS.flatMap(([field, , word]) => (field in (chosen ?? {}) || columns.includes(field) ? [] : [word]));
+}
+
+/** Returns without what an import would add nothing, in a sentence; undefined: it would, as far as its first records tell. */
+function lackOf({ format, records, problem, lacking }: Shown): string | undefined {
+  if (lacking.length > 0) return `Choose which ${columnsText(lacking)} first`;
+  return records.length === 0 && (format === null || problem !== null) ? 'Nothing of it can be read' : undefined;
 }
 
 const listed = new Intl.ListFormat('en-GB');

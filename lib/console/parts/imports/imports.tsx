@@ -33,6 +33,14 @@ const STATES: Readonly<Record<Import['state'], readonly [name: string, color: st
   cancelled: ['Cancelled', 'gray'],
 };
 
+const NOTHING_READ = ['Nothing read', 'orange'] as const;
+
+/** Returns what became of an import, in a word and its color. */
+function badgeOf({ state, problem, events, person_rows }: Import): readonly [name: string, color: string] {
+  const isInVain = state === 'completed' && problem !== null && events === 0 && !person_rows;
+  return isInVain ? NOTHING_READ : STATES[state];
+}
+
 interface ImportsProps {
   readonly project: string;
   /** Takes a file that was left before it was imported, or whose import has failed; absent: another one is there. */
@@ -61,7 +69,10 @@ export function Imports({ project, goOn }: ImportsProps) {
         },
         {
           name: 'State',
-          cell: ({ state }) => <Label color={STATES[state][1]}>{STATES[state][0]}</Label>,
+          cell: (one) => {
+            const [name, color] = badgeOf(one);
+            return <Label color={color}>{name}</Label>;
+          },
         },
         { name: 'What became of it', cell: (one) => <Outcome project={project} one={one} /> },
         { name: 'Begun', cell: ({ created_at }) => <Instant at={created_at} />, from: 'md' },
