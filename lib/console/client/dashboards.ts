@@ -6,6 +6,15 @@ import { rowsOfPage } from './paged.ts';
 export type Dashboard = Schemas['DashboardDetail'];
 export type Tile = Schemas['Tile'];
 
+/** The privilege of who may edit a dashboard that only collaborators may. */
+export const MAY_EDIT = 37;
+
+/** Returns what somebody lacks who sees a dashboard and may not edit it, in a sentence; undefined: they may. */
+export const editLack = ({ user_access_level: level, effective_privilege_level: privilege }: Dashboard) =>
+  (level === 'editor' || level === 'manager') && privilege >= MAY_EDIT
+    ? undefined
+    : 'The dashboard is yours to see, not to edit';
+
 interface DashboardFilter {
   readonly search: string;
   readonly tag: string | undefined;

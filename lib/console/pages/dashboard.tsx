@@ -7,6 +7,7 @@ import type { Schemas, Versioned } from '../client/api.ts';
 import {
   type Dashboard as Board,
   dashboardKey,
+  editLack,
   readDashboard,
   restoreDashboard,
   type Tile,
@@ -33,7 +34,7 @@ import { Label } from '../parts/label.tsx';
 import { Empty } from '../parts/listing.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { tellProblem, tellUndoable } from '../parts/problem.tsx';
-import { ScopedButton } from '../parts/scoped-button.tsx';
+import { type Needed, ScopedButton } from '../parts/scoped-button.tsx';
 import { ToButton } from '../parts/to.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
@@ -108,6 +109,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
     properties: useChosenFilters(),
   };
 
+  const lacks = editLack(value);
   const write = (change: Change, seen = data): Promise<boolean> => send(change, seen);
   const attempt = (change: Change): void => void write(change).catch(tellProblem);
   const place = (places: ReadonlyMap<number, Place>): void =>
@@ -135,6 +137,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
     dashboard: value.id,
     shown: value.tiles.flatMap(({ insight }) => insight?.id ?? []),
     add: (insights: readonly number[]) => write({ tiles: insights.map((insight) => ({ insight })) }),
+    lacks,
   };
 
   return (
@@ -144,14 +147,15 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
         <>
           <ScopedButton
             scope="dashboard:write"
+            lacks={lacks}
             variant="default"
             size="xs"
             onClick={() => attempt({ pinned: !value.pinned })}
           >
             {value.pinned ? 'Unpin' : 'Pin'}
           </ScopedButton>
-          <Rename data={data} write={write} />
-          <Sharing project={project} id={value.id} beside={beside} />
+          <Rename data={data} write={write} lacks={lacks} />
+          <Sharing project={project} id={value.id} beside={beside} lacks={lacks} />
           <Access project={project} id={value.id} beside={beside} />
           <Collaborators project={project} value={value} write={write} beside={beside} />
           <ToButton to={`/projects/${project}/subscriptions`} view={{ dashboard: id }} variant="default" size="xs">
@@ -159,11 +163,17 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
           </ToButton>
           <Duplicate project={project} value={value} />
           <AddInsight {...adding} />
-          <NewText add={(body) => write({ tiles: [{ text: { body } }] })} />
-          <ScopedButton scope="dashboard:write" variant={isEditing ? 'filled' : 'default'} size="xs" onClick={toggle}>
+          <NewText add={(body) => write({ tiles: [{ text: { body } }] })} lacks={lacks} />
+          <ScopedButton
+            scope="dashboard:write"
+            lacks={lacks}
+            variant={isEditing ? 'filled' : 'default'}
+            size="xs"
+            onClick={toggle}
+          >
             {isEditing ? 'Done' : 'Edit layout'}
           </ScopedButton>
-          <ConfirmButton label="Delete" scope="dashboard:write" act={() => write({ deleted: true })}>
+          <ConfirmButton label="Delete" scope="dashboard:write" lacks={lacks} act={() => write({ deleted: true })}>
             The dashboard goes from all lists; its insights stay. The list of deleted ones can bring it back.
           </ConfirmButton>
         </>
@@ -181,18 +191,20 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
           </Group>
         )}
         {value.tiles.some(({ insight }) => insight !== null) && (
-          <BoardDates board={board} tiles={value.tiles} write={write} />
+          <BoardDates board={board} tiles={value.tiles} write={write} lacks={lacks} />
         )}
         {value.tiles.length === 0 ? (
           <Empty>
             <Stack align="center" gap="sm">
-              <Text>Nothing on it yet. “Add text” writes a note.</Text>
-              <Group justify="center" gap="xs">
-                <AddInsight {...adding} />
-                <ToButton {...newInsightOn(project, value.id)} size="xs">
-                  New insight
-                </ToButton>
-              </Group>
+              <Text>Nothing on it yet.{lacks === undefined && ' “Add text” writes a note.'}</Text>
+              {lacks === undefined && (
+                <Group justify="center" gap="xs">
+                  <AddInsight {...adding} />
+                  <ToButton {...newInsightOn(project, value.id)} size="xs">
+                    New insight
+                  </ToButton>
+                </Group>
+              )}
             </Stack>
           </Empty>
         ) : (
@@ -222,17 +234,18 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
   );
 }
 
-interface RenameProps {
+interface RenameProps extends Pick<Needed, 'lacks'> {
   readonly data: Versioned<Board>;
   readonly write: (change: Change, seen: Versioned<Board>) => Promise<unknown>;
 }
 
-function Rename({ data, write }: RenameProps) {
+function Rename({ data, write, lacks }: RenameProps) {
   const [seen, setSeen] = useState(data);
   return (
     <FormDialog
       label="Rename"
       scope="dashboard:write"
+      lacks={lacks}
       initial={namesOf(data.value)}
       opened={() => setSeen(data)}
       does="Save"

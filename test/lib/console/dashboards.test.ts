@@ -13,6 +13,7 @@ import {
   row,
   whileWritten,
 } from '../../support/console.ts';
+import { run } from '../../support/local-service.ts';
 
 const tile = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 
@@ -21,6 +22,12 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
   const made = async (body: object): Promise<string> => {
     const { body: board } = await service().call('POST', api('/dashboards/'), body);
     return `/dashboards/${String(board['id'])}`;
+  };
+  /** Makes a key of a member who is no admin. */
+  const keyOfMember = async (): Promise<string> => {
+    const words = ['key', 'create', '--email', 'member@example.com', '--label', 'Own', '--scopes', '*'];
+    const { out } = await run('infra/local/admin.ts', words, { WORKSPACE_HOME: service().home });
+    return String(/phx_\w+/.exec(out));
   };
   const boardAt = async (path: string) => (await service().call('GET', `${api(path)}/`)).body;
 
@@ -949,6 +956,38 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await remove.click();
     await expectGone(remove);
     expect(await rules()).toMatchObject([{ access_level: 'none', organization_member: null }]);
+    expect(complaints).toEqual([]);
+  });
+
+  test('offers who only sees it nothing that changes it, and says why', async () => {
+    const key = await keyOfMember();
+    const path = await made({ name: 'Theirs to see' });
+    await service().call('PUT', `${api(path)}/access_controls/`, { access_level: 'viewer', organization_member: null });
+    const { page, complaints } = await open(at(path), { key });
+    const sent: string[] = [];
+    page.on('request', (one) => sent.push(one.method()));
+    const why = 'The dashboard is yours to see, not to edit';
+    const lacking = page.locator(`[aria-disabled=true][aria-description="${why}"]`);
+    for (const name of ['Pin', 'Rename', 'Add insight', 'Add text', 'Edit layout', 'Delete'])
+      await expectSeen(button(page, name).and(lacking));
+    expect(await page.getByRole('link', { name: 'New insight' }).count()).toBe(0);
+    for (const name of ['Share', 'Collaborators']) {
+      await button(page, name).click();
+      const dialog = page.getByRole('dialog', { name });
+      await expectSeen(dialog.getByText(`${why}.`));
+      await expectSeen(dialog.getByRole('switch', { disabled: true }));
+      expect(await obstacles(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await expectGone(dialog);
+    }
+    expect(sent.filter((method) => method !== 'GET')).toEqual([]);
+    // Who may not edit for want of being named as a collaborator lacks the same.
+    await service().call('PUT', `${api(path)}/access_controls/`, { access_level: 'editor', organization_member: null });
+    await page.reload();
+    await expectSeen(button(page, 'Rename').and(page.locator(':not([aria-disabled])')));
+    await service().call('PATCH', `${api(path)}/`, { restriction_level: 37 });
+    await page.reload();
+    await expectSeen(button(page, 'Rename').and(lacking));
     expect(complaints).toEqual([]);
   });
 

@@ -5,10 +5,11 @@ import { useScope } from '../../client/access.ts';
 import { useInsights } from '../../client/insights.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { Problem } from '../problem.tsx';
+import type { Needed } from '../scoped-button.tsx';
 import { To } from '../to.tsx';
 import { useSearch } from '../typing.ts';
 
-interface AddInsightProps {
+interface AddInsightProps extends Pick<Needed, 'lacks'> {
   readonly project: string;
   /** The dashboard, and the insights that are on it. */
   readonly dashboard: number;
@@ -18,7 +19,7 @@ interface AddInsightProps {
 }
 
 /** Puts insights that there are on a dashboard, chosen by a part of their names; or leads to a new one for it. */
-export function AddInsight({ project, dashboard, shown, add }: AddInsightProps) {
+export function AddInsight({ project, dashboard, shown, add, lacks }: AddInsightProps) {
   const queries = useQueryClient();
   // Whoever may not read insights has none to choose from.
   const mayRead = useScope('insight:read');
@@ -26,6 +27,7 @@ export function AddInsight({ project, dashboard, shown, add }: AddInsightProps) 
     <FormDialog
       label="Add insight"
       scope={mayRead ? 'dashboard:write' : 'insight:read'}
+      lacks={lacks}
       initial={{ insights: [] as readonly string[] }}
       does="Add"
       isReady={({ insights }) => insights.length > 0}

@@ -7,6 +7,7 @@ import { ActButton } from '../act-button.tsx';
 import { useView } from '../address.ts';
 import { Days } from '../days.tsx';
 import { LoadedLater } from '../loaded-later.tsx';
+import type { Needed } from '../scoped-button.tsx';
 import { BoardFilters } from './board-filters.tsx';
 
 const DataRangeOffer = lazy(() => import('./data-range-offer.tsx'));
@@ -42,7 +43,7 @@ function choiceOf(range: DateRange | undefined): string {
   return listed?.value ?? OTHER;
 }
 
-interface BoardDatesProps {
+interface BoardDatesProps extends Pick<Needed, 'lacks'> {
   readonly board: BoardView;
   readonly tiles: readonly Tile[];
   /** Resolves to whether it is written. */
@@ -50,7 +51,7 @@ interface BoardDatesProps {
 }
 
 /** Chooses the dates, and beside them the filters, of all charts: for the reader, in the address, and for everybody when they are kept. */
-export function BoardDates({ board, tiles, write }: BoardDatesProps) {
+export function BoardDates({ board, tiles, write, lacks }: BoardDatesProps) {
   const [, setView] = useView();
   const { filters, range } = board;
   const kept = { date_from: text(filters['date_from']), date_to: text(filters['date_to']) };
@@ -83,11 +84,11 @@ export function BoardDates({ board, tiles, write }: BoardDatesProps) {
         />
         <Days scope="dashboard:read" range={range ?? kept} does="Show them" choose={choose} />
         {range !== undefined && (
-          <ActButton scope="dashboard:write" size="xs" act={keep}>
+          <ActButton scope="dashboard:write" lacks={lacks} size="xs" act={keep}>
             Keep these dates
           </ActButton>
         )}
-        <BoardFilters board={board} write={write} />
+        <BoardFilters board={board} write={write} lacks={lacks} />
       </Group>
       <LoadedLater>
         <DataRangeOffer board={board} tiles={tiles} choose={choose} />

@@ -6,6 +6,7 @@ import { ActButton } from '../act-button.tsx';
 import { useView } from '../address.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { PropertyFilters } from '../property-filters.tsx';
+import type { Needed } from '../scoped-button.tsx';
 
 /** Returns the filters that the address asks for; undefined: those that the dashboard keeps. */
 export function useChosenFilters(): readonly SentFilter[] | undefined {
@@ -19,14 +20,14 @@ export function useChosenFilters(): readonly SentFilter[] | undefined {
   }
 }
 
-interface BoardFiltersProps {
+interface BoardFiltersProps extends Pick<Needed, 'lacks'> {
   readonly board: BoardView;
   /** Resolves to whether it is written. */
   readonly write: (change: { filters: Dashboard['filters'] }) => Promise<boolean>;
 }
 
 /** Chooses filters of all charts: for the reader, in the address, and for everybody when they are kept. */
-export function BoardFilters({ board: { filters, properties }, write }: BoardFiltersProps) {
+export function BoardFilters({ board: { filters, properties }, write, lacks }: BoardFiltersProps) {
   const [, setView] = useView();
   const kept = wholeFiltersIn(filters['properties']);
   const shown = properties === undefined ? kept : wholeFiltersIn(properties);
@@ -65,7 +66,7 @@ export function BoardFilters({ board: { filters, properties }, write }: BoardFil
         }
       </FormDialog>
       {properties !== undefined && (
-        <ActButton scope="dashboard:write" size="xs" act={keep}>
+        <ActButton scope="dashboard:write" lacks={lacks} size="xs" act={keep}>
           Keep these filters
         </ActButton>
       )}

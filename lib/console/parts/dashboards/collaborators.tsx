@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answered, api, type Schemas } from '../../client/api.ts';
-import type { Dashboard } from '../../client/dashboards.ts';
+import { type Dashboard, editLack, MAY_EDIT } from '../../client/dashboards.ts';
 import { useMembers, useOrganizationId } from '../../client/organization.ts';
 import { useSubmission } from '../form.ts';
 import { Problem } from '../problem.tsx';
@@ -13,7 +13,6 @@ import type { OwnChanges } from '../versioned-write.tsx';
 
 const EVERYONE = 21;
 const COLLABORATORS = 37;
-const MAY_EDIT = 37;
 
 interface CollaboratorsProps {
   readonly project: string;
@@ -76,9 +75,12 @@ function Editors({ project, value, write, beside }: CollaboratorsProps) {
         }),
       ),
     );
+  const lacks = editLack(value);
   return (
     <Stack>
+      {lacks !== undefined && <Text size="sm">{lacks}.</Text>}
       <Switch
+        disabled={lacks !== undefined}
         label="Only collaborators may edit"
         description="And who made the dashboard, admins and owners. All others see it."
         checked={value.restriction_level === COLLABORATORS}
@@ -95,7 +97,7 @@ function Editors({ project, value, write, beside }: CollaboratorsProps) {
               <Text size="sm">
                 {user.email} {level === MAY_EDIT ? 'edits' : 'sees'}
               </Text>
-              <RemoveIcon what={user.email} onClick={() => attempt(remove(user.uuid))} />
+              {lacks === undefined && <RemoveIcon what={user.email} onClick={() => attempt(remove(user.uuid))} />}
             </Group>
           </List.Item>
         ))}
@@ -109,6 +111,7 @@ function Editors({ project, value, write, beside }: CollaboratorsProps) {
         />
         <ScopedButton
           scope="dashboard:write"
+          lacks={lacks}
           variant="default"
           disabled={member === null}
           onClick={() => member !== null && attempt(add(member))}

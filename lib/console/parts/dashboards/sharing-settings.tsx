@@ -16,9 +16,10 @@ import {
 import { disputedFields } from '../conflict-notice.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { PropertyFilters } from '../property-filters.tsx';
+import type { Needed } from '../scoped-button.tsx';
 import { type OwnChanges, useVersionedWrite } from '../versioned-write.tsx';
 
-interface SharingSettingsProps {
+interface SharingSettingsProps extends Pick<Needed, 'lacks'> {
   readonly project: string;
   readonly id: number;
   /** Does what makes another version of the dashboard. */
@@ -28,7 +29,7 @@ interface SharingSettingsProps {
 }
 
 /** Who opens the page with which password, until when, and what readers may choose. */
-export function SharingSettings({ project, id, beside, seen, show }: SharingSettingsProps) {
+export function SharingSettings({ project, id, beside, lacks, seen, show }: SharingSettingsProps) {
   const [edited, setEdited] = useState(seen);
   const { send, notice } = useVersionedWrite<Partial<SharingValues>, Sharing>({
     what: 'the page',
@@ -48,6 +49,7 @@ export function SharingSettings({ project, id, beside, seen, show }: SharingSett
       <FormDialog
         label="What readers may do"
         scope="sharing_configuration:write"
+        lacks={lacks}
         dialogSize="xl"
         initial={sharingValues(seen.value)}
         opened={() => setEdited(seen)}

@@ -9,11 +9,11 @@ import { ConfirmButton } from '../confirm-button.tsx';
 import { disputedFields } from '../conflict-notice.tsx';
 import { Copied } from '../copied.tsx';
 import { Problem, tellProblem } from '../problem.tsx';
-import { ScopedButton } from '../scoped-button.tsx';
+import { type Needed, ScopedButton } from '../scoped-button.tsx';
 import { type OwnChanges, useVersionedWrite } from '../versioned-write.tsx';
 import { SharingSettings } from './sharing-settings.tsx';
 
-interface SharingProps {
+interface SharingProps extends Pick<Needed, 'lacks'> {
   readonly project: string;
   readonly id: number;
   /** Does what makes another version of the dashboard. */
@@ -24,7 +24,7 @@ interface SharingProps {
 const NO_LINK_YET = '';
 
 /** The link by which anybody sees the dashboard: made, ended, changed for another one. */
-export function Sharing({ project, id, beside }: SharingProps) {
+export function Sharing({ project, id, beside, lacks }: SharingProps) {
   const queries = useQueryClient();
   const [isOpen, { open, close }] = useDisclosure(false);
   const key = ['sharing', project, id];
@@ -60,10 +60,11 @@ export function Sharing({ project, id, beside }: SharingProps) {
       <Modal opened={isOpen} onClose={close} title="Share">
         <Stack>
           <Problem error={error} />
+          {lacks !== undefined && <Text size="sm">{lacks}.</Text>}
           <Switch
             label="Anybody who has the link sees the dashboard"
             checked={data?.enabled ?? false}
-            disabled={seen === undefined}
+            disabled={seen === undefined || lacks !== undefined}
             onChange={(event) =>
               seen !== undefined && void send({ enabled: event.currentTarget.checked }, seen).catch(tellProblem)
             }
@@ -76,9 +77,9 @@ export function Sharing({ project, id, beside }: SharingProps) {
               <Copied value={embed} what="the code" />
               <Group>
                 {seen !== undefined && (
-                  <SharingSettings project={project} id={id} beside={beside} seen={seen} show={show} />
+                  <SharingSettings project={project} id={id} beside={beside} lacks={lacks} seen={seen} show={show} />
                 )}
-                <ConfirmButton label="Change the link" scope="sharing_configuration:write" act={refresh}>
+                <ConfirmButton label="Change the link" scope="sharing_configuration:write" lacks={lacks} act={refresh}>
                   The link of now stops working at once, and there is another one.
                 </ConfirmButton>
               </Group>

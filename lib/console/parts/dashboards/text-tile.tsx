@@ -4,21 +4,23 @@ import type { Versioned } from '../../client/api.ts';
 import type { Dashboard } from '../../client/dashboards.ts';
 import type { Form } from '../form.ts';
 import { FormDialog } from '../form-dialog.tsx';
+import type { Needed } from '../scoped-button.tsx';
 
 const field = (form: Form<{ body: string }>) => (
   <Textarea label="Text" description="Markdown" required autosize minRows={4} data-autofocus {...form.text('body')} />
 );
 
-interface NewTextProps {
+interface NewTextProps extends Pick<Needed, 'lacks'> {
   readonly add: (body: string) => Promise<unknown>;
 }
 
 /** Adds a tile with a text. */
-export function NewText({ add }: NewTextProps) {
+export function NewText({ add, lacks }: NewTextProps) {
   return (
     <FormDialog
       label="Add text"
       scope="dashboard:write"
+      lacks={lacks}
       initial={{ body: '' }}
       does="Add"
       submit={({ body }) => add(body)}
