@@ -991,6 +991,26 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(complaints).toEqual([]);
   });
 
+  test('offers other days than those that it keeps, where these have nothing', async () => {
+    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Kept' });
+    const there = `/projects/${String(project['id'])}`;
+    const old = { api_key: project['api_token'], event: '$pageview', distinct_id: 'ada' };
+    await service().send({ ...old, timestamp: '2015-05-17T10:05:03Z' });
+    await service().send({ ...old, event: 'paid' });
+    const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: '$pageview' }] };
+    const { body: insight } = await service().call('POST', `/api${there}/insights/`, { name: 'Views', query });
+    const { body: board } = await service().call('POST', `/api${there}/dashboards/`, {
+      name: 'Traffic',
+      filters: { date_from: '-30d' },
+      tiles: [{ insight: insight['id'] }],
+    });
+    const { page } = await open(`${there}/events`);
+    for (const event of ['paid', '$pageview']) await expectSeen(row(page, 'Events', event));
+    await page.goto(`${service().address}/#${there}/dashboards/${String(board['id'])}`);
+    await expectSeen(page.getByRole('button', { name: /^Show / }));
+    expect(await page.getByRole('button', { name: /^Show / }).textContent()).toBe('Show 17 May 2015');
+  });
+
   test('is shared, opened to members and pinned one after the other, and nobody else is blamed', async () => {
     const path = await made({ name: 'Own changes' });
     const { page, complaints } = await open(at(path));

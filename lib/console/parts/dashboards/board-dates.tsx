@@ -60,6 +60,8 @@ export function BoardDates({ board, tiles, write, lacks }: BoardDatesProps) {
   const keep = async (): Promise<void> => {
     if (await write({ filters: { ...filters, ...range } })) choose(undefined);
   };
+  const asked = range ?? kept;
+  const shown = isOwn(asked) ? undefined : asked;
   const chosen = choiceOf(range);
   const own = isOwn(kept) && chosen !== OWN ? [] : [{ value: OWN, label: OWN_LABEL }];
   const other = range !== undefined && chosen === OTHER ? [{ value: OTHER, label: rangeText(range) }] : [];
@@ -82,7 +84,7 @@ export function BoardDates({ board, tiles, write, lacks }: BoardDatesProps) {
             value !== OTHER && value !== null && choose(value === '' ? undefined : rangeAt(value, null))
           }
         />
-        <Days scope="dashboard:read" range={range ?? kept} does="Show them" choose={choose} />
+        <Days scope="dashboard:read" range={asked} does="Show them" choose={choose} />
         {range !== undefined && (
           <ActButton scope="dashboard:write" lacks={lacks} size="xs" act={keep}>
             Keep these dates
@@ -91,7 +93,7 @@ export function BoardDates({ board, tiles, write, lacks }: BoardDatesProps) {
         <BoardFilters board={board} write={write} lacks={lacks} />
       </Group>
       <LoadedLater>
-        <DataRangeOffer board={board} tiles={tiles} choose={choose} />
+        <DataRangeOffer board={board} shown={shown} tiles={tiles} choose={choose} />
       </LoadedLater>
     </>
   );

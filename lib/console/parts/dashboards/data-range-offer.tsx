@@ -8,12 +8,14 @@ import { RangeOffer } from '../range-offer.tsx';
 
 interface DataRangeOfferProps {
   readonly board: BoardView;
+  /** The dates that are shown; undefined: those of each chart. */
+  readonly shown: DateRange | undefined;
   readonly tiles: readonly Tile[];
   readonly choose: (range: DateRange) => void;
 }
 
 /** Offers the days that have events, where no chart of a dashboard has a number but zero. */
-export default function DataRangeOffer({ board, tiles, choose }: DataRangeOfferProps) {
+export default function DataRangeOffer({ board, shown, tiles, choose }: DataRangeOfferProps) {
   const insights = tiles.flatMap(({ insight }) => (insight?.query == null ? [] : [insight]));
   // The charts ask, in the order in which they stand.
   const answers = useQueries({
@@ -23,6 +25,6 @@ export default function DataRangeOffer({ board, tiles, choose }: DataRangeOfferP
     insights.length > 0 &&
     answers.every(({ data }, at) => data !== undefined && isEmptyChart(chartOf(insights[at]?.query, data)));
   return isEmpty ? (
-    <RangeOffer project={board.project} shown={board.range} events={[]} properties={[]} choose={choose} />
+    <RangeOffer project={board.project} shown={shown} events={[]} properties={[]} choose={choose} />
   ) : null;
 }
