@@ -2,9 +2,9 @@
 import { list as elements } from '../../charts/describe/read.ts';
 import { type Json, object } from './json.ts';
 import { type Form, said } from './kept-members.ts';
-import type { QuestionKind } from './question-options.ts';
+import { type QuestionKind, TRAITS } from './question-kinds.ts';
 import { FORMS, kindOf, PATH_TYPES, sourceIn } from './question-query.ts';
-import { FIRST_QUESTION, type Question, seriesLabel } from './questions.ts';
+import { FIRST_QUESTION, type Question } from './questions.ts';
 
 /** Members that change no number. */
 const IDLE: readonly string[] = `
@@ -18,20 +18,15 @@ const IDLE: readonly string[] = `
   .trim()
   .split(/\s+/);
 
-/** Of anything but trends, persons are counted whatever their series count elsewhere. */
+/** These change none either where persons are counted, whatever the series count elsewhere. */
 const IDLE_MATH: readonly string[] = ['math', 'math_property', 'math_property_type', 'math_hogql'];
-
-/** Maths that the service refuses rather than counts persons. */
-const REFUSED_MATH: Readonly<Partial<Record<QuestionKind, readonly string[]>>> = {
-  FunnelsQuery: ['first_time_for_user', 'first_time_for_user_with_filters'],
-  StickinessQuery: ['hogql', 'unique_group'],
-};
 
 /** Does a member of a part of a query change no number there? */
 function isIdle(name: string, part: Json, kind: QuestionKind): boolean {
   if (name === 'compare_to') return part['compare'] !== true;
-  if (kind === 'TrendsQuery' || !IDLE_MATH.includes(name)) return IDLE.includes(name);
-  return name !== 'math' || REFUSED_MATH[kind]?.some((math) => math === part['math']) !== true;
+  const { hasNumbers, refusedMaths } = TRAITS[kind];
+  if (hasNumbers || !IDLE_MATH.includes(name)) return IDLE.includes(name);
+  return name !== 'math' || !refusedMaths.some((math) => math === part['math']);
 }
 
 const OWN_FILTERS = 'filters of its own';
@@ -138,12 +133,12 @@ const isEmpty = (value: unknown): boolean =>
 
 /** What the form calls the entities of a retention. */
 const ENTITIES: Readonly<Record<string, string>> = {
-  targetEntity: `${seriesLabel('RetentionQuery', 0)}: `,
-  returningEntity: `${seriesLabel('RetentionQuery', 1)}: `,
+  targetEntity: `${TRAITS.RetentionQuery.seriesLabel(0)}: `,
+  returningEntity: `${TRAITS.RetentionQuery.seriesLabel(1)}: `,
 };
 
 const ofMember = (kind: QuestionKind, name: string, at: number): string =>
-  `${name === 'series' ? seriesLabel(kind, at) : `Breakdown ${at + 1}`}: `;
+  `${name === 'series' ? TRAITS[kind].seriesLabel(at) : `Breakdown ${at + 1}`}: `;
 
 /** Without types, paths go through events of all types. */
 function pathTypes(source: Json): string[] {

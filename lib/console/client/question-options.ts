@@ -2,18 +2,6 @@
 import type { Option } from './json.ts';
 import type { Schemas } from './schemas.ts';
 
-export const KINDS = [
-  { value: 'TrendsQuery', label: 'Trend', about: 'how often, over time' },
-  { value: 'FunnelsQuery', label: 'Funnel', about: 'how many go from step to step' },
-  { value: 'RetentionQuery', label: 'Retention', about: 'how many come back' },
-  { value: 'StickinessQuery', label: 'Stickiness', about: 'on how many days they do it' },
-  { value: 'LifecycleQuery', label: 'Lifecycle', about: 'who is new, returning, resurrecting, dormant' },
-  { value: 'PathsQuery', label: 'Paths', about: 'where they go from where' },
-  { value: 'HogQLQuery', label: 'HogQL', about: 'a query of your own' },
-] as const;
-
-export type QuestionKind = (typeof KINDS)[number]['value'];
-
 type Trends = Schemas['TrendsQuery'];
 type TrendsSeries = Trends['series'][number];
 type Chosen<Value> = Option<NonNullable<Value> & string>;

@@ -2,8 +2,8 @@
 import { chosen, covers, isSame, type Json, list, object, text } from './json.ts';
 import { type Form, patched, said, within } from './kept-members.ts';
 import { evenFilters, filtersIn, PROPERTY_TYPES, sentFilters } from './property-filters.ts';
-import type { QuestionKind } from './question-options.ts';
-import { DISPLAYS, INTERVALS, KINDS, MATHS, OF_PROPERTY, PAGEVIEW, WINDOW_UNITS } from './question-options.ts';
+import { KINDS, type QuestionKind } from './question-kinds.ts';
+import { DISPLAYS, INTERVALS, MATHS, OF_PROPERTY, PAGEVIEW, WINDOW_UNITS } from './question-options.ts';
 import { type Breakdown, FIRST_QUESTION, type Question, type Series } from './questions.ts';
 import type { Schemas } from './schemas.ts';
 import { counted } from './words.ts';

@@ -1,15 +1,9 @@
 /** What somebody asks with the builder, as a form has it. */
 import type { Json } from './json.ts';
 import { type Filter, nextKey, type PropertyType } from './property-filters.ts';
+import { type QuestionKind, TRAITS } from './question-kinds.ts';
 import type { WindowUnit } from './question-options.ts';
-import {
-  type Display,
-  type Interval,
-  type Math,
-  OF_PROPERTY,
-  PAGEVIEW,
-  type QuestionKind,
-} from './question-options.ts';
+import { type Display, type Interval, type Math, OF_PROPERTY, PAGEVIEW } from './question-options.ts';
 import type { DateRange } from './ranges.ts';
 
 export interface Series {
@@ -102,26 +96,15 @@ export function firstQuestion(seen: readonly { readonly name: string; readonly v
 
 /** Does a series of a question lack the property whose numbers it counts? */
 export const lacksProperty = (kind: QuestionKind, { math, property }: Series): boolean =>
-  kind === 'TrendsQuery' && OF_PROPERTY.includes(math) && property.trim() === '';
-
-/** Kinds that nobody passes but by their first series. */
-const BY_FIRST: readonly QuestionKind[] = ['FunnelsQuery', 'RetentionQuery', 'LifecycleQuery'];
+  TRAITS[kind].hasNumbers && OF_PROPERTY.includes(math) && property.trim() === '';
 
 /** Returns the names of the events without which a question is answered by nothing; of none, any event may do. */
 export function eventsOf({ kind, series }: Question): readonly string[] {
-  // Paths begin at any of their steps, which need not be named as an event.
-  if (kind === 'PathsQuery' || kind === 'HogQLQuery') return [];
-  const names = (BY_FIRST.includes(kind) ? series.slice(0, 1) : series).map(({ event }) => event);
+  const { needs } = TRAITS[kind];
+  if (needs === 'none') return [];
+  const names = (needs === 'first' ? series.slice(0, 1) : series).map(({ event }) => event);
   return names.includes('') ? [] : [...new Set(names)];
 }
 
 /** Can a question be asked, as far as it is known without asking? */
 export const isWhole = ({ kind, series }: Question): boolean => !series.some((one) => lacksProperty(kind, one));
-
-/** Returns what the form calls a series of a question, the one `at` that place, from 0. */
-export function seriesLabel(kind: QuestionKind, at: number): string {
-  if (kind === 'FunnelsQuery') return `Step ${at + 1}`;
-  if (kind === 'RetentionQuery') return at === 0 ? 'Who did' : 'Came back and did';
-  if (kind === 'PathsQuery') return 'Beginning at';
-  return `Event ${at + 1}`;
-}

@@ -1,6 +1,6 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { type Insight, setInsightDeleted, useInsights } from '../client/insights.ts';
-import { KINDS } from '../client/question-options.ts';
+import { KINDS } from '../client/question-kinds.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { DeletedSwitch, RestoreButton } from '../parts/deleted.tsx';
 import { Instant } from '../parts/instant.tsx';

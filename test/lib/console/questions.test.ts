@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 import { alsoAsked, withoutAlso } from '../../../lib/console/client/also-asked.ts';
 import { object } from '../../../lib/console/client/json.ts';
 import { OPERATORS, PROPERTY_TYPES } from '../../../lib/console/client/property-filters.ts';
-import { DISPLAYS, INTERVALS, KINDS, MATHS, WINDOW_UNITS } from '../../../lib/console/client/question-options.ts';
+import { KINDS } from '../../../lib/console/client/question-kinds.ts';
+import { DISPLAYS, INTERVALS, MATHS, WINDOW_UNITS } from '../../../lib/console/client/question-options.ts';
 import { ownSpanText, queryOf, questionOf } from '../../../lib/console/client/question-query.ts';
 import {
   anotherSeries,

@@ -2,16 +2,8 @@ import { Autocomplete, Box, Button, Group, Select, Stack, Switch, Text, TextInpu
 import { lazy, useMemo, useState } from 'react';
 import { alsoAsked, withoutAlso } from '../../client/also-asked.ts';
 import { useEventNames } from '../../client/events.ts';
-import {
-  DISPLAYS,
-  INTERVALS,
-  KINDS,
-  MATHS,
-  OF_PROPERTY,
-  type QuestionKind,
-  RANGES,
-  WINDOW_UNITS,
-} from '../../client/question-options.ts';
+import { KINDS, type QuestionKind, TRAITS } from '../../client/question-kinds.ts';
+import { DISPLAYS, INTERVALS, MATHS, OF_PROPERTY, RANGES, WINDOW_UNITS } from '../../client/question-options.ts';
 import { ownSpanText, queryOf } from '../../client/question-query.ts';
 import {
   anotherSeries,
@@ -20,7 +12,6 @@ import {
   lacksProperty,
   type Question,
   type Series,
-  seriesLabel,
 } from '../../client/questions.ts';
 import { type DateRange, rangeText } from '../../client/ranges.ts';
 import { Days } from '../days.tsx';
@@ -43,11 +34,6 @@ interface BuilderProps {
   readonly fault: string | undefined;
 }
 
-const WITH_SERIES: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery', 'StickinessQuery'];
-const WITH_INTERVAL: readonly QuestionKind[] = ['TrendsQuery', 'StickinessQuery', 'LifecycleQuery'];
-const WITH_COMPARISON: readonly QuestionKind[] = ['TrendsQuery', 'StickinessQuery'];
-const WITH_BREAKDOWN: readonly QuestionKind[] = ['TrendsQuery', 'FunnelsQuery', 'RetentionQuery'];
-
 const CHOOSE_PROPERTY = 'Choose a property';
 
 /** Makes a question by choosing. */
@@ -56,15 +42,13 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
   const names = useEventNames(project).data?.results.map(({ name }) => name) ?? [];
   const setSeries = (key: number, some: Partial<Series>): void =>
     change({ series: series.map((one) => (one.key === key ? { ...one, ...some } : one)) });
-  const isRetention = kind === 'RetentionQuery';
-  const needed = isRetention ? 2 : 1;
-  const shown = WITH_SERIES.includes(kind) ? series : series.slice(0, needed);
+  const traits = TRAITS[kind];
+  const shown = traits.hasSeries ? series : series.slice(0, traits.least);
   const choose = (value: string | null): void => {
     const next = (value ?? 'TrendsQuery') as QuestionKind;
-    const steps = next === 'FunnelsQuery' || next === 'RetentionQuery' ? 2 : 1;
-    const added = series.length < steps ? [anotherSeries(series)] : [];
-    // Paths begin wherever they do until somebody says where: the event of another question is not meant.
-    const known = next === 'PathsQuery' ? series.map((one, at) => (at === 0 ? { ...one, event: '' } : one)) : series;
+    const { least, beginsAnywhere } = TRAITS[next];
+    const added = series.length < least ? [anotherSeries(series)] : [];
+    const known = beginsAnywhere ? series.map((one, at) => (at === 0 ? { ...one, event: '' } : one)) : series;
     // Only a retention has dates without naming any.
     const range = question.range.date_from === null ? FIRST_QUESTION.range : question.range;
     change({ kind: next, series: [...known, ...added], range });
@@ -87,13 +71,13 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
           {shown.map((one, at) => (
             <Group key={one.key} align="end" gap="xs">
               <Autocomplete
-                label={seriesLabel(kind, at)}
+                label={traits.seriesLabel(at)}
                 placeholder="all events"
                 data={names}
                 value={one.event}
                 onChange={(event) => setSeries(one.key, { event })}
               />
-              {kind === 'TrendsQuery' && (
+              {traits.hasNumbers && (
                 <Select
                   label={`Counted ${at + 1}`}
                   data={MATHS}
@@ -102,7 +86,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
                   onChange={(math) => setSeries(one.key, { math: math ?? 'total' })}
                 />
               )}
-              {OF_PROPERTY.includes(one.math) && kind === 'TrendsQuery' && (
+              {traits.hasNumbers && OF_PROPERTY.includes(one.math) && (
                 <PropertyName
                   label={`Of property ${at + 1}`}
                   type="event"
@@ -111,7 +95,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
                   fault={lacksProperty(kind, one) ? CHOOSE_PROPERTY : undefined}
                 />
               )}
-              {WITH_SERIES.includes(kind) && (
+              {traits.hasSeries && (
                 <TextInput
                   label={`Label ${at + 1}`}
                   placeholder="as its event"
@@ -120,25 +104,25 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
                   onChange={(event) => setSeries(one.key, { name: event.currentTarget.value })}
                 />
               )}
-              {shown.length > (kind === 'FunnelsQuery' ? 2 : needed) && (
+              {shown.length > traits.least && (
                 <RemoveIcon
                   size="lg"
-                  what={seriesLabel(kind, at)}
+                  what={traits.seriesLabel(at)}
                   onClick={() => change({ series: series.filter(({ key }) => key !== one.key) })}
                 />
               )}
             </Group>
           ))}
-          {WITH_SERIES.includes(kind) && (
+          {traits.hasSeries && (
             <Group gap="xs" align="center">
               <Button
                 size="xs"
                 variant="default"
                 onClick={() => change({ series: [...series, anotherSeries(series)] })}
               >
-                {kind === 'FunnelsQuery' ? 'Add a step' : 'Add a series'}
+                {traits.adds}
               </Button>
-              {kind === 'TrendsQuery' && (
+              {traits.hasNumbers && (
                 <TextInput
                   aria-label="Formula"
                   aria-description="Of the series by their letters: A / B is the first by the second"
@@ -150,7 +134,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
                   onChange={(event) => change({ formula: event.currentTarget.value })}
                 />
               )}
-              {WITH_COMPARISON.includes(kind) && (
+              {traits.hasComparison && (
                 <Switch
                   label="Compare with the period before"
                   checked={question.isCompared}
@@ -172,7 +156,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
                 />
               </Box>
             </Group>
-            {WITH_INTERVAL.includes(kind) && (
+            {traits.hasInterval && (
               <Select
                 label="By"
                 data={INTERVALS}
@@ -181,7 +165,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
                 onChange={(interval) => change({ interval: interval ?? 'day' })}
               />
             )}
-            {kind === 'TrendsQuery' && (
+            {traits.hasNumbers && (
               <Select
                 label="Shown as"
                 data={DISPLAYS}
@@ -191,8 +175,8 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
               />
             )}
           </Group>
-          {kind === 'FunnelsQuery' && <Within window={question.window} change={(window) => change({ window })} />}
-          {WITH_BREAKDOWN.includes(kind) && (
+          {traits.hasWindow && <Within window={question.window} change={(window) => change({ window })} />}
+          {traits.hasBreakdown && (
             <Breakdowns all={question.breakdowns} change={(breakdowns) => change({ breakdowns })} />
           )}
         </>
