@@ -14,6 +14,10 @@ export interface Series {
   readonly property: string;
   /** What charts call it; empty: as its event. */
   readonly name: string;
+  /** A kind of question that is of more series has brought it. As long as nothing is said of it, it goes with that kind. */
+  readonly isFiller?: true;
+  /** The event that it had before a kind of question that begins anywhere. */
+  readonly eventBefore?: string;
   /** The node of the query that it is from, where that says more than the form. */
   readonly kept?: Json | undefined;
 }
@@ -92,6 +96,25 @@ export function firstQuestion(seen: readonly { readonly name: string; readonly v
   const [most] = seen.toSorted((one, other) => other.volume_30_day - one.volume_30_day);
   const event = seen.some(({ name }) => name === PAGEVIEW) ? PAGEVIEW : (most?.name ?? '');
   return { ...FIRST_QUESTION, series: [{ ...anotherSeries([]), event }] };
+}
+
+/**
+ * Returns what is otherwise once a question is of another kind: it has series enough for that, and none that only the kind
+ * before has needed.
+ */
+export function ofKind(question: Question, kind: QuestionKind): Pick<Question, 'kind' | 'series' | 'range'> {
+  const { least, beginsAnywhere } = TRAITS[kind];
+  const meant = question.series
+    .filter(({ isFiller, event, name }) => isFiller !== true || event !== '' || name !== '')
+    .map(({ eventBefore = '', ...one }) => (one.event === '' ? { ...one, event: eventBefore } : one));
+  const series = [...meant];
+  while (series.length < least) series.push({ ...anotherSeries(series), isFiller: true });
+  return {
+    kind,
+    series: series.map((one, at) => (beginsAnywhere && at === 0 ? { ...one, event: '', eventBefore: one.event } : one)),
+    // Only a retention has dates without naming any.
+    range: question.range.date_from === null ? FIRST_QUESTION.range : question.range,
+  };
 }
 
 /** Does a series of a question lack the property whose numbers it counts? */

@@ -442,6 +442,24 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(await page.getByRole('combobox', { name: 'Beginning at' }).inputValue()).toBe('');
   });
 
+  test('has no series that nobody has asked for once a funnel was looked at', async () => {
+    const { page } = await open(at('/insights/new'));
+    const series = page.getByRole('combobox', { name: /^(Event|Step) \d$/ });
+    const choose = async (kind: RegExp): Promise<void> => {
+      await page.getByRole('combobox', { name: 'Question' }).click();
+      await page.getByRole('option', { name: kind }).click();
+    };
+    await expectSeen(page.getByRole('combobox', { name: 'Event 1' }));
+    await page.getByRole('combobox', { name: 'Event 1' }).fill('paid');
+    await choose(/^Funnel/);
+    await expectSeen(page.getByRole('combobox', { name: 'Step 2' }));
+    await choose(/^Paths/);
+    await choose(/^Trend/);
+    await expectSeen(page.getByRole('combobox', { name: 'Event 1' }));
+    expect(await series.count()).toBe(1);
+    expect(await series.inputValue()).toBe('paid');
+  });
+
   test('offers no count where persons are counted whatever is chosen', async () => {
     const { page } = await open(at('/insights/new'));
     await expectSeen(page.getByRole('combobox', { name: 'Counted 1' }));

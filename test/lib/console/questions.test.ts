@@ -12,6 +12,7 @@ import {
   FIRST_QUESTION,
   firstQuestion,
   isWhole,
+  ofKind,
   type Question,
 } from '../../../lib/console/client/questions.ts';
 import { kindOf } from '../../../lib/insights/kinds/kinds.ts';
@@ -110,6 +111,40 @@ test.each([
 ] as const)('without events a %s of %j has no number but of %j', (kind, events, needed) => {
   const series = events.map((event, key) => ({ ...anotherSeries([]), key, event }));
   expect(eventsOf({ ...FIRST_QUESTION, kind, series })).toEqual(needed);
+});
+
+/** Returns the events of a question once it was of these kinds, one after the other. */
+const eventsAfter = (question: Question, ...kinds: readonly Question['kind'][]): readonly string[] =>
+  kinds
+    .reduce<Question>((asked, kind) => ({ ...asked, ...ofKind(asked, kind) }), question)
+    .series.map((one) => one.event);
+
+test('a look at a kind of question that is of more series leaves none that nobody has asked for', () => {
+  const question = { ...FIRST_QUESTION, series: [{ ...anotherSeries([]), event: 'paid' }] };
+  expect(eventsAfter(question, 'FunnelsQuery')).toEqual(['paid', '']);
+  expect(eventsAfter(question, 'FunnelsQuery', 'RetentionQuery')).toEqual(['paid', '']);
+  for (const kind of ['TrendsQuery', 'StickinessQuery', 'HogQLQuery'] as const)
+    expect(eventsAfter(question, 'FunnelsQuery', kind)).toEqual(['paid']);
+  expect(eventsAfter(question, 'RetentionQuery', 'TrendsQuery')).toEqual(['paid']);
+});
+
+test('a series that somebody has asked for, or named, stays in every kind of question', () => {
+  const one = { ...anotherSeries([]), event: 'paid' };
+  const question = { ...FIRST_QUESTION, series: [one, anotherSeries([one])] };
+  expect(eventsAfter(question, 'FunnelsQuery', 'TrendsQuery')).toEqual(['paid', '']);
+  const funnel = { ...FIRST_QUESTION, ...ofKind({ ...FIRST_QUESTION, series: [one] }, 'FunnelsQuery') };
+  const [first, second] = funnel.series.map((each, at) => (at === 1 ? { ...each, name: 'Anything' } : each));
+  const named = { ...funnel, series: [first, second] as Question['series'] };
+  expect(eventsAfter(named, 'TrendsQuery')).toEqual(['paid', '']);
+});
+
+test('paths begin anywhere, and the event of before is there again in another kind of question', () => {
+  const question = { ...FIRST_QUESTION, series: [{ ...anotherSeries([]), event: 'paid' }] };
+  expect(eventsAfter(question, 'PathsQuery')).toEqual(['']);
+  expect(eventsAfter(question, 'FunnelsQuery', 'PathsQuery', 'TrendsQuery')).toEqual(['paid']);
+  const paths = { ...question, ...ofKind(question, 'PathsQuery') };
+  const begun = { ...paths, series: paths.series.map((one) => ({ ...one, event: '/home' })) };
+  expect(eventsAfter(begun, 'TrendsQuery')).toEqual(['/home']);
 });
 
 test('a question is whole once each number that is of a property has one, where it is counted', () => {

@@ -7,9 +7,9 @@ import { DISPLAYS, INTERVALS, MATHS, OF_PROPERTY, RANGES, WINDOW_UNITS } from '.
 import { ownSpanText, queryOf } from '../../client/question-query.ts';
 import {
   anotherSeries,
-  FIRST_QUESTION,
   type FunnelWindow,
   lacksProperty,
+  ofKind,
   type Question,
   type Series,
 } from '../../client/questions.ts';
@@ -44,15 +44,6 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
     change({ series: series.map((one) => (one.key === key ? { ...one, ...some } : one)) });
   const traits = TRAITS[kind];
   const shown = traits.hasSeries ? series : series.slice(0, traits.least);
-  const choose = (value: string | null): void => {
-    const next = (value ?? 'TrendsQuery') as QuestionKind;
-    const { least, beginsAnywhere } = TRAITS[next];
-    const added = series.length < least ? [anotherSeries(series)] : [];
-    const known = beginsAnywhere ? series.map((one, at) => (at === 0 ? { ...one, event: '' } : one)) : series;
-    // Only a retention has dates without naming any.
-    const range = question.range.date_from === null ? FIRST_QUESTION.range : question.range;
-    change({ kind: next, series: [...known, ...added], range });
-  };
   return (
     <Stack>
       <Select
@@ -60,7 +51,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
         data={KINDS.map(({ value, label, about }) => ({ value, label: `${label}: ${about}` }))}
         value={kind}
         allowDeselect={false}
-        onChange={choose}
+        onChange={(value) => change(ofKind(question, (value ?? 'TrendsQuery') as QuestionKind))}
       />
       {kind === 'HogQLQuery' ? (
         <LoadedLater fallback={<Loading />}>
