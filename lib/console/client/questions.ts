@@ -4,7 +4,8 @@ import { type Filter, nextKey, type PropertyType } from './property-filters.ts';
 import { type QuestionKind, TRAITS } from './question-kinds.ts';
 import type { WindowUnit } from './question-options.ts';
 import { type Display, type Interval, type Math, OF_PROPERTY, PAGEVIEW } from './question-options.ts';
-import type { DateRange } from './ranges.ts';
+import { DAY_MS, type DateRange } from './ranges.ts';
+import type { Schemas } from './schemas.ts';
 
 export interface Series {
   /** Its place among those that were ever in the form. */
@@ -76,12 +77,15 @@ export const anotherSeries = (all: readonly Series[]): Series => ({
   name: '',
 });
 
+/** The question that nobody has changed goes back so many days. */
+const FIRST_DAYS = 7;
+
 /** The question about all events. */
 export const FIRST_QUESTION: Question = {
   kind: 'TrendsQuery',
   series: [anotherSeries([])],
   filters: [],
-  range: { date_from: '-7d', date_to: null },
+  range: { date_from: `-${FIRST_DAYS}d`, date_to: null },
   interval: 'day',
   display: 'ActionsLineGraph',
   breakdowns: [],
@@ -91,10 +95,17 @@ export const FIRST_QUESTION: Question = {
   hogql: 'SELECT event, count() AS times\nFROM events\nGROUP BY event\nORDER BY times DESC\nLIMIT 100',
 };
 
-/** Returns the question that a form begins with where events of some names were seen: about page views, else the most frequent. */
-export function firstQuestion(seen: readonly { readonly name: string; readonly volume_30_day: number }[]): Question {
-  const [most] = seen.toSorted((one, other) => other.volume_30_day - one.volume_30_day);
-  const event = seen.some(({ name }) => name === PAGEVIEW) ? PAGEVIEW : (most?.name ?? '');
+/**
+ * Returns the question that a form begins with where events of some names were seen: about page views, else the most
+ * frequent, of those that have a number in its dates at `now`, where there are some.
+ */
+export function firstQuestion(
+  seen: readonly Pick<Schemas['EventDefinition'], 'name' | 'volume_30_day' | 'last_seen_at'>[],
+  now: number,
+): Question {
+  const lately = seen.filter(({ last_seen_at: last }) => Date.parse(last) >= now - FIRST_DAYS * DAY_MS);
+  const names = (lately.length > 0 ? lately : seen).toSorted((one, other) => other.volume_30_day - one.volume_30_day);
+  const event = names.some(({ name }) => name === PAGEVIEW) ? PAGEVIEW : (names[0]?.name ?? '');
   return { ...FIRST_QUESTION, series: [{ ...anotherSeries([]), event }] };
 }
 

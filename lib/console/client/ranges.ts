@@ -28,7 +28,7 @@ export const daysOf = ({ date_from: from, date_to: to }: DateRange) => ({
   to: isDay(to) ? to : '',
 });
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 
 const dayAt = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 

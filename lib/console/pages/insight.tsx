@@ -43,7 +43,7 @@ function NewInsight({ project, look }: Pick<InsightFormOptions, 'project' | 'loo
   const names = useEventNames(project, { anew: true });
   const [first, setFirst] = useState<Question>();
   const [{ dashboard }] = useView();
-  if (first === undefined && !names.isFetching) setFirst(firstQuestion(names.data?.results ?? []));
+  if (first === undefined && !names.isFetching) setFirst(firstQuestion(names.data?.results ?? [], Date.now()));
   if (first !== undefined) {
     // What is no number is no dashboard.
     const boards = /^[1-9]\d{0,14}$/.test(dashboard ?? '') ? [Number(dashboard)] : [];

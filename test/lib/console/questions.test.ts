@@ -77,26 +77,46 @@ test.each(['TrendsQuery', 'FunnelsQuery', 'RetentionQuery'] as const)(
   },
 );
 
+const NOW = Date.parse('2026-01-31T12:00:00Z');
+const lately = { last_seen_at: '2026-01-30T00:00:00Z' };
+const before = { last_seen_at: '2026-01-10T00:00:00Z' };
+
 test.each([
   ['none', [], ''],
   [
     'some',
     [
-      { name: 'came', volume_30_day: 1 },
-      { name: 'paid', volume_30_day: 2 },
+      { name: 'came', volume_30_day: 1, ...lately },
+      { name: 'paid', volume_30_day: 2, ...lately },
     ],
     'paid',
   ],
   [
     'page views',
     [
-      { name: '$pageview', volume_30_day: 0 },
-      { name: 'paid', volume_30_day: 2 },
+      { name: '$pageview', volume_30_day: 0, ...lately },
+      { name: 'paid', volume_30_day: 2, ...lately },
+    ],
+    '$pageview',
+  ],
+  [
+    'page views before its dates',
+    [
+      { name: '$pageview', volume_30_day: 9, ...before },
+      { name: 'paid', volume_30_day: 2, ...lately },
+    ],
+    'paid',
+  ],
+  [
+    'only others before its dates',
+    [
+      { name: '$pageview', volume_30_day: 1, ...before },
+      { name: 'paid', volume_30_day: 2, ...before },
     ],
     '$pageview',
   ],
 ])('where %s were seen, a form begins with an event that there is', (_what, seen, event) => {
-  expect(firstQuestion(seen)).toEqual({ ...FIRST_QUESTION, series: [{ ...anotherSeries([]), event }] });
+  expect(firstQuestion(seen, NOW)).toEqual({ ...FIRST_QUESTION, series: [{ ...anotherSeries([]), event }] });
 });
 
 test.each([
