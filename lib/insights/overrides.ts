@@ -68,32 +68,30 @@ function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): Sen
     date_to: date_to ?? null,
     ...(explicitDate === true ? { explicitDate } : {}),
   };
-  if (query.kind === 'EventsQuery') {
-    return {
-      ...query,
-      ...(hasDate ? eventDates(dateRange) : {}),
-      ...joinedProperties(query['properties'], properties),
-      ...testAccounts,
-    };
+  const range = hasDate ? { dateRange } : {};
+  const { dates, isByInterval } = traitsOf(query.kind);
+  switch (dates) {
+    case 'after-before': {
+      const ends = hasDate ? eventDates(dateRange) : {};
+      return { ...query, ...ends, ...joinedProperties(query['properties'], properties), ...testAccounts };
+    }
+    case 'filters': {
+      const own = isObject(query['filters']) ? query['filters'] : {};
+      const filters = { ...own, ...range, ...joinedProperties(own['properties'], properties), ...testAccounts };
+      return Object.keys(filters).length === 0 ? query : { ...query, filters };
+    }
+    case 'source':
+      return { ...query, ...joinedProperties(query['properties'], properties) };
+    case 'dateRange':
+      return {
+        ...query,
+        ...range,
+        ...joinedProperties(query['properties'], properties),
+        ...(isObject(breakdown_filter) ? { breakdownFilter: breakdown_filter } : {}),
+        ...(typeof interval === 'string' && isByInterval ? { interval } : {}),
+        ...testAccounts,
+      };
   }
-  if (query.kind === 'HogQLQuery') {
-    const own = isObject(query['filters']) ? query['filters'] : {};
-    const filters = {
-      ...own,
-      ...(hasDate ? { dateRange } : {}),
-      ...joinedProperties(own['properties'], properties),
-      ...testAccounts,
-    };
-    return Object.keys(filters).length === 0 ? query : { ...query, filters };
-  }
-  return {
-    ...query,
-    ...(hasDate ? { dateRange } : {}),
-    ...joinedProperties(query['properties'], properties),
-    ...(isObject(breakdown_filter) ? { breakdownFilter: breakdown_filter } : {}),
-    ...(typeof interval === 'string' && traitsOf(query.kind).isByInterval ? { interval } : {}),
-    ...(query.kind === 'ActorsQuery' ? {} : testAccounts),
-  };
 }
 
 /** Where a range begins that tells only its end. */

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { isObject } from '../../basics/json.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
 import type { SentQuery } from '../kinds/source.ts';
+import { traitsOf } from '../kinds/traits.ts';
 import type { Looked, WorldFile, WorldFiles } from './looking-world.ts';
 
 /**
@@ -23,12 +24,20 @@ export function clockUseOf(query: SentQuery, isNow: boolean): ClockUse {
   // The persons behind a number are those of its own time.
   if (isObject(asked))
     return clockUseOf({ ...asked, kind: typeof asked['kind'] === 'string' ? asked['kind'] : '' }, isNow);
-  if (query.kind === 'ActorsQuery') return 'nothing';
-  if (query.kind === 'HogQLQuery' && !isObject(query['filters'])) return 'nothing';
-  if ('after' in query || 'before' in query || query.kind === 'EventsQuery')
-    return isAbsolute(query['after']) && isAbsolute(query['before']) ? 'nothing' : 'moment';
-  const source = isObject(query['filters']) ? query['filters'] : query;
-  const range = isObject(source['dateRange']) ? source['dateRange'] : {};
+  switch (traitsOf(query.kind).dates) {
+    case 'source':
+      return 'nothing';
+    case 'after-before':
+      return isAbsolute(query['after']) && isAbsolute(query['before']) ? 'nothing' : 'moment';
+    case 'filters':
+      return isObject(query['filters']) ? clockUseOfRange(query['filters']['dateRange'], query) : 'nothing';
+    case 'dateRange':
+      return clockUseOfRange(query['dateRange'], query);
+  }
+}
+
+function clockUseOfRange(dateRange: unknown, query: SentQuery): ClockUse {
+  const range = isObject(dateRange) ? dateRange : {};
   const { date_from: from, date_to: to, explicitDate } = range;
   const relative = [from, to].filter((date) => !isAbsolute(date));
   if (relative.length === 0) return 'nothing';

@@ -4,28 +4,35 @@ interface Traits {
   readonly isAboutPersons: boolean;
   /** Its `interval` cuts the time, and so a dashboard may replace it. */
   readonly isByInterval: boolean;
+  /**
+   * Where it tells the time that it is about, by which it is known how long its answer is true, and where a dashboard puts
+   * its own: in `dateRange`, in `after` and `before`, in `filters`, or where the query in its `source` does.
+   */
+  readonly dates: 'dateRange' | 'after-before' | 'filters' | 'source';
 }
 
-const COUNTS: Traits = { isAboutPersons: false, isByInterval: false };
-const COUNTS_BY_INTERVAL: Traits = { ...COUNTS, isByInterval: true };
-const ROWS_OF_PERSONS: Traits = { ...COUNTS, isAboutPersons: true };
+const COUNTS = { isAboutPersons: false, isByInterval: false };
+const COUNTS_BY_INTERVAL = { ...COUNTS, isByInterval: true };
+const ROWS_OF_PERSONS = { ...COUNTS, isAboutPersons: true };
 
 const TRAITS = {
-  ActorsQuery: ROWS_OF_PERSONS,
-  EventsQuery: ROWS_OF_PERSONS,
-  FunnelsQuery: COUNTS_BY_INTERVAL,
-  HogQLMetadata: COUNTS,
-  HogQLQuery: COUNTS,
-  LifecycleQuery: COUNTS_BY_INTERVAL,
-  PathsQuery: COUNTS,
-  RetentionQuery: COUNTS,
-  StickinessQuery: COUNTS_BY_INTERVAL,
-  TrendsQuery: COUNTS_BY_INTERVAL,
+  ActorsQuery: { ...ROWS_OF_PERSONS, dates: 'source' },
+  EventsQuery: { ...ROWS_OF_PERSONS, dates: 'after-before' },
+  FunnelsQuery: { ...COUNTS_BY_INTERVAL, dates: 'dateRange' },
+  HogQLMetadata: { ...COUNTS, dates: 'filters' },
+  HogQLQuery: { ...COUNTS, dates: 'filters' },
+  LifecycleQuery: { ...COUNTS_BY_INTERVAL, dates: 'dateRange' },
+  PathsQuery: { ...COUNTS, dates: 'dateRange' },
+  RetentionQuery: { ...COUNTS, dates: 'dateRange' },
+  StickinessQuery: { ...COUNTS_BY_INTERVAL, dates: 'dateRange' },
+  TrendsQuery: { ...COUNTS_BY_INTERVAL, dates: 'dateRange' },
 } as const satisfies Readonly<Record<string, Traits>>;
 
 /** The kinds of query that are answered, by the `kind` of their JSON. */
 export type KindName = keyof typeof TRAITS;
 
-/** Returns the traits of a kind. What is no kind has no answer, and so none of them. */
+const NO_KIND: Traits = { ...COUNTS, dates: 'dateRange' };
+
+/** Returns the traits of a kind. What is no kind has no answer, and so nothing special. */
 export const traitsOf = (kind: unknown): Traits =>
-  typeof kind === 'string' && Object.hasOwn(TRAITS, kind) ? TRAITS[kind as KindName] : COUNTS;
+  typeof kind === 'string' && Object.hasOwn(TRAITS, kind) ? TRAITS[kind as KindName] : NO_KIND;

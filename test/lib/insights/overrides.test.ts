@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { KINDS, kindOf } from '../../../lib/insights/kinds/kinds.ts';
+import { ALL_KINDS, KINDS, kindOf } from '../../../lib/insights/kinds/kinds.ts';
 import { FiltersOverride, overridden } from '../../../lib/insights/overrides.ts';
 
 const SERIES = [{ kind: 'EventsNode', event: 'paid' }];
@@ -9,6 +9,19 @@ test('an interval is put into queries of the kinds that have one, and of no othe
     ({ name }) => 'interval' in overridden({ kind: name }, { filters: { interval: 'week' } }),
   );
   expect(taking).toEqual(KINDS.filter(({ schema }) => 'interval' in (schema as unknown as z.ZodObject).shape));
+});
+
+test('dates are put where each kind reads them, and nowhere where it has none of its own', () => {
+  const told = ALL_KINDS.map(({ name, schema }) => {
+    const { kind: _kind, ...added } = overridden({ kind: name }, { filters: { date_from: '2026-01-06' } });
+    const shape: object = (schema as unknown as z.ZodObject).shape;
+    return {
+      name,
+      isRead: Object.keys(added).every((member) => member in shape),
+      isPut: Object.keys(added).length > 0,
+    };
+  });
+  expect(told).toEqual(ALL_KINDS.map(({ name }) => ({ name, isRead: true, isPut: name !== 'ActorsQuery' })));
 });
 
 test.each([

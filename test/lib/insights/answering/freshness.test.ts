@@ -120,6 +120,9 @@ test.each<[query: object, use: string]>([
   [{ kind: 'ActorsQuery', source: { kind: 'HogQLQuery', query: 'SELECT 1' } }, 'nothing'],
   [{ kind: 'EventsQuery' }, 'moment'],
   [{ kind: 'EventsQuery', after: '2025-01-01', before: '2025-01-02' }, 'nothing'],
+  [{ kind: 'EventsQuery', dateRange: { date_from: '2025-01-01', date_to: '2025-02-01' } }, 'moment'],
+  [{ after: '2025-01-01', before: '2025-01-02', dateRange: { date_from: '-7d' } }, 'day'],
+  [{ filters: { dateRange: { date_from: '2025-01-01', date_to: '2025-02-01' } } }, 'day'],
   [{ kind: 'HogQLQuery', query: 'SELECT 1' }, 'nothing'],
   [{ kind: 'HogQLQuery', query: 'SELECT 1', filters: { dateRange: { date_from: '-7d' } } }, 'day'],
 ])('%j depends on the %s that the clock shows', (query, use) => {
