@@ -1,5 +1,6 @@
 /** Properties that have columns of their own: a query that reads them in a document is made to read their columns. */
-import type { Expression, QueryField, WholeQuery } from './expression.ts';
+import type { Expression, QueryField, Source, WholeQuery } from './expression.ts';
+import { nodesOf } from './facts.ts';
 
 interface PropertyColumns {
   /** The table whose rows have the columns. */
@@ -11,19 +12,16 @@ interface PropertyColumns {
 }
 
 type Operation = Extract<Expression, { operator: unknown }>;
+type TableSource = Extract<Source, { table: unknown }>;
 
 /** Returns the query with columns in place of properties; its answer is the same. */
 export function withPropertyColumns(query: WholeQuery, { table, document, columnOf }: PropertyColumns): WholeQuery {
-  const relations = new Set<unknown>();
+  const tables = nodesOf(query)
+    .values()
+    .filter((node: Partial<TableSource>) => node.table === table);
+  const relations = new Set(tables.map(({ as }: Partial<TableSource>) => as));
   /** What each object has become: a tree has expressions in it more than once. */
   const made = new Map<object, unknown>();
-
-  const find = (node: unknown): void => {
-    if (!isObject(node) || made.has(node)) return;
-    made.set(node, node);
-    if (node['table'] === table) relations.add(node['as']);
-    Object.values(node).forEach(find);
-  };
 
   const columnFor = (node: object): QueryField | undefined => {
     const { operator, of, with: parameters } = node as Partial<Operation>;
@@ -46,8 +44,6 @@ export function withPropertyColumns(query: WholeQuery, { table, document, column
     return copy;
   };
 
-  find(query);
-  made.clear();
   return replaced(query) as WholeQuery;
 }
 

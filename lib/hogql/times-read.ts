@@ -3,6 +3,7 @@ import { Temporal } from 'temporal-polyfill';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../basics/units.ts';
 import { constantText } from './build.ts';
 import type { Expression, Operator, Parameters, Select, Step, Unit, WholeQuery } from './expression.ts';
+import { nodesOf } from './facts.ts';
 import { INSTANT } from './patterns.ts';
 import { isTime, TIME_STEPS } from './print.ts';
 
@@ -32,14 +33,8 @@ const hull = (ranges: readonly Times[]): Times => ({
  */
 export function timesRead(whole: WholeQuery, table: string, column: string, now: bigint): Times {
   const found: Times[] = [];
-  const seen = new Set<object>();
-  const look = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null || seen.has(node)) return;
-    seen.add(node);
+  for (const node of nodesOf(whole))
     if ('columns' in node && 'joins' in node) found.push(...timesOf(node as Select, table, column, now));
-    Object.values(node).forEach(look);
-  };
-  look(whole);
   if (found.length === 0) return ALL;
   const { from, to } = hull(found);
   // Microseconds may have been rounded on the way.

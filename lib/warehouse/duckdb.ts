@@ -6,6 +6,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { type DatabaseLimits, literal, parquet, parquetRows } from '../duckdb/database.ts';
 import { rowGroups } from '../duckdb/parquet.ts';
 import { duckdbColumn, duckdbText } from '../hogql/duckdb.ts';
+import { readsNow } from '../hogql/facts.ts';
 import { intactFiles } from '../lake/intact.ts';
 import type { Interval } from '../lake/intervals.ts';
 import { LAKE_MODELS } from '../lake/schema.ts';
@@ -47,7 +48,7 @@ const INTERVAL_END: Buffer = Buffer.alloc(0);
 /** May these intervals be read at once: events whose query does not ask for the time, without gaps, of equal length? */
 export function areTogether({ model, query }: FrozenPlan, intervals: readonly Interval[]): boolean {
   const [first] = intervals;
-  if (model !== 'events' || first === undefined || JSON.stringify(query).includes('"now":true')) return false;
+  if (model !== 'events' || first === undefined || readsNow(query)) return false;
   const length = first.end - first.start;
   return intervals.every(({ start, end }, n) => start === first.start + n * length && end - start === length);
 }

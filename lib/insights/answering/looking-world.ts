@@ -6,6 +6,7 @@
 import { Recent } from '../../basics/recent.ts';
 import { DAY_MS } from '../../basics/units.ts';
 import type { WholeQuery } from '../../hogql/expression.ts';
+import { hasQuery, readsNow } from '../../hogql/facts.ts';
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { filled } from '../../hogql/placeholders.ts';
 import { withPropertyColumns } from '../../hogql/property-columns.ts';
@@ -128,7 +129,7 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
       const { syntax, checked, given } = await understood(() => checkedOf(question), question.limit && question.hogql);
       if (question.isAside !== true) hogql ??= hogqlText(syntax);
       propertiesOf(checked.query, properties);
-      isNow ||= JSON.stringify(checked.query).includes('"now":true');
+      isNow ||= readsNow(checked.query);
       const tables = tablesOf(checked.query, at);
       const isTied = tables.some(([table, columns]) => readsTies(table, columns));
       const hasPersons = tables.some(([table, columns]) => readsPersons(table, columns));
@@ -176,7 +177,7 @@ export function lookingWorlds(parser: Parser = hogqlParser(), files?: Pick<FileS
         understood(async () => {
           const [syntax] = await parser.expressions([text]);
           const expression = withoutPlaces(syntax as Syntax);
-          hasOwnQueries ||= JSON.stringify(expression).includes('"node":"Select');
+          hasOwnQueries ||= hasQuery(expression);
           return expression;
         }, text),
       looked: () => ({

@@ -14,6 +14,7 @@ import { type DatabaseLimits, openDatabase, ownFolder, parquet, pathList } from 
 import { DUCKDB } from '../../hogql/duckdb.ts';
 import { duckdbSelect } from '../../hogql/duckdb-select.ts';
 import { elementType, isList, isTuple, partTypes, type Type, type WholeQuery } from '../../hogql/expression.ts';
+import { readsJson, sortsGroups } from '../../hogql/facts.ts';
 import type { Parser } from '../../hogql/parse.ts';
 import type { RelationOf } from '../../hogql/print-select.ts';
 import { withPropertyColumns } from '../../hogql/property-columns.ts';
@@ -69,12 +70,6 @@ const DUCKDB_TABLES: TableDialect = {
 /** What a kind folds is held in memory: so many values, and so many characters of text. */
 const MAX_VALUES = 5_000_000;
 const MAX_CHARACTERS = 100_000_000;
-
-/** What takes a text for JSON takes a value of a type that lists texts for one that is to be written as JSON. */
-const READS_JSON = /"operator":"(json|property)/;
-
-/** What puts rows in order, group by group. */
-const SORTS = /"partition":\[\{/;
 
 /** Whether what is asked of a table is of resolved events. */
 const isOfResolved = (table: string, columns: ReadonlySet<string>): boolean =>
@@ -195,15 +190,15 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
             };
           },
         };
-        const written = JSON.stringify(checked.query);
         const asks = {
           isTied,
-          isResolved: tables.every(([table, columns]) => isOfResolved(table, columns)) && !READS_JSON.test(written),
+          // What takes a text for JSON takes a value of a type that lists texts for one that is to be written as JSON.
+          isResolved: tables.every(([table, columns]) => isOfResolved(table, columns)) && !readsJson(checked.query),
           isNumbered:
             isTied &&
             tables.every(([table, columns]) => readsOnlyPersonIds(table, columns)) &&
             onlyTellsApart(checked.query, 'events', 'person_id'),
-          isSorted: SORTS.test(written),
+          isSorted: sortsGroups(checked.query),
           isRepeated,
         };
         return resolved.during(looked, asks, (found) =>
