@@ -4,9 +4,10 @@ import { messageOf } from '../../basics/text.ts';
 import type { Context } from '../../ports/context.ts';
 import { Failure, fail, invalid } from '../../ports/errors.ts';
 import type { Refresh } from '../queries/model.ts';
-import type { Answerer, AnswerTurn } from './answerer.ts';
-import { type AnswerCache, answerCache, forgottenBy, type KeptAnswer } from './cache.ts';
+import type { Answerer } from './answerer.ts';
+import { type AnswerCache, answerCache, type KeptAnswer } from './cache.ts';
 import { type AskedQuery, computations, computedToBeFound, type KnownAnswer, type SeenFiles } from './computations.ts';
+import { sharedComputations } from './flights.ts';
 import type { Moment } from './looking-world.ts';
 import {
   cancelled,
@@ -53,57 +54,6 @@ export interface Answers {
   idle(): Promise<void>;
 }
 
-/**
- * A computation, and those who wait for it. Until it has its turn it stands in line as each of the users who ask, so that
- * nobody waits for what else another one of them has asked.
- */
-interface Flight {
-  readonly stop: AbortController;
-  waiting: number;
-  /** Has it stand in line as a user, too. Returns the answer; rejects when it has no turn as that user, or fails. */
-  readonly answerFor: (user: string | undefined) => Promise<KeptAnswer>;
-}
-
-type Compute = (turn: Pick<AnswerTurn, 'signal' | 'user' | 'begins'>) => Promise<KeptAnswer>;
-
-/** Returns a computation, which is stopped when all who wait have left; `end` is called when nothing comes of it any more. */
-function flightWith(compute: Compute, end: () => void): Flight {
-  const stop = new AbortController();
-  const { promise: answer, resolve, reject } = Promise.withResolvers<KeptAnswer>();
-  // Those who wait are told.
-  answer.catch(() => {});
-  const inLine = new Map<string | undefined, { readonly leave: AbortController; readonly own: Promise<KeptAnswer> }>();
-  let hasBegun = false;
-  const standInLine = async (user: string | undefined, leave: AbortController): Promise<KeptAnswer> => {
-    const begins = (): void => {
-      hasBegun = true;
-      for (const [other, one] of inLine) if (other !== user) one.leave.abort(cancelled());
-    };
-    try {
-      const kept = await compute({ signal: AbortSignal.any([stop.signal, leave.signal]), user, begins });
-      resolve(kept);
-      end();
-      return kept;
-    } catch (error) {
-      if (leave.signal.aborted) return answer;
-      inLine.delete(user);
-      if (hasBegun) reject(error);
-      if (hasBegun || inLine.size === 0) end();
-      throw error;
-    }
-  };
-  const answerFor = (user: string | undefined): Promise<KeptAnswer> => {
-    if (hasBegun) return answer;
-    const known = inLine.get(user);
-    if (known !== undefined) return known.own;
-    const leave = new AbortController();
-    const own = standInLine(user, leave);
-    inLine.set(user, { leave, own });
-    return own;
-  };
-  return { stop, waiting: 0, answerFor };
-}
-
 /** So many runs are known, about; of those that have ended the oldest go first, of the organization that has most of them. */
 const MAX_RUNS = 2_000;
 
@@ -122,57 +72,10 @@ export function answersOf(
   cache: AnswerCache = answerCache(context),
 ): Answers {
   const { clock, newId, log } = context;
-  const flights = new Map<string, Flight>();
   const runs = new Map<string, KnownRun>();
   const background = new Set<Promise<unknown>>();
-  const { cached, compute, isFresh, look } = computations(context, answerer, cache);
-
-  /** Returns the computation that is under way, or begins one. */
-  const flightOf = (asked: AskedQuery, key: string, moment: Moment, { line }: Pick<AnswerTurn, 'line'>) => {
-    // Its answer is not kept for who asks after their project has forgotten answers.
-    const name = `${line} ${forgottenBy(asked.project)} ${key}`;
-    const known = flights.get(name);
-    if (known !== undefined && !known.stop.signal.aborted) return { flight: known, isJoined: true };
-    const end = (): void => {
-      if (flights.get(name) === flight) flights.delete(name);
-    };
-    const flight = flightWith((turn) => compute(asked, key, moment, { line, ...turn }), end);
-    flights.set(name, flight);
-    return { flight, isJoined: false };
-  };
-
-  /** Waits for a computation as a user, until the signal ends that. */
-  const waitFor = async (
-    flight: Flight,
-    { signal, user }: Pick<AnswerTurn, 'signal' | 'user'>,
-  ): Promise<KeptAnswer> => {
-    flight.waiting += 1;
-    const { promise: left, reject } = Promise.withResolvers<never>();
-    const leave = (): void => reject(signal.reason);
-    if (signal.aborted) leave();
-    signal.addEventListener('abort', leave);
-    try {
-      return await Promise.race([flight.answerFor(user), left]);
-    } finally {
-      signal.removeEventListener('abort', leave);
-      flight.waiting -= 1;
-      if (flight.waiting === 0) flight.stop.abort(cancelled());
-    }
-  };
-
-  /** Computes an answer that is true as of now, together with all who ask at the same time. */
-  const computed = async (
-    asked: AskedQuery,
-    key: string,
-    moment: Moment,
-    turn: Pick<AnswerTurn, 'signal' | 'line' | 'user'>,
-  ): Promise<KeptAnswer> => {
-    const { flight, isJoined } = flightOf(asked, key, moment, turn);
-    const kept = await waitFor(flight, turn);
-    // One that was under way may have listed its files before the latest came. The next one has begun after that.
-    if (!isJoined || (await isFresh(asked.project.id, kept, moment))) return kept;
-    return waitFor(flightOf(asked, key, moment, turn).flight, turn);
-  };
+  const { cached, look, ...computing } = computations(context, answerer, cache);
+  const computed = sharedComputations(computing);
 
   const forget = (): void => {
     const now = clock();
@@ -197,9 +100,10 @@ export function answersOf(
     key: string,
     moment: Moment,
     { callerLeft, runId, user, isNotifier = false }: Asker,
-    isAsync: boolean,
+    how: 'waited' | 'behind',
   ): { readonly run: QueryRun; readonly promise: Promise<KeptAnswer> } => {
     forget();
+    const isAsync = how === 'behind';
     const id = runId ?? newId();
     const name = nameOf(asked.project.id, id);
     if (runs.get(name)?.run.endedAt === null) failTaken();
@@ -239,8 +143,9 @@ export function answersOf(
 
   /** Begins a run that nobody waits for. Throws when there is no place for it. */
   const behind = async (asked: AskedQuery, key: string, moment: Moment, asker: Asker): Promise<QueryRun> => {
-    const { run, promise } = begin(asked, key, moment, asker, true);
-    // What is refused at once (too many wait already) is told at once.
+    const { run, promise } = begin(asked, key, moment, asker, 'behind');
+    // What is refused at once (too many wait already) is told at once: until its place in line is asked for only the table is
+    // awaited, which on one machine answers within this turn of the event loop. Of a refusal that comes later the run tells.
     await Promise.race([promise.catch(() => {}), new Promise((resolve) => setImmediate(resolve))]);
     forgetRefused(run);
     if (run.failure?.kind === 'throttled') throw run.failure;
@@ -257,7 +162,7 @@ export function answersOf(
       const { key, moment, way, cached } = await look(asked, refresh, asker.seen);
       if (way === 'cached') return cached;
       if (way === 'now') {
-        const { run, promise } = begin(asked, key, moment, asker, false);
+        const { run, promise } = begin(asked, key, moment, asker, 'waited');
         const kept = await promise.finally(() => forgetRefused(run));
         return { key, state: 'computed', kept, run };
       }
