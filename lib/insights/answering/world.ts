@@ -26,7 +26,14 @@ import { inWords } from '../../ports/disk-failures.ts';
 import { Failure, invalid } from '../../ports/errors.ts';
 import type { FileStore } from '../../ports/files/files.ts';
 import { valuesInWords } from '../../ports/queries/values.ts';
-import { type LookingWorld, lookingWorlds, type Moment, type WorldFile, type WorldFiles } from './looking-world.ts';
+import {
+  type CheckedQuestion,
+  type LookingWorld,
+  lookingWorlds,
+  type Moment,
+  type WorldFile,
+  type WorldFiles,
+} from './looking-world.ts';
 import { type NumberedPersons, OutOfMemory, RESOLVED_COLUMNS, resolvedEvents } from './resolved-events.ts';
 import {
   personsOf,
@@ -85,7 +92,7 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
   const isIntact = intactFiles();
   const lookingWorld = lookingWorlds(parser, parsed);
 
-  const connected = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
+  const connected: Connected = async (work) => {
     // Under its name a file of the lake never becomes another, and each is found intact before it is read.
     database ??= openDatabase({ ...limits, tempDirectory: folder, places: [lake.root], keepsMetadata: true });
     const connection = await (await database).connect();
@@ -108,10 +115,91 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
   const personRowsOf = async (files: readonly WorldFile[]): Promise<string> =>
     files.length === 0 ? nothing('persons') : parquet(await opened(files));
 
-  /** Which properties have columns in files that were looked at; no file ever changes. */
-  const known = new Map<string, ReadonlySet<string>>();
+  const hotFilesOf = hotFiles(connected, opened);
+  let tiesOf = keptTies(connected, personRowsOf);
+  let resolved = resolvedEvents(connected);
 
-  const hotFilesOf = async (files: readonly WorldFile[]): Promise<HotFile[]> => {
+  /** Answers a question out of the files that it reads, or of what is kept of them. */
+  const answerQuestion = async (
+    { checked, at, tables, isTied, hasPersons, hasEvents, events, ...of }: CheckedQuestion,
+    { reads, isRepeated = false }: WorldUse,
+  ): Promise<unknown[][]> => {
+    reads?.(of.reads);
+    const sourcesOf = async (ties: () => Promise<string>): Promise<Sources> => {
+      const eventFiles = hasEvents ? await hotFilesOf(events) : [];
+      const hot = new Set(eventFiles.flatMap((file) => [...file.hot]));
+      return {
+        events: (columns) => (eventFiles.length === 0 ? nothing('events') : eventRows(eventFiles, columns)),
+        columnOf: (property) => (hot.has(property) ? hotColumn(property) : undefined),
+        ties: isTied ? await ties() : '',
+        persons: hasPersons ? personsOf(await personRowsOf(of.persons), DUCKDB_TABLES) : '',
+      };
+    };
+    const textTies = () => tiesOf(of.persons);
+    const answered = async (query: WholeQuery, relationOf: RelationOf): Promise<unknown[][]> => {
+      const sql = duckdbSelect(query, relationOf, at);
+      const types = checked.columns.map(({ type }) => type);
+      const isShort = of.isSmall || types.every((type) => SHORT.has(type));
+      return connected((connection) => all(connection, sql, types, isShort));
+    };
+    const fromFiles = async (numbered?: NumberedPersons): Promise<unknown[][]> => {
+      const sources = await sourcesOf(numbered === undefined ? textTies : async () => numbered.ties);
+      const { columnOf } = sources;
+      const query = withPropertyColumns(checked.query, { table: 'events', document: 'properties', columnOf });
+      return answered(query, (table, columns) =>
+        relation(table, columns, { ...sources, personOf: numbered?.personOf }, DUCKDB_TABLES),
+      );
+    };
+    if (events.length === 0) return fromFiles();
+    const looked = {
+      paths: [...events, ...of.persons].map(({ path }) => path),
+      rows: async () => {
+        const { events: eventsWith, ties } = await sourcesOf(textTies);
+        const paths = pathList(events.map(({ path }) => lake.address(path)));
+        return {
+          events: eventsWith(new Set(['event', 'timestamp_us', 'distinct_id', 'person_id'])),
+          ties,
+          count: `SELECT sum(num_rows) FROM parquet_file_metadata(${paths})`,
+        };
+      },
+    };
+    return resolved.during(looked, { ...asksOf(checked.query, tables, isTied), isRepeated }, (found) =>
+      found !== undefined && 'events' in found
+        ? answered(checked.query, () => found.events)
+        : fromFiles(found?.persons),
+    );
+  };
+
+  return {
+    world: (files, moment, use = {}) => lookingWorld(files, moment, (question) => answerQuestion(question, use)),
+    close: async () => {
+      (await database)?.closeSync();
+      database = undefined;
+      tiesOf = keptTies(connected, personRowsOf);
+      resolved = resolvedEvents(connected);
+      if (limits.tempDirectory === undefined) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Returns what a question asks of events whose persons are resolved. */
+const asksOf = (query: WholeQuery, tables: CheckedQuestion['tables'], isTied: boolean) => ({
+  isTied,
+  // What takes a text for JSON takes a value of a type that lists texts for one that is to be written as JSON.
+  isResolved: tables.every(([table, columns]) => isOfResolved(table, columns)) && !readsJson(query),
+  isNumbered:
+    isTied &&
+    tables.every(([table, columns]) => readsOnlyPersonIds(table, columns)) &&
+    onlyTellsApart(query, 'events', 'person_id'),
+  isSorted: sortsGroups(query),
+});
+
+type Connected = <T>(work: (connection: DuckDBConnection) => Promise<T>) => Promise<T>;
+
+/** Returns what tells which properties have columns in files, and remembers it; no file ever changes. */
+function hotFiles(connected: Connected, opened: (files: readonly WorldFile[]) => Promise<string[]>) {
+  const known = new Map<string, ReadonlySet<string>>();
+  return async (files: readonly WorldFile[]): Promise<HotFile[]> => {
     const paths = await opened(files);
     const unknown = paths.filter((path) => !known.has(path));
     if (known.size + unknown.length > MAX_KNOWN) known.clear();
@@ -121,11 +209,15 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
         known.set(path, hot);
     return paths.map((path) => ({ path, hot: known.get(path) ?? new Set() }));
   };
+}
 
-  /** The one table of ties that is kept: questions of one answer, and answers of one dashboard, ask for the same. */
+/**
+ * Returns what makes a table of the ties of some files, and tells its name. The last one is kept: questions of one answer,
+ * and answers of one dashboard, ask for the same.
+ */
+function keptTies(connected: Connected, personRowsOf: (files: readonly WorldFile[]) => Promise<string>) {
   let ties: { readonly name: string; readonly made: Promise<void> } | undefined;
-
-  const tiesOf = async (files: readonly WorldFile[]): Promise<string> => {
+  return async (files: readonly WorldFile[]): Promise<string> => {
     const digest = hash('sha256', files.map(({ path }) => path).join('\n'));
     const name = `ties_${digest.slice(0, 32)}`;
     if (ties?.name !== name) {
@@ -144,76 +236,6 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
     }
     await ties?.made;
     return name;
-  };
-
-  let resolved = resolvedEvents(connected);
-
-  return {
-    world: (files, moment, { reads, isRepeated = false } = {}) =>
-      lookingWorld(files, moment, async ({ checked, at, tables, isTied, hasPersons, hasEvents, events, ...of }) => {
-        reads?.(of.reads);
-        const sourcesOf = async (ties: () => Promise<string>): Promise<Sources> => {
-          const eventFiles = hasEvents ? await hotFilesOf(events) : [];
-          const hot = new Set(eventFiles.flatMap((file) => [...file.hot]));
-          return {
-            events: (columns) => (eventFiles.length === 0 ? nothing('events') : eventRows(eventFiles, columns)),
-            columnOf: (property) => (hot.has(property) ? hotColumn(property) : undefined),
-            ties: isTied ? await ties() : '',
-            persons: hasPersons ? personsOf(await personRowsOf(of.persons), DUCKDB_TABLES) : '',
-          };
-        };
-        const textTies = () => tiesOf(of.persons);
-        const answered = async (query: WholeQuery, relationOf: RelationOf): Promise<unknown[][]> => {
-          const sql = duckdbSelect(query, relationOf, at);
-          const types = checked.columns.map(({ type }) => type);
-          const isShort = of.isSmall || types.every((type) => SHORT.has(type));
-          return connected((connection) => all(connection, sql, types, isShort));
-        };
-        const fromFiles = async (numbered?: NumberedPersons): Promise<unknown[][]> => {
-          const sources = await sourcesOf(numbered === undefined ? textTies : async () => numbered.ties);
-          const { columnOf } = sources;
-          const query = withPropertyColumns(checked.query, { table: 'events', document: 'properties', columnOf });
-          return answered(query, (table, columns) =>
-            relation(table, columns, { ...sources, personOf: numbered?.personOf }, DUCKDB_TABLES),
-          );
-        };
-        if (events.length === 0) return fromFiles();
-        const looked = {
-          paths: [...events, ...of.persons].map(({ path }) => path),
-          rows: async () => {
-            const { events: eventsWith, ties } = await sourcesOf(textTies);
-            const paths = pathList(events.map(({ path }) => lake.address(path)));
-            return {
-              events: eventsWith(new Set(['event', 'timestamp_us', 'distinct_id', 'person_id'])),
-              ties,
-              count: `SELECT sum(num_rows) FROM parquet_file_metadata(${paths})`,
-            };
-          },
-        };
-        const asks = {
-          isTied,
-          // What takes a text for JSON takes a value of a type that lists texts for one that is to be written as JSON.
-          isResolved: tables.every(([table, columns]) => isOfResolved(table, columns)) && !readsJson(checked.query),
-          isNumbered:
-            isTied &&
-            tables.every(([table, columns]) => readsOnlyPersonIds(table, columns)) &&
-            onlyTellsApart(checked.query, 'events', 'person_id'),
-          isSorted: sortsGroups(checked.query),
-          isRepeated,
-        };
-        return resolved.during(looked, asks, (found) =>
-          found !== undefined && 'events' in found
-            ? answered(checked.query, () => found.events)
-            : fromFiles(found?.persons),
-        );
-      }),
-    close: async () => {
-      (await database)?.closeSync();
-      database = undefined;
-      ties = undefined;
-      resolved = resolvedEvents(connected);
-      if (limits.tempDirectory === undefined) await rm(folder, { recursive: true, force: true });
-    },
   };
 }
 
