@@ -146,49 +146,58 @@ const PACKINGS: readonly Packing[] = [
   { name: 'zstd', magic: Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), open: openZstd },
 ];
 
-/** The inflated pieces, and at the end what is wrong with the data. `lines`: how many were found in the pieces before. */
+/**
+ * The inflated pieces, and at the end what is wrong with the data, which may be that there is far too much of it. `lines`:
+ * how many were found in the pieces before.
+ */
 async function* inflated(
   source: AsyncIterable<Buffer>,
   packing: Packing,
   lines: () => number,
 ): AsyncGenerator<Buffer | Damage> {
-  let frame = openFrame(packing);
   let [taken, given] = [0, 0];
-  /** What came behind the frame's end. */
-  let rest: Buffer = Buffer.alloc(0);
+  const take = (bytes: number): void => {
+    taken += bytes;
+  };
+  for await (const piece of ofFrames(source, packing, take)) {
+    if (Buffer.isBuffer(piece)) {
+      given += piece.length;
+      if (given + MOST_INFLATED.ofLine * lines() > MOST_INFLATED.bytes + MOST_INFLATED.times * taken) {
+        const what = `the ${packing.name} data inflates to far more than its size: it is read no further`;
+        yield { what, ofLine: 'the file is read no further than into this line' };
+        return;
+      }
+    }
+    yield piece;
+  }
+}
+
+/** What the frames of a source inflate to, and at the end what is wrong with them. `take` is told what is inflated, in bytes. */
+async function* ofFrames(
+  source: AsyncIterable<Buffer>,
+  packing: Packing,
+  take: (bytes: number) => void,
+): AsyncGenerator<Buffer | Damage> {
+  let frame = openFrame(packing);
+  let packed: Buffer = NOTHING;
   try {
     for await (const piece of source) {
-      let packed = Buffer.concat([rest, piece]);
-      rest = Buffer.alloc(0);
+      packed = Buffer.concat([packed, piece]);
       while (packed.length > 0 && frame.failure() === undefined) {
         if (frame.isEnded()) {
-          if (packed.length < packing.magic.length) {
-            rest = packed;
-            break;
-          }
-          // Padding up to the end of a block is no damage.
-          if (packed.every((byte) => byte === 0)) break;
-          if (!packing.magic.equals(packed.subarray(0, packing.magic.length))) {
+          const next = behindFrame(packed, packing);
+          if (next === 'damage') {
             yield damaged(`something else follows the ${packing.name} data`);
             return;
           }
+          if (next === 'padding') packed = NOTHING;
+          if (next !== 'frame') break;
           frame.close();
           frame = openFrame(packing);
         }
         const some = packed.subarray(0, PACKED_PIECE);
-        taken += some.length;
-        const inflating = frame.inflate(some);
-        let next = await inflating.next();
-        for (; next.done !== true; next = await inflating.next()) {
-          given += next.value.length;
-          if (given + MOST_INFLATED.ofLine * lines() > MOST_INFLATED.bytes + MOST_INFLATED.times * taken) {
-            const what = `the ${packing.name} data inflates to far more than its size: it is read no further`;
-            yield { what, ofLine: 'the file is read no further than into this line' };
-            return;
-          }
-          yield next.value;
-        }
-        packed = packed.subarray(next.value);
+        take(some.length);
+        packed = packed.subarray(yield* frame.inflate(some));
       }
       if (frame.failure() !== undefined) break;
     }
@@ -203,6 +212,16 @@ async function* inflated(
   } finally {
     frame.close();
   }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Returns what comes behind the end of a frame; `unknown`: too little came to tell. */
+function behindFrame(packed: Buffer, { magic }: Packing): 'frame' | 'padding' | 'damage' | 'unknown' {
+  if (packed.length < magic.length) return 'unknown';
+  // Padding up to the end of a block is no damage.
+  if (packed.every((byte) => byte === 0)) return 'padding';
+  return magic.equals(packed.subarray(0, magic.length)) ? 'frame' : 'damage';
 }
 
 interface Frame {
