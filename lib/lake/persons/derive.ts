@@ -40,14 +40,15 @@ export const newestIn = (files: readonly string[], condition = 'true'): string =
         SELECT distinct_id, max(${RANK}) AS newest FROM ${parquet(files)} WHERE ${condition} GROUP BY distinct_id
       ) known ON rows.distinct_id = known.distinct_id AND ${RANK} = newest)`;
 
-const NAMES = PERSON_COLUMNS.map(({ name }) => name).join(', ');
+/** The columns of persons' states, as SQL. */
+export const COLUMNS = PERSON_COLUMNS.map(({ name }) => name).join(', ');
 
 /**
  * SQL of the rows, to stand behind FROM. Those of a person with many distinct_ids have the same properties, which are
  * there once.
  */
-export const DERIVED = `(SELECT ${NAMES} FROM person_rows
-    UNION ALL SELECT ${NAMES} FROM person_repeats JOIN person_repeated USING (text))`;
+export const DERIVED = `(SELECT ${COLUMNS} FROM person_rows
+    UNION ALL SELECT ${COLUMNS} FROM person_repeats JOIN person_repeated USING (text))`;
 
 /** Of so many distinct_ids and more the properties are there once. Few persons have them, and to join them takes time. */
 const MANY = 16;
@@ -286,7 +287,7 @@ async function derivedTables(connection: DuckDBConnection) {
   };
 }
 
-/** The first column of an answer. */
-async function column(connection: DuckDBConnection, sql: string): Promise<DuckDBValue[]> {
+/** Returns the first column of what a query gives. */
+export async function column(connection: DuckDBConnection, sql: string): Promise<DuckDBValue[]> {
   return (await connection.runAndReadAll(sql)).getRows().map(([value = null]) => value);
 }

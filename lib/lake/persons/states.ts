@@ -6,7 +6,7 @@
  */
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { messageOf } from '../../basics/text.ts';
 import { literal, parquet } from '../../duckdb/database.ts';
 import { inWords } from '../../ports/disk-failures.ts';
@@ -17,8 +17,7 @@ import { allFiles, type LakeFile, type PublishedFile, personStates, publishedAt 
 import { fileForm, meanBytes } from '../day-files.ts';
 import { digestOf, type FileDigest, type Intact, intactCopies } from '../intact.ts';
 import { type Lease, type Publishing, writeUnderLease } from '../lease.ts';
-import { PERSON_COLUMNS } from '../schema.ts';
-import { BUCKET, newestIn, type StateFiles } from './derive.ts';
+import { BUCKET, COLUMNS, column, newestIn, type StateFiles } from './derive.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -62,6 +61,9 @@ type Stored = Pick<LakeFile, 'path' | keyof FileDigest>;
 const FEW = { rows: 10_000, files: 32 };
 const TENTH = 0.1;
 
+const numbersOf = async (connection: DuckDBConnection, sql: string): Promise<number[]> =>
+  (await column(connection, sql)).map(Number);
+
 /** Opens the states of the project whose lease this is. Copies of files go to `folder`, on the local disk. */
 export async function openPersonStates(
   context: Publishing,
@@ -71,6 +73,7 @@ export async function openPersonStates(
 ): Promise<PersonStates> {
   const { table, lake, log } = context;
   const { projectId } = lease;
+  const scratch = join(folder, 'renewed');
   let snapshot = snapshotOf(await table.get(keys.personsState(projectId)));
   let changes: LakeFile[] = [];
   const heldUpTo = (): number => snapshot.recent?.at ?? snapshot.at;
@@ -90,53 +93,56 @@ export async function openPersonStates(
 
   const local = (files: readonly Stored[]): Promise<string[]> => intactCopies(lake, isIntact, files, folder);
 
-  const write = async (database: DuckDBInstance): Promise<Snapshot> => {
+  const put = async (connection: DuckDBConnection, name: string, rowsOf: string, mean: number): Promise<Bucket> => {
+    lease.signal.throwIfAborted();
+    const path = `${personStates(projectId)}at=${newest}/${name}.parquet`;
+    const file = join(scratch, `${name.replace('/', '-')}.parquet`);
+    await connection.run(`COPY (${rowsOf} ORDER BY distinct_id) TO ${literal(file)} (${fileForm(mean)})`);
+    const [rows = 0] = await numbersOf(connection, `SELECT count(*) FROM ${parquet([file])}`);
+    const { size: bytes } = await stat(file);
+    const sha256 = await digestOf(file);
+    await lake.take(file, path);
+    return { path, rows, bytes, sha256 };
+  };
+
+  /** Writes the changes as one file beside the snapshot's buckets. */
+  const writeRecent = async (connection: DuckDBConnection, mean: number): Promise<Snapshot> => {
+    const file = await put(connection, 'recent', `SELECT ${COLUMNS} FROM person_renewed`, mean);
+    return { ...snapshot, recent: { at: newest, ...file } };
+  };
+
+  /** Writes each bucket that has changes anew, with them. */
+  const writeBuckets = async (connection: DuckDBConnection, mean: number): Promise<Snapshot> => {
     const buckets: Record<string, Bucket> = { ...snapshot.buckets };
-    const scratch = join(folder, 'renewed');
-    const columns = PERSON_COLUMNS.map(({ name }) => name).join(', ');
+    for (const bucket of await numbersOf(connection, 'SELECT DISTINCT bucket FROM person_renewed ORDER BY ALL')) {
+      const sources = [
+        `SELECT ${COLUMNS} FROM person_renewed WHERE bucket = ${bucket}`,
+        ...(await local([buckets[bucket] ?? []].flat())).map(
+          (before) => `SELECT ${COLUMNS} FROM ${newestIn([before])}
+            WHERE distinct_id NOT IN (SELECT distinct_id FROM person_renewed WHERE bucket = ${bucket})`,
+        ),
+      ];
+      const name = `bucket=${String(bucket).padStart(2, '0')}/0`;
+      buckets[bucket] = await put(connection, name, sources.join(' UNION ALL '), mean);
+    }
+    const rows = Object.values(buckets).reduce((sum, bucket) => sum + bucket.rows, 0);
+    return { at: newest, rows, buckets, recent: null };
+  };
+
+  const write = async (database: DuckDBInstance): Promise<Snapshot> => {
     const connection = await database.connect();
-    const numbers = async (sql: string): Promise<number[]> =>
-      (await connection.runAndReadAll(sql)).getRows().map(([value]) => Number(value));
-    const put = async (name: string, rowsOf: string, mean: number): Promise<Bucket> => {
-      lease.signal.throwIfAborted();
-      const path = `${personStates(projectId)}at=${newest}/${name}.parquet`;
-      const file = join(scratch, `${name.replace('/', '-')}.parquet`);
-      await connection.run(`COPY (${rowsOf} ORDER BY distinct_id) TO ${literal(file)} (${fileForm(mean)})`);
-      const [rows = 0] = await numbers(`SELECT count(*) FROM ${parquet([file])}`);
-      const { size: bytes } = await stat(file);
-      const sha256 = await digestOf(file);
-      await lake.take(file, path);
-      return { path, rows, bytes, sha256 };
-    };
     try {
       await mkdir(scratch, { recursive: true });
       // A file that took the place of others may hold rows that the snapshot holds, too.
       await connection.run(`CREATE OR REPLACE TABLE person_renewed AS
         SELECT *, ${BUCKET} AS bucket FROM ${newestIn(await local(changed()))} ORDER BY bucket, distinct_id`);
-      const [mean = 0] = await numbers(`SELECT ${meanBytes('persons')} FROM person_renewed`);
-      if (!areMany())
-        return {
-          ...snapshot,
-          recent: { at: newest, ...(await put('recent', `SELECT ${columns} FROM person_renewed`, mean)) },
-        };
-      for (const bucket of await numbers('SELECT DISTINCT bucket FROM person_renewed ORDER BY ALL')) {
-        const sources = [
-          `SELECT ${columns} FROM person_renewed WHERE bucket = ${bucket}`,
-          ...(await local([buckets[bucket] ?? []].flat())).map(
-            (before) => `SELECT ${columns} FROM ${newestIn([before])}
-              WHERE distinct_id NOT IN (SELECT distinct_id FROM person_renewed WHERE bucket = ${bucket})`,
-          ),
-        ];
-        const name = `bucket=${String(bucket).padStart(2, '0')}/0`;
-        buckets[bucket] = await put(name, sources.join(' UNION ALL '), mean);
-      }
+      const [mean = 0] = await numbersOf(connection, `SELECT ${meanBytes('persons')} FROM person_renewed`);
+      return await (areMany() ? writeBuckets(connection, mean) : writeRecent(connection, mean));
     } finally {
       await connection.run('DROP TABLE IF EXISTS person_renewed');
       connection.closeSync();
       await rm(scratch, { recursive: true, force: true });
     }
-    const rows = Object.values(buckets).reduce((sum, bucket) => sum + bucket.rows, 0);
-    return { at: newest, rows, buckets, recent: null };
   };
 
   /** Removes what no snapshot names: of the one before, and of any that was not finished. */
