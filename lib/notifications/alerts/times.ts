@@ -44,7 +44,7 @@ export const dueAt = (
 const SATURDAY = 6;
 
 /** Returns the instant itself, or, where it is on a weekend that is skipped, the same time of the next Monday. */
-export function afterWeekend(instant: number, isSkipped: boolean, timezone: string): number {
+function afterWeekend(instant: number, isSkipped: boolean, timezone: string): number {
   const at = Temporal.Instant.fromEpochMilliseconds(instant).toZonedDateTimeISO(timezone);
   if (!isSkipped || at.dayOfWeek < SATURDAY) return instant;
   return at.add({ days: 8 - at.dayOfWeek }).epochMilliseconds;
