@@ -3,7 +3,7 @@ import * as invites from '../accounts/organizations/invites/store.ts';
 import { organizationObject } from '../accounts/organizations/model.ts';
 import { findProject } from '../accounts/organizations/projects/store.ts';
 import * as organizations from '../accounts/organizations/store.ts';
-import { findKey } from '../accounts/personal-api-keys/lookup.ts';
+import { findKey, sha256 } from '../accounts/personal-api-keys/lookup.ts';
 import { type PersonalApiKeyItem, personalApiKeyObject } from '../accounts/personal-api-keys/model.ts';
 import * as personalApiKeys from '../accounts/personal-api-keys/store.ts';
 import { type UserItem, userObject } from '../accounts/users/model.ts';
@@ -146,7 +146,7 @@ export async function listKeys(context: AdminContext, options: { email?: string 
 export async function revokeKey(context: AdminContext, _options: object, words: string[]): Promise<CommandResult> {
   const [name = ''] = words;
   const item =
-    (await findKey(context.table, name)) ??
+    (await findKey(context.table, sha256(name))) ??
     (await allKeys(context)).find(({ id }) => id === name) ??
     fail('not_found', 'There is no such key.');
   await personalApiKeys.revokeKey(context, item, { ifMatch: undefined });

@@ -46,7 +46,8 @@ export async function authorize(
   const value = BEARER.exec(authorization ?? '')?.[1];
   if (value === undefined) return { kind: 'unauthorized' };
   const now = clock();
-  const key = await findKey(table, value);
+  const keyHash = sha256(value);
+  const key = await findKey(table, keyHash);
   if (key === undefined || (key.expires_at !== null && key.expires_at <= now)) return { kind: 'unauthorized' };
 
   try {
@@ -65,7 +66,7 @@ export async function authorize(
     credentials: {
       userId: key.user_uuid,
       keyId: key.id,
-      keyHash: sha256(value),
+      keyHash,
       keyMask: key.mask,
       scopes,
       scopedTeams: fromJsonText(key.scoped_teams),

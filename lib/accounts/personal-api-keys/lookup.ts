@@ -11,10 +11,9 @@ const USE_RESOLUTION_MS = HOUR_MS;
 /** Returns the hash under which a value is stored, in hexadecimal digits. */
 export const sha256 = (value: string): string => hash('sha256', value);
 
-/** Returns the stored key with this value, expired or not; undefined when there is none. One read. */
-export async function findKey(table: Table, value: string): Promise<PersonalApiKeyItem | undefined> {
-  return table.get(keys.personalApiKey(sha256(value)));
-}
+/** Returns the stored key whose value has this hash, expired or not; undefined when there is none. One read. */
+export const findKey = (table: Table, keyHash: string): Promise<PersonalApiKeyItem | undefined> =>
+  table.get(keys.personalApiKey(keyHash));
 
 /** Moves `last_used_at` when it is more than an hour old. Throws `Refused` when the key is gone. */
 export async function noteUse(table: Table, item: PersonalApiKeyItem, now: number): Promise<void> {
