@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { systemActivityOps } from '../../../lib/accounts/activity/ops.ts';
 import { createInvite, openInvites } from '../../../lib/accounts/organizations/invites/store.ts';
 import { findMembership, findOrganization } from '../../../lib/accounts/organizations/store.ts';
-import { findKey } from '../../../lib/accounts/personal-api-keys/lookup.ts';
+import { findKey, sha256 } from '../../../lib/accounts/personal-api-keys/lookup.ts';
 import { createKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { findUserByEmail } from '../../../lib/accounts/users/store.ts';
 import { doctor } from '../../../lib/admin/commands.ts';
@@ -103,7 +103,7 @@ test('users, organizations, members and keys are made, and printed as the API ha
     scoped_teams: [1],
     scoped_organizations: [organization.id],
   });
-  expect(await findKey(context.table, key.value)).toMatchObject({ id: key.id });
+  expect(await findKey(context.table, sha256(key.value))).toMatchObject({ id: key.id });
 });
 
 async function withInvites() {
@@ -176,7 +176,7 @@ test('keys are listed without their values, and revoked by id or by value', asyn
 
   await json('key', 'revoke', first.id);
   await json('key', 'revoke', second.value);
-  expect(await findKey(context.table, first.value)).toBeUndefined();
+  expect(await findKey(context.table, sha256(first.value))).toBeUndefined();
   expect(await json('key', 'list')).toEqual([]);
   expect(await run('key', 'revoke', first.id)).toMatchObject({
     code: EXIT.failed,

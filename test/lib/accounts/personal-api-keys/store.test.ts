@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { systemActivityOps } from '../../../../lib/accounts/activity/ops.ts';
 import { createOrganization, deleteOrganization, membershipsOf } from '../../../../lib/accounts/organizations/store.ts';
-import { findKey, noteUse } from '../../../../lib/accounts/personal-api-keys/lookup.ts';
+import { findKey, noteUse, sha256 } from '../../../../lib/accounts/personal-api-keys/lookup.ts';
 import {
   changeKey,
   createKey,
@@ -44,7 +44,7 @@ test('a key is stored by the hash of its value, with a mask, never with the valu
     last_used_at: null,
     expires_at: null,
   });
-  expect(await findKey(context.table, value)).toEqual(item);
+  expect(await findKey(context.table, sha256(value))).toEqual(item);
 });
 
 test('keys of a user are listed newest first, and a revoked one is gone', async () => {
@@ -55,17 +55,17 @@ test('keys of a user are listed newest first, and a revoked one is gone', async 
   expect(await keysOfUser(context.table, user.uuid)).toEqual([second.item, first.item]);
   await revokeKey(context, second.item, { ifMatch: undefined });
   expect(await keysOfUser(context.table, user.uuid)).toEqual([first.item]);
-  expect(await findKey(context.table, second.value)).toBeUndefined();
+  expect(await findKey(context.table, sha256(second.value))).toBeUndefined();
 });
 
 test('the use of a key is noted once an hour, and a revoked key does not come back by it', async () => {
   const { context, user } = await seeded();
   const { value } = await createKey(context, { user, label: 'CI', scopes: ['*'] });
   const used = async () => {
-    const item = await findKey(context.table, value);
+    const item = await findKey(context.table, sha256(value));
     if (item === undefined) throw new Error('no key');
     await noteUse(context.table, item, context.clock());
-    return (await findKey(context.table, value))?.last_used_at;
+    return (await findKey(context.table, sha256(value)))?.last_used_at;
   };
   const start = context.clock();
   expect(await used()).toBe(start);
@@ -74,11 +74,11 @@ test('the use of a key is noted once an hour, and a revoked key does not come ba
   context.clock.advance(1);
   expect(await used()).toBe(start + HOUR_MS);
 
-  const item = await findKey(context.table, value);
+  const item = await findKey(context.table, sha256(value));
   if (item === undefined) throw new Error('no key');
   await revokeKey(context, item, { ifMatch: undefined });
   await expect(noteUse(context.table, item, start + 1e9)).rejects.toThrow('condition');
-  expect(await findKey(context.table, value)).toBeUndefined();
+  expect(await findKey(context.table, sha256(value))).toBeUndefined();
 });
 
 test.each([
@@ -134,7 +134,7 @@ test('a key that is rolled while it is revoked is revoked all the same', async (
   const { item } = await createKey(context, { user, label: 'CI', scopes: ['*'] });
   const { value } = await rollKey(context, { user: await stored(context, user), maker: item, item }, NOBODY, undefined);
   await revokeKey(context, item, { user: await stored(context, user), ifMatch: undefined });
-  expect(await findKey(context.table, value)).toBeUndefined();
+  expect(await findKey(context.table, sha256(value))).toBeUndefined();
   expect(await keysOfUser(context.table, user.uuid)).toEqual([]);
 });
 
