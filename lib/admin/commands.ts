@@ -22,21 +22,11 @@ import { fail } from '../ports/errors.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
 import { idsIn, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
+import type { CommandResult } from './command-result.ts';
 import { examinationText, examine } from './examination.ts';
+import type { ChosenOfFiles } from './import-options.ts';
 import { counted, followedText, importObject, importText } from './import-report.ts';
 import { type Progress, silentProgress } from './progress.ts';
-
-/** What a command gave: the public object for `--json`, and words for a person. */
-export interface CommandResult {
-  readonly object: unknown;
-  readonly text: string;
-  /** What a person is to know of the text; it is said beside it, since a program may read that. */
-  readonly aside?: string;
-  /** The command has found what must be mended: the exit code says so. */
-  readonly failed?: boolean;
-}
-
-import type { ChosenOfFiles } from './import-options.ts';
 
 /** What the commands may touch, on one machine and on AWS alike. */
 export type AdminContext = LakeWriter &

@@ -3,6 +3,7 @@ import { messageOf } from '../basics/text.ts';
 import { LEVELS } from '../http/levels.ts';
 import { ImportStopped } from '../lake/import/import.ts';
 import { inWords } from '../ports/disk-failures.ts';
+import { type CommandResult, printResult } from './command-result.ts';
 import * as commands from './commands.ts';
 import { withImportOptions } from './import-options.ts';
 import type { Progress } from './progress.ts';
@@ -25,8 +26,8 @@ interface Surroundings extends ServiceSurroundings {
 
 /** Copies of a data directory. */
 interface Copies {
-  backUp(target: string): Promise<commands.CommandResult>;
-  restore(source: string): Promise<commands.CommandResult>;
+  backUp(target: string): Promise<CommandResult>;
+  restore(source: string): Promise<CommandResult>;
 }
 
 /** `interrupted` is what shells give for SIGINT. */
@@ -76,7 +77,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     group: Command,
     spec: string,
     description: string,
-    run: (context: commands.AdminContext, options: never, words: string[]) => Promise<commands.CommandResult>,
+    run: (context: commands.AdminContext, options: never, words: string[]) => Promise<CommandResult>,
     { isNew = false } = {},
   ): Command => {
     const made = group.command(spec).description(description).option('--json', 'print the object as JSON');
@@ -84,10 +85,9 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
       const options = made.opts<{ json?: boolean }>();
       const context = await surroundings.open(root.opts<{ stage?: string }>().stage, { isNew });
       try {
-        const { object, text, aside, failed = false } = await run(context, options as never, made.args);
-        print(`${options.json ? JSON.stringify(object) : text}\n`);
-        if (aside !== undefined && !options.json) complain(`${aside}\n`);
-        if (failed) code = EXIT.failed;
+        const result = await run(context, options as never, made.args);
+        printResult(result, options, surroundings);
+        if (result.failed === true) code = EXIT.failed;
       } finally {
         context.close();
       }
@@ -165,15 +165,15 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   const copyCommand = (
     spec: string,
     description: string,
-    run: (copies: Copies, path: string) => Promise<commands.CommandResult>,
+    run: (copies: Copies, path: string) => Promise<CommandResult>,
   ) => {
     const made = root.command(spec).description(description).option('--json', 'print the object as JSON');
     made.action(async (path: string) => {
       if (surroundings.copies === undefined || root.opts<{ stage?: string }>().stage !== undefined) {
         throw new Error('Only this machine is copied so; for a stage on AWS see docs/operations.md.');
       }
-      const { object, text } = await run(surroundings.copies, surroundings.resolve(path));
-      print(`${made.opts<{ json?: boolean }>().json ? JSON.stringify(object) : text}\n`);
+      const result = await run(surroundings.copies, surroundings.resolve(path));
+      printResult(result, made.opts<{ json?: boolean }>(), surroundings);
     });
   };
   copyCommand('backup <folder>', 'Copy the data directory into a new folder, while the service runs', (copies, path) =>

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type * as z from 'zod';
 import type { BackfillEstimate, BatchExportBackfill } from '../../exports/records/backfills/model.ts';
-import type { CommandResult } from '../commands.ts';
+import type { CommandResult } from '../command-result.ts';
 import { type Addressed, type Asked, exportPath, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, table } from './table.ts';
 

@@ -1,7 +1,7 @@
 /** What a command is that asks a running service. */
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ImportFile } from '../../lake/import/import.ts';
-import type { CommandResult } from '../commands.ts';
+import type { CommandResult } from '../command-result.ts';
 import type { Progress } from '../progress.ts';
 import type { Client } from './client.ts';
 

@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { plain } from '../../basics/plain.ts';
 import type { BatchExportLogEntry } from '../../exports/records/log-entry/model.ts';
 import type { BatchExport } from '../../exports/records/model.ts';
-import type { CommandResult } from '../commands.ts';
+import type { CommandResult } from '../command-result.ts';
 import { type Addressed, type Asked, exportPath, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, table } from './table.ts';
 

@@ -8,7 +8,7 @@ import { plain } from '../../basics/plain.ts';
 import { MIB } from '../../basics/units.ts';
 import { type Import, OPEN_STATES, type ReadingInput, type Upload } from '../../imports/model.ts';
 import { localFile } from '../../lake/import/import.ts';
-import type { CommandResult } from '../commands.ts';
+import type { CommandResult } from '../command-result.ts';
 import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
 import { counted, problemText, rejectionLines } from '../import-report.ts';
 import { ServiceError } from './client.ts';

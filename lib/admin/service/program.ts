@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ImportFile } from '../../lake/import/import.ts';
-import type { CommandResult } from '../commands.ts';
+import { type CommandResult, printResult } from '../command-result.ts';
 import type { Progress } from '../progress.ts';
 import { openClient, type ServiceAddress } from './client.ts';
 import type { ServiceCommand } from './command.ts';
@@ -60,7 +60,7 @@ function addCommand(
   surroundings: ServiceSurroundings,
   ended: (outcome: CommandResult) => void,
 ): void {
-  const { print, complain } = surroundings;
+  const { print } = surroundings;
   const made = group
     .command(spec)
     .description(description)
@@ -87,8 +87,7 @@ function addCommand(
         read: surroundings.read,
       });
       if (outcome === undefined) return;
-      print(`${own.json === true ? JSON.stringify(outcome.object) : outcome.text}\n`);
-      if (outcome.aside !== undefined && own.json !== true) complain(`${outcome.aside}\n`);
+      printResult(outcome, own, surroundings);
       ended(outcome);
     } finally {
       end();
