@@ -22,7 +22,7 @@ import { s3Files } from '../../lib/ports/files/s3.ts';
 import { compareText } from '../../lib/ports/table/semantics.ts';
 import { type Bucket, startBucket } from '../support/bucket.ts';
 import { temporaryFolder } from '../support/context.ts';
-import { failFileCalls } from '../support/file-calls.ts';
+import { failFileCalls, fileCallsOf } from '../support/file-calls.ts';
 import { onEnd } from '../support/on-end.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 
@@ -252,6 +252,59 @@ describe('a folder runFiles', () => {
     expect(await pathsIn(runFiles)).toEqual([]);
     await runFiles.write('a', 'x');
     expect(readdirSync(unfinished)).toEqual(['young']);
+  });
+
+  describe('brings to the disk', () => {
+    const DURABLE = ['writeFile', 'sync', 'rename'];
+
+    test('what a file holds before it is in its place, and then its name', async () => {
+      const folder = temporaryFolder();
+      const files = folderFiles(folder);
+      await files.write('a/first', 'x');
+      expect(await fileCallsOf(folder, DURABLE, () => files.write('a/b', 'x'))).toEqual([
+        'writeFile .unfinished/*',
+        'sync .unfinished/*',
+        'rename .unfinished/* a/b',
+        'sync a',
+      ]);
+    });
+
+    test('the names of folders that are made for it, also of its own', async () => {
+      const folder = temporaryFolder();
+      const files = folderFiles(join(folder, 'not', 'there'));
+      const synced = await fileCallsOf(folder, ['sync'], () => files.write('a/b/c', 'x'));
+      const folders = ['not/there/a/b', 'not/there/a', 'not/there', 'not', '.'];
+      expect(new Set(synced)).toEqual(new Set(['not/there/.unfinished/*', ...folders].map((path) => `sync ${path}`)));
+      // What is there is brought there once.
+      expect(await fileCallsOf(folder, ['sync'], () => files.write('a/b/d', 'x'))).toEqual([
+        'sync not/there/.unfinished/*',
+        'sync not/there/a/b',
+      ]);
+    });
+
+    test('where a file was moved to, and that it is no more where it was', async () => {
+      const folder = temporaryFolder();
+      const files = folderFiles(folder);
+      for (const path of ['a/b', 'c/first']) await files.write(path, 'x');
+      expect(await fileCallsOf(folder, DURABLE, () => files.move('a/b', 'c/d'))).toEqual([
+        'rename a/b c/d',
+        'sync c',
+        'sync a',
+      ]);
+    });
+
+    test('what a local file holds before it is taken in', async () => {
+      const folder = temporaryFolder();
+      const files = folderFiles(join(folder, 'files'));
+      await files.write('first', 'x');
+      const local = join(folder, 'local');
+      writeFileSync(local, 'x');
+      expect(await fileCallsOf(folder, DURABLE, () => files.take(local, 'a'))).toEqual([
+        'sync local',
+        'rename local files/a',
+        'sync files',
+      ]);
+    });
   });
 
   test('leaves no file open whichever call of the file system fails', async () => {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import type { PutRecordCommand } from '@aws-sdk/client-firehose';
@@ -12,7 +12,7 @@ import { folderInbox } from '../../lib/ports/inbox/folder.ts';
 import { frameOf } from '../../lib/ports/inbox/frame.ts';
 import { type CapturedRequest, type Inbox, InboxClosed } from '../../lib/ports/inbox/inbox.ts';
 import { START, temporaryFolder } from '../support/context.ts';
-import { failFileCalls, watchFileCalls } from '../support/file-calls.ts';
+import { failFileCalls, fileCallsOf, watchFileCalls } from '../support/file-calls.ts';
 import { onEnd } from '../support/on-end.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 
@@ -361,6 +361,70 @@ describe('an inbox in a folder', () => {
       expect(new Set(kept.map(({ id }) => id)).size).toBe(kept.length);
     }
     expect(acknowledged).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  });
+
+  test('acknowledges a request only once it is on the disk, and so is the name of its segment', async () => {
+    const home = temporaryFolder();
+    const folder = join(home, 'inbox');
+    const names = ['appendFile', 'sync', 'datasync'];
+    const inbox = await openInbox(folder);
+    const begun = await fileCallsOf(folder, names, () => inbox.append(request('a')));
+    const segment = '0000000000000001.inbox';
+    expect(begun).toEqual(['sync .', `appendFile ${segment}`, `datasync ${segment}`]);
+    const syncing = Promise.withResolvers<void>();
+    const reached = Promise.withResolvers<void>();
+    const { stop } = await watchFileCalls(async (name) => {
+      if (name !== 'datasync') return;
+      reached.resolve();
+      await syncing.promise;
+    });
+    let isKept = false;
+    const appending = inbox.append(request('b')).then(() => (isKept = true));
+    await reached.promise;
+    await setImmediate();
+    expect(isKept).toBe(false);
+    syncing.resolve();
+    await appending;
+    stop();
+  });
+
+  test('brings its own name to the disk, and the new place of what is set aside', async () => {
+    const home = temporaryFolder();
+    const names = ['sync', 'rename'];
+    let inbox: Inbox | undefined;
+    const opening = async () => void (inbox = await openInbox(join(home, 'inbox')));
+    expect(await fileCallsOf(home, names, opening)).toEqual(['sync .']);
+    await inbox?.append(request('a'));
+    const [first] = (await inbox?.segments()) ?? [];
+    const name = first?.name ?? '';
+    expect(await fileCallsOf(join(home, 'inbox'), names, async () => inbox?.setAside(name))).toEqual([
+      `rename ${name} damaged/${name}`,
+      'sync damaged',
+      'sync .',
+    ]);
+  });
+
+  test.each([
+    ['write', 'appendFile'],
+    ['sync', 'datasync'],
+  ])('keeps what it acknowledges after one %s that failed half way', async (_, failing) => {
+    const folder = temporaryFolder();
+    const inbox = await openInbox(folder);
+    await inbox.append(request('a'));
+    let isFailing = true;
+    const segment = join(folder, readdirSync(folder)[0] ?? '');
+    const { stop } = await watchFileCalls((name) => {
+      if (!isFailing || name !== failing) return;
+      isFailing = false;
+      if (name === 'appendFile') appendFileSync(segment, frameOf(request('b')).subarray(0, 40));
+      throw new Error('the call fails');
+    });
+    await expect(inbox.append(request('b'))).rejects.toThrow('the call fails');
+    for (const id of ['c', 'd']) await inbox.append(request(id));
+    await inbox.close();
+    stop();
+    const kept = await idsIn(await openInbox(folder));
+    expect(kept.filter((id) => id !== 'b')).toEqual(['a', 'c', 'd']);
   });
 
   test('leaves out what a write that was cut short has left', async () => {

@@ -187,7 +187,11 @@ describe('a SQLite table in a file', () => {
 
   test('is brought to the disk with every commit, and keeps its rows in the order of their bytes', () => {
     const file = join(temporaryFolder(), 'table.db');
+    const asked = jest.spyOn(DatabaseSync.prototype, 'exec');
     openTable(file);
+    // Each connection has its own.
+    const [connection] = asked.mock.contexts as [DatabaseSync];
+    expect(connection.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 });
     const database = new DatabaseSync(file);
     opened.push(() => database.close());
     expect(database.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });

@@ -1,6 +1,7 @@
 /** Calls of the file system, watched. */
 import files, { type FileHandle } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
+import { relative } from 'node:path';
 
 interface FileCalls {
   /** Stops the watching. */
@@ -10,18 +11,21 @@ interface FileCalls {
 }
 
 /**
- * Calls `before` with the name ahead of every call of the file system, which fails with what that throws, and waits for
- * what it returns.
+ * Calls `before` with the name, and the paths that it is about, ahead of every call of the file system, which fails with
+ * what that throws, and waits for what it returns.
  */
-export async function watchFileCalls(before: (name: string) => void | Promise<void>): Promise<FileCalls> {
+export async function watchFileCalls(
+  before: (name: string, paths: readonly string[]) => void | Promise<void>,
+): Promise<FileCalls> {
   const undo: (() => void)[] = [];
-  const opened: FileHandle[] = [];
+  const opened = new Map<FileHandle, string>();
   const watch = (target: object, name: string): void => {
     const original: unknown = Reflect.get(target, name);
     if (typeof original !== 'function') throw new Error(`no function '${name}'`);
     Reflect.set(target, name, function (this: unknown, ...given: unknown[]): unknown {
       const call = (): unknown => Reflect.apply(original, this, given);
-      const held = before(name);
+      const path = opened.get(this as FileHandle);
+      const held = before(name, path === undefined ? given.filter((one) => typeof one === 'string') : [path]);
       return held === undefined ? call() : held.then(call);
     });
     undo.push(() => Reflect.set(target, name, original));
@@ -33,7 +37,7 @@ export async function watchFileCalls(before: (name: string) => void | Promise<vo
   const { open } = files;
   files.open = async (...given) => {
     const file = await open(...given);
-    opened.push(file);
+    opened.set(file, String(given[0]));
     return file;
   };
   undo.push(() => Object.assign(files, { open }));
@@ -46,7 +50,7 @@ export async function watchFileCalls(before: (name: string) => void | Promise<vo
       syncBuiltinESMExports();
     },
     // A file that was closed has no number.
-    stillOpen: () => opened.filter(({ fd }) => fd !== -1).length,
+    stillOpen: () => [...opened.keys()].filter(({ fd }) => fd !== -1).length,
   };
 }
 
@@ -66,4 +70,24 @@ export async function failFileCalls(
     if (calls === n || (andLater && calls > n)) throw new Error('the call fails');
   });
   return { ...watched, hasFailed: () => calls >= n };
+}
+
+const ID = /[^/]*[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+/**
+ * Returns the calls of these names that the work makes of the file system, in their order, each with its paths below the
+ * folder, in which all of a name up to an id is `*`.
+ */
+export async function fileCallsOf(
+  folder: string,
+  names: readonly string[],
+  work: () => Promise<unknown>,
+): Promise<string[]> {
+  const made: string[] = [];
+  const watched = await watchFileCalls((name, paths) => {
+    if (!names.includes(name)) return;
+    made.push([name, ...paths.map((path) => relative(folder, path).replace(ID, '*') || '.')].join(' '));
+  });
+  await work().finally(watched.stop);
+  return made;
 }

@@ -38,13 +38,14 @@ export function folderFiles(root: string): FileStore {
     await (swept ??= removeLeftovers(base));
     const temporary = join(unfinished, unfinishedName());
     try {
-      const [file] = await inFolder(unfinished, () => open(temporary, 'wx'));
+      const [file, firstMade] = await inFolder(unfinished, () => open(temporary, 'wx'));
       try {
         await file.writeFile(content);
         await file.sync();
       } finally {
         await file.close();
       }
+      await syncMade(unfinished, firstMade);
       await putInPlace(temporary, target);
     } catch (error) {
       await rm(temporary, { force: true });
@@ -99,8 +100,12 @@ async function putInPlace(from: string, target: string): Promise<void> {
   const folder = dirname(target);
   const [, firstMade] = await inFolder(folder, () => rename(from, target));
   await syncPath(folder);
+  await syncMade(folder, firstMade);
+}
+
+/** Brings to the disk that folders were made, from `firstMade` on down to this one: each is durable when its parent is. */
+async function syncMade(folder: string, firstMade: string | undefined): Promise<void> {
   if (firstMade === undefined) return;
-  // A folder that was just made is durable when its parent is.
   for (let made = folder; made.length >= firstMade.length; made = dirname(made)) await syncPath(dirname(made));
 }
 

@@ -3,7 +3,7 @@
  * brought to the disk together, so a hundred of them cost one `fsync`.
  */
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { MIB } from '../../basics/units.ts';
 import { Transient } from '../errors.ts';
 import { freeBytesAt } from '../files/free-bytes.ts';
@@ -54,7 +54,7 @@ export async function folderInbox(
   { freeBytes = () => freeBytesAt(folder) }: FolderInboxOptions = {},
 ): Promise<Inbox> {
   await mkdir(folder, { recursive: true });
-  await syncPath(folder);
+  await syncPath(dirname(folder));
   // Those that were set aside keep their numbers, too: another one of such a name would take their place.
   const aside = (await orAbsent(readdir(join(folder, DAMAGED)))) ?? [];
   const names = [...(await readdir(folder)), ...aside].filter((name) => SEGMENT.test(name));
