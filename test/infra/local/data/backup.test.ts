@@ -24,7 +24,7 @@ import { logTo } from '../../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { temporaryFolder } from '../../../support/context.ts';
-import { watchFileCalls } from '../../../support/file-calls.ts';
+import { fileCallsOf, watchFileCalls } from '../../../support/file-calls.ts';
 import { asOrdinaryUser } from '../../../support/ordinary-user.ts';
 
 const open = (folder: string) =>
@@ -65,6 +65,19 @@ test('a backup of a directory that is in use has everything, but what is unfinis
   expect(String(await copy.runFiles.read('run/note'))).toBe('kept');
   await copy.close();
   await directory.close();
+});
+
+test('a backup, and what is restored of it, is on the disk when it is said to be there', async () => {
+  const { place, folder, directory, backup, restored } = await world();
+  await directory.close();
+  const copied = ['lake/1/events/a.parquet', 'runs/run/note', 'vault.fingerprint', 'vault.key', 'version.json'];
+  const backingUp = await fileCallsOf(place, ['sync', 'rename'], () => backUp(folder, backup));
+  const synced = [...copied, 'workspace.db'].map((path) => `sync backup.unfinished/${path}`);
+  expect(backingUp).toEqual(expect.arrayContaining(synced));
+  expect(backingUp.slice(-2)).toEqual(['rename backup.unfinished backup', 'sync .']);
+  const restoring = await fileCallsOf(place, ['sync', 'rename'], () => restore(backup, restored));
+  expect(restoring).toEqual(expect.arrayContaining(copied.map((path) => `sync restored/.restoring/${path}`)));
+  expect(restoring.slice(-3)).toEqual([expect.stringMatching(/^rename /), 'sync restored', 'sync restored']);
 });
 
 test('a backup does not replace anything, nor does a restore', async () => {

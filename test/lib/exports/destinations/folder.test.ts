@@ -32,7 +32,7 @@ import {
   planned,
   send,
 } from '../../../support/delivery.ts';
-import { failFileCalls } from '../../../support/file-calls.ts';
+import { failFileCalls, fileCallsOf } from '../../../support/file-calls.ts';
 import { toldOf } from '../../../support/refusals.ts';
 
 const NAME = '2023-07-28T00:00:00+00:00-2023-07-28T01:00:00+00:00.jsonl';
@@ -143,6 +143,47 @@ describe('a delivery', () => {
     }
     expect(tree()).toEqual([NAME]);
     expect(readFileSync(join(path, NAME)).equals(await atOnce(lines(20_000)))).toBe(true);
+  });
+});
+
+describe('what is delivered survives a loss of power', () => {
+  const WRITES = ['writeFile', 'sync', 'link'];
+  const STEM = NAME.replace('.jsonl', '');
+
+  test('files are on the disk before they are in their places, and their names before the commit is done', async () => {
+    await send(folder, given(1, { prefix: 'another' }), receiptFile());
+    rmSync(receiptFile());
+    let prepared: Awaited<ReturnType<typeof folder.deliver>> | undefined;
+    const delivering = async () => void (prepared = await folder.deliver(given(10)));
+    expect(await fileCallsOf(path, WRITES, delivering)).toEqual(['writeFile *.partial/*', 'sync *.partial/*']);
+    const committing = async () => folder.commit(given(10), prepared as Awaited<ReturnType<typeof folder.deliver>>);
+    const [owner, link, ...synced] = await fileCallsOf(path, WRITES, committing);
+    expect([owner, link]).toEqual(['writeFile *.owner', `link *.partial/* ${NAME}`]);
+    expect(synced.toSorted()).toEqual(['sync *.owner', 'sync .']);
+  });
+
+  test('a manifest is in its place once the names of its files are on the disk', async () => {
+    const config = { max_file_size_mb: 1 };
+    const prepared = await folder.deliver(given(10_000, config));
+    const calls = await fileCallsOf(path, WRITES, () => folder.commit(given(10_000, config), prepared));
+    expect(calls.slice(1, 5)).toEqual([
+      `link *.partial/* ${STEM}-0.jsonl`,
+      `link *.partial/* ${STEM}-1.jsonl`,
+      'sync .',
+      `link *.partial/* ${STEM}_manifest.json`,
+    ]);
+  });
+
+  test('so do the folders that are made for it', async () => {
+    const calls = await fileCallsOf(path, ['mkdir', 'sync'], () => folder.deliver(given(1, { prefix: 'a/b/' })));
+    expect(calls.filter((call) => !call.includes('*'))).toEqual([
+      'mkdir .',
+      'sync ..',
+      'mkdir a',
+      'sync .',
+      'mkdir a/b',
+      'sync a',
+    ]);
   });
 });
 
