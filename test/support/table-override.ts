@@ -20,6 +20,18 @@ export const watchWrites = (table: Table, before: (ops: readonly Op[]) => Promis
     },
   });
 
+/** Lets a test act once, just before the first write of this table whose ops are such. */
+export function actBefore(table: Table, isSuch: (ops: readonly Op[]) => boolean, act: () => Promise<unknown>): void {
+  const write = table.write.bind(table);
+  table.write = async (ops, options) => {
+    if (isSuch(ops)) {
+      table.write = write;
+      await act();
+    }
+    return write(ops, options);
+  };
+}
+
 /** A table whose user dies at its n-th write, or right after it; it tells whether that many came. */
 export function tableThatDies(table: Table, n: number, after: boolean): { dying: Table; isDead: () => boolean } {
   let writes = 0;

@@ -4,9 +4,11 @@ import { DAY_MS } from '../../../lib/basics/units.ts';
 import { LEVELS, type MembershipLevel } from '../../../lib/http/levels.ts';
 import { keys, places, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
+import type { Op } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';
+import { actBefore } from '../../support/table-override.ts';
 
 const { member, admin, owner } = LEVELS;
 const EMAIL = 'New.Person@Example.com';
@@ -175,11 +177,40 @@ test('with one that is accepted all others to the same address end, so that who 
   const [first, second] = [await invite(service), await invite(service, { level: admin })];
   const another = await invite(service, { target_email: 'another@example.com' });
   expect((await service.call('POST', accepting(first), { key })).status).toBe(201);
+  // Before the removal, which ends those that are open, too.
+  expect((await service.call('GET', path(service))).body).toMatchObject({ count: 1, results: [another.body] });
   const removed = await service.call('DELETE', `/api/organizations/${service.organization.id}/members/${user.uuid}/`);
   expect(removed.status).toBe(204);
   expect((await service.call('POST', accepting(second), { key })).status).toBe(404);
   expect(await levelNow()).toBeUndefined();
   expect((await service.call('GET', path(service))).body).toMatchObject({ count: 1, results: [another.body] });
+});
+
+describe('the right to invite that is lost just before the write', () => {
+  async function losing() {
+    const all = await world();
+    const { context, service, join } = all;
+    const actor = await join(admin);
+    const membership = keys.membership(actor.user.uuid, service.organization.id);
+    const loseRight = (isSuch: (ops: readonly Op[]) => boolean) =>
+      actBefore(context.table, isSuch, () => context.table.write([{ change: membership, set: { level: member } }]));
+    return { ...all, actor, loseRight };
+  }
+
+  test('invites nobody', async () => {
+    const { service, actor, loseRight } = await losing();
+    loseRight((ops) => ops.some((op) => 'put' in op && 'target_email' in op.put));
+    expect((await invite(service, {}, { key: actor.key })).status).toBe(409);
+    expect((await service.call('GET', path(service))).body).toMatchObject({ count: 0 });
+  });
+
+  test('makes nobody a member', async () => {
+    const { service, actor, key, loseRight, levelNow } = await losing();
+    const made = await invite(service, { level: admin }, { key: actor.key });
+    loseRight((ops) => ops.some((op) => 'remove' in op));
+    expect((await service.call('POST', accepting(made), { key })).status).toBe(409);
+    expect(await levelNow()).toBeUndefined();
+  });
 });
 
 test('a key that is limited to other organizations does not join', async () => {

@@ -5,9 +5,11 @@ import { collaboratorField } from '../../../lib/dashboards/collaborators/model.t
 import { LEVELS, type MembershipLevel } from '../../../lib/http/levels.ts';
 import { keys, places, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
+import type { Op } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Service, testService } from '../../support/service.ts';
+import { actBefore } from '../../support/table-override.ts';
 
 const { member, admin, owner } = LEVELS;
 
@@ -17,6 +19,16 @@ const change = (service: Service, user: UserItem, level: MembershipLevel, option
   service.call('PATCH', path(service, user), { body: { level }, ...options });
 const remove = (service: Service, user: UserItem, options: CallOptions = {}) =>
   service.call('DELETE', path(service, user), options);
+
+/** Returns whether ops change or remove the membership of a user, or, without a user, remove one. */
+const areAbout =
+  ({ organization }: Service, user?: UserItem) =>
+  (ops: readonly Op[]): boolean =>
+    ops.some((op) => {
+      const key = 'remove' in op ? op.remove : 'change' in op && user !== undefined ? op.change : undefined;
+      const { pk, sk } = keys.membership(user?.uuid ?? '', organization.id);
+      return key?.sk === sk && (user === undefined || key.pk === pk);
+    });
 
 async function world() {
   const context = testContext();
@@ -334,6 +346,36 @@ test('of two last owners who leave at once one stays', async () => {
     expect(replies.filter(({ status }) => status === 204)).toHaveLength(1);
     expect(await findOrganization(context.table, service.organization.id)).toMatchObject({ members: 1 });
   }
+});
+
+test('of two last owners who leave at once one stays, however their writes fall', async () => {
+  const { context, service, join } = await world();
+  const { user, key } = await join(owner);
+  let first: Promise<unknown> | undefined;
+  actBefore(context.table, areAbout(service), () => (first = remove(service, user, { key })));
+  expect((await remove(service, service.owner)).status).toBe(404);
+  expect(await first).toMatchObject({ status: 204 });
+  expect(await findOrganization(context.table, service.organization.id)).toMatchObject({ members: 1 });
+});
+
+test('a member who has got another level meanwhile is not removed', async () => {
+  const { context, service, join, levels } = await world();
+  const [{ user }, { user: other }] = [await join(member), await join(admin)];
+  const otherKey = await service.newKey(other);
+  actBefore(context.table, areAbout(service), () => change(service, user, owner));
+  expect((await remove(service, user, { key: otherKey })).status).toBe(409);
+  expect(await levels()).toMatchObject({ [user.email]: owner });
+});
+
+test.each([
+  ['changes', (service: Service, user: UserItem, key: string) => change(service, user, admin, { key })],
+  ['removes', (service: Service, user: UserItem, key: string) => remove(service, user, { key })],
+])('who is no admin any more just before the write %s nobody', async (_, act) => {
+  const { context, service, join, levels } = await world();
+  const [{ user }, actor] = [await join(member), await join(admin)];
+  actBefore(context.table, areAbout(service, user), () => change(service, actor.user, member));
+  expect((await act(service, user, actor.key)).status).toBe(409);
+  expect(await levels()).toMatchObject({ [user.email]: member, [actor.user.email]: member });
 });
 
 test.each([

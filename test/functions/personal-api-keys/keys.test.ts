@@ -1,12 +1,13 @@
 import { createOrganization } from '../../../lib/accounts/organizations/store.ts';
 import { findKey, sha256 } from '../../../lib/accounts/personal-api-keys/lookup.ts';
-import { keysOfUser } from '../../../lib/accounts/personal-api-keys/store.ts';
+import { keysOfUser, revokeKey } from '../../../lib/accounts/personal-api-keys/store.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
+import type { Op } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';
-import { watchWrites } from '../../support/table-override.ts';
+import { actBefore, watchWrites } from '../../support/table-override.ts';
 
 const PATH = '/api/personal_api_keys/';
 
@@ -376,4 +377,23 @@ test('each costs two round trips to know who asks, and one to write', async () =
   expect(await trips(() => create(service, {}))).toBe(3);
   expect(await trips(() => service.call('PATCH', one(made), { body: { label: 'New' } }))).toBe(3);
   expect(await trips(() => service.call('POST', one(made, 'roll/')))).toBe(3);
+});
+
+test.each([
+  ['makes', 'POST', '', { label: 'New', scopes: ['dashboard:read'] }],
+  ['changes', 'PATCH', '', { label: 'Another' }],
+  ['rolls', 'POST', 'roll/', undefined],
+  ['deletes', 'DELETE', '', undefined],
+])('who asks by a key that is revoked just before the write %s no key', async (_, method, action, body) => {
+  const { context, service } = await world();
+  const asking = String((await create(service, { label: 'Asking', scopes: ['*'] })).body?.['value']);
+  const other = await create(service, { label: 'Other' });
+  const item = await findKey(context.table, asking);
+  if (item === undefined) throw new Error('no key');
+  const before = (await list(service)).filter(({ label }) => label !== 'Asking');
+  const isAct = (ops: readonly Op[]) => ops.length > 1;
+  actBefore(context.table, isAct, () => revokeKey(context, item, { ifMatch: undefined }));
+  const path = body !== undefined && method === 'POST' ? PATH : one(other, action);
+  expect((await service.call(method, path, { key: asking, body })).status).toBe(404);
+  expect(await list(service)).toEqual(before);
 });

@@ -13,8 +13,10 @@ import { Permanent, Transient } from '../../../lib/ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
+import type { Op } from '../../../lib/ports/table/table.ts';
 import type { Deliverable } from '../../../lib/workflow/messages.ts';
 import { hourlyExport } from '../../support/hourly-export.ts';
+import { actBefore } from '../../support/table-override.ts';
 
 const AT_13 = Date.UTC(2026, 0, 7, 13);
 
@@ -301,16 +303,12 @@ describe('a worker whose run has got another attempt meanwhile', () => {
     ['tells what is in its way', '"latest_error":"The bucket is down."', ['deliver'], 'transient'],
   ] as const)('does not do so when it %s', async (_, written, calls, failure) => {
     const { answer, send, remembered, run, context, id } = await begun();
-    const { table } = context;
-    const write = table.write.bind(table);
     let taken: RunItem | undefined;
-    table.write = async (ops, options) => {
-      if (taken === undefined && JSON.stringify(ops).includes(written)) {
-        await write([{ change: keys.run(id, (await run()).id), set: { attempt: 'of another' } }]);
-        taken = await run();
-      }
-      return write(ops, options);
-    };
+    const isSuch = (ops: readonly Op[]) => JSON.stringify(ops).includes(written);
+    actBefore(context.table, isSuch, async () => {
+      await context.table.write([{ change: keys.run(id, (await run()).id), set: { attempt: 'of another' } }]);
+      taken = await run();
+    });
     remembered.inside = (call) => {
       if (call === 'deliver' && failure !== undefined) throw FAILURES[failure];
     };
