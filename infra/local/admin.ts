@@ -12,8 +12,8 @@ import { openDataDirectory } from './data/data-directory.ts';
 import { databaseIn } from './data/data-folder.ts';
 import { inWordsOf } from './data/data-stores.ts';
 import { findDataDirectory } from './data/data-version.ts';
-import { addressAt, choicesOf } from './environment.ts';
-import { serviceAddress } from './gateway/service-address.ts';
+import { choicesOf } from './environment.ts';
+import { ownAddress, serviceAddress } from './gateway/service-address.ts';
 import { endWithReader, interruption } from './terminal.ts';
 
 // What it makes is for its user alone.
@@ -31,14 +31,13 @@ const sizeText = ({ files, bytes }: { readonly files: number; readonly bytes: nu
 
 process.exitCode = await runAdmin(process.argv.slice(2), {
   open: async (stage, { isNew }) => {
-    const { folder, host, port, settings } = choicesOf(process.env);
-    const api = settings.publicUrl ?? addressAt(host, port);
+    const { folder, settings } = choicesOf(process.env);
     if (stage === undefined) {
       if (!isNew) findDataDirectory(folder);
       const isMade = !existsSync(databaseIn(folder));
       const directory = openDataDirectory(folder, settings, log);
       if (isMade) process.stderr.write(`Made a new data directory: ${folder}\n`);
-      return { ...directory, databases: lakeDatabases(directory.lake), api };
+      return { ...directory, databases: lakeDatabases(directory.lake), api: await ownAddress(process.env) };
     }
     // The SDK and the stages are of no use to whoever has one machine.
     const { openStage } = await import('../aws/stage-runtime.ts');

@@ -13,6 +13,7 @@ import { claimDataDirectory, removeUnfinished } from './data/data-stores.ts';
 import { startGateway } from './gateway/gateway.ts';
 import { probesOf } from './gateway/probes.ts';
 import { SDK_LIMITS } from './gateway/sdk-endpoint.ts';
+import { tellAddress } from './gateway/service-address.ts';
 import type { RateLimit } from './gateway/token-bucket.ts';
 import { openImports } from './imports.ts';
 import { runtimeOf } from './runtime.ts';
@@ -95,6 +96,7 @@ export async function startService({
       await directory.close();
       throw error;
     });
+    tellAddress(folder, settings.publicUrl ?? gateway.address);
     if (hasJobs) await engine.resume();
     else log.warning('jobs are off (JOBS): no export, import, alert or mail is begun by itself');
     pauseReason = null;

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ServiceAddress, ServiceError } from '../../../lib/admin/service/client.ts';
@@ -5,6 +6,27 @@ import { addressAt, choicesOf } from '../environment.ts';
 
 const KEY_NEEDED =
   "Set WORKSPACE_KEY to a personal API key. One is made by: workspace key create --email you@example.com --label 'Command line' --scopes '*'";
+
+/** Where a data directory tells at which address its service listens, or did last. */
+const addressFile = (folder: string): string => join(folder, 'service.address');
+
+/** Tells commands of other shells where the service of a data directory is. A disk that is full keeps nobody from starting. */
+export function tellAddress(folder: string, address: string): void {
+  try {
+    writeFileSync(addressFile(folder), `${address}\n`);
+  } catch {
+    // Commands go by their own variables then.
+  }
+}
+
+/** Returns where the service of this machine is: where the variables say, else where its data directory tells. */
+export async function ownAddress(environment: NodeJS.ProcessEnv): Promise<string> {
+  const { folder, host, port, settings } = choicesOf(environment);
+  if (settings.publicUrl !== null) return settings.publicUrl;
+  const told =
+    environment['HOST'] || environment['PORT'] ? '' : await readFile(addressFile(folder), 'utf8').catch(() => '');
+  return /^https?:\/\/\S+$/.test(told.trim()) ? told.trim() : addressAt(host, port);
+}
 
 /**
  * Returns where the service is that a command asks, and the key: that of the variable, or the first one of this machine's
@@ -16,11 +38,10 @@ export async function serviceAddress(url: string | undefined, environment: NodeJ
   const key = environment['WORKSPACE_KEY']?.trim() ?? '';
   // A header takes no other signs, and the error of one that has some would show the key.
   if (!/^[\x21-\x7e]*$/.test(key)) throw new ServiceError('WORKSPACE_KEY is not a key, which is one word: phx_….');
-  const { folder, host, port, settings } = choicesOf(environment);
-  const own = settings.publicUrl ?? addressAt(host, port);
+  const own = await ownAddress(environment);
   if (key !== '') return { url: url ?? own, key };
   if (url !== undefined) throw new ServiceError(KEY_NEEDED);
-  const first = await readFile(join(folder, 'first-key'), 'utf8').catch(() => '');
+  const first = await readFile(join(choicesOf(environment).folder, 'first-key'), 'utf8').catch(() => '');
   if (first.trim() === '') throw new ServiceError(KEY_NEEDED);
   return { url: own, key: first.trim() };
 }

@@ -230,6 +230,16 @@ test('a log that nobody takes any more, as on a full disk or in a broken pipe, s
   expect(await service.end('SIGTERM')).toBe(0);
 });
 
+test('an import in another shell tells the command for the service of its data directory, at whatever port that is', async () => {
+  const folder = temporaryFolder();
+  const service = await start(folder);
+  const { project } = await service.welcome();
+  const words = ['import', accessLog(temporaryFolder()), '--project', project];
+  const { out } = await run('infra/local/admin.ts', words, { WORKSPACE_HOME: folder });
+  expect(out).toContain(`curl -i -X POST ${service.address}/api/projects/${project}/batch_exports/`);
+  expect(await service.end('SIGTERM')).toBe(0);
+});
+
 /** A service whose backfill of 100 hours has begun; `goal` is where the events go. */
 async function backfilling(folder: string, goal: string) {
   const service = await start(folder);

@@ -1,4 +1,7 @@
-import { serviceAddress } from '../../../../infra/local/gateway/service-address.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { serviceAddress, tellAddress } from '../../../../infra/local/gateway/service-address.ts';
+import { temporaryFolder } from '../../../support/context.ts';
 
 const url = 'https://analytics.example.com';
 
@@ -20,5 +23,19 @@ test.each([
   [{ HOST: '::1', PORT: '8011' }, 'http://[::1]:8011'],
   [{ HOST: '::1', PUBLIC_URL: 'https://analytics.example.com' }, 'https://analytics.example.com'],
 ])('the service of this machine is where the variables say: %j', async (variables, url) => {
-  expect(await serviceAddress(undefined, { ...variables, WORKSPACE_KEY: 'phx_1' })).toEqual({ url, key: 'phx_1' });
+  const environment = { WORKSPACE_HOME: temporaryFolder(), ...variables, WORKSPACE_KEY: 'phx_1' };
+  expect(await serviceAddress(undefined, environment)).toEqual({ url, key: 'phx_1' });
+});
+
+test('the service of this machine is where its data directory tells, unless the variables say another place', async () => {
+  const folder = temporaryFolder();
+  const asked = async (variables: object) =>
+    (await serviceAddress(undefined, { WORKSPACE_HOME: folder, WORKSPACE_KEY: 'phx_1', ...variables })).url;
+  tellAddress(folder, 'http://127.0.0.1:8104');
+  expect(await asked({})).toBe('http://127.0.0.1:8104');
+  expect(await asked({ PORT: '8011' })).toBe('http://127.0.0.1:8011');
+  expect(await asked({ PUBLIC_URL: 'https://analytics.example.com' })).toBe('https://analytics.example.com');
+  writeFileSync(join(folder, 'service.address'), '');
+  expect(await asked({})).toBe('http://127.0.0.1:8010');
+  expect(() => tellAddress(join(folder, 'gone'), 'http://127.0.0.1:8104')).not.toThrow();
 });
