@@ -1,4 +1,5 @@
 import { LEVELS } from '../../../lib/http/levels.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import { testContext } from '../../support/context.ts';
 import { dashboards, denied, told } from '../../support/dashboards.ts';
 import { seeded } from '../../support/random.ts';
@@ -91,6 +92,9 @@ test('a refresh makes a new link, whose predecessor is dead at once, and opens n
   expect(table.counted()).toBe(2);
   expect(next).toMatchObject({ enabled: true });
   expect([await opens(closed), await opens(token), await opens(next?.['access_token'])]).toEqual([false, false, true]);
+  // Nothing is left of a link that is dead.
+  const dead = [closed, token].map((one) => keys.sharingToken(String(one)));
+  expect(await table.many(dead)).toEqual([undefined, undefined]);
 });
 
 test.each([

@@ -297,6 +297,20 @@ describe('a look that finds nothing to do leaves the job that was set meanwhile'
     expect(await job('export')).toMatchObject({ due: AT_13 + HOUR_MS + 30_000 });
   });
 
+  test('by who began meanwhile what was not due yet', async () => {
+    const world = await hourlyExport();
+    const { context, begin, arrive, job } = world;
+    await arrive(AT_13, 'a');
+    context.clock.set(AT_13 + HOUR_MS + 29_000);
+    const beginOther = async () => {
+      context.clock.set(AT_13 + HOUR_MS + 60_000);
+      await begin({ execution: 'another' });
+      expect(await job('export')).toMatchObject({ due: AT_13 + HOUR_MS + 660_000 });
+    };
+    expect(await lookWhile(world, beginOther)).toEqual({ do: 'nothing' });
+    expect(await job('export')).toMatchObject({ due: AT_13 + HOUR_MS + 660_000 });
+  });
+
   test('by who has a destination tried at once that the export waits for', async () => {
     const world = await hourlyExport();
     const { context, id, read, job } = world;

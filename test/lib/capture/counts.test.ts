@@ -1,9 +1,11 @@
-import { dayOf } from '../../../lib/basics/days.ts';
+import { dayOf, hourOf } from '../../../lib/basics/days.ts';
 import { DAY_MS, SECOND_MS } from '../../../lib/basics/units.ts';
 import { CaptureCounts } from '../../../lib/capture/counts.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
+import { Busy } from '../../../lib/ports/table/table.ts';
 import { testContext } from '../../support/context.ts';
 import { testService } from '../../support/service.ts';
+import { watchWrites } from '../../support/table-override.ts';
 
 test('counts are flushed every ten seconds, and at once when the clock is set back', async () => {
   const context = testContext();
@@ -61,6 +63,31 @@ test('what a quota asks is read as counts are, by the one way in which AWS lets 
   const get = () => Promise.reject(new Error('GetItem of W#* is not allowed'));
   const counts = new CaptureCounts({ ...context, table: { ...table, get, many: (wanted) => table.many(wanted) } });
   expect(await counts.acceptedToday(project.id)).toBe(2);
+});
+
+test('a flush that fails loses no count, of the day, of its minutes, or of what was refused', async () => {
+  const context = testContext();
+  const { table, clock } = context;
+  const { project } = await testService(context);
+  let isDown = true;
+  const watched = watchWrites(table, () => {
+    if (isDown) throw new Busy('the table is busy');
+  });
+  const counts = new CaptureCounts({ ...context, table: watched });
+  const refuse = (event: string) =>
+    counts.refuse(project.id, { event_too_big: { events: 1, sample: { event, distinctId: 'x' } } });
+  counts.add(project.id, { accepted: 2, landed: 1, delayMs: 700 });
+  refuse('first');
+  await expect(counts.flush()).rejects.toThrow(Busy);
+  counts.add(project.id, { accepted: 3, delayMs: 5 });
+  isDown = false;
+  await counts.flush();
+  const day = dayOf(clock());
+  const stored = await table.get(keys.captureCounts(project.id, day));
+  expect(stored).toMatchObject({ accepted: 5, landed: 1, refused_event_too_big: 1 });
+  expect(JSON.parse(String(stored?.['sample_event_too_big']))).toMatchObject({ event: 'first' });
+  const minutes = await table.get(keys.captureMinutes(project.id, hourOf(clock())));
+  expect(minutes).toMatchObject({ accepted_00: 5, landed_00: 1, refused_00: 1, delay_00: 700 });
 });
 
 test('of a long name of an event that was refused whole characters are shown', async () => {

@@ -5,6 +5,7 @@ import { parquet } from '../../../lib/duckdb/database.ts';
 import { allFiles, filesBetween, type LakeFile } from '../../../lib/lake/catalog.ts';
 import { compact, joinsOf } from '../../../lib/lake/compact.ts';
 import { askForCompaction, compactionJob } from '../../../lib/lake/compaction-job.ts';
+import { replaceFiles } from '../../../lib/lake/replace.ts';
 import { MODELS, type Model } from '../../../lib/lake/schema.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
@@ -140,6 +141,18 @@ describe('small files of a day', () => {
     context.clock.advance(2 * DAY_MS);
     await context.table.write([{ change: keys.project(PROJECT), set: { deleted_at: 1 } }]);
     expect(await compact(context, PROJECT)).toEqual({ joined: 0, next: null, isCut: false });
+  });
+
+  test('of a project that is deleted while they are joined stay as they are', async () => {
+    const context = await withBatches(2);
+    context.clock.advance(2 * DAY_MS);
+    const files = await allFiles(context.table, PROJECT, 'events');
+    const replaced = await replaceFiles(context, { projectId: PROJECT, model: 'events', files }, async () => {
+      await context.table.write([{ change: keys.project(PROJECT), set: { deleted_at: 1 } }]);
+      return undefined;
+    });
+    expect(replaced).toBe(false);
+    expect(await allFiles(context.table, PROJECT, 'events')).toEqual(files);
   });
 });
 

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
-import { filesBetween, isTouched, type LakeFile } from '../../../lib/lake/catalog.ts';
+import { allFiles, filesBetween, isTouched, type LakeFile } from '../../../lib/lake/catalog.ts';
 import { fence, lowerLiveOps } from '../../../lib/lake/fence.ts';
 import { ImportUnderWay, LeaseLost, underLease } from '../../../lib/lake/lease.ts';
+import { finishPending } from '../../../lib/lake/pending.ts';
 import { ProjectGone, publish, type Stamp, type WrittenFile } from '../../../lib/lake/publish.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
@@ -119,6 +120,32 @@ describe('publish', () => {
     expect(await filesBetween(context.table, PROJECT, 'events', 0, START + DAY_MS)).toHaveLength(230);
     expect((await context.table.list(ranges.pendingBatches(PROJECT), { limit: 1 })).items).toEqual([]);
   });
+});
+
+test('who comes back late to a batch that others finished, and whose files were joined since, adds no file', async () => {
+  const context = await lakeContext();
+  const { table, lake } = context;
+  const dying = { ...lake, move: () => Promise.reject(new Error('the process dies here')) };
+  const publishing = underLease({ ...context, lake: dying }, PROJECT, (lease) =>
+    publish({ ...context, lake: dying }, lease, async ({ at }, folder) => [await oneRow(context, folder, at)]),
+  );
+  await expect(publishing).rejects.toThrow('dies here');
+  let isFinished = false;
+  const late: typeof lake = {
+    ...lake,
+    move: async (from, to) => {
+      await lake.move(from, to);
+      if (isFinished) return;
+      isFinished = true;
+      await finishPending(context, PROJECT);
+      const files = await allFiles(table, PROJECT, 'events');
+      expect(files).toHaveLength(1);
+      await table.write(files.map(({ pk, sk }) => ({ remove: { pk, sk } })));
+    },
+  };
+  await finishPending({ table, lake: late }, PROJECT);
+  expect(isFinished).toBe(true);
+  expect(await allFiles(table, PROJECT, 'events')).toEqual([]);
 });
 
 describe('the import lease', () => {
