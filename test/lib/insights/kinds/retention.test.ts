@@ -136,6 +136,8 @@ describe('a retention query', () => {
       ...seen('a', '10'),
       ...seen('b', '10'),
       pay('a', '2020-06-10T11:00:00Z', 100),
+      // Not after they came, but with it.
+      pay('a', '2020-06-10T12:00:00Z', 1_000),
       pay('a', '2020-06-10T13:00:00Z', 5),
       pay('a', '2020-06-11T13:00:00Z', '2.5'),
       pay('b', '2020-06-11T13:00:00Z', 'none'),
