@@ -202,6 +202,15 @@ describe('a change of the interval', () => {
   });
 });
 
+test('the schedule does not come back to what it has passed over when what was running then ends', () => {
+  const running = acquire(plan, 'hour', wanted('01-07T13:00:00', '01-07T14:00:00'));
+  if ('taken' in running) throw new Error('taken');
+  const later = { ...item, start_at: at('01-07T18:00:00') };
+  const passed = skipMissed(running.plan, later, at('01-07T20:10:00'));
+  expect(passed.next).toBe(at('01-07T17:00:00'));
+  expect(settle(passed, 'somebody').next).toBe(passed.next);
+});
+
 describe('who holds a range', () => {
   test('keeps others out until it is settled, and is given the same again', () => {
     const first = acquire(plan, 'hour', wanted('01-07T13:00:00', '01-07T15:00:00', { execution: 'first' }));
@@ -261,6 +270,12 @@ describe('a backfill', () => {
     expect('plan' in claim(first.plan, 'hour', 'second', { from: range.to, to: range.to + HOUR_MS })).toBe(true);
     expect('plan' in claim(release(first.plan, 'first'), 'hour', 'second', range)).toBe(true);
     expect(release(plan, 'unknown')).toBe(plan);
+  });
+
+  test('makes another version of the plan, and its release another one again: who read it before changes nothing', () => {
+    const claimed = claim(plan, 'hour', 'mine', { from: at('01-01T00:00:00'), to: at('01-02T00:00:00') });
+    if ('refused' in claimed) throw new Error('refused');
+    expect([claimed.plan.version, release(claimed.plan, 'mine').version]).toEqual([plan.version + 1, plan.version + 2]);
   });
 
   test('keeps its intervals when the interval changes and the schedule goes on meanwhile', () => {
@@ -350,6 +365,14 @@ describe('a backfill', () => {
     const joining = { from: at('01-01T00:00:00') - 2 * hour, to: at('01-01T00:00:00') };
     expect('plan' in claim(scattered, 'hour', 'joins', joining)).toBe(true);
     expect(JSON.stringify(planFields(scattered)).length).toBeLessThan(61_440);
+  });
+
+  test('is refused when it would have to keep too much apart with those that are claimed, and no sooner', () => {
+    const nth = (n: number) => ({ from: n * 2 * HOUR_MS, to: (n * 2 + 1) * HOUR_MS });
+    const ranges = Array.from({ length: MAX_RANGES - 1 }, (_, n) => ({ ...nth(n), frequency: 'hour' as const }));
+    const last = claim({ ...plan, ran: ranges }, 'hour', 'last', nth(MAX_RANGES));
+    if ('refused' in last) throw new Error('refused');
+    expect(claim(last.plan, 'hour', 'one more', nth(MAX_RANGES + 1))).toEqual({ refused: 'ranges' });
   });
 
   test('is refused beyond 200 that have not ended, also where their ranges join: a plan with them is far from too large', () => {
