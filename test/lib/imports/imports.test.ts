@@ -12,13 +12,15 @@ import { allFiles } from '../../../lib/lake/catalog.ts';
 import { ImportUnderWay } from '../../../lib/lake/lease.ts';
 import { Failure } from '../../../lib/ports/errors.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
-import { Busy } from '../../../lib/ports/table/table.ts';
+import { ranges } from '../../../lib/ports/table/keys.ts';
+import { listAll } from '../../../lib/ports/table/list-all.ts';
+import { Busy, type Op } from '../../../lib/ports/table/table.ts';
 import { removeLeftovers } from '../../../lib/purge/leftovers.ts';
 import { receivedError, sentError } from '../../../lib/workers/errors.ts';
 import { temporaryFolder, testContext } from '../../support/context.ts';
 import { byProject, newExport } from '../../support/exports.ts';
 import { type Service, testService } from '../../support/service.ts';
-import { watchWrites } from '../../support/table-override.ts';
+import { actBefore, watchWrites } from '../../support/table-override.ts';
 
 const MIB = 1024 * 1024;
 
@@ -340,6 +342,9 @@ describe('an import by request', () => {
     const fifth = await call('POST', '', { name: 'x', bytes: 10e9 });
     expect(fifth).toMatchObject({ status: 429, body: { detail: expect.stringContaining('half of the room') } });
     expect(fifth.headers.get('retry-after')).toBe('60');
+    // Also where another of its members asks, who has none.
+    const member = await service.newKey(await service.newUser(LEVELS.admin));
+    expect(await call('POST', '', { name: 'x', bytes: 10e9 }, member)).toMatchObject({ status: 429 });
     const { path, key } = await another(service);
     const theirs = await service.call('POST', path, { key, body: { name: 'x', bytes: 10e9 } });
     expect(theirs).toMatchObject({ status: 201 });
@@ -409,6 +414,23 @@ describe('an import by request', () => {
   test('may be larger than half of the room when its organization has no other', async () => {
     const { call } = await world(withRoom(20e9));
     expect(await call('POST', '', { name: 'x', bytes: 10e9 })).toMatchObject({ status: 201 });
+  });
+
+  test('of a project that is deleted just before is neither made nor started', async () => {
+    const { service, context, call, upload } = await world();
+    const id = await upload('x', line(1));
+    const second = await service.call('POST', `/api/organizations/${service.organization.id}/projects/`, {
+      body: { name: 'Second' },
+    });
+    const path = `/api/projects/${String(second.body?.['id'])}/`;
+    const deleted = (place: string) => async () =>
+      expect((await service.call('DELETE', place)).status).toBeLessThan(300);
+    actBefore(context.table, (ops) => ops.some((op) => 'put' in op && op.put['state'] === 'uploading'), deleted(path));
+    expect((await service.call('POST', `${path}imports/`, { body: { name: 'x', bytes: 3 } })).status).toBe(404);
+    const isStart = (ops: readonly Op[]) => ops.some((op) => 'change' in op && op.set?.['state'] === 'queued');
+    actBefore(context.table, isStart, deleted(`/api/projects/${service.project.id}/`));
+    expect((await call('POST', `${id}/start/`, {})).status).toBe(409);
+    expect((await listAll(context.table, ranges.openImports())).map(({ state }) => state)).toEqual(['uploading']);
   });
 
   test('is refused by name where it is not offered', async () => {
