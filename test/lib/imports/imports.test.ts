@@ -394,6 +394,16 @@ describe('an import by request', () => {
     expect((await service.call('POST', path, { key, body: { name: 'x', bytes: 10e9 } })).status).toBe(201);
   });
 
+  test('takes parts of 8 MiB, and none that is larger', async () => {
+    const { create, call } = await world();
+    const id = await create('x', 20 * MIB);
+    expect(await call('PUT', `${id}/content/?offset=0`, 'x'.repeat(8 * MIB + 1))).toMatchObject({
+      status: 413,
+      body: { detail: 'A part has 8388608 bytes at most. Send the file in several parts.' },
+    });
+    expect((await call('PUT', `${id}/content/?offset=0`, 'x'.repeat(8 * MIB))).status).toBe(200);
+  });
+
   test('takes no part that would fill the disk, which has filled since it was made', async () => {
     let free = 2e9;
     const imports = { ...(testContext().imports as Imports), freeBytes: () => Promise.resolve(free) };
