@@ -94,8 +94,8 @@ interface Piece {
  */
 export async function readRejected(files: FileStore, of: ImportRef, offset: number): Promise<Piece> {
   const kept = rejectedOf(of);
-  const found = await Array.fromAsync(files.list(kept));
-  if (found.length === 0) fail('not_found', 'There are no rejected lines of the import.');
+  const { done: isNone } = await files.list(kept)[Symbol.asyncIterator]().next();
+  if (isNone === true) fail('not_found', 'There are no rejected lines of the import.');
   const [path = ''] = await files.local([kept], tmpdir());
   await using file = await open(path);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, offset);
