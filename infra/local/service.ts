@@ -66,73 +66,72 @@ export async function startService({
   log,
   ...listen
 }: ServiceOptions): Promise<Service> {
+  // What is open by the time that something fails is closed, the last one first.
+  await using opened = new AsyncDisposableStack();
   const claim = claimDataDirectory(folder);
-  try {
-    await removeUnfinished(folder);
-    await checkVault(folder);
-    const directory = openDataDirectory(folder, settings, log, true);
-    const numbers = prometheusMetrics();
-    const { context, engine } = runtimeOf({
-      ...directory,
-      mail:
-        mailServer === null || settings.mailFrom === null
-          ? null
-          : smtpMail({ url: mailServer, from: settings.mailFrom }),
-      metrics: bothMetrics(directory.metrics, numbers),
-    });
-    let pauseReason: string | null = 'starting';
-    const probes = probesOf({ ...context, pauseReason: () => pauseReason, numbers: hasMetrics ? numbers : null });
-    const limits = listen.rateLimit === null ? { ...SDK_LIMITS, ofAddress: null, ofProject: null } : SDK_LIMITS;
-    const capture = await openCapture(context, { folder, limits, proxies });
-    const imports = openImports(context, folder);
-    const gateway = await startGateway({
-      context,
-      probes,
-      sdk: capture.sdk,
-      answered: numbers.answered,
-      proxies,
-      ...listen,
-    }).catch(async (error) => {
+  opened.defer(() => claim.release());
+  await removeUnfinished(folder);
+  await checkVault(folder);
+  const directory = openDataDirectory(folder, settings, log, { isClaimed: true });
+  opened.defer(() => directory.close());
+  const numbers = prometheusMetrics();
+  const { context, engine } = runtimeOf({
+    ...directory,
+    mail:
+      mailServer === null || settings.mailFrom === null ? null : smtpMail({ url: mailServer, from: settings.mailFrom }),
+    metrics: bothMetrics(directory.metrics, numbers),
+  });
+  opened.defer(() => engine.close());
+  let pauseReason: string | null = 'starting';
+  const probes = probesOf({ ...context, pauseReason: () => pauseReason, numbers: hasMetrics ? numbers : null });
+  const limits = listen.rateLimit === null ? { ...SDK_LIMITS, ofAddress: null, ofProject: null } : SDK_LIMITS;
+  const capture = await openCapture(context, { folder, limits, proxies });
+  opened.defer(() => capture.close());
+  const imports = openImports(context, folder);
+  opened.defer(() => imports.close());
+  const gateway = await startGateway({
+    context,
+    probes,
+    sdk: capture.sdk,
+    answered: numbers.answered,
+    proxies,
+    ...listen,
+  });
+  opened.defer(() => gateway.close());
+  tellAddress(folder, settings.publicUrl ?? gateway.address);
+  if (hasJobs) await engine.resume();
+  else log.warning('jobs are off (JOBS): no export, import, alert or mail is begun by itself');
+  pauseReason = null;
+  const timer = hasJobs
+    ? again(tick(context), { intervalMs: TICK_INTERVAL_MS, failure: 'the tick failed', log })
+    : undefined;
+  const landing = again(() => capture.land(), {
+    intervalMs: LANDING_INTERVAL_MS,
+    failure: 'captured events could not land',
+    log,
+  });
+  const importing = hasJobs
+    ? again(() => imports.pass(), { intervalMs: IMPORT_INTERVAL_MS, failure: 'imports could not begin', log })
+    : undefined;
+  opened.move();
+  return {
+    context,
+    address: gateway.address,
+    stop: async () => {
+      pauseReason = 'stopping';
+      // At once: who waits for a slow answer must not keep the tasks from hearing that they are to end.
+      await Promise.all([
+        timer?.stop(),
+        gateway.close().then(() => capture.close()),
+        engine.close(),
+        // At once, too: a landing that began after the other's end would hold up the stop.
+        landing.stop(),
+        Promise.resolve(importing?.stop()).then(() => imports.close()),
+      ]);
       await directory.close();
-      throw error;
-    });
-    tellAddress(folder, settings.publicUrl ?? gateway.address);
-    if (hasJobs) await engine.resume();
-    else log.warning('jobs are off (JOBS): no export, import, alert or mail is begun by itself');
-    pauseReason = null;
-    const timer = hasJobs
-      ? again(tick(context), { intervalMs: TICK_INTERVAL_MS, failure: 'the tick failed', log })
-      : undefined;
-    const landing = again(() => capture.land(), {
-      intervalMs: LANDING_INTERVAL_MS,
-      failure: 'captured events could not land',
-      log,
-    });
-    const importing = hasJobs
-      ? again(() => imports.pass(), { intervalMs: IMPORT_INTERVAL_MS, failure: 'imports could not begin', log })
-      : undefined;
-    return {
-      context,
-      address: gateway.address,
-      stop: async () => {
-        pauseReason = 'stopping';
-        // At once: who waits for a slow answer must not keep the tasks from hearing that they are to end.
-        await Promise.all([
-          timer?.stop(),
-          gateway.close().then(() => capture.close()),
-          engine.close(),
-          // At once, too: a landing that began after the other's end would hold up the stop.
-          landing.stop(),
-          Promise.resolve(importing?.stop()).then(() => imports.close()),
-        ]);
-        await directory.close();
-        claim.release();
-      },
-    };
-  } catch (error) {
-    claim.release();
-    throw error;
-  }
+      claim.release();
+    },
+  };
 }
 
 /** Records each number twice. */

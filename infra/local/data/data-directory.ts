@@ -19,7 +19,7 @@ import { pooledWarehouse } from '../../../lib/warehouse/pooled.ts';
 import { pooledReader } from '../../../lib/warehouse/pooled-reader.ts';
 import { Turns } from '../../../lib/workers/turns.ts';
 import { UnusableDataDirectory } from './data-folder.ts';
-import { importsIn, inboxIn, openStores, runFilesIn, temporaryIn } from './data-stores.ts';
+import { type Claim, importsIn, inboxIn, openStores, runFilesIn, temporaryIn } from './data-stores.ts';
 import { dataWorkers } from './data-workers.ts';
 
 /**
@@ -56,8 +56,8 @@ export async function checkVault(folder: string): Promise<void> {
  * Opens (and at first makes) the data directory, and brings it up to date. Several processes may have it open; one may
  * serve it (`claimDataDirectory`), which says so by `isClaimed`. Throws `UnusableDataDirectory` or `DataDirectoryInUse`.
  */
-export function openDataDirectory(folder: string, settings: Settings, log: Log, isClaimed = false): DataDirectory {
-  const stores = openStores(folder, settings, log, isClaimed);
+export function openDataDirectory(folder: string, settings: Settings, log: Log, claim: Claim = {}): DataDirectory {
+  const stores = openStores(folder, settings, log, claim);
   const { table, clock } = stores;
   const workers = dataWorkers(folder, log);
   return {

@@ -42,8 +42,14 @@ interface Stores extends Publishing {
   readonly table: ReturnType<typeof sqliteTable>;
 }
 
+/** How somebody opens a data directory. */
+export interface Claim {
+  /** By whoever has claimed it (`claimDataDirectory`). Default: not. */
+  readonly isClaimed?: boolean;
+}
+
 /** Opens the table and the lake as `openDataDirectory` does, which opens all else with them. `table.close()` lets go of them. */
-export function openStores(folder: string, settings: Settings, log: Log, isClaimed = false): Stores {
+export function openStores(folder: string, settings: Settings, log: Log, { isClaimed = false }: Claim = {}): Stores {
   makeDataDirectory(folder);
   checkDataDirectory(folder);
   const clock = Date.now;
