@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import * as invites from '../accounts/organizations/invites/store.ts';
 import { organizationObject } from '../accounts/organizations/model.ts';
-import { findProject } from '../accounts/organizations/projects/store.ts';
+import { findProject, noteEvents } from '../accounts/organizations/projects/store.ts';
 import * as organizations from '../accounts/organizations/store.ts';
 import { findKey, sha256 } from '../accounts/personal-api-keys/lookup.ts';
 import { type PersonalApiKeyItem, personalApiKeyObject } from '../accounts/personal-api-keys/model.ts';
@@ -162,7 +162,7 @@ export async function importFiles(
   progress: Progress,
   stop?: AbortSignal,
 ): Promise<CommandResult> {
-  const report = await importEvents(context, importOptions(context, options, files, progress, stop)).finally(() =>
+  const report = await imported(context, importOptions(context, options, files, progress, stop)).finally(() =>
     progress.end(),
   );
   return importOutcome(context, options, report);
@@ -179,7 +179,7 @@ export async function followFiles(
   await follow({
     files,
     read: (some) =>
-      importEvents(context, { ...importOptions(context, options, some, silentProgress(), stop), onlyEnded: true }),
+      imported(context, { ...importOptions(context, options, some, silentProgress(), stop), onlyEnded: true }),
     onRead: (report) => {
       total.events += report.events;
       total.added += report.added;
@@ -196,6 +196,13 @@ export async function followFiles(
     text: `Stopped. ${counted(total.added, 'event')} added${total.bad === 0 ? '' : `, ${counted(total.bad, 'bad record')}`}.`,
     failed: total.bad > 0,
   };
+}
+
+/** Imports as `importEvents` does, and has the project tell of it. */
+async function imported(context: AdminContext, options: ImportOptions): Promise<ImportReport> {
+  const report = await importEvents(context, options);
+  if (report.added + report.known > 0) await noteEvents(context, options.projectId);
+  return report;
 }
 
 const importOptions = (

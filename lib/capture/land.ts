@@ -3,6 +3,7 @@
  * requests again adds nothing, so a segment is removed only after all of it is in the lake.
  */
 
+import { noteEvents } from '../accounts/organizations/projects/store.ts';
 import { messageOf } from '../basics/text.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../basics/units.ts';
 import { filesSince } from '../lake/catalog.ts';
@@ -344,7 +345,8 @@ async function landProject(
     const before = () => filesSince(context.table, projectId, 'events', since);
     const options = { before, arrived: 'now', same: SAME_CAPTURED, changesInOrderOf: 'rows', lists } as const;
     // By what it says now: that no address is kept holds for what waits, too.
-    const { anonymize_ips: isAnonymized = false } = (await context.table.get(keys.project(projectId))) ?? {};
+    const project = await context.table.get(keys.project(projectId));
+    const { anonymize_ips: isAnonymized = false, ingested_event: isNoted = false } = project ?? {};
     return adding(context, adderUnder(lease), options, async (batches) => {
       for (const request of requests) {
         let events = 0;
@@ -358,6 +360,7 @@ async function landProject(
       }
       const { published, known, refused: refusedChanges } = await batches.end();
       const landed = ofModel(published, 'events').reduce((rows, file) => rows + file.rows, 0);
+      if (!isNoted && landed + known > 0) await noteEvents(context, projectId);
       return landing({ landed, known, refusedChanges });
     });
   };

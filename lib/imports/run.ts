@@ -1,6 +1,7 @@
 /** Runs an import by request: with the importer of the command line, in a process of its own. */
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { noteEvents } from '../accounts/organizations/projects/store.ts';
 import { type ImportProgress, type ImportReport, importEvents } from '../lake/import/import.ts';
 import type { LakeWriter } from '../lake/lease.ts';
 import type { FileStore } from '../ports/files/files.ts';
@@ -54,6 +55,7 @@ export async function runImport(
       rejectedFolder: join(own, 'rejected'),
       onProgress,
     });
+    if (report.added + report.known > 0) await noteEvents(context, projectId);
     const copy = report.files[0]?.rejected ?? null;
     if (copy === null) return { ...report, rejectedBytes: 0 };
     const { size: rejectedBytes } = await stat(copy);

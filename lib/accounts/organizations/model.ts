@@ -56,6 +56,8 @@ export interface ProjectBrief {
   readonly api_token: string;
   /** Absent: UTC. */
   readonly timezone?: string;
+  /** Absent: no. */
+  readonly ingested_event?: boolean;
 }
 
 /** Which project a token is of, as stored. */
@@ -81,6 +83,8 @@ export interface ProjectItem extends Item {
   readonly week_start_day?: number | null;
   /** Property filters that a query adds by `filterTestAccounts`. Absent: none. */
   readonly test_account_filters?: JsonText<readonly unknown[]>;
+  /** Whether events have been added since this field is there. Absent: no. */
+  readonly ingested_event?: boolean;
   /** Whether captured events land without the address of who sent them. Absent: with it. */
   readonly anonymize_ips?: boolean;
   /** Set with the first access rule that hides a dashboard: from then on lists look at every dashboard. */
@@ -182,7 +186,7 @@ const PLUGINS_ACCESS_LEVEL = 3;
 /** Returns the public object of a project, as a team. */
 export function teamObject(
   organizationId: string,
-  { id, uuid, api_token, name, timezone = 'UTC' }: ProjectBrief,
+  { id, uuid, api_token, name, timezone = 'UTC', ingested_event = false }: ProjectBrief,
 ): z.output<typeof Team> {
   return {
     id,
@@ -193,7 +197,7 @@ export function teamObject(
     name,
     completed_snippet_onboarding: false,
     has_completed_onboarding_for: null,
-    ingested_event: false,
+    ingested_event,
     is_demo: false,
     timezone,
     access_control: false,

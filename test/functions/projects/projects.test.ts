@@ -6,6 +6,7 @@ import { projectTokens } from '../../../lib/capture/tokens.ts';
 import { LEVELS } from '../../../lib/http/levels.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { Refused } from '../../../lib/ports/table/table.ts';
+import { captureService } from '../../support/capture.ts';
 import { testContext } from '../../support/context.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
 import { type CallOptions, type Reply, type Service, testService } from '../../support/service.ts';
@@ -96,6 +97,30 @@ test('a project that keeps no addresses says so, and the log who wanted it', asy
   });
   const { body: log } = await service.call('GET', `${path(service).replace('projects', 'activity')}`);
   expect(JSON.stringify(log)).toContain('anonymize_ips');
+});
+
+test('a project says that it has events once some have landed, in all objects that tell of it', async () => {
+  const { service, token, landed } = await captureService();
+  const told = async (): Promise<unknown[]> => {
+    const at = ['projects/1/', 'organizations/@current/', 'organizations/@current/projects/', 'users/@me/'];
+    const [project, organization, list, me] = await Promise.all(
+      at.map(async (path) => (await service.call('GET', `/api/${path}`)).body as never),
+    );
+    const { teams } = organization as unknown as { teams: { ingested_event: boolean }[] };
+    const { results } = list as unknown as { results: { ingested_event: boolean }[] };
+    const { team } = me as unknown as { team: { ingested_event: boolean } };
+    return [project as unknown as { ingested_event: boolean }, ...teams, ...results, team].map(
+      (one) => one.ingested_event,
+    );
+  };
+  await create(service);
+  expect(await told()).toEqual([false, false, false, false, false, false]);
+  const body = JSON.stringify({ api_key: token, event: 'paid', distinct_id: 'ada' });
+  await fetch(`${service.address}/e/`, { method: 'POST', body });
+  expect(await landed('event')).toEqual(['paid']);
+  expect(await told()).toEqual([true, true, false, true, false, true]);
+  await service.call('PATCH', '/api/projects/1/', { body: { name: 'Renamed', ingested_event: false } });
+  expect(await told()).toEqual([true, true, false, true, false, true]);
 });
 
 /** PostHog's Terraform provider names the organization beside the project, and takes a 404 for a project that is gone. */

@@ -78,8 +78,8 @@ const previousOf = ({ previous_tokens }: ProjectItem): readonly string[] =>
 export const tokensOf = (project: ProjectItem): string[] => [project.api_token, ...previousOf(project)];
 
 /** Returns what the organization keeps of a project. */
-export function projectBrief({ id, uuid, name, api_token, timezone }: ProjectItem): ProjectBrief {
-  return { id, uuid, name, api_token, ...(timezone === undefined ? {} : { timezone }) };
+export function projectBrief({ id, uuid, name, api_token, timezone, ingested_event }: ProjectItem): ProjectBrief {
+  return { id, uuid, name, api_token, ...definedOf({ timezone, ingested_event }) };
 }
 
 /** Returns a project; undefined when there is none, or it is deleted. */
@@ -179,6 +179,26 @@ export async function changeProject(
     ],
   }));
   return (await table.get(key)) as ProjectItem;
+}
+
+/**
+ * Notes that a project has got events, where that was not noted before: lists of projects tell it without a look into the lake.
+ * Never throws: where it fails, the next events are noted.
+ */
+export async function noteEvents({ table, log }: Pick<Context, 'table' | 'log'>, projectId: number): Promise<void> {
+  try {
+    const project = await findProject(table, projectId);
+    if (project === undefined || project.ingested_event === true) return;
+    const organization = await table.get(keys.organization(project.organization_id));
+    if (organization?.deleted_at !== null) return;
+    const set = { ingested_event: true };
+    await changeBriefs(table, organization, (briefs) => ({
+      briefs: briefs.map((brief) => (brief.id === projectId ? { ...brief, ...set } : brief)),
+      ops: [{ change: keys.project(projectId), set, if: { is: { deleted_at: null } } }],
+    }));
+  } catch (error) {
+    log.warning('it was not noted that a project has events', { project: projectId, error });
+  }
 }
 
 /** So many tokens of a project work beside its own: each has an op in the transaction that ends them. */
