@@ -237,13 +237,13 @@ function distinctIdOf(sent: Readonly<Record<string, unknown>>, properties: unkno
   return text.trim() === '' ? null : text;
 }
 
-/** Null: it brings none; undefined: it is no UUID. With or without hyphens, as languages print it. */
+/** Null: it brings none; undefined: it is no UUID. With or without hyphens, in braces or as a URN, as languages print it. */
 function sentUuid(value: unknown): string | null | undefined {
   if (value === undefined || value === null || value === '') return null;
   if (typeof value !== 'string') return undefined;
+  const bare = value.trim().replace(/^(?:\{(.*)\}|urn:uuid:(.*))$/i, '$1$2');
   return (
-    canonicalUuid(value) ??
-    canonicalUuid(value.trim().replace(/^(\w{8})(\w{4})(\w{4})(\w{4})(\w{12})$/, '$1-$2-$3-$4-$5'))
+    canonicalUuid(value) ?? canonicalUuid(bare.replace(/^(\w{8})(\w{4})(\w{4})(\w{4})(\w{12})$/, '$1-$2-$3-$4-$5'))
   );
 }
 

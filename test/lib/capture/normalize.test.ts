@@ -140,12 +140,17 @@ describe('the uuid', () => {
     [UUID.toUpperCase(), UUID],
     [UUID.replaceAll('-', ''), UUID],
     [` ${UUID}`, UUID],
+    [`{${UUID.toUpperCase()}}`, UUID],
+    [`urn:uuid:${UUID}`, UUID],
+    [`URN:UUID:${UUID}`, UUID],
   ])('%s is %s', (uuid, stored) => {
     expect(uuidOf({ ...MINIMAL, uuid })).toBe(stored);
   });
 
-  test('is none that is a number, of any size', () => {
+  test('is none that is a number, of any size, or has half of what stands around one', () => {
     expect(() => captured({ ...MINIMAL, uuid: 5 })).toThrow('invalid_uuid');
+    for (const uuid of [`{${UUID}`, `${UUID}}`, `uuid:${UUID}`, `urn:uuid:{${UUID}}`])
+      expect(() => captured({ ...MINIMAL, uuid })).toThrow('invalid_uuid');
     expect(capturedJson('"uuid":12345678901234567890')).toBeUndefined();
   });
 
