@@ -89,61 +89,93 @@ export class Lander {
 
   /** Lands once. Returns how many events are new in the lake. */
   async pass(): Promise<number> {
-    const { inbox, land, log, clock, metrics, counts } = this.#options;
     this.#passes += 1;
     const { segments: listed, at } = await this.#list();
     // Should the pass fail, the next one looks what is there.
     this.#listed = { segments: [], at };
-    const segments = this.#next(listed);
+    this.#waitingBytes = bytesOf(listed);
+    const { segments, left } = this.#next(listed);
+    this.#left = left;
     if (segments.length === 0) return 0;
-    const report = await land(segments);
-    const gone = new Set<string>();
+    const report = await this.#options.land(segments);
+    const gone = await this.#noteSegments(report);
+    this.#listed = { segments: listed.filter(({ name }) => !gone.has(name)), at };
+    this.#noteFailures(report);
+    this.#noteLanded(report);
+    this.#left += this.#leftAfter(report);
+    return report.projects.reduce((sum, { landed }) => sum + landed, 0);
+  }
+
+  /** Keeps what segments wait for, and removes those that have landed, or sets them aside. Returns which are gone so. */
+  async #noteSegments({ segments }: LandingReport): Promise<ReadonlySet<string>> {
+    const { inbox, log, metrics } = this.#options;
     const landedWhole: string[] = [];
-    for (const { name, landed, waiting, apart, damaged, unfinished } of report.segments) {
+    const setAside: string[] = [];
+    for (const segment of segments) {
+      const { name, damaged, unfinished } = segment;
       if (unfinished > 0) log.info('a write of captured events was cut short', { segment: name, bytes: unfinished });
-      for (const { projectId, times, delayMs } of apart) {
-        const about = { segment: name, project: projectId, times };
-        log.error('captured events take down what lands them; they are set apart', about);
-        metrics.record({ LandingDelay: delayMs / SECOND_MS });
-      }
-      if (waiting.length > 0 || apart.length > 0) {
-        const apartUntil = apart.length > 0 ? clock() + APART_LOOK_MS : null;
-        const apartIds = apart.map(({ projectId }) => projectId);
-        this.#waiting.set(name, { landed, waiting, apart: apartIds, apartUntil, pass: this.#passes });
-        continue;
-      }
-      this.#waiting.delete(name);
+      if (this.#noteWaiting(segment)) continue;
       if (damaged === 0) {
         landedWhole.push(name);
         continue;
       }
       log.error('captured events are damaged', { segment: name, bytes: damaged });
       await inbox.setAside(name);
-      gone.add(name);
+      setAside.push(name);
       metrics.record({ SegmentsDamaged: 1 }, { segment: name });
     }
     await inbox.remove(landedWhole);
-    for (const name of landedWhole) gone.add(name);
-    this.#listed = { segments: listed.filter(({ name }) => !gone.has(name)), at };
-    for (const { projectId, reason, delayMs } of report.failures) {
+    return new Set([...landedWhole, ...setAside]);
+  }
+
+  /** Returns whether something of a segment waits, or is set apart, which is kept. */
+  #noteWaiting({ name, landed, waiting, apart }: LandingReport['segments'][number]): boolean {
+    const { log, clock, metrics } = this.#options;
+    for (const { projectId, times, delayMs } of apart) {
+      const about = { segment: name, project: projectId, times };
+      log.error('captured events take down what lands them; they are set apart', about);
+      metrics.record({ LandingDelay: delayMs / SECOND_MS });
+    }
+    if (waiting.length === 0 && apart.length === 0) {
+      this.#waiting.delete(name);
+      return false;
+    }
+    const apartUntil = apart.length > 0 ? clock() + APART_LOOK_MS : null;
+    const apartIds = apart.map(({ projectId }) => projectId);
+    this.#waiting.set(name, { landed, waiting, apart: apartIds, apartUntil, pass: this.#passes });
+    return true;
+  }
+
+  /** Has projects that could not land pause. */
+  #noteFailures({ failures }: LandingReport): void {
+    const { log, clock, metrics } = this.#options;
+    for (const { projectId, reason, delayMs } of failures) {
       const { times = 0 } = this.#failed.get(projectId) ?? {};
       const pauseMs = Math.min(FAILED_MS.most, FAILED_MS.first * 2 ** times);
       this.#failed.set(projectId, { times: times + 1, until: clock() + pauseMs });
       log.error('captured events could not land', { project: projectId, reason });
       metrics.record({ LandingDelay: delayMs / SECOND_MS });
     }
-    for (const { projectId, landed, known, late, refused, warned, refusedChanges, delayMs } of report.projects) {
+  }
+
+  /** Tells what has landed. A project of which all has that was tried pauses no longer. */
+  #noteLanded({ projects, failures }: LandingReport): void {
+    const { log, metrics, counts } = this.#options;
+    const failed = new Set(failures.map(({ projectId }) => projectId));
+    for (const { projectId, landed, known, late, refused, warned, refusedChanges, delayMs } of projects) {
       log.info('captured events landed', { project: projectId, landed, known, refused, delay_ms: delayMs });
       metrics.record({ EventsLanded: landed, EventsKnown: known, LandingDelay: delayMs / SECOND_MS });
       counts.add(projectId, { landed, known, late, delayMs });
       counts.warn(projectId, warned);
       counts.refuseChanges(projectId, refusedChanges);
+      if (!failed.has(projectId)) this.#failed.delete(projectId);
     }
-    for (const { projectId } of report.projects)
-      if (!report.failures.some((one) => one.projectId === projectId)) this.#failed.delete(projectId);
-    const free = new Set([...report.projects.map(({ projectId }) => projectId), ...report.left]);
-    for (const { waiting } of this.#waiting.values()) if (waiting.some((id) => free.has(id))) this.#left += 1;
-    return report.projects.reduce((sum, { landed }) => sum + landed, 0);
+  }
+
+  /** How many segments wait for a project that the next pass can land more of. */
+  #leftAfter({ projects, left }: LandingReport): number {
+    const free = new Set([...projects.map(({ projectId }) => projectId), ...left]);
+    return [...this.#waiting.values()].filter(({ waiting }) => waiting.some((id) => free.has(id))).length;
   }
 
   /** Returns what is there: as it was listed before, where that is new and this pass cannot take all that is fresh of it. */
@@ -156,9 +188,8 @@ export class Lander {
     return { segments, at: clock() };
   }
 
-  #next(segments: readonly Segment[]): LandingSegment[] {
-    this.#waitingBytes = bytesOf(segments);
-    this.#left = 0;
+  /** Returns what a pass takes of what is there, and how many segments that are new it leaves. */
+  #next(segments: readonly Segment[]): { readonly segments: LandingSegment[]; readonly left: number } {
     const fresh = segments.filter(({ name }) => !this.#waiting.has(name));
     const waiting = this.#inTurn(segments.filter(({ name }) => this.#isTime(name)));
     // What waits comes last, so that nobody waits for it, and every other time first, so that it is tried whatever comes.
@@ -177,8 +208,8 @@ export class Lander {
     // In the order in which they were begun, and none before an older one.
     fresh.every(takes);
     if (!isTurnOfWaiting) waiting.forEach(takes);
-    this.#left = fresh.filter((segment) => !taken.has(segment)).length;
-    return this.#inOrder(segments, taken);
+    const left = fresh.filter((segment) => !taken.has(segment)).length;
+    return { segments: this.#inOrder(segments, taken), left };
   }
 
   #isPaused(projectId: number): boolean {
