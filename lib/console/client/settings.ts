@@ -3,7 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import { api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 
 export type Project = Schemas['Project'];
-export type ProjectChange = Pick<Schemas['ProjectsUpdateRequest'], 'name' | 'timezone' | 'week_start_day'>;
+export type ProjectChange = Pick<
+  Schemas['ProjectsUpdateRequest'],
+  'name' | 'timezone' | 'week_start_day' | 'anonymize_ips'
+>;
 export type Organization = Schemas['Organization'];
 
 /** Whoever reads the project anew reads it too. */

@@ -80,8 +80,11 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
     read: () => readProject(id),
     write: (change, over) => writeProject(over, change),
     show,
-    written: (_version, { name }) => {
-      tell(name === undefined ? 'Insights count by it from now on.' : 'The name is changed.');
+    written: (_version, { name, anonymize_ips }) => {
+      if (name !== undefined) tell('The name is changed.');
+      else if (anonymize_ips === undefined) tell('Insights count by it from now on.');
+      else
+        tell(anonymize_ips ? 'Events land without addresses from now on.' : 'Events land with addresses from now on.');
       return renew();
     },
     disputed: disputedFields<keyof ProjectChange>,
@@ -106,6 +109,11 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
         <Times
           key={`${project.timezone} ${project.week_start_day}`}
           project={project}
+          save={(change) => send(change, seen)}
+        />
+        <Addresses
+          key={String(project.anonymize_ips)}
+          initial={project.anonymize_ips}
           save={(change) => send(change, seen)}
         />
         <NewProject organization={project.organization} />
@@ -161,6 +169,30 @@ function Times({ project, save }: TimesProps) {
         time that is already set. Exports stay in UTC.
       </Text>
       <Problem error={form.error} fields={['timezone', 'week_start_day']} />
+    </form>
+  );
+}
+
+interface AddressesProps {
+  readonly initial: boolean;
+  readonly save: (change: ProjectChange) => Promise<unknown>;
+}
+
+/** Whether events that SDKs send keep the addresses that they come from. */
+function Addresses({ initial, save }: AddressesProps) {
+  const form = useForm({ anonymize_ips: initial });
+  return (
+    <form onSubmit={form.sends(() => save(form.values))}>
+      <Group>
+        <Switch label="Keep no addresses of visitors" {...form.tick('anonymize_ips')} />
+        <ScopedButton scope="project:write" type="submit" variant="default" loading={form.isBusy}>
+          Save
+        </ScopedButton>
+      </Group>
+      <Text size="sm" mt="xs">
+        Events that SDKs send land without $ip then. Those that have landed keep it.
+      </Text>
+      <Problem error={form.error} fields={['anonymize_ips']} />
     </form>
   );
 }

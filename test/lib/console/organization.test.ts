@@ -301,6 +301,18 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     await service().call('PATCH', api('/'), { name: 'Default project' });
   });
 
+  test('has a project keep no addresses', async () => {
+    const { page, complaints } = await open(at('/settings'));
+    const form = page.locator('form').filter({ hasText: 'land without $ip' });
+    await form.getByRole('switch', { name: 'Keep no addresses of visitors' }).check();
+    await form.getByRole('button', { name: 'Save' }).click();
+    await expectSeen(page.getByText('Events land without addresses from now on.'));
+    await page.reload();
+    expect(await page.getByRole('switch', { name: 'Keep no addresses of visitors' }).isChecked()).toBe(true);
+    expect((await service().call('GET', api('/'))).body).toMatchObject({ anonymize_ips: true });
+    expect(complaints).toEqual([]);
+  });
+
   test('chooses the time zone of a project and the day on which its weeks begin, and shows both versions of its name', async () => {
     const { page, complaints } = await open(at('/settings'));
     await page.getByRole('combobox', { name: 'Time zone' }).fill('berl');
