@@ -95,7 +95,7 @@ test('a project that keeps no addresses says so, and the log who wanted it', asy
     status: 400,
     body: { attr: 'anonymize_ips' },
   });
-  const { body: log } = await service.call('GET', `${path(service).replace('projects', 'activity')}`);
+  const { body: log } = await service.call('GET', path(service).replace('projects', 'activity'));
   expect(JSON.stringify(log)).toContain('anonymize_ips');
 });
 
