@@ -8,8 +8,8 @@ import { Answer } from '../../lib/http/answer.ts';
 
 export const handler = endpoint(updateMember, {
   read: async ({ params }, { table }) => Promise.all([readMember(table, params), findUser(table, params.user__uuid)]),
-  async run({ read: [target, user], tenant, body, ifMatch, activityOps }, context) {
-    const changed = await changeLevel(context, tenant, { target, user }, activityOps, body.level, ifMatch);
+  async run({ read: [target, user], tenant, body: { level }, ifMatch, activityOps }, context) {
+    const changed = await changeLevel(context, tenant, { target, user }, activityOps, { level, ifMatch });
     return new Answer(memberObject(changed, userObject(user)), { version: changed.ver });
   },
 });

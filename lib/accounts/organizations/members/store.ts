@@ -49,8 +49,7 @@ export async function changeLevel(
   { organization, membership: actor }: Tenant,
   { target, user }: MemberWithUser,
   activityOps: ActivityOps,
-  level: MembershipLevel = target.level,
-  ifMatch: IfMatch,
+  { level = target.level, ifMatch }: { readonly level: MembershipLevel | undefined; readonly ifMatch: IfMatch },
 ): Promise<MembershipItem> {
   refuseChange(actor, target, level);
   checkVersion(target, ifMatch);
