@@ -49,8 +49,12 @@ export const sizeOf = (parts: readonly Part[]): number => parts.reduce((sum, { s
 export const keepPart = (files: FileStore, of: ImportRef, offset: number, bytes: Uint8Array): Promise<void> =>
   files.write(partAt(of, offset), bytes);
 
-/** Removes what was uploaded. */
-export const removeParts = (files: FileStore, of: ImportRef): Promise<void> => files.remove(partsOf(of));
+/** Removes what was uploaded, and the import's folder if nothing was rejected of it. */
+export async function removeParts(files: FileStore, of: ImportRef): Promise<void> {
+  await files.remove(partsOf(of));
+  const { done: isEmpty } = await files.list(folderOf(of))[Symbol.asyncIterator]().next();
+  if (isEmpty === true) await files.remove(folderOf(of));
+}
 
 /** Removes all files of an import. */
 export const removeImport = (files: FileStore, of: ImportRef): Promise<void> => files.remove(folderOf(of));

@@ -1,5 +1,5 @@
 /** Imports by request, over HTTP, with the runner in this process. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
@@ -190,6 +190,17 @@ describe('an import by request', () => {
     expect(await call('GET', `${id}/`)).toMatchObject({ status: 404 });
     expect(await call('GET', `${id}/rejected/`)).toMatchObject({ status: 404 });
     expect([await paths(), await rows()]).toEqual([[], 1]);
+  });
+
+  test('leaves no folder when it has ended and nothing was rejected of it', async () => {
+    const { call, upload, pass, files, service } = await world();
+    const [done, cancelled] = [await upload('a.jsonl', line(1)), await upload('b.jsonl', line(2))];
+    const folders = [done, cancelled].map((id) => files.address(`team_id=${service.project.id}/${id}`));
+    expect(folders.map((folder) => existsSync(folder))).toEqual([true, true]);
+    await call('POST', `${done}/start/`, {});
+    await pass();
+    await call('POST', `${cancelled}/cancel/`);
+    expect(folders.map((folder) => existsSync(folder))).toEqual([false, false]);
   });
 
   test('adds nothing when the same file is imported again', async () => {
