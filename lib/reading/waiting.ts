@@ -1,9 +1,9 @@
 import type { Context } from '../ports/context.ts';
 import { invalid } from '../ports/errors.ts';
-import { READING_MS, type Reading, type ReadRows } from '../warehouse/reader.ts';
+import { READING_MS, type Reading } from '../warehouse/reader.ts';
 
-/** What reads for one answer. */
-export type Look = (reading: Reading) => Promise<ReadRows>;
+/** What reads for one answer. `Row` is what the reading's SQL makes of the lake's rows. */
+export type Look = <Row>(reading: Reading) => Promise<{ readonly rows: readonly Row[]; readonly isCut: boolean }>;
 
 /**
  * Returns what reads the lake for one answer, in the turn of an organization and of who asks, for so long as somebody waits for it.
@@ -16,7 +16,11 @@ export function lookFor(
   if (reader === null) return notOffered();
   const timeout = AbortSignal.timeout(READING_MS);
   const signal = callerLeft === undefined ? timeout : AbortSignal.any([callerLeft, timeout]);
-  return (reading) => reader.read(reading, { organization, user, signal });
+  return async <Row>(reading: Reading) => {
+    const { rows, isCut } = await reader.read(reading, { organization, user, signal });
+    // That the SQL has these columns is held by its tests alone.
+    return { rows: rows as readonly unknown[] as readonly Row[], isCut };
+  };
 }
 
 /** Throws the 400 of a place without the ports of reading. */

@@ -63,7 +63,7 @@ export async function namesSeen(
     ...(among === undefined ? [] : [holds('$among', 'name')]),
     ...(except === undefined ? [] : [`NOT ${holds('$except', 'name')}`]),
   ];
-  const { rows, isCut } = await look({
+  const { rows, isCut } = await look<NameRow>({
     files,
     parameters: {
       search,
@@ -81,7 +81,7 @@ export async function namesSeen(
         UNION ALL (SELECT * FROM names ORDER BY ${ORDERS[order]} LIMIT ${paging.limit} OFFSET ${paging.offset})
       ) ORDER BY name IS NOT NULL, ${ORDERS[order]}`,
   });
-  const [total, ...names] = rows as unknown as readonly NameRow[];
+  const [total, ...names] = rows;
   const definitions = names.map(({ name, volume, last }) => ({
     id: v5(`${projectId}:${of}:${name}`, NAMESPACE),
     name,

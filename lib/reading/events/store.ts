@@ -66,9 +66,8 @@ export async function newestEvents(
   for (let [from, times] = [0, 1]; from < files.length; times *= GROWTH) {
     const some = firstOf(files.slice(from), times);
     from += some.length;
-    const read = await look({ ...query, files: some });
-    const rows = read.rows as unknown as EventRow[];
-    const last = read.isCut ? rows.at(-1) : undefined;
+    const { rows, isCut } = await look<EventRow>({ ...query, files: some });
+    const last = isCut ? rows.at(-1) : undefined;
     if (last !== undefined && (cut === undefined || newerFirst(last, cut) < 0)) cut = last;
     found = [...found, ...rows]
       .filter((row) => cut === undefined || newerFirst(row, cut) <= 0)
@@ -94,12 +93,14 @@ async function lastPassedOver(
 ): Promise<string | undefined> {
   if (files.length === 0) return undefined;
   const { parameters, sql } = queryOf(asked, place, 1, { columns: PLACE_COLUMNS, offset: offset - 1 });
-  const { rows } = await look({ files, parameters, sql });
-  const [last] = rows as unknown as EventRow[];
+  const { rows } = await look<Place>({ files, parameters, sql });
+  const [last] = rows;
   return last === undefined ? undefined : cursorOf(placeIn(last));
 }
 
-const placeIn = ({ at, uuid, event, distinct_id }: EventRow): string[] => [at, uuid, event, distinct_id];
+type Place = Pick<EventRow, 'at' | 'uuid' | 'event' | 'distinct_id'>;
+
+const placeIn = ({ at, uuid, event, distinct_id }: Place): string[] => [at, uuid, event, distinct_id];
 
 function newerFirst(a: EventRow, b: EventRow): number {
   const [x, y] = [placeIn(a), placeIn(b)];

@@ -41,11 +41,11 @@ export async function newestStates(
   look: Look,
   projectId: number,
   distinctIds: readonly string[],
-): Promise<StateRow[]> {
+): Promise<readonly StateRow[]> {
   const files = distinctIds.length === 0 ? [] : await allFiles(table, projectId, 'persons');
   if (files.length === 0) return [];
   const parameters = Object.fromEntries(distinctIds.map((id, n) => [`id${n}`, id]));
-  const { rows } = await look({
+  const { rows } = await look<StateRow>({
     files,
     parameters,
     sql: `SELECT distinct_id, coalesce(is_identified, false) AS is_identified, ${SHOWN} AS shown FROM (
@@ -55,7 +55,7 @@ export async function newestStates(
         QUALIFY row_number() OVER (PARTITION BY distinct_id ORDER BY inserted_us DESC) = 1
       ) WHERE NOT is_deleted`,
   });
-  return rows as unknown as StateRow[];
+  return rows;
 }
 
 /** Returns the distinct_ids that a person has now. Throws a 400 when there are too many to look for. */
@@ -97,7 +97,7 @@ export async function newestPersons(
       : [`(created_us, person_id) < (${given('place0', place[0] ?? '')}::BIGINT, ${given('place1', place[1] ?? '')})`]),
   ];
   // Properties are read of the page's persons only: those of all would have to be held.
-  const read = await look({
+  const read = await look<PersonRow>({
     files,
     parameters,
     sql: `WITH states AS MATERIALIZED (
@@ -118,7 +118,7 @@ export async function newestPersons(
       FROM persons JOIN states USING (person_id) JOIN ${LAKE_ROWS} USING (distinct_id, inserted_us, person_id)
       WHERE distinct_id = shown ORDER BY persons.created_us DESC, person_id DESC`,
   });
-  const rows = read.rows.slice(0, limit) as unknown as PersonRow[];
+  const rows = read.rows.slice(0, limit);
   const last = rows.at(-1);
   const hasMore = read.isCut || rows.length < read.rows.length;
   return { rows, next: hasMore && last !== undefined ? cursorOf([last.created, last.person_id]) : undefined };
@@ -133,10 +133,10 @@ export async function personsBy(
   look: Look,
   projectId: number,
   { ids, distinctIds }: { readonly ids: readonly string[]; readonly distinctIds: readonly string[] },
-): Promise<FoundRow[]> {
+): Promise<readonly FoundRow[]> {
   const files = await allFiles(table, projectId, 'persons');
   if (files.length === 0) return [];
-  const { rows, isCut } = await look({
+  const { rows, isCut } = await look<FoundRow>({
     files,
     parameters: { ids: JSON.stringify(ids), distinct_ids: JSON.stringify(distinctIds) },
     sql: `WITH states AS (
@@ -150,7 +150,7 @@ export async function personsBy(
   });
   // Whoever is not told of would stay without a word.
   if (isCut) invalid('distinct_ids', 'These are too long to be looked for together. Name fewer at a time.');
-  return rows as unknown as FoundRow[];
+  return rows;
 }
 
 /** The condition that a state of a person must hold for them to be asked for; undefined: any does. */

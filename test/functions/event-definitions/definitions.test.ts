@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../../lib/basics/units.ts';
 import { namesSeen } from '../../../lib/reading/definitions/store.ts';
+import { lookFor } from '../../../lib/reading/waiting.ts';
 import { START, testContext } from '../../support/context.ts';
 import { importRecords } from '../../support/imports.ts';
 import { type Service, testService } from '../../support/service.ts';
@@ -66,7 +67,8 @@ test('pages of names tell how many there are, behind the last one too', async ()
 });
 
 test('a page of names that had to be cut goes on where it was cut', async () => {
-  const look = async () => ({ rows: [{ volume: 3 }, { name: 'a', volume: 1, last: '0' }], isCut: true });
+  const read = async () => ({ rows: [{ volume: 3 }, { name: 'a', volume: 1, last: '0' }], isCut: true });
+  const look = lookFor({ reader: { read } }, service.organization.id);
   const paging = { limit: 3, offset: 0, cursor: undefined, url: 'http://localhost/api/', query: {} };
   const page = await namesSeen(context, look, service.project.id, { of: 'event', paging });
   expect(page).toMatchObject({ count: 3, next: 'http://localhost/api/?limit=3&offset=1' });

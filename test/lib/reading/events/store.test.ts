@@ -2,6 +2,7 @@ import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
 import { keys } from '../../../../lib/ports/table/keys.ts';
 import { newestEvents } from '../../../../lib/reading/events/store.ts';
 import { cursorOf } from '../../../../lib/reading/row-cursor.ts';
+import { lookFor } from '../../../../lib/reading/waiting.ts';
 import type { Reading } from '../../../../lib/warehouse/reader.ts';
 import { START, testContext } from '../../../support/context.ts';
 
@@ -38,7 +39,7 @@ async function world(most: number) {
     await table.write([{ put: { ...keys.lakeFile(7, 'events', '2026-01-01', START, 'b', n), ...file } }]);
   }
   /** Gives `most` rows at a time. */
-  const look = async ({ files, parameters, sql }: Reading) => {
+  const read = async ({ files, parameters, sql }: Reading) => {
     const before = Number(parameters['place0'] ?? Infinity);
     const limit = Number(/LIMIT (\d+)/.exec(sql)?.[1]);
     const rows = files
@@ -48,7 +49,7 @@ async function world(most: number) {
       .slice(0, limit);
     return { rows: rows.slice(0, most), isCut: rows.length > most };
   };
-  return { table, look };
+  return { table, look: lookFor({ reader: { read } }, 'o') };
 }
 
 test.each([
