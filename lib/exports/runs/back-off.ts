@@ -79,7 +79,7 @@ export async function admit(context: Context, item: BatchExportItem, run: RunIte
 }
 
 /** How a delivery ended for the destination: it answered, it failed for now, or nobody knows. */
-export type Reach = 'reached' | 'unknown' | { readonly failed: string };
+export type Contact = 'reached' | 'unknown' | { readonly failed: string };
 
 /** Notes how a delivery that was admitted ended. What cannot be noted is logged: the next delivery finds it out. */
 export async function conclude(
@@ -87,11 +87,11 @@ export async function conclude(
   item: BatchExportItem,
   run: RunItem,
   isTrial: boolean,
-  reach: Reach,
+  contact: Contact,
 ): Promise<void> {
   try {
-    if (typeof reach === 'object') await noteFailure(context, run, errorText(reach.failed), isTrial);
-    else if (reach === 'reached' && item.trouble) await setTrouble(context, item, null);
+    if (typeof contact === 'object') await noteFailure(context, run, errorText(contact.failed), isTrial);
+    else if (contact === 'reached' && item.trouble) await setTrouble(context, item, null);
     else if (isTrial) await setTrouble(context, item, triedAtOnce(item, context.clock()).trouble ?? null);
   } catch (error) {
     const about = { export: item.id, run: run.id, reason: messageOf(error) };

@@ -15,7 +15,7 @@ import { personWarning } from '../query/person-warning.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { RunItem } from '../records/runs/model.ts';
-import { admit, conclude, type Reach } from './back-off.ts';
+import { admit, conclude, type Contact } from './back-off.ts';
 import { type DestinationOf, discard, openSending, prepare, resume, type Sending } from './delivery.ts';
 import { cancelOpenRun, completeRun, failRun, troubleOp } from './outcome.ts';
 import { keepReceipt } from './receipt.ts';
@@ -59,19 +59,19 @@ export async function sendInterval(
   const watch = watching(context, run, waits);
   const signal = AbortSignal.any([stopped, watch.signal]);
   let sending: Sending | undefined;
-  let reach: Reach = 'unknown';
+  let contact: Contact = 'unknown';
   try {
     sending = await openSending(timed, item, input, n, run, signal, findDestination);
-    reach = await send(timed, sending, item, input);
+    contact = await send(timed, sending, item, input);
   } catch (raised) {
     const given: unknown = watch.signal.reason;
     const state = { isLost: given instanceof Lost, isStopped: stopped.aborted };
     const error = inWords(given instanceof Transient ? given : await unlessReplaced(context, input, raised));
-    reach = reachOf(error, state);
+    contact = contactOf(error, state);
     await recover(context, run, sending, error, state);
   } finally {
     watch.end();
-    await conclude(context, item, run, isTrial, reach);
+    await conclude(context, item, run, isTrial, contact);
   }
   return answer(n, (await table.get(runKey)) ?? run);
 }
@@ -109,17 +109,17 @@ function tooLong(waitedMs: number): Transient {
 }
 
 /** What may pass is the destination's trouble, unless it has taken a part; what only the customer can mend is an answer of it. */
-function reachOf(
+function contactOf(
   error: unknown,
   { isLost, isStopped }: { readonly isLost: boolean; readonly isStopped: boolean },
-): Reach {
+): Contact {
   if (isLost || isStopped) return 'unknown';
   if (error instanceof Transient && error.isPartial) return 'reached';
   if (error instanceof Transient) return error.isOwn ? 'unknown' : { failed: error.message };
   return error instanceof Permanent ? 'reached' : 'unknown';
 }
 
-async function send(context: Context, sending: Sending, item: BatchExportItem, input: BatchInput): Promise<Reach> {
+async function send(context: Context, sending: Sending, item: BatchExportItem, input: BatchInput): Promise<Contact> {
   const { run, destination, delivery, lines } = sending;
   checkModel(item, input);
   let prepared = await resume(context, sending);
