@@ -15,7 +15,7 @@ import { personWarning } from '../query/person-warning.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { RunItem } from '../records/runs/model.ts';
-import { admit, conclude, type Contact } from './back-off.ts';
+import { admit, type Contact, conclude } from './back-off.ts';
 import { type DestinationOf, discard, openSending, prepare, resume, type Sending } from './delivery.ts';
 import { cancelOpenRun, completeRun, failRun, troubleOp } from './outcome.ts';
 import { keepReceipt } from './receipt.ts';
