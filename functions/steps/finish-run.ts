@@ -4,5 +4,5 @@ import { step } from '../../lib/workflow/step.ts';
 
 /** Settles a batch: ends the runs that could not end by themselves, and sets what comes next. */
 export const handler = step('finish-run', (input: FinishInput, context, signal) =>
-  finishRun(context, input, undefined, signal),
+  finishRun(context, input, { signal }),
 );

@@ -152,7 +152,7 @@ export async function exportWorld({
       'send-interval': step('send-interval', (input: SendInput, over, signal) =>
         sendInterval(over, input, signal, findDestination),
       ),
-      'finish-run': step('finish-run', (input: FinishInput, over) => finishRun(over, input, findDestination)),
+      'finish-run': step('finish-run', (input: FinishInput, over) => finishRun(over, input, { findDestination })),
     };
     const { context, engine } = runtimeOf(ports, {
       // The engine of one machine lives on its own disk, whatever the table of the steps is like.

@@ -22,6 +22,22 @@ import { type BatchInput, keepNote, noteOf } from './run-files.ts';
 /** How a step finds a destination by its type; a test adds its own. */
 export type DestinationOf = (type: string) => Destination | undefined;
 
+/** A run that a batch is to deliver: of which export, of what, and at which place of its batch. */
+export interface BatchRun {
+  readonly item: BatchExportItem;
+  readonly input: BatchInput;
+  /** The index of the run's interval in its batch. */
+  readonly n: number;
+  readonly run: RunItem;
+}
+
+/** How a destination is found and reached for. */
+export interface Delivering {
+  readonly findDestination: DestinationOf;
+  /** Aborted when whoever reaches for it is to stop. */
+  readonly signal: AbortSignal;
+}
+
 /** How long removing may take, whatever stopped the delivery. */
 const DISCARD_TIMEOUT_MS = 30 * SECOND_MS;
 
@@ -35,10 +51,7 @@ const CHANGED =
   'The destination was changed while this interval was on its way: all of it is sent to it from the beginning.';
 
 /** A run of a batch, its destination, and what the log is told when the run ends or waits. */
-export interface Sending {
-  readonly run: RunItem;
-  /** The index of the run's interval in its batch. */
-  readonly n: number;
+export interface Sending extends Pick<BatchRun, 'run' | 'n'> {
   readonly destination: Destination;
   readonly delivery: Delivery;
   readonly lines: LogLine[];
@@ -49,12 +62,8 @@ export interface Sending {
 /** Makes an interval ready to be sent. Throws `Permanent` when its destination cannot be used at all. */
 export async function openSending(
   context: Context,
-  item: BatchExportItem,
-  input: BatchInput,
-  n: number,
-  run: RunItem,
-  signal: AbortSignal,
-  findDestination: DestinationOf,
+  { item, input, n, run }: BatchRun,
+  { findDestination, signal }: Delivering,
 ): Promise<Sending> {
   const { warehouse, settings, outbound, clock } = context;
   const destination = findDestination(item.destination_type);

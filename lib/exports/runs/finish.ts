@@ -16,11 +16,10 @@ import {
   reasonOf,
   type Trigger,
 } from '../../workflow/messages.ts';
-import { destinationOf } from '../destinations/index.ts';
 import type { BatchProgress } from '../records/backfills/model.ts';
 import type { RunStatus } from '../records/runs/model.ts';
 import { backfillIntervals, batchField, closeBackfill } from './backfill.ts';
-import type { DestinationOf } from './delivery.ts';
+import type { Delivering } from './delivery.ts';
 import { batchOf } from './plan.ts';
 import { isOpen, OPEN } from './run.ts';
 import { removeFiles } from './run-files.ts';
@@ -55,13 +54,12 @@ function endingOf(error: ErrorOutput | null | undefined, log: Log): Ending {
 export async function finishRun(
   context: Context,
   { export: exportId, trigger, execution, attempt, skipped, error }: FinishInput,
-  findDestination: DestinationOf = destinationOf,
-  stopped?: AbortSignal,
+  delivering?: Partial<Delivering>,
 ): Promise<FinishOutput> {
   const endings = new Map(skipped.map(({ interval, error: cause }) => [interval, endingOf(cause, context.log)]));
   const ending = endingOf(error, context.log);
   const endingOfInterval = (n: number) => endings.get(n) ?? ending;
-  const runs = await settleExecution(context, exportId, execution, endingOfInterval, findDestination, stopped);
+  const runs = await settleExecution(context, exportId, execution, endingOfInterval, delivering);
   if (runs === undefined) {
     if (error !== null) await noteLostBatch(context, exportId, trigger);
     if (attempt !== null) await removeFiles(context, attempt);
@@ -79,8 +77,7 @@ export async function finishRun(
 export async function executionEnded(
   context: Context,
   { machine, execution, status, input, error }: EndedInput,
-  findDestination: DestinationOf = destinationOf,
-  stopped?: AbortSignal,
+  delivering?: Partial<Delivering>,
 ): Promise<void> {
   const ending: Ending = {
     FAILED: endingOf(error, context.log),
@@ -89,7 +86,7 @@ export async function executionEnded(
   }[status];
   if (machine === 'export-run') {
     const { export: exportId, trigger } = input as ExportRunInput;
-    const runs = await settleExecution(context, exportId, execution, () => ending, findDestination, stopped);
+    const runs = await settleExecution(context, exportId, execution, () => ending, delivering);
     if (runs === undefined) await noteLostBatch(context, exportId, trigger);
   } else if (machine === 'backfill') {
     await closeBackfill(context, input as BackfillInput, { ...ending, status: OF_BACKFILL[status] });

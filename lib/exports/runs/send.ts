@@ -61,7 +61,7 @@ export async function sendInterval(
   let sending: Sending | undefined;
   let contact: Contact = 'unknown';
   try {
-    sending = await openSending(timed, item, input, n, run, signal, findDestination);
+    sending = await openSending(timed, { item, input, n, run }, { findDestination, signal });
     contact = await send(timed, sending, item, input);
   } catch (raised) {
     const given: unknown = watch.signal.reason;

@@ -15,11 +15,11 @@ import { lineOps } from '../records/logs.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { RunItem, RunStatus } from '../records/runs/model.ts';
 import { progressFields } from './backfill.ts';
-import { type DestinationOf, discard, openSending, resume } from './delivery.ts';
+import { type BatchRun, type Delivering, discard, openSending, resume } from './delivery.ts';
 import { completeRun, endRun, errorText, runFailureOps } from './outcome.ts';
 import { type Active, nextDue, type Plan, settle } from './plan.ts';
 import { attemptOf, intervalOf, intervalsOfExecution, isOpen, latestRuns, rangeText } from './run.ts';
-import { type BatchInput, inputOf, removeFiles, Unreadable } from './run-files.ts';
+import { inputOf, removeFiles, Unreadable } from './run-files.ts';
 import { exportWithPlan, planOp, runsOf } from './store.ts';
 import { ticketBackOps } from './ticket.ts';
 
@@ -46,15 +46,14 @@ export const UNEXPECTED: Ending = { status: 'Failed', reason: 'An unexpected err
 
 /**
  * Ends the open runs of what an execution acquired, gives the range back, and writes with it what follows. Returns its
- * runs as they ended; undefined when it holds nothing. Throws the reason of `stopped` when that is aborted.
+ * runs as they ended; undefined when it holds nothing. Throws the reason of the signal when that is aborted.
  */
 export async function settleExecution(
   context: Context,
   exportId: string,
   execution: string,
   endingOfInterval: (n: number) => Ending,
-  findDestination: DestinationOf = destinationOf,
-  stopped: AbortSignal = new AbortController().signal,
+  { findDestination = destinationOf, signal = new AbortController().signal }: Partial<Delivering> = {},
 ): Promise<RunItem[] | undefined> {
   const read = await exportWithPlan(context.table, exportId);
   const mine = read?.plan.active.find((active) => active.execution === execution);
@@ -75,7 +74,9 @@ export async function settleExecution(
     const isInTime = context.clock() < until;
     if (isToClear && !isInTime) left += 1;
     const isCommitted =
-      isToClear && isInTime && (await cleared(context, read.item, input, n, run, findDestination, stopped));
+      isToClear &&
+      isInTime &&
+      (await cleared(context, { item: read.item, input, n, run }, { findDestination, signal }));
     if (!isCommitted && isOpen(run)) await endOpenRun(context, read.item, run, endingOfInterval(n));
   }
   // The next run of each interval takes it away.
@@ -104,16 +105,13 @@ const hasPrepared = (run: RunItem): boolean =>
  */
 async function cleared(
   context: Context,
-  item: BatchExportItem,
-  input: BatchInput,
-  n: number,
-  run: RunItem,
-  findDestination: DestinationOf,
-  stopped: AbortSignal,
+  one: BatchRun,
+  { findDestination, signal: stopped }: Delivering,
 ): Promise<boolean> {
+  const { item, input, run } = one;
   try {
     const signal = AbortSignal.any([stopped, AbortSignal.timeout(LAST_COMMIT_TIMEOUT_MS)]);
-    const sending = await openSending(context, item, input, n, run, signal, findDestination);
+    const sending = await openSending(context, one, { findDestination, signal });
     const prepared = await resume(context, sending);
     if (run.phase === 'committing' && prepared !== undefined && input.model === item.model) {
       await sending.destination.commit(sending.delivery, prepared);

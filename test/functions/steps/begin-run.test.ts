@@ -335,7 +335,7 @@ describe('a retry', () => {
     await finishRun(
       world.context,
       { export: world.id, trigger: 'schedule', execution: 'execution', attempt: null, skipped: [], error },
-      world.findDestination,
+      { findDestination: world.findDestination },
     );
     const [run] = (await world.runs()) as [RunItem];
     const trigger = { retry: run.id };

@@ -52,7 +52,7 @@ describe.each(ENDINGS)('an execution that ended so: %j', (how, status, ofBackfil
     await begin();
     const input = { export: id, trigger: 'schedule' };
     const ended = { machine: 'export-run', execution: 'execution', input, ...how } as const;
-    await executionEnded(context, ended, findDestination);
+    await executionEnded(context, ended, { findDestination });
     expect(await runs()).toMatchObject([{ status, latest_error: reason, finished_at: context.clock() }]);
     expect((await read()).plan).toMatchObject({ active: [], next: AT_13 + HOUR_MS });
     expect(await job('export')).toMatchObject({ due: AT_13 + 2 * HOUR_MS + 30_000 });
@@ -64,7 +64,7 @@ describe.each(ENDINGS)('an execution that ended so: %j', (how, status, ofBackfil
       status !== 'FailedRetryable',
     ]);
     const before = [await runs(), await read()];
-    await executionEnded(context, ended, findDestination);
+    await executionEnded(context, ended, { findDestination });
     expect([await runs(), await read()]).toEqual(before);
   });
 
@@ -111,7 +111,7 @@ test('a backfill waits with its end for runs of which it has not been told', asy
   });
   const batch = { export: id, trigger: { backfill, batch: 0 } };
   const ended = { machine: 'export-run', execution, input: batch, status: 'ABORTED', error: null } as const;
-  await executionEnded(context, ended, findDestination);
+  await executionEnded(context, ended, { findDestination });
   expect(await closeBackfill(context, input, null)).toBe('Failed');
   const lines = await listAll(context.table, ranges.logLines(id));
   expect(JSON.stringify(lines)).toContain('2 of 3 runs completed, 2 records exported');
@@ -124,7 +124,7 @@ test('the destination is not asked about runs that had not begun: it may be why 
   await begin();
   const input = { export: id, trigger: 'schedule' };
   const ended = { machine: 'export-run', execution: 'execution', input, status: 'TIMED_OUT', error: null } as const;
-  await executionEnded(context, ended, findDestination);
+  await executionEnded(context, ended, { findDestination });
   expect(await runs()).toMatchObject([{ status: 'FailedRetryable' }]);
   expect(remembered.calls).toEqual([]);
 });
@@ -152,7 +152,7 @@ test('a destination that does not answer keeps no batch from its end: what is le
   };
   const input = { export: id, trigger: 'schedule' };
   const ended = { machine: 'export-run', execution: 'execution', input, status: 'ABORTED', error: null } as const;
-  await executionEnded(context, ended, findDestination);
+  await executionEnded(context, ended, { findDestination });
   expect(remembered.calls).toEqual(['commit', ...Array.from({ length: 5 }, () => 'discard')]);
   expect((await runs()).at(-1)).toMatchObject({ status: 'Completed' });
   expect((await read()).plan.active).toEqual([]);
@@ -173,7 +173,7 @@ test('a run that took a day is not tried again: it has failed, and its people ar
   context.clock.advance(DAY_MS);
   const input = { export: id, trigger: 'schedule' };
   const ended = { machine: 'export-run', execution: 'execution', input, status: 'TIMED_OUT', error: null } as const;
-  await executionEnded(context, ended, findDestination);
+  await executionEnded(context, ended, { findDestination });
   const [run] = await runs();
   expect(run).toMatchObject({ status: 'Failed', latest_error: 'The run took longer than it may.' });
   expect(await job('notice', run?.id)).toBeDefined();
@@ -191,7 +191,7 @@ test('a run that failed as it began is told of, once for the run, and those of a
     context.clock.advance(1_000);
     const input = { export: id, trigger };
     const ended = { machine: 'export-run', execution, input, status: 'FAILED', error: null } as const;
-    await executionEnded(limited, ended, findDestination);
+    await executionEnded(limited, ended, { findDestination });
   }
   const [ofBackfill, ofSchedule] = await runs();
   expect([ofBackfill?.status, ofSchedule?.status]).toEqual(['Failed', 'Failed']);

@@ -176,10 +176,10 @@ test('a last commit that the end of the process cuts off ends no run: the next s
   };
   const skipped = [{ interval: 0, error: { Error: 'Transient', Cause: 'The network is down.' } }];
   const input = { export: id, trigger: 'schedule' as const, execution: 'execution', attempt, skipped, error: null };
-  await expect(finishRun(context, input, findDestination, stop.signal)).rejects.toThrow('the process ends');
+  await expect(finishRun(context, input, { findDestination, signal: stop.signal })).rejects.toThrow('the process ends');
   expect(await run()).toMatchObject({ status: 'Running', phase: 'committing' });
   remembered.inside = () => {};
-  expect(await finishRun(context, input, findDestination)).toEqual({ completed: 1, failed: 0, cancelled: 0 });
+  expect(await finishRun(context, input, { findDestination })).toEqual({ completed: 1, failed: 0, cancelled: 0 });
 });
 
 test('what was prepared before a failure that may pass is removed, and prepared anew', async () => {
@@ -218,7 +218,7 @@ test('an unknown error is thrown, and the run is left to the end of its batch, w
   expect(await run()).toMatchObject({ status: 'Running', latest_error: null });
   const skipped = [{ interval: 0, error: { Error: 'TypeError', Cause: 'secret is undefined' } }];
   const input = { export: id, trigger: 'schedule' as const, execution: 'execution', attempt, skipped, error: null };
-  expect(await finishRun(context, input, findDestination)).toEqual({ completed: 0, failed: 1, cancelled: 0 });
+  expect(await finishRun(context, input, { findDestination })).toEqual({ completed: 0, failed: 1, cancelled: 0 });
   expect(await run()).toMatchObject({ status: 'Failed', latest_error: 'An unexpected error has occurred' });
 });
 
@@ -337,7 +337,7 @@ test('a commit that was begun is not finished once the export is of another mode
 test('a worker that comes after its batch was settled does nothing', async () => {
   const { answer, send, remembered, context, id, findDestination, attempt } = await begun();
   const input = { export: id, trigger: 'schedule' as const, execution: 'execution', attempt, skipped: [], error: null };
-  await finishRun(context, input, findDestination);
+  await finishRun(context, input, { findDestination });
   remembered.calls.length = 0;
   expect(await send(answer)).toEqual({ interval: 0, status: 'Cancelled' });
   expect(remembered.calls).toEqual([]);
@@ -528,7 +528,7 @@ describe('an export whose destination has failed alike twice', () => {
     await finishRun(
       context,
       { export: id, trigger: 'schedule', execution: 'execution', attempt, skipped, error: null },
-      findDestination,
+      { findDestination },
     );
     const [failed] = await runs();
     await arrive(AT_13 + HOURS * HOUR_MS, 'a');
