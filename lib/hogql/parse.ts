@@ -4,13 +4,11 @@
  * it is read should be one that can be killed.
  */
 import { createRequire } from 'node:module';
-import { refuse, within } from './refusal.ts';
+import { refuse, UNREADABLE, within } from './refusal.ts';
 import type { Syntax } from './syntax.ts';
 import { checkTokens } from './tokens.ts';
 
 const MAX_QUERY_BYTES = 20_000;
-
-const FAILED = 'Failed to parse query';
 
 const packages = createRequire(import.meta.url);
 
@@ -27,7 +25,7 @@ type Grammar = () => Promise<Readonly<Record<Rule, (text: string, isInternal: bo
 
 /** Returns the parser, which reads in this process. */
 export const hogqlParser = (): Parser => ({
-  query: async (text) => (await parse('parseSelect', [text]))[0] ?? refuse(FAILED),
+  query: async (text) => (await parse('parseSelect', [text]))[0] ?? refuse(UNREADABLE),
   expressions: (texts) => parse('parseExpr', texts),
 });
 
@@ -49,7 +47,7 @@ async function read(rule: Rule, text: string): Promise<string> {
   } catch {
     // It is as if nothing was said.
   }
-  return answer === '' ? refuse(FAILED) : answer;
+  return answer === '' ? refuse(UNREADABLE) : answer;
 }
 
 function syntaxOf(answer: string, text: string): Syntax {
@@ -62,7 +60,7 @@ function syntaxOf(answer: string, text: string): Syntax {
   if (syntax.error !== true) return syntax;
   const [, unread] = UNREAD.exec(syntax.message ?? '') ?? [];
   if (unread !== undefined) refuse(`${unread.toUpperCase()} is not supported`);
-  return within(syntax, () => refuse(FAILED));
+  return within(syntax, () => refuse(UNREADABLE));
 }
 
 interface Place {

@@ -12,6 +12,9 @@ interface Span {
   readonly end: number;
 }
 
+/** What is said of a text that is no HogQL. */
+export const UNREADABLE = 'Failed to parse query';
+
 export function refuse(text: string): never {
   throw new Refusal(text);
 }

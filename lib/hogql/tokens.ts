@@ -3,7 +3,7 @@
  * looks ahead from each bracket and keyword to what closes it, and begins anew inside: its time goes by the tokens, each as
  * often as it is nested.
  */
-import { refuse, within } from './refusal.ts';
+import { refuse, UNREADABLE, within } from './refusal.ts';
 
 const MAX_LEVELS = 20;
 
@@ -49,7 +49,7 @@ function refuseQuoted(query: string, quote: keyof typeof QUOTED, at: number): ne
   inside.exec(query);
   const fault = inside.lastIndex < query.length ? inside.lastIndex : at - 1;
   const start = Array.from(query.slice(0, fault)).length;
-  return within({ start: { offset: start }, end: { offset: start + 1 } }, () => refuse('Failed to parse query'));
+  return within({ start: { offset: start }, end: { offset: start + 1 } }, () => refuse(UNREADABLE));
 }
 
 /** Opens a choice (`a ? b : c`), in whose last part others nest, until what ends it or closes the level around it. */

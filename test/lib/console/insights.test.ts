@@ -403,6 +403,9 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     const first = await made('/insights/', { name: 'Base', query, dashboards: [board['id']] });
     const { page, complaints } = await open(at(`/insights/${String(first['id'])}`));
     const formula = page.getByRole('textbox', { name: 'Formula' });
+    await formula.fill('A / / A');
+    await expectSeen(page.getByText('The formula cannot be read (line 1, column 5)'));
+    for (const name of ['Save', 'Save as new']) await expectSeen(button(page, name).and(page.locator(':disabled')));
     await formula.fill('A / Z');
     await expectSeen(
       page

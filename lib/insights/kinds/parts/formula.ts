@@ -1,8 +1,9 @@
 /** Formulas over the series of an insight: `A + 2 * B`. */
 
 import { beginningOf, inQuotes } from '../../../basics/text.ts';
+import { UNREADABLE } from '../../../hogql/refusal.ts';
 import type { Known, Syntax } from '../../../hogql/syntax.ts';
-import { invalid } from '../../../ports/errors.ts';
+import { Failure, invalid } from '../../../ports/errors.ts';
 import type { World } from '../kind.ts';
 
 /** Returns the number that a formula gives for the numbers of the series, in their order. */
@@ -27,7 +28,7 @@ const restOf = (rest: number, right: number): number => (rest !== 0 && rest < 0 
  * and so is what is beyond all numbers. Throws `Failure` (400) about `attr` for anything else.
  */
 export async function readFormula(text: string, series: number, attr: string, world: World): Promise<Formula> {
-  const formula = formulaOf(await world.expression(text), series, attr);
+  const formula = formulaOf(await written(text, attr, world), series, attr);
   return (values) => {
     const found = formula(values);
     // What is added makes 0 of -0.
@@ -35,8 +36,18 @@ export async function readFormula(text: string, series: number, attr: string, wo
   };
 }
 
-function formulaOf(written: Syntax, series: number, attr: string): Formula {
-  const syntax = written as Known;
+/** Returns what a formula is made of. Throws `Failure` (400) about `attr` where it is none, and says from where on. */
+async function written(text: string, attr: string, world: World): Promise<Syntax> {
+  try {
+    return await world.expression(text);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.kind !== 'validation') throw error;
+    return invalid(attr, error.message.replace(UNREADABLE, 'The formula cannot be read'));
+  }
+}
+
+function formulaOf(asked: Syntax, series: number, attr: string): Formula {
+  const syntax = asked as Known;
   const operand = (one: Syntax): Formula => formulaOf(one, series, attr);
   if (syntax.node === 'Constant' && typeof syntax.value === 'object' && syntax.value !== null) {
     const number = Number(syntax.value.number);

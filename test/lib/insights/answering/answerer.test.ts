@@ -12,6 +12,11 @@ test.each([
     'query__trendsFilter__formula',
   ],
   [
+    'a formula that is none',
+    { kind: 'TrendsQuery', series: [SEEN], trendsFilter: { formula: 'A / / A' } },
+    'query__trendsFilter__formula',
+  ],
+  [
     'a funnel',
     { kind: 'FunnelsQuery', series: [SEEN, SEEN], funnelsFilter: { funnelToStep: 5 } },
     'query__funnelsFilter__funnelToStep',
