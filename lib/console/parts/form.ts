@@ -43,9 +43,18 @@ export function useForm<Values extends object>(initial: Values) {
   const [values, setValues] = useState(initial);
   const [begun, setBegun] = useState(initial);
   const set = (some: Partial<Values>): void => setValues((all) => ({ ...all, ...some }));
-  const field = (name: string) => ({ error: faultOf(submission.error, name) });
+  const [sent, setSent] = useState(initial);
+  // What was said of a value is not said of another one.
+  const field = (name: keyof Values & string) => ({
+    error: values[name] === sent[name] ? faultOf(submission.error, name) : undefined,
+  });
+  const attempt: typeof submission.attempt = (act) => {
+    setSent(values);
+    return submission.attempt(act);
+  };
   return {
     ...submission,
+    attempt,
     values,
     /** Is anything otherwise than it began? */
     isChanged: Object.keys(changedOf(values, begun)).length > 0,
@@ -53,7 +62,7 @@ export function useForm<Values extends object>(initial: Values) {
     /** Returns what a form takes that does this when it is sent. */
     sends: (act: () => Promise<unknown>) => (event: FormEvent) => {
       event.preventDefault();
-      void submission.attempt(act);
+      void attempt(act);
     },
     /** Begins anew. */
     begin: (): void => {

@@ -12,6 +12,11 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     await button(page, 'Invite').click();
     await expectSeen(page.getByText('A user with this email address already belongs to the organization.'));
     await page.getByRole('textbox', { name: 'Email' }).fill('bea@example.com');
+    // What was said of one address is not said of another.
+    await expectGone(page.getByText('already belongs to the organization'));
+    await page.getByRole('textbox', { name: 'Email' }).fill('member@example.com');
+    await expectSeen(page.getByText('already belongs to the organization'));
+    await page.getByRole('textbox', { name: 'Email' }).fill('bea@example.com');
     await button(page, 'Invite').click();
     const link = String(await page.getByText('/#/invites/').first().textContent());
     expect(link).toMatch(`${service().address}/#/invites/`);
