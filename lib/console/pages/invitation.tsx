@@ -80,7 +80,14 @@ function Open({ invite }: { readonly invite: Preview }) {
           ['Open until', localTime(expires_at)],
         ]}
       />
-      {key === null ? <SignIn title={<Heading>Sign in to accept</Heading>} /> : <Answer invite={invite} />}
+      {key === null ? (
+        <SignIn
+          title={<Heading>Sign in to accept</Heading>}
+          keyFrom="If you have none here yet, ask who runs the service for a user with this address and a key."
+        />
+      ) : (
+        <Answer invite={invite} />
+      )}
     </>
   );
 }

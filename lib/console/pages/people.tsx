@@ -1,4 +1,4 @@
-import { Button, Card, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Button, Card, Code, Group, Select, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMe } from '../client/access.ts';
@@ -204,6 +204,11 @@ function NewInvite({ organization, ownLevel }: WithLevel) {
             No mail is sent. Pass this link on to {made.target_email}: it opens a page that accepts.
           </Text>
           <Copied value={made.link} what="the invitation’s link" />
+          <Text size="sm">
+            It asks for a key. Who has no user here yet gets both from who runs the service:{' '}
+            <Code>npm run -s admin -- user create --email …</Code>, then <Code>key create --email … --label …</Code>; on
+            AWS with <Code>--stage …</Code>.
+          </Text>
         </Stack>
       )}
     </Card>

@@ -55,8 +55,17 @@ export function SignedIn({ children }: { readonly children: ReactNode }) {
 /** How the tokens of projects begin. */
 const TOKEN = 'phc_';
 
+interface SignInProps {
+  readonly title: ReactNode;
+  /** Where a key is from, in sentences. */
+  readonly keyFrom?: string;
+}
+
+const FIRST_KEYS =
+  'The first start of the service has printed a link that signs in; an admin can make a key with the command line.';
+
 /** The form that signs in. */
-export function SignIn({ title }: { readonly title: ReactNode }) {
+export function SignIn({ title, keyFrom = FIRST_KEYS }: SignInProps) {
   const queries = useQueryClient();
   const { hasEnded } = useSession();
   const [key, setKey] = useState('');
@@ -97,8 +106,7 @@ export function SignIn({ title }: { readonly title: ReactNode }) {
       <Stack>
         {title}
         <Text c="dimmed" size="sm">
-          With a personal API key. The first start of the service has printed a link that signs in; an admin can make a
-          key with the command line.
+          With a personal API key. {keyFrom}
         </Text>
         <PasswordInput
           label="Personal API key"
