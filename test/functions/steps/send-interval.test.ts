@@ -329,7 +329,7 @@ test('a commit that was begun is not finished once the export is of another mode
   remembered.inside = () => {};
   remembered.calls.length = 0;
   const input = { export: id, trigger: 'schedule' as const, execution: 'execution', attempt, skipped: [], error: null };
-  expect(await finishRun(context, input, findDestination)).toEqual({ completed: 0, failed: 1, cancelled: 0 });
+  expect(await finishRun(context, input, { findDestination })).toEqual({ completed: 0, failed: 1, cancelled: 0 });
   expect(remembered.calls).toEqual(['discard receipt']);
   expect(remembered.shown.size).toBe(0);
 });
