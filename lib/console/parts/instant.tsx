@@ -17,7 +17,7 @@ function said(at: string): string {
 }
 
 /** Returns the day by the clock of the reader. */
-export const localDate = (at: string): string => date.format(new Date(at));
+const localDate = (at: string): string => date.format(new Date(at));
 
 const utcDay = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 

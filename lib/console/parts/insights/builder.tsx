@@ -2,7 +2,7 @@ import { Autocomplete, Box, Button, Group, Select, Stack, Switch, Text, TextInpu
 import { lazy, useMemo, useState } from 'react';
 import { alsoAsked, withoutAlso } from '../../client/also-asked.ts';
 import { useEventNames } from '../../client/events.ts';
-import { KINDS, type QuestionKind, TRAITS } from '../../client/question-kinds.ts';
+import { KINDS, TRAITS } from '../../client/question-kinds.ts';
 import { DISPLAYS, INTERVALS, MATHS, OF_PROPERTY, RANGES, WINDOW_UNITS } from '../../client/question-options.ts';
 import { ownSpanText, queryOf } from '../../client/question-query.ts';
 import {
@@ -51,7 +51,7 @@ export function Builder({ project, question, change, run, fault }: BuilderProps)
         data={KINDS.map(({ value, label, about }) => ({ value, label: `${label}: ${about}` }))}
         value={kind}
         allowDeselect={false}
-        onChange={(value) => change(ofKind(question, (value ?? 'TrendsQuery') as QuestionKind))}
+        onChange={(value) => change(ofKind(question, value ?? 'TrendsQuery'))}
       />
       {kind === 'HogQLQuery' ? (
         <LoadedLater fallback={<Loading />}>
