@@ -470,6 +470,12 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
         `getComputedStyle(document.querySelector('[aria-label="${name}"] .scrolls')).getPropertyValue('--more-below')`,
       );
     expect([await fade('Long'), await fade('Short')]).toEqual(['20px', '0px']);
+    // On a phone a tile is as high as what is in it.
+    await page.setViewportSize({ width: 390, height: 800 });
+    await expectSeen(page.locator('[aria-label="Tiles"][style*="display: flex"]'));
+    expect([await fade('Long'), await fade('Short')]).toEqual(['0px', '0px']);
+    await page.setViewportSize({ width: 1280, height: 720 });
+    await expectSeen(page.locator('[aria-label="Tiles"][style*="display: grid"]'));
     await button(page, 'Edit layout').click();
     await expectSeen(button(page, 'Move By browser'));
     await expectWhole();
