@@ -1,4 +1,5 @@
 /** The port to who computes the answers of queries, and what does so in its own process. */
+import { messageOf } from '../../basics/text.ts';
 import { failureOfIssues } from '../../http/fields.ts';
 import { Failure, invalid } from '../../ports/errors.ts';
 import type { Answer } from '../kinds/kind.ts';
@@ -21,6 +22,8 @@ export interface AnswerInput {
 export interface ComputedAnswer {
   readonly answer: Answer;
   readonly looked: Looked;
+  /** What failed on the way and was done without, for the log: a worker has none. */
+  readonly warnings?: readonly string[];
 }
 
 /**
@@ -61,7 +64,9 @@ export async function computed(
   const read = kind.schema.safeParse(query, { reportInput: true });
   if (!read.success) throw within('query', failureOfIssues(read.error));
   checkModifiers(query, moment.timezone, 'query');
-  const world = worlds.world(files, moment, { reads, isRepeated: isTile });
+  const warnings: string[] = [];
+  const warn = (error: unknown): void => void warnings.push(messageOf(error));
+  const world = worlds.world(files, moment, { reads, warn, isRepeated: isTile });
   const answer = await kind.answer(read.data, world).catch((error: unknown): never => {
     const isOfMember = error instanceof Failure && error.body.attr !== null && error.body.attr !== 'query';
     throw isOfMember ? within('query', error) : error;
@@ -72,7 +77,7 @@ export async function computed(
       'query',
       `The answer is larger than ${MAX_BYTES / 1_000_000} MB. Ask for less: a shorter time, fewer columns, or a limit.`,
     );
-  return { answer, looked: world.looked() };
+  return { answer, looked: world.looked(), ...(warnings.length > 0 && { warnings }) };
 }
 
 /** Returns the failure of a field as that of the same field below another one. */

@@ -92,6 +92,8 @@ export function computations(
         { query, moment, files, ...(dashboard !== undefined && { isTile: true }) },
         { organization: project.organization_id, ...waiting },
       );
+      for (const reason of found.warnings ?? [])
+        log.warning('an answer was made without what is kept of its events', { reason });
       const { properties = [], ...looked } = found.looked;
       const kept: KeptAnswer = {
         at: moment.now,

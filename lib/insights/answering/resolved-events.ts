@@ -40,6 +40,8 @@ interface LookedAt {
    * row for each distinct_id that somebody has (`distinct_id`, `person_id`); and how many events there are at most.
    */
   readonly rows: () => Promise<{ readonly events: string; readonly ties: string; readonly count: string }>;
+  /** Is told what failed with what is kept, where that is a defect of it: the question is answered without. */
+  readonly warn?: ((error: unknown) => void) | undefined;
 }
 
 /** What a question asks of them. */
@@ -101,6 +103,11 @@ interface Kept {
 /** SQL of a person as a value of the type that lists them: of whom a tie tells, else of the one whose id is the text. */
 const listedPerson = (type: string, tied: string, own: string): string => `coalesce(${tied}, (${own})::${type})`;
 
+/** What is refused has its reasons, and is told where it has none without what is kept. */
+function warnOf(error: unknown, { warn }: LookedAt): void {
+  if (!(error instanceof Failure)) warn?.(error);
+}
+
 const wantsNumbers = ({ isNumbered, isSorted }: Asks): boolean => isNumbered && isSorted;
 
 /** Returns what keeps one table of a database. */
@@ -111,19 +118,22 @@ export function resolvedEvents(
   let times = 0;
   let asked: readonly string[] = [];
 
-  const begun = ({ rows }: LookedAt): Promise<boolean> =>
+  const begun = (events: LookedAt): Promise<boolean> =>
     connected(async (connection) => {
       await drop(connection, times);
       times += 1;
-      const { count } = await rows();
+      const { count } = await events.rows();
       const [most] = (await connection.runAndReadAll(count)).getRows();
       return Number(most?.[0]) <= MAX_ROWS;
-    }).catch(() => false);
+    }).catch((error: unknown) => {
+      warnOf(error, events);
+      return false;
+    });
 
-  const madeOwners = ({ rows }: LookedAt): Promise<Owners | undefined> =>
+  const madeOwners = (looked: LookedAt): Promise<Owners | undefined> =>
     connected(async (connection) => {
       const owners: Owners = { type: `person_${times}`, ties: `owners_${times}` };
-      const { events, ties } = await rows();
+      const { events, ties } = await looked.rows();
       const isListed = await listed(
         connection,
         owners.type,
@@ -135,18 +145,24 @@ export function resolvedEvents(
         `CREATE TABLE ${owners.ties} AS SELECT distinct_id, person_id::${owners.type} AS person_id FROM ${ties}`,
       );
       return owners;
-    }).catch(() => undefined);
+    }).catch((error: unknown) => {
+      warnOf(error, looked);
+      return undefined;
+    });
 
-  const madeTable = ({ rows }: LookedAt, { type, ties }: Owners): Promise<string | undefined> =>
+  const madeTable = (looked: LookedAt, { type, ties }: Owners): Promise<string | undefined> =>
     connected(async (connection) => {
-      const { events } = await rows();
+      const { events } = await looked.rows();
       const [table, event] = [`resolved_${times}`, `event_${times}`];
       if (!(await listed(connection, event, `SELECT event FROM ${events}`))) return undefined;
       await connection.run(`CREATE TABLE ${table} AS SELECT event::${event} AS event, timestamp_us,
           ${listedPerson(type, 'ties.person_id', OWN)} AS person_id
         FROM ${events} AS lake LEFT JOIN ${ties} AS ties ON lake.distinct_id = ties.distinct_id`);
       return table;
-    }).catch(() => undefined);
+    }).catch((error: unknown) => {
+      warnOf(error, looked);
+      return undefined;
+    });
 
   const ownersOf = (looked: Kept, events: LookedAt): Promise<Owners | undefined> =>
     (looked.owners ??= looked.isSmall.then(() => madeOwners(events)));
@@ -196,6 +212,7 @@ export function resolvedEvents(
         const found = await foundIn(looked, events, asks);
         if (found !== undefined) return await work(found);
       } catch (error) {
+        warnOf(error, events);
         // The memory of what is kept may be what is missing. Whatever else it is, the files tell it too.
         if (error instanceof OutOfMemory && kept === looked) {
           // The tiles of a dashboard that follow would each make it anew, and run out of memory as this one.
@@ -207,7 +224,7 @@ export function resolvedEvents(
         looked.using -= 1;
         if (looked.isGivenUp && looked.using === 0 && kept === looked) {
           looked.isGivenUp = false;
-          await connected((connection) => drop(connection, times)).catch(() => {});
+          await connected((connection) => drop(connection, times)).catch((error: unknown) => warnOf(error, events));
         }
       }
       return work(undefined);

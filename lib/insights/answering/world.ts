@@ -55,6 +55,8 @@ export interface WorldDatabase {
 interface WorldUse {
   /** Is told which files a question reads, and may refuse it. */
   readonly reads?: ((files: readonly WorldFile[]) => void) | undefined;
+  /** Is told what failed of what is kept of files, where an answer was found without it. */
+  readonly warn?: ((error: unknown) => void) | undefined;
   /** Others are asked of the same files, before these or after them. Default: that is seen when they are. */
   readonly isRepeated?: boolean;
 }
@@ -122,7 +124,7 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
   /** Answers a question out of the files that it reads, or of what is kept of them. */
   const answerQuestion = async (
     { checked, at, tables, isTied, hasPersons, hasEvents, events, ...of }: CheckedQuestion,
-    { reads, isRepeated = false }: WorldUse,
+    { reads, warn, isRepeated = false }: WorldUse,
   ): Promise<unknown[][]> => {
     reads?.(of.reads);
     const sourcesOf = async (ties: () => Promise<string>): Promise<Sources> => {
@@ -162,6 +164,7 @@ export function worldDatabase({ lake, parser, parsed, ...limits }: WorldOptions)
           count: `SELECT sum(num_rows) FROM parquet_file_metadata(${paths})`,
         };
       },
+      warn,
     };
     return resolved.during(looked, { ...asksOf(checked.query, tables, isTied), isRepeated }, (found) =>
       found !== undefined && 'events' in found

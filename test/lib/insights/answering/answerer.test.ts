@@ -28,3 +28,23 @@ test.each([
   const asked = { query, moment, files: { events: [], persons: [] } };
   await expect(computed({ world: () => world }, asked)).rejects.toMatchObject({ body: { attr } });
 });
+
+test('what a world was done without is told with the answer', async () => {
+  const world = await insightWorld({ events: [] });
+  const asked = {
+    query: { kind: 'HogQLQuery', query: 'SELECT 1' },
+    moment: { now: 0, timezone: 'UTC', weekStartDay: 0, testAccountFilters: [] },
+    files: { events: [], persons: [] },
+  } as const;
+  const warned = computed(
+    {
+      world: (_files, _moment, use) => {
+        use?.warn?.(new Error('it is no text'));
+        return world;
+      },
+    },
+    asked,
+  );
+  expect(await warned).toMatchObject({ warnings: ['it is no text'] });
+  expect(await computed({ world: () => world }, asked)).not.toHaveProperty('warnings');
+});

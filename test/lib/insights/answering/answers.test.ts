@@ -252,6 +252,13 @@ test('a run that meets a damaged file tells that, and not which: that stands in 
   expect(context.lines.at(-1)).toMatchObject({ level: 'ERROR', fields: { error: damaged } });
 });
 
+test('what an answer was made without, because it failed, stands in the log', async () => {
+  const context = testContext();
+  const answers = answersOf(context, { answer: async () => ({ ...ANSWERED, warnings: ['it is no text'] }) });
+  expect(await answers.ask(asked(), 'blocking', {})).toMatchObject({ state: 'computed' });
+  expect(context.lines.at(-1)).toMatchObject({ level: 'WARNING', fields: { reason: 'it is no text' } });
+});
+
 test('an answer outlives the service, and one that is too large for the table is kept in memory', async () => {
   const { context, answers, calls, begun } = world();
   const large = Array.from({ length: 20_000 }, () => context.random(8).toString('hex'));

@@ -160,6 +160,33 @@ test('what fails with the table otherwise is done without it, or fails as that d
   expect(await resolved.during(events, tile, told)).toEqual(A_TABLE);
 });
 
+test('what is defective of it is told, and what only has no memory or no such value is not', async () => {
+  const { resolved, events } = await keeper();
+  const warned: unknown[] = [];
+  const asked = { ...events, warn: (error: unknown) => void warned.push(error) };
+  const failing = (error: Error) => async (found: Found) => {
+    if (found !== undefined) throw error;
+  };
+  const tile = { ...TEXTS, isRepeated: true };
+  const defect = new Error('it is no text');
+  for (const error of [defect, new Failure('validation', { detail: 'There is no such value.' }), new OutOfMemory()])
+    await resolved.during(asked, tile, failing(error));
+  expect(warned).toEqual([defect]);
+});
+
+test.each([
+  ['SELECT count FROM nowhere', EVENTS, TIES],
+  ['SELECT 3', '(SELECT 1 AS nothing)', TIES],
+  ['SELECT 3', EVENTS, '(SELECT 1 AS nothing)'],
+])('what it cannot be made of is told: %s of %s and %s', async (count, from, ties) => {
+  const { resolved } = await keeper();
+  const warned: unknown[] = [];
+  const rows = async () => ({ events: from, ties, count });
+  const asked = { paths: ['a file'], rows, warn: (error: unknown) => void warned.push(error) };
+  expect(await resolved.during(asked, { ...TEXTS, isRepeated: true }, told)).toEqual(NOTHING);
+  expect(warned).toEqual([expect.objectContaining({ message: expect.stringMatching(/Error/) })]);
+});
+
 test('there is none of too many events, but numbers for persons', async () => {
   const { resolved, events, rowsOf } = await keeper('SELECT 12_000_001');
   for (let n = 0; n < 3; n += 1) expect(await resolved.during(events, TEXTS, told)).toEqual(NOTHING);
