@@ -46,13 +46,19 @@ export type Known =
   | { readonly node: 'ArrayAccess'; readonly array: Syntax; readonly property: Syntax }
   | { readonly node: 'TupleAccess'; readonly tuple: Syntax; readonly index: number }
   | { readonly node: 'TypeCast'; readonly expr: Syntax; readonly type_name: string }
-  | BetweenExpr;
+  | BetweenExpr
+  | SelectQuery
+  | SelectSetQuery
+  | WindowFunction
+  /** A name in braces, that something is put in the place of. */
+  | { readonly node: 'Placeholder'; readonly expr: Syntax };
 
 /** A node of any kind: a name, and whatever it has. */
 export type Syntax = Known | { readonly node: string };
 
 /** Returns whether it is a whole query. */
-export const isQuery = ({ node }: Syntax): boolean => node === 'SelectQuery' || node === 'SelectSetQuery';
+export const isQuery = (syntax: Syntax): syntax is SelectQuery | SelectSetQuery =>
+  syntax.node === 'SelectQuery' || syntax.node === 'SelectSetQuery';
 
 /** A query: one that only selects expressions from a table has nothing but the first four. */
 export interface SelectQuery {

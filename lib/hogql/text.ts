@@ -121,25 +121,25 @@ function printed(syntax: Syntax, spelling: Spelling): string {
     case 'Field':
       return spelling.field(node.chain);
     default:
-      return wholeText(syntax, walk);
+      return wholeText(node, walk);
   }
 }
 
 type Walk = (syntax: Syntax) => string;
 
 /** What only a whole query has. */
-function wholeText(syntax: Syntax, walk: Walk): string {
-  switch (syntax.node) {
+function wholeText(node: Known, walk: Walk): string {
+  switch (node.node) {
     case 'SelectQuery':
-      return `(${selectText(syntax as unknown as SelectQuery, walk)})`;
+      return `(${selectText(node, walk)})`;
     case 'SelectSetQuery':
-      return `(${unionText(syntax as unknown as SelectSetQuery, walk)})`;
+      return `(${unionText(node, walk)})`;
     case 'WindowFunction':
-      return windowText(syntax as unknown as WindowFunction, walk);
+      return windowText(node, walk);
     case 'Placeholder':
-      return `{${walk((syntax as unknown as Alias).expr)}}`;
+      return `{${walk(node.expr)}}`;
     default:
-      return syntax.node;
+      return node.node;
   }
 }
 

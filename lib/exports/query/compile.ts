@@ -3,7 +3,7 @@
 import type { Expression, QueryColumn, Selected } from '../../hogql/expression.ts';
 import type { Parser } from '../../hogql/parse.ts';
 import { refuse, refusedAs } from '../../hogql/refusal.ts';
-import type { SelectQuery } from '../../hogql/syntax.ts';
+import type { Syntax } from '../../hogql/syntax.ts';
 import { schemaOf } from '../../hogql/text.ts';
 import { trinoColumn, trinoText } from '../../hogql/trino.ts';
 import { EVENTS_TABLE } from '../../lake/events-table.ts';
@@ -51,8 +51,7 @@ async function fieldsOfQuery(
 ): Promise<Pick<StoredQuery, 'hogql_query' | 'schema'>> {
   if (query === null) return { hogql_query: null, schema: null };
   const syntax = await parser.query(query);
-  compiled(syntax);
-  return { hogql_query: query, schema: toJsonText(schemaOf(syntax as unknown as SelectQuery)) };
+  return { hogql_query: query, schema: toJsonText(schemaOf(compiled(syntax).syntax)) };
 }
 
 async function fieldsOfFilters(parser: Parser, filters: unknown): Promise<Pick<StoredQuery, 'filters'>> {
@@ -79,7 +78,7 @@ const still = <T>(field: string, work: () => Promise<T>): Promise<T> =>
     throw new Permanent(`The '${field}' of the batch export cannot be run: ${message}. Change it.`);
   });
 
-function compiled(syntax: Parameters<typeof checkedQuery>[0]): CheckedQuery {
+function compiled(syntax: Syntax): CheckedQuery {
   const query = checkedQuery(syntax, EVENTS_TABLE, READER);
   const columns = query.select.filter((one): one is Selected => !('all' in one));
   checkLength([...columns.map((one) => trinoColumn(one, '0')), ...printed(query.where)], MAX_QUERY_SQL);

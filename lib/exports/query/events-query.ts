@@ -19,6 +19,8 @@ import { hogqlName } from '../../hogql/text.ts';
 
 /** A query that an export may have. */
 export interface CheckedQuery {
+  /** What it was made of. */
+  readonly syntax: SelectQuery;
   readonly select: readonly QueryColumn[];
   readonly where: Expression | null;
 }
@@ -54,9 +56,8 @@ const FROM_CLAUSES: Readonly<Record<string, string>> = {
  * whose query it is, in the plural, for the texts of refusals.
  */
 export function checkedQuery(syntax: Syntax, table: QueryTable, reader: string): CheckedQuery {
-  if (syntax.node === 'SelectSetQuery') refuse('UNIONs are not supported');
-  if (syntax.node !== 'SelectQuery') refuse(UNSUPPORTED);
-  const query = syntax as SelectQuery;
+  if (isA(syntax, 'SelectSetQuery')) refuse('UNIONs are not supported');
+  const query = isA(syntax, 'SelectQuery') ? syntax : refuse(UNSUPPORTED);
   const from = query.select_from ?? refuse('Query must SELECT FROM events');
   if ('ctes' in query && query.ctes !== null) refuse('CTEs are not supported');
   checkTable(from);
@@ -78,7 +79,7 @@ export function checkedQuery(syntax: Syntax, table: QueryTable, reader: string):
   const where = query.where ? condition(expression(query.where, inWhere), 'WHERE') : null;
   const all = select.flatMap((one) => ('all' in one ? [] : [one.expression]));
   checkSizes(where === null ? all : [...all, where]);
-  return { select, where };
+  return { syntax: query, select, where };
 }
 
 /** The tree of a condition by itself, over a table; `reader` as of a query. */

@@ -1,9 +1,9 @@
 /** What an expression means in a SELECT: fields of its tables, aliases, aggregates, windows, subqueries. */
 import { beginningOf } from '../../basics/text.ts';
-import { place, type Scope, standingFor } from '../check.ts';
+import { isA, place, type Scope, standingFor } from '../check.ts';
 import type { Expression } from '../expression.ts';
 import { refuse } from '../refusal.ts';
-import { isQuery, type Syntax, type WindowFunction } from '../syntax.ts';
+import { isQuery, type Syntax } from '../syntax.ts';
 import { callOf } from './calls.ts';
 import { keyFor } from './groups.ts';
 import type { Making, Stage } from './making.ts';
@@ -80,9 +80,8 @@ function otherOf(
 ): Expression | undefined {
   if (syntax.node === 'Placeholder') return refuse('A placeholder has no value');
   if (isQuery(syntax)) return valueOfQuery(syntax, making, stage, scope);
-  if (syntax.node !== 'WindowFunction') return undefined;
-  const node = syntax as unknown as WindowFunction;
+  if (!isA(syntax, 'WindowFunction')) return undefined;
   if (!takesWindows || scope.variables.length > 0)
-    refuse(`Window functions are only supported in SELECT and ORDER BY: ${node.name}()`);
-  return overCall(node, making, scopeInside(scope, making, stage));
+    refuse(`Window functions are only supported in SELECT and ORDER BY: ${syntax.name}()`);
+  return overCall(syntax, making, scopeInside(scope, making, stage));
 }

@@ -69,9 +69,10 @@ export function checkedSelect(syntax: Syntax, language: Language): CheckedSelect
 /** `isTop`: its rows are the answer. */
 function checkedQuery(syntax: Syntax, named: Named, whole: Whole, isTop = false): Checked {
   return within(syntax, () => {
-    if (syntax.node === 'SelectSetQuery') return checkedUnion(syntax as SelectSetQuery, named, whole, isTop);
-    if (syntax.node !== 'SelectQuery') return refuse('A query begins with SELECT');
-    return checkedOne(syntax as unknown as SelectQuery, named, whole, isTop);
+    if (!isQuery(syntax)) return refuse('A query begins with SELECT');
+    return syntax.node === 'SelectQuery'
+      ? checkedOne(syntax, named, whole, isTop)
+      : checkedUnion(syntax, named, whole, isTop);
   });
 }
 
@@ -81,7 +82,7 @@ function checkedUnion(syntax: SelectSetQuery, named: Named, whole: Whole, isTop:
     if (operator !== 'UNION ALL') refuse(`${operator} is not supported; there is UNION ALL`);
   if (syntax.order_by?.length) refuse('ORDER BY of a UNION is not supported; put the UNION into a subquery');
   // What the first names, those behind it may name too.
-  const around = first.node === 'SelectQuery' ? withNamed(first as unknown as SelectQuery, named, whole) : named;
+  const around = isA(first, 'SelectQuery') ? withNamed(first, named, whole) : named;
   const all = [first, ...rest.map((one) => one.select_query)].map((one) => checkedQuery(one, around, whole, isTop));
   const [head, ...others] = all as [Checked, ...Checked[]];
   for (const one of others)
