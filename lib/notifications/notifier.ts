@@ -6,11 +6,12 @@ import { DAY_MS, MINUTE_MS } from '../basics/units.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { jobOps } from '../jobs/job.ts';
-import { fail, invalid } from '../ports/errors.ts';
+import { Failure, fail, invalid, Transient } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { Item, Key, Op, Range, Table } from '../ports/table/table.ts';
 import { countedOp, untilCounted } from '../ports/table/until-written.ts';
+import type { Belonging } from '../ports/vault/vault.ts';
 import type { NotifierInput } from '../workflow/messages.ts';
 
 /** What is stored of both. Instants are milliseconds since 1970. */
@@ -128,6 +129,17 @@ export const ofInput = ({ organization, project, id }: NotifierInput) => ({
   project_id: project,
   id,
 });
+
+/** Returns whose the sealed address and secret of a notifier are. */
+export const belongingOf = (kind: NotifierKind, organization: string, id: NotifierItem['id']): Belonging =>
+  kind === 'alert' ? { organization, alert: String(id) } : { organization, subscription: String(id) };
+
+/** Returns why a query has no answer, for people. Throws `Transient` for what may pass, and what is nobody's but ours. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Failure)) throw error;
+  if (error.kind !== 'validation') throw new Transient(error.message, { cause: error });
+  return error.message;
+}
 
 /** Returns the ops that let the next check or message be made at a time, or none (null). */
 export function dueOps(

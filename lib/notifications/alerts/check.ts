@@ -8,7 +8,6 @@ import { seenInsights } from '../../dashboards/insights/visibility.ts';
 import { answersIn } from '../../insights/answering/answers.ts';
 import { type InsightItem, insightName } from '../../insights/model.ts';
 import type { Context } from '../../ports/context.ts';
-import { Failure, Transient } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
@@ -17,7 +16,7 @@ import type { NotifierInput } from '../../workflow/messages.ts';
 import { insightLink } from '../links.ts';
 import { type Message, messageOps, type Outcome, type Target } from '../messages/message.ts';
 import { alertTargets } from '../messages/targets.ts';
-import { dueOps, failed, ofInput, paused, SUCCEEDED, UNSEEN, unchangedOp } from '../notifier.ts';
+import { dueOps, failed, ofInput, paused, reasonOf, SUCCEEDED, UNSEEN, unchangedOp } from '../notifier.ts';
 import { type NotifierTenant, notifierTenantOf } from '../tenant.ts';
 import type { AlertCheck, AlertItem } from './model.ts';
 import { watchedQuery } from './query.ts';
@@ -84,18 +83,10 @@ async function outcome(
     const found = await look(context, item, insight, project, signal);
     return told(context, item, insight, found, now);
   } catch (error) {
-    const reason = reasonOf(error);
+    const reason = error instanceof NoNumber ? error.message : reasonOf(error);
     const check = checked(context, item, { value: null, state: 'Errored', targets_notified: false, at: now });
     return { set: { ...failed(item, reason, now), state: 'Errored', ...check }, messages: [] };
   }
-}
-
-/** Returns why there is no number. Throws `Transient` for what may pass, and what is nobody's but ours. */
-function reasonOf(error: unknown): string {
-  if (error instanceof NoNumber) return error.message;
-  if (!(error instanceof Failure)) throw error;
-  if (error.kind !== 'validation') throw new Transient(error.message, { cause: error });
-  return error.message;
 }
 
 async function look(

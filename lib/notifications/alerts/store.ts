@@ -22,6 +22,7 @@ import { untilWritten } from '../../ports/table/until-written.ts';
 import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
 import { NO_MAIL } from '../messages/letter.ts';
 import {
+  belongingOf,
   checkMayChange,
   dueOps,
   enabledFields,
@@ -312,7 +313,7 @@ async function fieldsOf(
           check_ongoing_interval: config?.check_ongoing_interval ?? false,
         }),
     ...enabledFields(enabled),
-    ...(await webhookFields(context, sent, { organization: tenant.organization.id, alert: id })),
+    ...(await webhookFields(context, sent, belongingOf('alert', tenant.organization.id, id))),
   };
 }
 

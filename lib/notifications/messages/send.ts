@@ -15,7 +15,7 @@ import { untilWritten } from '../../ports/table/until-written.ts';
 import { postWebhook } from '../../webhooks/webhook.ts';
 import type { MessageInput } from '../../workflow/messages.ts';
 import type { AlertItem } from '../alerts/model.ts';
-import { failed, type NotifierItem, SUCCEEDED } from '../notifier.ts';
+import { belongingOf, failed, type NotifierItem, SUCCEEDED } from '../notifier.ts';
 import { notifierTenantOf } from '../tenant.ts';
 import { chartPictures } from './chart-pictures.ts';
 import { letterOf } from './letter.ts';
@@ -89,12 +89,12 @@ async function post(
   message: Message,
   signal: AbortSignal,
 ): Promise<void> {
-  const { target } = message;
+  const { target, by, organization } = message;
   if (target.type === 'member' || target.type === 'email') return mailMessage(context, id, message, target);
   const { notify_url: url, notify_secret: secret } = item;
   if (url === null) return;
   const body = JSON.stringify(target.type === 'slack' ? slackBody(message) : webhookBody(id, message));
-  await postWebhook(context, { url, secret }, belongingOf(message), { id, body, signal });
+  await postWebhook(context, { url, secret }, belongingOf(by.kind, organization, by.id), { id, body, signal });
 }
 
 async function mailMessage(
@@ -108,10 +108,6 @@ async function mailMessage(
   const to = target.type === 'email' ? target.address : (await table.get(keys.user(target.user)))?.email;
   if (to !== undefined) await mail.send(letterOf(id, message, to, await chartPictures(context, message)));
 }
-
-/** Returns whose the sealed address is. */
-const belongingOf = ({ organization, by: { kind, id } }: Pick<Message, 'organization' | 'by'>) =>
-  kind === 'alert' ? { organization, alert: String(id) } : { organization, subscription: String(id) };
 
 /** Returns the body of a webhook. `text` is for people: chat services show it as it is. */
 function webhookBody(id: string, { type, at, title, lines, data, insights }: Message) {

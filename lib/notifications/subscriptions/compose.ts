@@ -18,7 +18,7 @@ import type { Overrides } from '../../insights/overrides.ts';
 import { queryOf } from '../../insights/results.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
-import { Failure, Transient } from '../../ports/errors.ts';
+import { Failure } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
@@ -27,7 +27,7 @@ import { dashboardLink, insightLink } from '../links.ts';
 import { packedFigure } from '../messages/chart-pictures.ts';
 import { type Message, messageOps, type Outcome, type ShownInsight } from '../messages/message.ts';
 import { subscriptionTargets } from '../messages/targets.ts';
-import { dueOps, failed, ofInput, paused, UNSEEN, unchangedOp } from '../notifier.ts';
+import { dueOps, failed, ofInput, paused, reasonOf, UNSEEN, unchangedOp } from '../notifier.ts';
 import { type NotifierTenant, notifierTenantOf } from '../tenant.ts';
 import type { SubscriptionItem } from './model.ts';
 import { nextTime } from './schedule.ts';
@@ -231,9 +231,7 @@ async function shownInsight(
         : {}),
     };
   } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    if (error.kind !== 'validation') throw new Transient(error.message, { cause: error });
-    return without(error.message);
+    return without(reasonOf(error));
   }
 }
 

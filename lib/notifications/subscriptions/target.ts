@@ -7,6 +7,7 @@ import { checkUrl } from '../../ports/outbound/outbound.ts';
 import type { Value } from '../../ports/table/table.ts';
 import { checkWebhook, webhookFields } from '../../webhooks/webhook.ts';
 import { NO_MAIL } from '../messages/letter.ts';
+import { belongingOf } from '../notifier.ts';
 import { addressesOf, type SubscriptionItem, type SubscriptionPatch } from './model.ts';
 
 /** E-mail addresses of one subscription. */
@@ -50,7 +51,7 @@ export async function targetFields(
   id: number,
   { target_type, target_value, notify_secret }: SubscriptionPatch,
 ): Promise<Readonly<Record<string, Value>>> {
-  const belonging = { organization: organization.id, subscription: String(id) };
+  const belonging = belongingOf('subscription', organization.id, id);
   const type = target_type === undefined ? {} : { target_type };
   if (target_type === 'email') {
     if (target_value === undefined) return type;
