@@ -1,7 +1,7 @@
 /** Composes what a subscription sends when it is due: the numbers of an insight, or of those of a dashboard. */
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import { shortened } from '../../basics/text.ts';
-import type { Cell } from '../../charts/chart.ts';
+import type { Cell, NumberTable } from '../../charts/chart.ts';
 import { figure } from '../../charts/figure.ts';
 import { dashboardOverrides } from '../../dashboards/answers.ts';
 import { isPersonal } from '../../dashboards/insights/public-answer.ts';
@@ -88,21 +88,7 @@ async function outcome(
   if (found === 'deleted') return NOTHING;
   if (found === 'unseen') return { set: paused(UNSEEN), messages: [] };
   try {
-    // Only mails show pictures, and only where there is a browser that makes them.
-    const withFigures = item.target_type === 'email' && context.pictures !== null;
-    let pictured = 0;
-    const shown: ShownInsight[] = [];
-    const asking = { signal, user: item.created_by, withFigures };
-    let bytes = 0;
-    for (const insight of found.insights.slice(0, MAX_INSIGHTS)) {
-      const one = await shownInsight(context, insight, found, tenant, asking);
-      const { figure: picture = '', ...numbers } = one;
-      bytes += Buffer.byteLength(JSON.stringify(numbers));
-      if (bytes > MAX_BYTES) break;
-      const isPictured = picture !== '' && shown.length < MAX_PICTURES && pictured + picture.length <= MAX_FIGURES;
-      pictured += isPictured ? picture.length : 0;
-      shown.push(isPictured ? one : numbers);
-    }
+    const shown = await shownInsights(context, item, found, tenant, signal);
     const made = messageOf(item, found, shown, now);
     return { set: {}, messages: subscriptionTargets(item).map((target) => ({ ...made, target })) };
   } catch (error) {
@@ -118,6 +104,31 @@ const MAX_BYTES = 150_000;
 /** A mail shows the pictures of so many insights; their charts are kept beside the numbers in so many characters. */
 const MAX_PICTURES = 6;
 const MAX_FIGURES = 40_000;
+
+/** Returns the first insights with their numbers, and pictures of some: as many as a message holds. */
+async function shownInsights(
+  context: ComposeContext,
+  item: SubscriptionItem,
+  subject: Subject,
+  tenant: NotifierTenant,
+  signal: AbortSignal,
+): Promise<ShownInsight[]> {
+  // Only mails show pictures, and only where there is a browser that makes them.
+  const withFigures = item.target_type === 'email' && context.pictures !== null;
+  const asking = { signal, user: item.created_by, withFigures };
+  const shown: ShownInsight[] = [];
+  let [bytes, pictured] = [0, 0];
+  for (const insight of subject.insights.slice(0, MAX_INSIGHTS)) {
+    const one = await shownInsight(context, insight, subject, tenant, asking);
+    const { figure: picture = '', ...numbers } = one;
+    bytes += Buffer.byteLength(JSON.stringify(numbers));
+    if (bytes > MAX_BYTES) break;
+    const isPictured = picture !== '' && shown.length < MAX_PICTURES && pictured + picture.length <= MAX_FIGURES;
+    pictured += isPictured ? picture.length : 0;
+    shown.push(isPictured ? one : numbers);
+  }
+  return shown;
+}
 
 /** What a subscription sends. */
 interface Subject {
@@ -210,29 +221,38 @@ async function shownInsight(
       told,
       now: context.clock(),
     });
-    const { summary, table, picture } = chart;
-    // Of days the latest are news; of anything else the first are the greatest, or as HogQL orders them.
-    const isByDays = table.columns[0] === 'Date' && asked.query.kind !== 'HogQLQuery';
-    const rows = isByDays ? table.rows.slice(-MAX_ROWS) : table.rows.slice(0, MAX_ROWS);
-    const shorter = (cell: Cell): Cell => (typeof cell === 'string' ? shortened(cell, MAX_CELL_LENGTH) : cell);
     return {
       ...head,
-      summary: shortened(summary, MAX_TEXT_LENGTH),
-      table: {
-        ...table,
-        columns: table.columns.slice(0, MAX_COLUMNS).map((name) => shortened(name, MAX_CELL_LENGTH)),
-        rows: rows.map((row) => row.slice(0, MAX_COLUMNS).map(shorter)),
-      },
-      moreRows: table.rows.length - rows.length,
-      moreColumns: Math.max(0, table.columns.length - MAX_COLUMNS),
+      summary: shortened(chart.summary, MAX_TEXT_LENGTH),
+      ...shownTable(chart.table, asked.query.kind !== 'HogQLQuery'),
       // A picture of what is a table is the same table.
-      ...(withFigures && !TEXTS.has(picture.type)
+      ...(withFigures && !TEXTS.has(chart.picture.type)
         ? { figure: packedFigure(figure({ ...chart, table: NO_NUMBERS }).toString()) }
         : {}),
     };
   } catch (error) {
     return without(reasonOf(error));
   }
+}
+
+/** Returns what a message shows of a chart's table, and how much it leaves out; `mayBeByDays`: it may have a row a day. */
+function shownTable(
+  table: NumberTable,
+  mayBeByDays: boolean,
+): Pick<ShownInsight, 'table' | 'moreRows' | 'moreColumns'> {
+  // Of days the latest are news; of anything else the first are the greatest, or as HogQL orders them.
+  const isByDays = table.columns[0] === 'Date' && mayBeByDays;
+  const rows = isByDays ? table.rows.slice(-MAX_ROWS) : table.rows.slice(0, MAX_ROWS);
+  const shorter = (cell: Cell): Cell => (typeof cell === 'string' ? shortened(cell, MAX_CELL_LENGTH) : cell);
+  return {
+    table: {
+      ...table,
+      columns: table.columns.slice(0, MAX_COLUMNS).map((name) => shortened(name, MAX_CELL_LENGTH)),
+      rows: rows.map((row) => row.slice(0, MAX_COLUMNS).map(shorter)),
+    },
+    moreRows: table.rows.length - rows.length,
+    moreColumns: Math.max(0, table.columns.length - MAX_COLUMNS),
+  };
 }
 
 function messageOf(
