@@ -4,7 +4,7 @@
  */
 import { evaluate, type StatesVariable, withinLimit } from './expression.ts';
 import { StateError, takes } from './state-error.ts';
-import { type Flow, type MapState, onlyComputes, type State, type Task } from './states-language.ts';
+import { type Choice, type Flow, type MapState, onlyComputes, type State, type Task } from './states-language.ts';
 import type { Json } from './workflow.ts';
 
 /**
@@ -91,19 +91,8 @@ async function run(state: State, position: BranchPosition, host: BranchHost): Pr
       await host.sleepUntil(position.wakeAt);
       return leave(state, await outputOf(state.Output, input, states));
     }
-    case 'Choice': {
-      for (const { Condition, Output, Next } of state.Choices) {
-        const holds = await evaluate(Condition, states);
-        if (typeof holds !== 'boolean') {
-          throw new StateError('States.QueryEvaluationError', `The condition ${Condition} is neither true nor false.`);
-        }
-        if (holds) return enter(Next, await outputOf(Output, input, states));
-      }
-      if (state.Default === undefined) {
-        throw new StateError('States.NoChoiceMatched', `No rule of ${position.state} matches.`);
-      }
-      return enter(state.Default, await outputOf(state.Output, input, states));
-    }
+    case 'Choice':
+      return await chosen(state, position.state, states);
     case 'Pass':
       return leave(state, await outputOf(state.Output, input, states));
     case 'Succeed':
@@ -129,6 +118,20 @@ async function outputOf(template: Json | undefined, value: Json, states: StatesV
   return template === undefined ? value : await evaluate(template, states);
 }
 
+/** Returns the state that the first rule which holds names, or else the default. */
+async function chosen(state: Choice, name: string, states: StatesVariable): Promise<BranchPosition> {
+  for (const { Condition, Output, Next } of state.Choices) {
+    const holds = await evaluate(Condition, states);
+    if (typeof holds !== 'boolean') {
+      throw new StateError('States.QueryEvaluationError', `The condition ${Condition} is neither true nor false.`);
+    }
+    if (holds) return enter(Next, await outputOf(Output, states.input, states));
+  }
+  if (state.Default === undefined) throw new StateError('States.NoChoiceMatched', `No rule of ${name} matches.`);
+  return enter(state.Default, await outputOf(state.Output, states.input, states));
+}
+
+/** Runs a Map: its items become inputs, and these its outputs. */
 async function mapped(state: MapState, name: string, states: StatesVariable, host: BranchHost): Promise<Json> {
   const items = await evaluate(state.Items, states);
   if (!Array.isArray(items)) {

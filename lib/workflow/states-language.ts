@@ -70,6 +70,7 @@ const Choice = z.strictObject({
   Default: z.string().optional(),
   ...Common,
 });
+export type Choice = z.output<typeof Choice>;
 const Wait = z.strictObject({
   Type: z.literal('Wait'),
   Seconds: z.union([Seconds, Expression]),
