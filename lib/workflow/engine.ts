@@ -405,6 +405,7 @@ class EmbeddedEngine implements Engine {
     return outputs as Json[];
   }
 
+  /** Returns what is stored of the items of one visit to a Map, by their place in it. */
   async #keptItems(name: string, state: string, visit: number): Promise<Map<number, KeptItem>> {
     const kept = await listAll(this.#table, ranges.itemsOf(name, state));
     return new Map(
@@ -417,19 +418,16 @@ class EmbeddedEngine implements Engine {
     );
   }
 
+  /** Does what a task asks for: calls a step, runs another machine, or has Athena run a query. */
   async #perform(running: Running, task: Task, args: Json, signal: AbortSignal): Promise<Json> {
     const { TimeoutSeconds: limit } = task;
     if (task.Resource === 'arn:aws:states:::lambda:invoke') {
       const { Payload } = args as { Payload: Json };
       const name = referenced(task.Arguments.FunctionName);
       const call = this.#toCall(name, Payload, signal);
-      const owner = await this.#durably(signal, () => this.#ownerOf(Payload));
-      const user = await this.#durably(signal, () => this.#userOf(owner));
-      const part = this.#options.partOf?.(name, Payload);
-      const { owners, parts } = this.#lineFor(name);
-      const work = () => within(this.#time, limit, signal, (until) => callStep(this.#time, call, Payload, until));
-      const inTurn = () => owners.run(owner, work, signal, user);
-      return part === undefined ? inTurn() : parts.run(part, inTurn, signal);
+      return this.#inTurn(name, Payload, signal, () =>
+        within(this.#time, limit, signal, (until) => callStep(this.#time, call, Payload, until)),
+      );
     }
     if (task.Resource === 'arn:aws:states:::states:startExecution.sync:2') {
       const { Name, Input } = args as { Name: string; Input: Json };
@@ -438,6 +436,16 @@ class EmbeddedEngine implements Engine {
     }
     // Athena: there is none here. What reads the rows reads them where they lie.
     return { QueryExecution: { Status: { State: 'SUCCEEDED' } } };
+  }
+
+  /** Does the work of a step once it has its turn: that of its part, and then that of its owner. */
+  async #inTurn(name: string, input: Json, signal: AbortSignal, work: () => Promise<Json>): Promise<Json> {
+    const owner = await this.#durably(signal, () => this.#ownerOf(input));
+    const user = await this.#durably(signal, () => this.#userOf(owner));
+    const part = this.#options.partOf?.(name, input);
+    const { owners, parts } = this.#lineFor(name);
+    const ofOwner = () => owners.run(owner, work, signal, user);
+    return part === undefined ? ofOwner() : parts.run(part, ofOwner, signal);
   }
 
   /** Returns the runner of a task that is called in its turn; that it waits for it is told, if it does so for long. */

@@ -12,7 +12,7 @@ import type { Json } from './workflow.ts';
 export type StepRunner = (input: Json, signal?: AbortSignal) => Promise<Json>;
 
 /**
- * Makes a step of its own part, `run`, as a function of the context. It logs how the step began and ended with the name
+ * Makes a step, as a function of the context, of what is its own: `run`. It logs how the step began and ended with the name
  * of the execution (`execution` of the input), and decides under which name an error leaves, which is what a machine's
  * Retry and Catch match: Transient and Permanent stay, a Busy table and trouble of the disk are Transient, anything else
  * keeps its own name and is logged with its stack. `signal` is aborted when the execution is stopped or the time is up; where none is given (on
