@@ -53,14 +53,14 @@ interface About {
   readonly landing: { readonly quietSince: number };
   /** The export that failed; only who sends the notice looks into the rest. */
   readonly notice: { readonly export: string };
-  readonly alert: Told<string>;
-  readonly subscription: Told<number>;
+  readonly alert: OfNotifier<string>;
+  readonly subscription: OfNotifier<number>;
   /** The message; only who sends it looks into it. */
   readonly message: { readonly organization: string };
 }
 
-/** An alert or a subscription, of which its own id is in the job's. */
-interface Told<Id> {
+/** An alert or a subscription. The job's id is made of its project and its own. */
+interface OfNotifier<Id> {
   readonly organization: string;
   readonly project: number;
   readonly id: Id;
@@ -91,8 +91,13 @@ export async function askForJob<K extends JobKind>(
   also: readonly Op[] = [],
 ): Promise<void> {
   const job = jobOf(kind, id, due, about);
-  const told = { change: keys.job(kind, id), set: { about: job.about }, if: 'present' } as const;
-  while (!(await tryWrite(table, [...also, { put: job, if: 'absent' }])) && !(await tryWrite(table, [...also, told])));
+  const isAsked = () => tryWrite(table, [...also, { put: job, if: 'absent' }]);
+  const isTold = () =>
+    tryWrite(table, [...also, { change: keys.job(kind, id), set: { about: job.about }, if: 'present' }]);
+  for (;;) {
+    // One that was there may have ended by the time that it is to be told, and then there is none again.
+    if ((await isAsked()) || (await isTold())) return;
+  }
 }
 
 /**
