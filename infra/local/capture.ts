@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { MINUTE_MS } from '../../lib/basics/units.ts';
 import { CaptureCounts } from '../../lib/capture/counts.ts';
-import { type LandingReport, type LandingSegment } from '../../lib/capture/land.ts';
+import type { LandingReport, LandingSegment } from '../../lib/capture/land.ts';
 import { Lander } from '../../lib/capture/lander.ts';
 import { projectTokens } from '../../lib/capture/tokens.ts';
 import type { Context } from '../../lib/ports/context.ts';
