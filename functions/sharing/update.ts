@@ -11,9 +11,9 @@ export const handler = endpoint(updateSharing, {
   found: foundSharingToEdit,
   async run({ read, body, tenant, caller, ifMatch, activityOps }, context) {
     if (body.filter_choices !== undefined) checkChoices(body.filter_choices);
-    const turn = { organization: tenant.organization.id, user: caller.userId, callerLeft: context.callerLeft };
+    const waiter = { organization: tenant.organization.id, user: caller.userId, signal: context.callerLeft };
     const password =
-      typeof body.password === 'string' ? await hashedPassword(body.password, turn, context.random) : body.password;
+      typeof body.password === 'string' ? await hashedPassword(body.password, waiter, context.random) : body.password;
     const change = patchOf(body, password);
     const sharing = await changeSharing(context, read, { tenant, change, ifMatch, activityOps });
     return new Answer(sharingObject(sharing), { version: sharing.ver });

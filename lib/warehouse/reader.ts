@@ -1,5 +1,6 @@
 /** The port to who reads rows of the lake for somebody who waits for them: a page of events, a person, names. */
 import { SECOND_MS } from '../basics/units.ts';
+import type { Waiter } from '../workers/turns.ts';
 import type { PlannedFile } from './warehouse.ts';
 
 /** A query over files of the lake. */
@@ -18,17 +19,9 @@ export interface ReadRows {
   readonly isCut: boolean;
 }
 
-/** Whose turn a reading takes, and what is aborted when nobody waits for it any more. */
-interface ReadingFor {
-  readonly organization: string;
-  /** Who asks; undefined: nobody is known. */
-  readonly user?: string | undefined;
-  readonly signal: AbortSignal;
-}
-
 export interface Reader {
   /** Fails with 429 when too much waits already, and with 503 when it takes more time or memory than there is. */
-  read(reading: Reading, waiting: ReadingFor): Promise<ReadRows>;
+  read(reading: Reading, waiter: Waiter & { readonly signal: AbortSignal }): Promise<ReadRows>;
 }
 
 /** The name of the rows of a reading's files in its SQL. */

@@ -53,7 +53,7 @@ export interface PoolTask {
   readonly subject?: string;
   /** How often is too often. Default: three times, and ten times together with the whole service. */
   readonly mostDeaths?: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Is called when it has its turn. */
   readonly begins?: () => void;
 }

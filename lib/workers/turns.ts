@@ -21,6 +21,14 @@ export interface TurnLimits {
   readonly users?: { readonly waiting: number; readonly each?: number; readonly left?: number };
 }
 
+/** Who waits for work that is done in turns: in whose turn it is, and what is aborted when nobody waits any more. */
+export interface Waiter {
+  readonly organization: string;
+  /** Who asks, by their uuid. Absent: nobody of whom there is anything to count, such as readers of a shared page. */
+  readonly user?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A line is as long as it may be: that of a user, or of the owner or all. */
 export class LineFull extends Error {
   override readonly name = 'LineFull';

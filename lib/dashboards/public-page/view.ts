@@ -185,8 +185,8 @@ async function passHeaders(
   const passes = (cookie ?? '').split(/; */).filter((pair) => pair.startsWith(`${name}=`));
   if (passes.some((pair) => isPass(pair.slice(name.length + 1), { hash, token, now }))) return {};
   if (password === undefined) fail('permission_denied', PASSWORD_NEEDED);
-  const turn = { organization: organization.id, callerLeft: context.callerLeft };
-  const isRight = await countedTry(context, token, from, () => isPassword(password, turn, hash));
+  const waiter = { organization: organization.id, signal: context.callerLeft };
+  const isRight = await countedTry(context, token, from, () => isPassword(password, waiter, hash));
   if (!isRight) fail('permission_denied', PASSWORD_WRONG);
   // A frame of another site gets its cookies back only over TLS.
   const safety = url.startsWith('https:') ? 'SameSite=None; Secure; Partitioned' : 'SameSite=Lax';

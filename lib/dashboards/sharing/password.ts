@@ -3,7 +3,7 @@ import { createHmac, type ScryptOptions, scrypt, timingSafeEqual } from 'node:cr
 import { promisify } from 'node:util';
 import { HOUR_MS, MIB, SECOND_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
-import { failFull, LineFull, Turns } from '../../workers/turns.ts';
+import { failFull, LineFull, Turns, type Waiter } from '../../workers/turns.ts';
 
 /** What OWASP asks of scrypt: 32 MB of memory for each try. */
 const COST = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * MIB } as const;
@@ -20,26 +20,17 @@ const TURNS = {
   entering: new Turns({ atOnce: 1, each: 1, waiting: { each: 12, all: 48 } }),
 } as const;
 
-/** Whose turn a hash takes. */
-interface HashTurn {
-  readonly organization: string;
-  /** Who sets the password; undefined: nobody known. */
-  readonly user?: string;
-  /** Aborted when nobody waits any more. */
-  readonly callerLeft?: AbortSignal | undefined;
-}
-
 const scryptKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
 async function derive(
   turns: Turns,
   password: string,
   salt: Buffer,
-  { organization, user, callerLeft }: HashTurn,
+  { organization, user, signal }: Waiter,
 ): Promise<Buffer> {
   const work = () => scryptKey(password.normalize('NFKC'), salt, KEY_BYTES, COST);
   try {
-    return await turns.run(organization, work, callerLeft, user);
+    return await turns.run(organization, work, signal, user);
   } catch (error) {
     if (error instanceof LineFull) failFull('Many passwords of shared pages are being set or entered.');
     throw error;
@@ -50,16 +41,16 @@ async function derive(
  * Returns the hash of a password, as it is stored: `scrypt$<salt>$<key>`, both in base 64. Fails with 429 when too many
  * of the organization, of the user, or of all, wait for one.
  */
-export async function hashedPassword(password: string, turn: HashTurn, random: Context['random']): Promise<string> {
+export async function hashedPassword(password: string, waiter: Waiter, random: Context['random']): Promise<string> {
   const salt = random(SALT_BYTES);
-  const key = await derive(TURNS.setting, password, salt, turn);
+  const key = await derive(TURNS.setting, password, salt, waiter);
   return `scrypt$${salt.toString('base64')}$${key.toString('base64')}`;
 }
 
 /** Returns whether a password is the one of an organization's hash. Fails with 429 as `hashedPassword` does. */
-export async function isPassword(password: string, turn: Omit<HashTurn, 'user'>, hash: string): Promise<boolean> {
+export async function isPassword(password: string, waiter: Omit<Waiter, 'user'>, hash: string): Promise<boolean> {
   const [, salt = '', key = ''] = hash.split('$');
-  const found = await derive(TURNS.entering, password, Buffer.from(salt, 'base64'), turn);
+  const found = await derive(TURNS.entering, password, Buffer.from(salt, 'base64'), waiter);
   return timingSafeEqual(found, Buffer.from(key, 'base64'));
 }
 

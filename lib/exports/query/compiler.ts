@@ -2,18 +2,14 @@
 import { hogqlParser, type Parser } from '../../hogql/parse.ts';
 import { invalid, Transient } from '../../ports/errors.ts';
 import { type PoolTask, WorkerLost, type WorkerPool } from '../../workers/pool.ts';
-import { failFull, LineFull } from '../../workers/turns.ts';
+import { failFull, LineFull, type Waiter } from '../../workers/turns.ts';
 import type { BatchExportPatch } from '../records/model.ts';
 import { type QueryFields, queryFields, type Selection, type StoredQuery, selectionOf } from './compile.ts';
 
 type SentQuery = Pick<BatchExportPatch, 'hogql_query' | 'filters'>;
 
-/** Who waits for the compiler: whose turn it takes, and what is aborted when they have left. */
-export interface CompileTurn {
-  readonly organization: string;
-  /** Who asks; undefined: nobody is known. */
-  readonly user?: string | undefined;
-  readonly callerLeft?: AbortSignal | undefined;
+/** Who waits for the compiler. */
+export interface CompileTurn extends Waiter {
   /** It is for a delivery, which does not wait behind what is tried. */
   readonly isDelivery?: boolean;
 }
@@ -67,12 +63,12 @@ export function pooledCompiler(pool: WorkerPool, ofDeliveries = pool): Compiler 
   };
 }
 
-const task = (name: string, input: object, { organization, user, callerLeft }: CompileTurn): PoolTask => ({
+const task = (name: string, input: object, { organization, user, signal }: CompileTurn): PoolTask => ({
   name,
   input,
   owner: organization,
   user,
-  ...(callerLeft && { signal: callerLeft }),
+  signal,
 });
 
 const isEmpty = (sent: unknown): boolean => sent === undefined || sent === null;

@@ -29,7 +29,7 @@ const sentQuery = (
   { compiler, callerLeft, callerUser: user }: Compiling,
   { organization_id: organization }: BatchExportItem,
   patch: BatchExportPatch,
-): Promise<QueryFields> => compiler.fields(patch, { organization, user, callerLeft });
+): Promise<QueryFields> => compiler.fields(patch, { organization, user, signal: callerLeft });
 
 /**
  * Changes the fields that were sent, and only those. The change is computed from the export as it is, written under

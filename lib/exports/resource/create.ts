@@ -104,7 +104,7 @@ export async function newConfig(
 ) {
   const team = project ?? projectFor(fromJsonText(organization.projects), input.team_id);
   const destination = offered(input.destination.type, settings);
-  const sent = await compiler.fields(input, { organization: organization.id, user, callerLeft });
+  const sent = await compiler.fields(input, { organization: organization.id, user, signal: callerLeft });
   const query = { hogql_query: null, schema: null, filters: null, ...sent };
   const fields = { ...newFields(input, clock()), ...query };
   checkSelection(fields, destination);

@@ -2,6 +2,7 @@
 import { messageOf } from '../../basics/text.ts';
 import { failureOfIssues } from '../../http/fields.ts';
 import { Failure, invalid } from '../../ports/errors.ts';
+import type { Waiter } from '../../workers/turns.ts';
 import type { Answer } from '../kinds/kind.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import { checkModifiers } from '../kinds/parts/modifiers.ts';
@@ -32,11 +33,8 @@ export interface ComputedAnswer {
  */
 export type AnswerLine = 'waited' | 'background' | 'notifier';
 
-/** Who waits for an answer: whose turn it takes, and what is aborted when nobody waits any more. */
-export interface AnswerTurn {
-  readonly organization: string;
-  /** By their uuid. Absent: nobody of whom there is anything to count, such as readers of a shared page. */
-  readonly user?: string | undefined;
+/** Who waits for an answer. */
+export interface AnswerTurn extends Waiter {
   readonly signal: AbortSignal;
   readonly line: AnswerLine;
   /** Is called when it has its turn, where there are turns. */

@@ -742,7 +742,7 @@ test('work that a caller waits for is told when they have left', async () => {
     fields: (_sent, waiting) => {
       begun.resolve(waiting);
       return new Promise((_, reject) =>
-        waiting.callerLeft?.addEventListener('abort', () => reject(waiting.callerLeft?.reason as Error)),
+        waiting.signal?.addEventListener('abort', () => reject(waiting.signal?.reason as Error)),
       );
     },
   };
@@ -754,9 +754,9 @@ test('work that a caller waits for is told when they have left', async () => {
   });
   sent.on('error', () => {});
   sent.end(body);
-  const { organization, callerLeft } = await begun.promise;
-  expect([organization, callerLeft?.aborted]).toEqual([service.organization.id, false]);
-  const left = once(callerLeft as AbortSignal, 'abort');
+  const { organization, signal } = await begun.promise;
+  expect([organization, signal?.aborted]).toEqual([service.organization.id, false]);
+  const left = once(signal as AbortSignal, 'abort');
   sent.destroy();
   await left;
 });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hashedPassword, isPassword } from '../../../../lib/dashboards/sharing/password.ts';
 
 const PASSWORD = 'what the owner has told you';
-const made = (organization: string, more: { user?: string; callerLeft?: AbortSignal } = {}) =>
+const made = (organization: string, more: { user?: string; signal?: AbortSignal } = {}) =>
   hashedPassword(PASSWORD, { organization, ...more }, randomBytes);
 const entered = (hash: string, password = PASSWORD) => isPassword(password, { organization: 'one' }, hash);
 
@@ -55,7 +55,7 @@ test('a user who sets passwords in many organizations is next when others were',
 test('whoever leaves while they wait gives their place to the next', async () => {
   const left = new AbortController();
   const staying = made('one');
-  const leaving = [1, 2, 3, 4].map(() => made('one', { callerLeft: left.signal }));
+  const leaving = [1, 2, 3, 4].map(() => made('one', { signal: left.signal }));
   left.abort(new Error('gone'));
   const next = [1, 2, 3, 4].map(() => made('one'));
   expect(await outcomes(leaving)).toEqual(leaving.map(() => expect.objectContaining({ message: 'gone' })));

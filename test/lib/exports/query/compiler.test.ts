@@ -80,7 +80,7 @@ test('a query that takes too long is refused with the limit', async () => {
 test('an organization that sends what takes long waits for itself, and is told when its line is full', async () => {
   const compiler = opened();
   const left = new AbortController();
-  const waiting = { ...ours, callerLeft: left.signal };
+  const waiting = { ...ours, signal: left.signal };
   const long = [1, 2].map(() => compiler.fields({ hogql_query: LONG }, waiting));
   const refused = compiler.fields({ hogql_query: QUERY }, ours);
   await expect(refused).rejects.toMatchObject({ status: 429, headers: { 'Retry-After': '10' } });
