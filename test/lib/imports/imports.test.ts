@@ -12,7 +12,7 @@ import { allFiles } from '../../../lib/lake/catalog.ts';
 import { ImportUnderWay } from '../../../lib/lake/lease.ts';
 import { Failure } from '../../../lib/ports/errors.ts';
 import type { FileStore } from '../../../lib/ports/files/files.ts';
-import { ranges } from '../../../lib/ports/table/keys.ts';
+import { keys, ranges } from '../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../lib/ports/table/list-all.ts';
 import { Busy, type Op } from '../../../lib/ports/table/table.ts';
 import { removeLeftovers } from '../../../lib/purge/leftovers.ts';
@@ -435,6 +435,25 @@ describe('an import by request', () => {
   test('may be larger than half of the room when its organization has no other', async () => {
     const { call } = await world(withRoom(20e9));
     expect(await call('POST', '', { name: 'x', bytes: 10e9 })).toMatchObject({ status: 201 });
+  });
+
+  test.each([
+    ['cancelled', 'POST', 'cancel/', 'queued', 'completed'],
+    ['deleted', 'DELETE', '', 'failed', 'queued'],
+  ] as const)('is not %s when it is something else just before', async (_, method, action, before, state) => {
+    const { service, context, call, upload, read } = await world();
+    const id = await upload('x', line(1));
+    const key = keys.requestedImport(service.project.id, id);
+    const become = (next: string) => context.table.write([{ change: key, set: { state: next } }]);
+    await become(before);
+    const isAct = (ops: readonly Op[]) =>
+      ops.some((op) => ('change' in op && op.set?.['state'] === 'cancelled') || 'remove' in op);
+    actBefore(context.table, isAct, () => become(state));
+    expect(await call(method, `${id}/${action}`)).toMatchObject({
+      status: 409,
+      body: { detail: `The import is ${state} by now.` },
+    });
+    expect(await read(id)).toMatchObject({ state });
   });
 
   test('of a project that is deleted just before is neither made nor started', async () => {
