@@ -140,6 +140,9 @@ describe('The range of a query', () => {
     expect(() => bucketsOf(range, 'minute', at)).toThrow('more than 20000 intervals of a minute');
     const years = rangeOf({ date_from: '-3y' }, 'hour', at);
     expect(() => bucketsOf(years, 'hour', at)).toThrow('more than 20000 intervals of an hour');
+    const most = { from: at.now, to: at.now + 19_999 * MINUTE_MS };
+    expect(bucketsOf(most, 'minute', at)).toHaveLength(20_000);
+    expect(() => bucketsOf({ ...most, to: most.to + MINUTE_MS }, 'minute', at)).toThrow('more than 20000');
   });
 });
 
