@@ -171,7 +171,8 @@ describe('The period before', () => {
       '2026-03-16T23:59:59.999Z',
     ]);
     expect(before({ date_from: '-3d' })).toEqual(['2026-03-17T00:00:00.000Z', '2026-03-20T23:59:59.999Z']);
-    expect(before({ date_from: 'dStart' })).toEqual(['2026-03-23T00:00:00.000Z', '2026-03-23T23:59:59.999Z']);
+    for (const date_from of ['dStart', '-0d', '-0w'])
+      expect(before({ date_from })).toEqual(['2026-03-23T00:00:00.000Z', '2026-03-23T23:59:59.999Z']);
   });
 
   it('of hours is the same hours of days before, of less than a day those of yesterday; of minutes what is just before', () => {
