@@ -105,6 +105,17 @@ test('one that has sent nothing, or half a head, gives way, too', async () => {
   await Promise.all(given);
 });
 
+test('one that has another request under way behind the one that was answered gives way to none', async () => {
+  const { isServed, opened } = await bounded({ all: 1, each: 1 });
+  const busy = opened('127.0.0.1');
+  let heard = '';
+  busy.on('data', (data) => void (heard += String(data)));
+  busy.write(['/', '/slow'].map((path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`).join(''));
+  while (!(heard.includes('there') && heard.includes(' 102 '))) await turn();
+  expect(await isServed('127.0.0.2')).toBe(false);
+  expect(busy.closed).toBe(false);
+});
+
 test('connections leave half of the files that the process may open to all else', () => {
   expect(connectionLimits(256)).toEqual({ all: 128, each: 32 });
   expect(connectionLimits(1_024)).toEqual({ all: 512, each: 128 });
