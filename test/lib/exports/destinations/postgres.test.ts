@@ -349,6 +349,17 @@ describeOnPostgres('Postgres', () => {
       expect(await sessions()).toBe(0);
     });
 
+    test('whose transaction the server rolls back at the commit are not taken for delivered', async () => {
+      const prepared = await postgres.deliver(given());
+      // Whose transaction has failed is answered ROLLBACK, and no error.
+      await expect(prepared.held?.query('SELECT 1 / 0')).rejects.toThrow();
+      const committed = postgres.commit(given(), prepared);
+      await expect(committed).rejects.toThrow(new Transient('The database answered ROLLBACK to a commit.'));
+      expect(await sessions()).toBe(0);
+      await deliver();
+      expect(await counts()).toEqual([1000, 1000]);
+    });
+
     test('whose delivery is cancelled on the way are gone without a trace', async () => {
       await deliver({ rows: () => eventRows(0, 10) });
       const cancel = new AbortController();
