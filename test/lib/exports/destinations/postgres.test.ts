@@ -352,7 +352,7 @@ describeOnPostgres('Postgres', () => {
     test('whose transaction the server rolls back at the commit are not taken for delivered', async () => {
       const prepared = await postgres.deliver(given());
       // Whose transaction has failed is answered ROLLBACK, and no error.
-      await expect(prepared.held?.query('SELECT 1 / 0')).rejects.toThrow();
+      await expect(prepared.held?.query('SELECT 1 / 0')).rejects.toThrow('division by zero');
       const committed = postgres.commit(given(), prepared);
       await expect(committed).rejects.toThrow(new Transient('The database answered ROLLBACK to a commit.'));
       expect(await sessions()).toBe(0);
