@@ -404,7 +404,7 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     await page.reload();
     await page.getByRole('button', { name: 'Deliver it to Often' }).first().click();
     await expectSeen(page.getByText('The backfills of Often have begun.'));
-    const begun = await service().call('GET', api(`/batch_exports/${id}/backfills/`));
+    const begun = await service().call('GET', api(`/batch_exports/${String(id)}/backfills/`));
     const results = begun.body['results'] as { start_at: string }[];
     expect(results.map(({ start_at }) => start_at.slice(0, 4)).toSorted()).toEqual(['2019', '2023']);
   });
