@@ -274,15 +274,16 @@ describe('a dashboard that names a member while they are removed', () => {
 
   test.each(namings)('$as that comes between its reads does not outlast the membership', async (kind) => {
     const { context, service, user, names, left } = await naming(kind);
-    const { get, list } = context.table;
+    const get = context.table.get.bind(context.table);
+    const list = context.table.list.bind(context.table);
     const membership = keys.membership(user.uuid, service.organization.id);
     const listed = Promise.withResolvers<void>();
     let isNamed = false;
     const spies = [
       jest.spyOn(context.table, 'list').mockImplementation(async (range, page) => {
-        const found = await list.call(context.table, range, page);
+        const found = await list(range, page);
         if (range.partition === ranges.mentionsOf(user.uuid).partition) listed.resolve();
-        return found as never;
+        return found;
       }),
       jest.spyOn(context.table, 'get').mockImplementation(async (key) => {
         if (!isNamed && key.pk === membership.pk && key.sk === membership.sk) {
@@ -290,7 +291,7 @@ describe('a dashboard that names a member while they are removed', () => {
           await listed.promise;
           await names();
         }
-        return get.call(context.table, key) as never;
+        return get(key);
       }),
     ];
     expect((await remove(service, user)).status).toBe(204);
