@@ -176,6 +176,20 @@ describe('an import by request', () => {
     expect(await paths()).toEqual([expect.stringMatching(/rejected$/)]);
   });
 
+  test('that added events is told by its project, which says that it has some', async () => {
+    const { service, call, upload, pass } = await world();
+    const ingested = async () => (await service.call('GET', '/api/projects/1/')).body?.['ingested_event'];
+    for (const [content, expected] of [
+      ['no event\n', false],
+      [line(1), true],
+    ] as const) {
+      const id = await upload('events.jsonl', content);
+      await call('POST', `${id}/start/`, {});
+      await pass();
+      expect(await ingested()).toBe(expected);
+    }
+  });
+
   test('that has ended is deleted with what was rejected of it, what it added stays; one that is open is not', async () => {
     const { call, upload, pass, rows, paths } = await world();
     const id = await upload('events.jsonl', `${line(1)}no event\n`);
