@@ -6,7 +6,7 @@ import { readJson } from '../http/json.ts';
 import { invalid } from '../ports/errors.ts';
 import { behind } from './kinds/parts/told-date.ts';
 import type { SentQuery } from './kinds/source.ts';
-import { traitsOf } from './kinds/traits.ts';
+import { type DatesPlace, traitsOf } from './kinds/traits.ts';
 
 /** Filters that replace or join those of a query. */
 export const FiltersOverride = z.looseObject({
@@ -70,28 +70,24 @@ function filtered(query: SentQuery, sent: z.output<typeof FiltersOverride>): Sen
   };
   const range = hasDate ? { dateRange } : {};
   const { dates, isByInterval } = traitsOf(query.kind);
-  switch (dates) {
-    case 'after-before': {
-      const ends = hasDate ? eventDates(dateRange) : {};
-      return { ...query, ...ends, ...joinedProperties(query['properties'], properties), ...testAccounts };
-    }
-    case 'filters': {
+  const joined = { ...query, ...joinedProperties(query['properties'], properties) };
+  const putInto: Readonly<Record<DatesPlace, () => SentQuery>> = {
+    'after-before': () => ({ ...joined, ...(hasDate ? eventDates(dateRange) : {}), ...testAccounts }),
+    filters: () => {
       const own = isObject(query['filters']) ? query['filters'] : {};
       const filters = { ...own, ...range, ...joinedProperties(own['properties'], properties), ...testAccounts };
       return Object.keys(filters).length === 0 ? query : { ...query, filters };
-    }
-    case 'source':
-      return { ...query, ...joinedProperties(query['properties'], properties) };
-    case 'dateRange':
-      return {
-        ...query,
-        ...range,
-        ...joinedProperties(query['properties'], properties),
-        ...(isObject(breakdown_filter) ? { breakdownFilter: breakdown_filter } : {}),
-        ...(typeof interval === 'string' && isByInterval ? { interval } : {}),
-        ...testAccounts,
-      };
-  }
+    },
+    source: () => joined,
+    dateRange: () => ({
+      ...joined,
+      ...range,
+      ...(isObject(breakdown_filter) ? { breakdownFilter: breakdown_filter } : {}),
+      ...(typeof interval === 'string' && isByInterval ? { interval } : {}),
+      ...testAccounts,
+    }),
+  };
+  return putInto[dates]();
 }
 
 /** Where a range begins that tells only its end. */

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { isObject } from '../../basics/json.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
 import type { SentQuery } from '../kinds/source.ts';
-import { traitsOf } from '../kinds/traits.ts';
+import { type DatesPlace, traitsOf } from '../kinds/traits.ts';
 import type { Looked, WorldFile, WorldFiles } from './looking-world.ts';
 
 /**
@@ -24,19 +24,18 @@ export function clockUseOf(query: SentQuery, isNow: boolean): ClockUse {
   // The persons behind a number are those of its own time.
   if (isObject(asked))
     return clockUseOf({ ...asked, kind: typeof asked['kind'] === 'string' ? asked['kind'] : '' }, isNow);
-  switch (traitsOf(query.kind).dates) {
-    case 'source':
-      return 'nothing';
-    case 'after-before':
-      return isAbsolute(query['after']) && isAbsolute(query['before']) ? 'nothing' : 'moment';
-    case 'filters':
-      return isObject(query['filters']) ? clockUseOfRange(query['filters']['dateRange'], query) : 'nothing';
-    case 'dateRange':
-      return clockUseOfRange(query['dateRange'], query);
-  }
+  return CLOCK_USES[traitsOf(query.kind).dates](query);
 }
 
-function clockUseOfRange(dateRange: unknown, query: SentQuery): ClockUse {
+/** What a query depends on, by where it tells its dates. */
+const CLOCK_USES: Readonly<Record<DatesPlace, (query: SentQuery) => ClockUse>> = {
+  source: () => 'nothing',
+  'after-before': ({ after, before }) => (isAbsolute(after) && isAbsolute(before) ? 'nothing' : 'moment'),
+  filters: ({ filters, ...query }) => (isObject(filters) ? clockUseOfRange(filters['dateRange'], query) : 'nothing'),
+  dateRange: (query) => clockUseOfRange(query['dateRange'], query),
+};
+
+function clockUseOfRange(dateRange: unknown, query: Readonly<Record<string, unknown>>): ClockUse {
   const range = isObject(dateRange) ? dateRange : {};
   const { date_from: from, date_to: to, explicitDate } = range;
   const relative = [from, to].filter((date) => !isAbsolute(date));

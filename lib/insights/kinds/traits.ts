@@ -8,8 +8,10 @@ interface Traits {
    * Where it tells the time that it is about, by which it is known how long its answer is true, and where a dashboard puts
    * its own: in `dateRange`, in `after` and `before`, in `filters`, or where the query in its `source` does.
    */
-  readonly dates: 'dateRange' | 'after-before' | 'filters' | 'source';
+  readonly dates: DatesPlace;
 }
+
+export type DatesPlace = 'dateRange' | 'after-before' | 'filters' | 'source';
 
 const COUNTS = { isAboutPersons: false, isByInterval: false };
 const COUNTS_BY_INTERVAL = { ...COUNTS, isByInterval: true };
