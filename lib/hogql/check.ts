@@ -185,6 +185,10 @@ function built(syntax: Syntax, scope: Scope): Expression {
     case 'Lambda':
       return refuse('Lambdas are only supported in arrayMap(), arrayFilter() and arrayExists()');
     case 'Field':
+    case 'SelectQuery':
+    case 'SelectSetQuery':
+    case 'WindowFunction':
+    case 'Placeholder':
     default:
       return scope.beyond?.other(syntax, scope) ?? refuse(otherText(syntax.node, scope));
   }

@@ -120,16 +120,6 @@ function printed(syntax: Syntax, spelling: Spelling): string {
       return `CAST(${walk(node.expr)} AS ${node.type_name})`;
     case 'Field':
       return spelling.field(node.chain);
-    default:
-      return wholeText(node, walk);
-  }
-}
-
-type Walk = (syntax: Syntax) => string;
-
-/** What only a whole query has. */
-function wholeText(node: Known, walk: Walk): string {
-  switch (node.node) {
     case 'SelectQuery':
       return `(${selectText(node, walk)})`;
     case 'SelectSetQuery':
@@ -139,9 +129,11 @@ function wholeText(node: Known, walk: Walk): string {
     case 'Placeholder':
       return `{${walk(node.expr)}}`;
     default:
-      return node.node;
+      return syntax.node;
   }
 }
+
+type Walk = (syntax: Syntax) => string;
 
 const listText = (all: readonly Syntax[], walk: Walk): string => all.map(walk).join(', ');
 

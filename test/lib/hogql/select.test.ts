@@ -543,8 +543,11 @@ test('a refusal of what cannot be parsed says where', async () => {
 });
 
 test('a query is bounded', async () => {
-  const syntax = (expr: Syntax): Syntax =>
-    ({ node: 'SelectQuery', select: [expr], select_from: { node: 'JoinExpr', table: FIELD, alias: null } }) as Syntax;
+  const syntax = (expr: Syntax): Syntax => ({
+    node: 'SelectQuery',
+    select: [expr],
+    select_from: { node: 'JoinExpr', table: FIELD, alias: null },
+  });
   const FIELD: Syntax = { node: 'Field', chain: ['events'] };
   const nested = (levels: number, inner: Syntax): Syntax =>
     levels === 0 ? inner : call('in', constant(1), syntax(nested(levels - 1, inner)));
