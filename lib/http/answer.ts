@@ -68,11 +68,10 @@ export type AnyAnswer<T> = Answer<T> | EmptyAnswer | TextAnswer | BytesAnswer;
 
 const ANSWERS = [Answer, EmptyAnswer, TextAnswer, BytesAnswer] as const;
 
+const isAnswer = (value: unknown): value is AnyAnswer<unknown> => ANSWERS.some((one) => value instanceof one);
+
 /** Returns what an operation returned as an answer: it may be one, or the body of one in JSON. */
-export function answerOf(result: unknown): AnyAnswer<unknown> {
-  const isAnswer = (value: unknown): value is AnyAnswer<unknown> => ANSWERS.some((one) => value instanceof one);
-  return isAnswer(result) ? result : new Answer(result);
-}
+export const answerOf = (result: unknown): AnyAnswer<unknown> => (isAnswer(result) ? result : new Answer(result));
 
 /**
  * Returns the body as it may leave: exactly the fields that the row declares. A body that does not fit its row is a

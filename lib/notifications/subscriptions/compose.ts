@@ -235,6 +235,8 @@ async function shownInsight(
   }
 }
 
+const shorter = (cell: Cell): Cell => (typeof cell === 'string' ? shortened(cell, MAX_CELL_LENGTH) : cell);
+
 /** Returns what a message shows of a chart's table, and how much it leaves out; `mayBeByDays`: it may have a row a day. */
 function shownTable(
   table: NumberTable,
@@ -243,7 +245,6 @@ function shownTable(
   // Of days the latest are news; of anything else the first are the greatest, or as HogQL orders them.
   const isByDays = table.columns[0] === 'Date' && mayBeByDays;
   const rows = isByDays ? table.rows.slice(-MAX_ROWS) : table.rows.slice(0, MAX_ROWS);
-  const shorter = (cell: Cell): Cell => (typeof cell === 'string' ? shortened(cell, MAX_CELL_LENGTH) : cell);
   return {
     table: {
       ...table,
