@@ -37,7 +37,10 @@ async function start({ folder, host, port, hasRateLimit, ...rest }: Choices, log
   const rateLimit = hasRateLimit ? DEFAULT_RATE_LIMIT : null;
   try {
     return await startService({ folder, host, port, rateLimit, ...rest, log });
-  } catch (error) {
+  } catch (thrown) {
+    let error = thrown;
+    // What fails while all that was open is closed hides why it was.
+    while (error instanceof SuppressedError) error = error.suppressed;
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')
       refuse(`Port ${port} is taken. Choose another one with PORT, such as PORT=8011 npm start.`);

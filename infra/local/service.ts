@@ -13,7 +13,7 @@ import { claimDataDirectory, removeUnfinished } from './data/data-stores.ts';
 import { startGateway } from './gateway/gateway.ts';
 import { probesOf } from './gateway/probes.ts';
 import { SDK_LIMITS } from './gateway/sdk-endpoint.ts';
-import { tellAddress } from './gateway/service-address.ts';
+import { forgetAddress, tellAddress } from './gateway/service-address.ts';
 import type { RateLimit } from './gateway/token-bucket.ts';
 import { openImports } from './imports.ts';
 import { runtimeOf } from './runtime.ts';
@@ -98,7 +98,8 @@ export async function startService({
     ...listen,
   });
   opened.defer(() => gateway.close());
-  tellAddress(folder, settings.publicUrl ?? gateway.address);
+  tellAddress(folder, gateway.address);
+  opened.defer(() => forgetAddress(folder));
   if (hasJobs) await engine.resume();
   else log.warning('jobs are off (JOBS): no export, import, alert or mail is begun by itself');
   pauseReason = null;
@@ -129,6 +130,7 @@ export async function startService({
         Promise.resolve(importing?.stop()).then(() => imports.close()),
       ]);
       await directory.close();
+      forgetAddress(folder);
       claim.release();
     },
   };

@@ -102,7 +102,8 @@ export async function askForJob<K extends JobKind>(
 
 /**
  * Has a job done sooner whose execution has broken: what that has put the job off for is over. One that was taken since
- * keeps its time, for that is what makes a job that nothing comes of less and less frequent.
+ * keeps its time, for that is what makes a job that nothing comes of less and less frequent. Who is told late may so begin an
+ * execution beside one that works.
  */
 export const hurryJob = (table: Table, kind: JobKind, id: string, due: number): Promise<void> =>
   untilWritten(async () => {

@@ -47,7 +47,7 @@ const LOCK = 'backup.lock';
 
 /** What is not copied: the database is copied by SQLite, the rest is of no use without the process that has it. */
 const LEFT_OUT =
-  /^(workspace\.db|workspace\.db-\w+|service\.lock|service\.lock-\w+|service\.pid|temporary|version\.json\.new)$/;
+  /^(workspace\.db|workspace\.db-\w+|service\.lock|service\.lock-\w+|service\.pid|service\.address|temporary|version\.json\.new)$/;
 
 /** Files below it are never changed once they are there. */
 const LAKE = 'lake/';

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ServiceAddress, ServiceError } from '../../../lib/admin/service/client.ts';
@@ -7,7 +7,7 @@ import { addressAt, choicesOf } from '../environment.ts';
 const KEY_NEEDED =
   "Set WORKSPACE_KEY to a personal API key. One is made by: workspace key create --email you@example.com --label 'Command line' --scopes '*'";
 
-/** Where a data directory tells at which address its service listens, or did last. */
+/** Where a data directory tells at which address its service listens, or did when it was killed. */
 const addressFile = (folder: string): string => join(folder, 'service.address');
 
 /** Tells commands of other shells where the service of a data directory is. A disk that is full keeps nobody from starting. */
@@ -18,6 +18,9 @@ export function tellAddress(folder: string, address: string): void {
     // Commands go by their own variables then.
   }
 }
+
+/** Ends what `tellAddress` told: another program may listen there next. */
+export const forgetAddress = (folder: string): void => rmSync(addressFile(folder), { force: true });
 
 /** Returns where the service of this machine is: where the variables say, else where its data directory tells. */
 export async function ownAddress(environment: NodeJS.ProcessEnv): Promise<string> {

@@ -4,21 +4,22 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openDataDirectory } from '../../../infra/local/data/data-directory.ts';
 import { databaseIn } from '../../../infra/local/data/data-folder.ts';
+import { serviceAddress } from '../../../infra/local/gateway/service-address.ts';
 import { startService } from '../../../infra/local/service.ts';
 import { logTo } from '../../../lib/ports/log.ts';
-import { LOCAL_SETTINGS } from '../../../lib/ports/settings.ts';
+import { LOCAL_SETTINGS, type Settings } from '../../../lib/ports/settings.ts';
 import { temporaryFolder } from '../../support/context.ts';
 import { until } from '../../support/engine-world.ts';
 
 const log = logTo(() => {}, Date.now);
 
-const starting = (folder: string) =>
+const starting = (folder: string, settings: Settings = LOCAL_SETTINGS) =>
   startService({
     folder,
     host: '127.0.0.1',
     port: 0,
     rateLimit: null,
-    settings: LOCAL_SETTINGS,
+    settings,
     proxies: 0,
     mailServer: null,
     hasMetrics: false,
@@ -74,3 +75,15 @@ test.each([
     expect(existsSync(`${databaseIn(folder)}-open`)).toBe(false);
   },
 );
+
+test('a service tells commands of other shells where it listens, also behind a proxy, and no longer than it runs', async () => {
+  const folder = await dataDirectory();
+  const asked = async () => (await serviceAddress(undefined, { WORKSPACE_HOME: folder, WORKSPACE_KEY: 'phx_1' })).url;
+  const service = await starting(folder, { ...LOCAL_SETTINGS, publicUrl: 'https://analytics.example.com' });
+  expect(await asked()).toBe(service.address);
+  await service.stop();
+  expect(await asked()).toBe('http://127.0.0.1:8010');
+  refuseDefinitions(folder, true);
+  await expect(starting(folder)).rejects.toThrow('no definition');
+  expect(await asked()).toBe('http://127.0.0.1:8010');
+});

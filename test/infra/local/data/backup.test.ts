@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { backUp, restore } from '../../../../infra/local/data/backup.ts';
 import { openDataDirectory } from '../../../../infra/local/data/data-directory.ts';
 import { claimDataDirectory, inWordsOf } from '../../../../infra/local/data/data-stores.ts';
+import { tellAddress } from '../../../../infra/local/gateway/service-address.ts';
 import { createOrganization, createUser, importFiles } from '../../../../lib/admin/commands.ts';
 import { silentProgress } from '../../../../lib/admin/progress.ts';
 import { messageOf } from '../../../../lib/basics/text.ts';
@@ -45,13 +46,14 @@ async function world() {
   await directory.vault.seal('secret', { organization: 'o', batchExport: 'e' });
   mkdirSync(join(folder, 'runs/.unfinished'), { recursive: true });
   writeFileSync(join(folder, 'runs/.unfinished/half'), 'half');
+  tellAddress(folder, 'http://127.0.0.1:8010');
   return { place, folder, directory, backup: join(place, 'backup'), restored: join(place, 'restored') };
 }
 
 /** What lies in a backup. */
 const WHOLE = ['backup.json', 'lake', 'runs', 'vault.fingerprint', 'vault.key', 'version.json', 'workspace.db'];
 
-test('a backup of a directory that is in use has everything, but what is unfinished', async () => {
+test('a backup of a directory that is in use has everything, but what is unfinished, and where its service is', async () => {
   const { folder, directory, backup, restored } = await world();
   const contents = await backUp(folder, backup);
   await directory.table.write([{ put: { pk: 'later', sk: 'later' } }]);
