@@ -388,7 +388,7 @@ test.each([
   const { context, service } = await world();
   const asking = String((await create(service, { label: 'Asking', scopes: ['*'] })).body?.['value']);
   const other = await create(service, { label: 'Other' });
-  const item = await findKey(context.table, asking);
+  const item = await findKey(context.table, sha256(asking));
   if (item === undefined) throw new Error('no key');
   const before = (await list(service)).filter(({ label }) => label !== 'Asking');
   const isAct = (ops: readonly Op[]) => ops.length > 1;
