@@ -334,6 +334,14 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     await expectSeen(row(page, 'Imports', 'packed.zip').getByText('Nothing read'));
   });
 
+  test('imports a file of whose beginning nothing is known yet', async () => {
+    const { page } = await open(at('/import'));
+    const good = '{"event": "late", "distinct_id": "ada"}\n';
+    await choose(page, 'long-line.jsonl', `{"event": "${'x'.repeat(3_000_000)}"}\n${good}`);
+    await button(page, 'Import').click();
+    await expectSeen(row(page, 'Imports', 'long-line.jsonl').getByText('1 event added'));
+  });
+
   test('imports the file that was chosen last, and shows it as it is to be read, in whatever order answers come', async () => {
     const { page } = await open(at('/import'));
     const isOfFirst = (one: Request): boolean => one.postData()?.includes('first.csv') === true;

@@ -334,10 +334,13 @@ function lackingFields({ columns, problem }: Preview, { columns: chosen }: Readi
   return FIELDS.flatMap(([field, , word]) => (field in (chosen ?? {}) || columns.includes(field) ? [] : [word]));
 }
 
-/** Returns without what an import would add nothing, in a sentence; undefined: it would, as far as its first records tell. */
-function lackOf({ format, records, problem, lacking }: Shown): string | undefined {
+/**
+ * Returns without what an import would add nothing, in a sentence; undefined: it would, as far as is known. Of a file whose
+ * beginning holds no record and no problem, nothing is known yet.
+ */
+function lackOf({ records, problem, lacking }: Shown): string | undefined {
   if (lacking.length > 0) return `Choose which ${columnsText(lacking)} first`;
-  return records.length === 0 && (format === null || problem !== null) ? 'Nothing of it can be read' : undefined;
+  return records.length === 0 && problem !== null ? 'Nothing of it can be read' : undefined;
 }
 
 const listed = new Intl.ListFormat('en-GB');
