@@ -43,18 +43,15 @@ export function useForm<Values extends object>(initial: Values) {
   const [values, setValues] = useState(initial);
   const [begun, setBegun] = useState(initial);
   const set = (some: Partial<Values>): void => setValues((all) => ({ ...all, ...some }));
-  const [sent, setSent] = useState(initial);
-  // What was said of a value is not said of another one.
+  /** What was wrong last, and the values that were there when that was told. */
+  const [told, setTold] = useState<{ readonly error: unknown; readonly of: Values }>({ error: null, of: initial });
+  if (told.error !== submission.error) setTold({ error: submission.error, of: values });
+  // What was said of a value is not said of another one that is written after it was told.
   const field = (name: keyof Values & string) => ({
-    error: values[name] === sent[name] ? faultOf(submission.error, name) : undefined,
+    error: values[name] === told.of[name] ? faultOf(submission.error, name) : undefined,
   });
-  const attempt: typeof submission.attempt = (act) => {
-    setSent(values);
-    return submission.attempt(act);
-  };
   return {
     ...submission,
-    attempt,
     values,
     /** Is anything otherwise than it began? */
     isChanged: Object.keys(changedOf(values, begun)).length > 0,
@@ -62,7 +59,7 @@ export function useForm<Values extends object>(initial: Values) {
     /** Returns what a form takes that does this when it is sent. */
     sends: (act: () => Promise<unknown>) => (event: FormEvent) => {
       event.preventDefault();
-      void attempt(act);
+      void submission.attempt(act);
     },
     /** Begins anew. */
     begin: (): void => {

@@ -2,7 +2,16 @@
 import type { Locator, Page } from 'playwright-core';
 import { DAY_MS } from '../../../lib/basics/units.ts';
 import { obstacles } from '../../support/browser.ts';
-import { asBefore, button, describeConsole, expectGone, expectSeen, row, whileWritten } from '../../support/console.ts';
+import {
+  asBefore,
+  button,
+  describeConsole,
+  expectGone,
+  expectSeen,
+  heldBack,
+  row,
+  whileWritten,
+} from '../../support/console.ts';
 import { run } from '../../support/local-service.ts';
 
 describeConsole('the organization in the console', ({ service, open, at, api }) => {
@@ -61,6 +70,19 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     await page.goto(`${service().address}/#/invites/${past}`);
     await expectSeen(page.getByRole('alert').filter({ hasText: 'This invitation has expired' }));
     expect(await obstacles(page)).toEqual([]);
+  });
+
+  test('says what was refused of an invitation whose address was changed before the answer came', async () => {
+    const { page } = await open(at('/people'));
+    const email = page.getByRole('textbox', { name: 'Email' });
+    const answer = await heldBack(page, '**/invites/', (one) => one.method() === 'POST');
+    await email.fill('owner@example.com');
+    await button(page, 'Invite').click();
+    await email.fill('cleo@example.com');
+    answer();
+    await expectSeen(page.getByText('already belongs to the organization'));
+    await email.fill('cleo2@example.com');
+    await expectGone(page.getByText('already belongs to the organization'));
   });
 
   test('says why an invitation cannot be accepted yet, and asks again', async () => {
