@@ -997,6 +997,19 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(complaints).toEqual([]);
   });
 
+  test('is edited no longer by who has lost the right to edit it meanwhile', async () => {
+    const path = await made({ name: 'Lost', tiles: [{ text: { body: 'A note' } }] });
+    const { page } = await open(at(path), { key: await keyOfMember() });
+    await button(page, 'Edit layout').click();
+    await expectSeen(page.getByRole('button', { name: /^Remove/ }));
+    await service().call('PUT', `${api(path)}/access_controls/`, { access_level: 'viewer', organization_member: null });
+    // Whoever comes back to the page after a minute has it read again.
+    await page.clock.setFixedTime(Date.now() + MINUTE_MS);
+    await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+    await expectSeen(button(page, 'Edit layout').and(page.locator('[aria-disabled=true]')));
+    await expectGone(page.getByRole('button', { name: /^Remove/ }));
+  });
+
   test('offers other days than those that it keeps, where these have nothing', async () => {
     const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Kept' });
     const there = `/projects/${String(project['id'])}`;
