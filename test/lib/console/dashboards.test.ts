@@ -1010,6 +1010,18 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await expectGone(page.getByRole('button', { name: /^Remove/ }));
   });
 
+  test('leaves it to who made it, admins and owners that only collaborators edit it, and says so', async () => {
+    const path = await made({ name: 'Theirs to edit' });
+    const { page, complaints } = await open(at(path), { key: await keyOfMember() });
+    await button(page, 'Collaborators').click();
+    const dialog = page.getByRole('dialog', { name: 'Collaborators' });
+    await expectSeen(dialog.getByRole('switch', { name: 'Only collaborators may edit', disabled: true }));
+    await expectSeen(dialog.getByText('Only they change this.'));
+    await expectSeen(button(dialog, 'Add').and(page.locator(':not([aria-disabled])')));
+    expect(await obstacles(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
   test('offers other days than those that it keeps, where these have nothing', async () => {
     const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Kept' });
     const there = `/projects/${String(project['id'])}`;

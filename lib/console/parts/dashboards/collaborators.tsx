@@ -76,13 +76,14 @@ function Editors({ project, value, write, beside }: CollaboratorsProps) {
       ),
     );
   const lacks = editLack(value);
+  const isManager = value.user_access_level === 'manager';
   return (
     <Stack>
       {lacks !== undefined && <Text size="sm">{lacks}.</Text>}
       <Switch
-        disabled={lacks !== undefined}
+        disabled={lacks !== undefined || !isManager}
         label="Only collaborators may edit"
-        description="And who made the dashboard, admins and owners. All others see it."
+        description={`And who made the dashboard, admins and owners. All others see it.${isManager ? '' : ' Only they change this.'}`}
         checked={value.restriction_level === COLLABORATORS}
         onChange={(event) =>
           attempt(write({ restriction_level: event.currentTarget.checked ? COLLABORATORS : EVERYONE }))
