@@ -32,7 +32,7 @@ interface Imported {
   readonly api: string;
   readonly project: number;
   /** The exports of the project, which deliver by themselves what arrives from now on. */
-  readonly exports: readonly Pick<BatchExportItem, 'id' | 'interval'>[];
+  readonly exports: readonly Pick<BatchExportItem, 'id'>[];
 }
 
 /** Returns the command that backfills a range of an export. */
@@ -45,9 +45,6 @@ function backfillCommand({ api, project }: Imported, id: string, range: { from: 
   ].join('\n');
 }
 
-/** The frequency at which a range has the most intervals: what its backfill may have, that of every other may, too. */
-const FINEST = 'every 5 minutes';
-
 /** Returns what to do next, so that what was added is delivered: commands of a shell that has a key in `KEY`. */
 function nextSteps(report: ImportOutcome, imported: Imported): string[] {
   if (imported.exports.length === 0 && report.arrival !== null) {
@@ -55,12 +52,11 @@ function nextSteps(report: ImportOutcome, imported: Imported): string[] {
     const arrived = { from: report.arrival.from, to: report.arrival.to + 1 };
     return [
       `Project ${imported.project} has no export that delivers this. Make one (README.md, "Export real events"), then:`,
-      ...backfillRanges([arrived], FINEST).map((range) => backfillCommand(imported, '<id>', range)),
+      ...backfillRanges([arrived]).map((range) => backfillCommand(imported, '<id>', range)),
     ];
   }
   return [...Map.groupBy(report.backfills, ({ export: id }) => id)].flatMap(([id, needed]) => {
-    const { interval } = imported.exports.find((one) => one.id === id) ?? { interval: FINEST };
-    const ranges = backfillRanges(needed, interval);
+    const ranges = backfillRanges(needed);
     const deliver = ranges.length === 1 ? 'a backfill delivers them' : `${ranges.length} backfills deliver them`;
     return [
       `Export "${needed[0]?.name}" has passed ${counted(needed.length, 'range')} of it; ${deliver}:`,

@@ -19,32 +19,38 @@ export const INTERVALS_MS: Readonly<Record<Frequency, number>> = {
   week: WEEK_MS,
 };
 
-/** Returns how much time lies between two instants, in milliseconds. */
-const lasts = (start: string, end: string): number => Date.parse(end) - Date.parse(start);
+/** The shortest interval, by which a range has the most. */
+const FINEST_MS = INTERVALS_MS['every 5 minutes'];
 
 /** The intervals that a backfill may have. */
 const MOST_INTERVALS = 200_000;
 
+interface BackfillRange {
+  readonly start_at: string;
+  readonly end_at: string;
+}
+
+/** Returns when the last interval ends that a backfill may have that begins then, in milliseconds since 1970. */
+const farthestEnd = (start: string): number => (Math.floor(Date.parse(start) / FINEST_MS) + MOST_INTERVALS) * FINEST_MS;
+
 /**
- * Returns the fewest ranges in which backfills deliver those of an export that an import tells, in order, in the form in which the API takes them:
- * near ones are one, and what is longer than a backfill may be is cut, at the beginning of a week.
+ * Returns the fewest ranges in which backfills of any export, also of one whose frequency has changed, deliver those that an
+ * import tells, in order, in the form in which the API takes them: near ones are one, and what is longer than a backfill may
+ * be is cut, at the beginning of a week.
  */
 export function backfillRanges(
   needed: readonly { readonly start: string; readonly end: string }[],
-  interval: Frequency,
-): readonly { readonly start_at: string; readonly end_at: string }[] {
-  // A backfill takes whole intervals: what begins and ends within one has one more.
-  const most = (MOST_INTERVALS - 1) * INTERVALS_MS[interval];
-  const backfills: { readonly start_at: string; readonly end_at: string }[] = [];
+): readonly BackfillRange[] {
+  const backfills: BackfillRange[] = [];
   for (const { start, end } of needed) {
     const last = backfills.at(-1);
-    if (last !== undefined && lasts(last.start_at, end) <= most) {
+    if (last !== undefined && Date.parse(end) <= farthestEnd(last.start_at)) {
       backfills.splice(-1, 1, { start_at: last.start_at, end_at: end });
       continue;
     }
     let start_at = start;
-    while (lasts(start_at, end) > most) {
-      const week = Math.floor((Date.parse(start_at) + most - FIRST_SUNDAY_MS) / WEEK_MS) * WEEK_MS + FIRST_SUNDAY_MS;
+    while (Date.parse(end) > farthestEnd(start_at)) {
+      const week = Math.floor((farthestEnd(start_at) - FIRST_SUNDAY_MS) / WEEK_MS) * WEEK_MS + FIRST_SUNDAY_MS;
       const end_at = new Date(week).toISOString();
       backfills.push({ start_at, end_at });
       start_at = end_at;

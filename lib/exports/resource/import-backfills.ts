@@ -1,11 +1,4 @@
-import {
-  type ArrivalHours,
-  type ArrivalRange,
-  alignDown,
-  type Frequency,
-  intervalsBetween,
-  LENGTH,
-} from '../../lake/intervals.ts';
+import { type ArrivalHours, type ArrivalRange, alignDown, intervalsBetween, LENGTH } from '../../lake/intervals.ts';
 import type { Model } from '../../lake/schema.ts';
 import { keys, ranges } from '../../ports/table/keys.ts';
 import { picked } from '../../ports/table/list-all.ts';
@@ -34,9 +27,9 @@ interface ProjectPlace {
 export const liveExports = (
   table: Table,
   { id: project, organization_id }: ProjectPlace,
-): Promise<Pick<BatchExportItem, 'id' | 'name' | 'model' | 'interval'>[]> =>
-  picked(table, ranges.exportsOf(organization_id), ({ id, name, model, interval, team_id, deleted_at }) =>
-    team_id === project && deleted_at === null ? { id, name, model, interval } : undefined,
+): Promise<Pick<BatchExportItem, 'id' | 'name' | 'model'>[]> =>
+  picked(table, ranges.exportsOf(organization_id), ({ id, name, model, team_id, deleted_at }) =>
+    team_id === project && deleted_at === null ? { id, name, model } : undefined,
   );
 
 /**
@@ -76,26 +69,32 @@ function joined(ranges: readonly ArrivalRange[], most: number): readonly Arrival
   }));
 }
 
-const isBackfill = ({ from, to }: ArrivalRange, frequency: Frequency): boolean =>
-  intervalsBetween(from, to, frequency).count <= MAX_BACKFILL_INTERVALS;
+/**
+ * The frequency by which a range has the most intervals. What its backfill may have, that of every other may, too, and of an
+ * export whose frequency has changed: each edge that an interval ever had is one of its.
+ */
+const FINEST = 'every 5 minutes';
+
+const isBackfill = ({ from, to }: ArrivalRange): boolean =>
+  intervalsBetween(from, to, FINEST).count <= MAX_BACKFILL_INTERVALS;
 
 /**
- * Returns the fewest ranges in which backfills of an export deliver these, which come in order: neighbours are one as long
+ * Returns the fewest ranges in which backfills of any export deliver these, which come in order: neighbours are one as long
  * as a backfill may have so many intervals, and what is longer is cut, where every frequency has an edge.
  */
-export function backfillRanges(needed: readonly ArrivalRange[], frequency: Frequency): ArrivalRange[] {
+export function backfillRanges(needed: readonly ArrivalRange[]): ArrivalRange[] {
   const backfills: ArrivalRange[] = [];
   for (const { from, to } of needed) {
     const longer = { from: backfills.at(-1)?.from ?? from, to };
-    if (isBackfill(longer, frequency)) backfills.splice(-1, 1, longer);
-    else backfills.push(...cut({ from, to }, frequency));
+    if (isBackfill(longer)) backfills.splice(-1, 1, longer);
+    else backfills.push(...cut({ from, to }));
   }
   return backfills;
 }
 
 /** Returns a range in pieces that a backfill may have. */
-function cut({ from, to }: ArrivalRange, frequency: Frequency): ArrivalRange[] {
-  if (isBackfill({ from, to }, frequency)) return [{ from, to }];
-  const edge = alignDown(alignDown(from, frequency) + MAX_BACKFILL_INTERVALS * LENGTH[frequency], 'week');
-  return [{ from, to: edge }, ...cut({ from: edge, to }, frequency)];
+function cut({ from, to }: ArrivalRange): ArrivalRange[] {
+  if (isBackfill({ from, to })) return [{ from, to }];
+  const edge = alignDown(alignDown(from, FINEST) + MAX_BACKFILL_INTERVALS * LENGTH[FINEST], 'week');
+  return [{ from, to: edge }, ...cut({ from: edge, to })];
 }

@@ -1,6 +1,7 @@
 import { importText, problemText } from '../../../lib/admin/import-report.ts';
 import { HOUR_MS } from '../../../lib/basics/units.ts';
-import { type Frequency, intervalsBetween, isOnGrid } from '../../../lib/lake/intervals.ts';
+import { intervalsOf, MAX_BACKFILL_INTERVALS } from '../../../lib/exports/runs/plan.ts';
+import { intervalsBetween, isOnGrid } from '../../../lib/lake/intervals.ts';
 
 const REPORT = {
   files: [],
@@ -19,7 +20,7 @@ test.each([
   [0, '7 events: 0 added, 7 known already'],
   [4, '7 events: 0 added, 3 known already, 4 of deleted persons, not taken'],
 ])('of an import again %d events of deleted persons are told apart', (forgotten, text) => {
-  const imported = { api: 'http://127.0.0.1:8010', project: 1, exports: [{ id: 'e', interval: 'hour' }] } as const;
+  const imported = { api: 'http://127.0.0.1:8010', project: 1, exports: [{ id: 'e' }] };
   expect(importText({ ...REPORT, forgotten }, imported)).toBe(text);
 });
 
@@ -38,15 +39,30 @@ describe('the commands that deliver what was imported', () => {
 
   test('are one for what lies near, and so many that each backfill is one that the API takes', () => {
     const needed = ['2019-05-05T10:00:00Z', '2019-05-07T10:00:00Z', '2023-05-05T10:00:00Z'].map(hourAt);
-    const told = (interval: Frequency) =>
-      importText({ ...REPORT, backfills: needed }, { api: '$API', project: 1, exports: [{ id: 'e', interval }] });
-    expect(told('every 5 minutes')).toContain('has passed 3 ranges of it; 2 backfills deliver them:');
-    expect(rangesIn(told('every 5 minutes'))).toEqual([
+    const told = importText({ ...REPORT, backfills: needed }, { api: '$API', project: 1, exports: [{ id: 'e' }] });
+    expect(told).toContain('has passed 3 ranges of it; 2 backfills deliver them:');
+    expect(rangesIn(told)).toEqual([
       { start_at: '2019-05-05T10:00:00Z', end_at: '2019-05-07T11:00:00Z' },
       { start_at: '2023-05-05T10:00:00Z', end_at: '2023-05-05T11:00:00Z' },
     ]);
-    expect(told('hour')).toContain('has passed 3 ranges of it; a backfill delivers them:');
-    expect(rangesIn(told('hour'))).toEqual([{ start_at: '2019-05-05T10:00:00Z', end_at: '2023-05-05T11:00:00Z' }]);
+    const near = importText(
+      { ...REPORT, backfills: needed.slice(0, 2) },
+      { api: '$API', project: 1, exports: [{ id: 'e' }] },
+    );
+    expect(near).toContain('has passed 2 ranges of it; a backfill delivers them:');
+    expect(rangesIn(near)).toEqual([{ start_at: '2019-05-05T10:00:00Z', end_at: '2019-05-07T11:00:00Z' }]);
+  });
+
+  test('are taken by an export that was asked for more often before', () => {
+    const often = { from: at('2021-01-03'), to: at('2022-11-20'), frequency: 'every 5 minutes' } as const;
+    const plan = { version: 2, next: at('2026-01-01'), skipped: [], ran: [often], claimed: [], active: [] };
+    const backfills = [{ export: 'e', name: 'To S3', from: at('2019-01-03'), to: at('2023-11-20') }];
+    const exports = [{ id: 'e' }];
+    const counts = rangesIn(importText({ ...REPORT, backfills }, { api: '$API', project: 1, exports })).map(
+      ({ start_at, end_at }) => intervalsOf(plan, 'hour', { from: at(start_at), to: at(end_at) }).count,
+    );
+    expect(counts.filter((count) => count > MAX_BACKFILL_INTERVALS)).toEqual([]);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(MAX_BACKFILL_INTERVALS);
   });
 
   test('cut what is longer than a backfill at edges of every frequency, for an export that is yet to be made, too', () => {

@@ -148,8 +148,7 @@ function Backfills({ project, one }: { readonly project: string; readonly one: I
   const byExport = Map.groupBy(one.backfills, ({ export: id }) => id);
   const begin = async (id: string, name: string, needed: Import['backfills']): Promise<void> => {
     const params = { path: { project_id: project, id } };
-    const { interval } = await answered(api.GET('/api/projects/{project_id}/batch_exports/{id}/', { params }));
-    const backfills = backfillRanges(needed, interval);
+    const backfills = backfillRanges(needed);
     for (const range of backfills.filter(({ start_at }) => !sent.current.has(`${id} ${start_at}`))) {
       await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body: range }));
       sent.current.add(`${id} ${range.start_at}`);
