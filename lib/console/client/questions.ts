@@ -15,7 +15,7 @@ export interface Series {
   readonly property: string;
   /** What charts call it; empty: as its event. */
   readonly name: string;
-  /** A kind of question that is of more series has brought it. As long as nothing is said of it, it goes with that kind. */
+  /** The kind of question, which is of more series, has brought it. Where nothing is said of it there, it goes with that kind. */
   readonly isFiller?: true;
   /** The event that it had before a kind of question that begins anywhere. */
   readonly eventBefore?: string;
@@ -117,8 +117,8 @@ export function ofKind(question: Question, kind: QuestionKind): Pick<Question, '
   const { least, beginsAnywhere } = TRAITS[kind];
   const meant = question.series
     .filter(({ isFiller, event, name }) => isFiller !== true || event !== '' || name !== '')
-    .map(({ eventBefore = '', ...one }) => (one.event === '' ? { ...one, event: eventBefore } : one));
-  const series = [...meant];
+    .map(({ eventBefore = '', isFiller: _, ...one }) => (one.event === '' ? { ...one, event: eventBefore } : one));
+  const series: Series[] = [...meant];
   while (series.length < least) series.push({ ...anotherSeries(series), isFiller: true });
   return {
     kind,

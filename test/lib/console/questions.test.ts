@@ -158,6 +158,21 @@ test('a series that somebody has asked for, or named, stays in every kind of que
   expect(eventsAfter(named, 'TrendsQuery')).toEqual(['paid', '']);
 });
 
+test('a series that was named once stays, whatever is said of it later', () => {
+  const paid = { ...FIRST_QUESTION, series: [{ ...anotherSeries([]), event: 'paid' }] };
+  const turned = (question: Question, kind: Question['kind']): Question => ({ ...question, ...ofKind(question, kind) });
+  const second = (question: Question, some: object): Question => ({
+    ...question,
+    series: question.series.map((one, at) => (at === 1 ? { ...one, ...some } : one)),
+  });
+  const trend = turned(second(turned(paid, 'FunnelsQuery'), { event: 'x' }), 'TrendsQuery');
+  const daily = second(trend, { event: '', math: 'dau' });
+  expect(eventsAfter(daily, 'StickinessQuery')).toEqual(['paid', '']);
+  // What is written and taken back in the funnel is not asked for.
+  const emptied = second(second(turned(paid, 'FunnelsQuery'), { event: 'x' }), { event: '' });
+  expect(eventsAfter(emptied, 'TrendsQuery')).toEqual(['paid']);
+});
+
 test('paths begin anywhere, and the event of before is there again in another kind of question', () => {
   const question = { ...FIRST_QUESTION, series: [{ ...anotherSeries([]), event: 'paid' }] };
   expect(eventsAfter(question, 'PathsQuery')).toEqual(['']);
