@@ -84,9 +84,9 @@ const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
   ],
   [
     '42P10',
-    // COPY answers with the same code that it takes no generated column.
+    // COPY answers with the same code that it takes no generated column. In German it is ON-CONFLICT.
     (place, error) =>
-      error.message.includes('ON CONFLICT')
+      /ON.CONFLICT/.test(error.message)
         ? `${tableOf(place)} has no unique key by which persons could be merged. Give it one: ALTER TABLE ` +
           `${tableOf(place)} ADD PRIMARY KEY ("team_id", "distinct_id").`
         : generated(place, error),
