@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { isObject } from '../../basics/json.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
 import type { SentQuery } from '../kinds/source.ts';
-import { type DatesPlace, traitsOf } from '../kinds/traits.ts';
+import { type DatesPlace, isKind, traitsOf } from '../kinds/traits.ts';
 import type { Looked, WorldFile, WorldFiles } from './looking-world.ts';
 
 /**
@@ -20,11 +20,11 @@ const isAbsolute = (date: unknown): boolean => typeof date === 'string' && (/^\d
 /** Returns what of the clock the query depends on; `isNow`: its HogQL asked for the moment. */
 export function clockUseOf(query: SentQuery, isNow: boolean): ClockUse {
   if (isNow) return 'moment';
-  const { source: asked } = query;
-  // The persons behind a number are those of its own time.
-  if (isObject(asked))
+  const { source: asked, kind } = query;
+  // The persons behind a number are those of its own time. What says which number it is, is no kind by itself.
+  if (isObject(asked) && (!isKind(kind) || traitsOf(kind).dates === 'source'))
     return clockUseOf({ ...asked, kind: typeof asked['kind'] === 'string' ? asked['kind'] : '' }, isNow);
-  return CLOCK_USES[traitsOf(query.kind).dates](query);
+  return CLOCK_USES[traitsOf(kind).dates](query);
 }
 
 /** What a query depends on, by where it tells its dates. */

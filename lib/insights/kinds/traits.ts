@@ -6,7 +6,8 @@ interface Traits {
   readonly isByInterval: boolean;
   /**
    * Where it tells the time that it is about, by which it is known how long its answer is true, and where a dashboard puts
-   * its own: in `dateRange`, in `after` and `before`, in `filters`, or where the query in its `source` does.
+   * its own: in `dateRange`, in `after` and `before`, or in `filters`; or where the query in its `source` does, into which
+   * a dashboard puts none.
    */
   readonly dates: DatesPlace;
 }
@@ -35,6 +36,8 @@ export type KindName = keyof typeof TRAITS;
 
 const NO_KIND: Traits = { ...COUNTS, dates: 'dateRange' };
 
+/** Returns whether queries of a kind are answered. */
+export const isKind = (kind: unknown): kind is KindName => typeof kind === 'string' && Object.hasOwn(TRAITS, kind);
+
 /** Returns the traits of a kind. What is no kind has no answer, and so nothing special. */
-export const traitsOf = (kind: unknown): Traits =>
-  typeof kind === 'string' && Object.hasOwn(TRAITS, kind) ? TRAITS[kind as KindName] : NO_KIND;
+export const traitsOf = (kind: unknown): Traits => (isKind(kind) ? TRAITS[kind] : NO_KIND);

@@ -102,6 +102,8 @@ function recordOf(one: Exclude<Step, { do: 'wait' }>, now: number, n: number) {
   return { ...at, event: '$identify', properties: { $anon_distinct_id: `d${(one.who + 1) % 4}` } };
 }
 
+const JANUARY = { dateRange: { date_from: '2025-01-01', date_to: '2025-02-01' } };
+
 test.each<[query: object, use: string]>([
   [{ dateRange: { date_from: '-7d' } }, 'day'],
   [{ dateRange: {} }, 'day'],
@@ -118,6 +120,9 @@ test.each<[query: object, use: string]>([
   [{ kind: 'ActorsQuery', source: { kind: 'TrendsQuery', interval: 'hour' } }, 'hour'],
   [{ kind: 'ActorsQuery', source: { kind: 'InsightActorsQuery', source: { interval: 'minute' } } }, 'moment'],
   [{ kind: 'ActorsQuery', source: { kind: 'HogQLQuery', query: 'SELECT 1' } }, 'nothing'],
+  [{ dateRange: { date_from: '-1h' }, interval: 'minute', source: { kind: 'TrendsQuery', ...JANUARY } }, 'moment'],
+  [{ kind: 'HogQLQuery', filters: { dateRange: { date_from: '-7d' } }, source: { kind: 'HogQLQuery' } }, 'day'],
+  [{ kind: 'EventsQuery', source: { kind: 'TrendsQuery', ...JANUARY } }, 'moment'],
   [{ kind: 'EventsQuery' }, 'moment'],
   [{ kind: 'EventsQuery', after: '2025-01-01', before: '2025-01-02' }, 'nothing'],
   [{ kind: 'EventsQuery', dateRange: { date_from: '2025-01-01', date_to: '2025-02-01' } }, 'moment'],
