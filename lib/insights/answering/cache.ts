@@ -45,7 +45,7 @@ interface AnswerItem extends Item {
  * What answers are made by. A change of the program that changes answers to the same query over the same files raises
  * it, so that those from before are not given any more.
  */
-const VERSION = 10;
+const VERSION = 11;
 
 /** Returns the key of an answer: all that it depends on beside the files and the clock. */
 export function answerKey(project: number, query: SentQuery, moment: Omit<Moment, 'now'>): string {

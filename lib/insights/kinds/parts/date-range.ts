@@ -214,21 +214,26 @@ export function previousOf(
 ): TimeRange {
   const [from, to] = [zoned(range.from, calendar).toPlainDateTime(), zoned(range.to, calendar).toPlainDateTime()];
   const span = from.until(to, { largestUnit: 'day' });
+  const isExact = interval === 'minute' || sent?.explicitDate === true;
+  // Between ends in an hour that is told twice the clock shows less than has passed.
+  const isByClock = span.sign >= 0 && (!isExact || span.days > 0 || ![from, to].some((end) => isTwice(end, calendar)));
   const spanFrom = (start: Temporal.PlainDateTime): TimeRange => {
     const begin = start.toZonedDateTime(calendar.timezone).epochMilliseconds;
-    // Around an hour that is told twice the clock may show less at the end than at the beginning.
-    if (span.sign < 0) return { from: begin, to: begin + (range.to - range.from) };
+    if (!isByClock) return { from: begin, to: begin + (range.to - range.from) };
     return { from: begin, to: start.add(span).toZonedDateTime(calendar.timezone).epochMilliseconds };
   };
   const back = readDate(compareTo ?? '');
   if (back !== undefined && 'unit' in back) return spanFrom(from.subtract(durationOf(back.unit, back.count)));
 
-  const isExact = interval === 'minute' || sent?.explicitDate === true;
   if (isExact || span.sign < 0) return { from: range.from - (range.to + 1 - range.from), to: range.from - 1 };
   // One more than the whole days of the span, so that the period before ends where this one begins, or earlier.
   const days = span.days + 1;
   return spanFrom(from.subtract({ days: isOfWeeks(sent, interval) ? days - 1 : days }));
 }
+
+/** Returns whether the clock shows a time, which it does show, twice. */
+const isTwice = (at: Temporal.PlainDateTime, { timezone }: Calendar): boolean =>
+  !at.toZonedDateTime(timezone).equals(at.toZonedDateTime(timezone, { disambiguation: 'later' }));
 
 /** Returns whether a range of days is some weeks and today: `-7d`, `-14d`, `-1w`, and what is by default. */
 function isOfWeeks(sent: DateRange | null | undefined, interval: IntervalUnit): boolean {

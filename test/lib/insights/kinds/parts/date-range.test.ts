@@ -238,6 +238,22 @@ describe('The period before', () => {
     ]);
   });
 
+  it.each([
+    ['01:30:00-04:00', '01:30:00-05:00', '05:30:00', '06:30:00'],
+    ['01:30:00-04:00', '01:45:00-05:00', '05:30:00', '06:45:00'],
+    ['01:30:00-04:00', '02:30:00-05:00', '05:30:00', '07:30:00'],
+    ['00:30:00-04:00', '01:30:00-05:00', '04:30:00', '06:30:00'],
+    // No end lies in it: these are the same times of the clock.
+    ['00:30:00-04:00', '02:30:00-05:00', '04:30:00', '06:30:00'],
+  ])('of exact ends is as long where one lies in an hour that is told twice: %s to %s', (start, end, from, to) => {
+    const at = calendar('2026-11-02T10:00:00Z', { timezone: 'America/New_York' });
+    const sent = { date_from: `2026-11-01T${start}`, date_to: `2026-11-01T${end}`, explicitDate: true };
+    expect(before(sent, { interval: 'hour', at, compareTo: '-1w' })).toEqual([
+      `2026-10-25T${from}.000Z`,
+      `2026-10-25T${to}.000Z`,
+    ]);
+  });
+
   it('keeps the days whole where the clocks change between the two', () => {
     const at = calendar('2026-03-30T10:00:00Z', { timezone: 'Europe/Berlin' });
     expect(before({ date_from: '-1d' }, { at })).toEqual(['2026-03-26T23:00:00.000Z', '2026-03-28T22:59:59.999Z']);
