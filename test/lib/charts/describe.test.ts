@@ -48,10 +48,14 @@ describe('trends', () => {
     /** What stands at each time of a day in New York, or elsewhere: of it and of the day before their hours as they are told. */
     const hoursOf = (
       day: string,
-      { timezone = 'America/New_York', compareTo }: { timezone?: string; compareTo?: string } = {},
+      {
+        timezone = 'America/New_York',
+        compareTo,
+        to = day,
+      }: { timezone?: string; compareTo?: string; to?: string } = {},
     ) => {
       const at = { now: Date.parse('2027-01-01T00:00:00Z'), timezone, weekStartDay: 0 } as const;
-      const sent = { date_from: day, date_to: day };
+      const sent = { date_from: day, date_to: to, explicitDate: day.includes('T') };
       const range = rangeOf(sent, 'hour', at);
       const [current, previous] = [range, previousOf(range, sent, 'hour', at, compareTo)].map((one) => {
         const days = bucketsOf(one, 'hour', at).map((bucket) => bucket.day);
@@ -116,6 +120,25 @@ describe('trends', () => {
 
     test('and of a week before', () => {
       expect(hoursOf('2026-11-01', { compareTo: '-1w' }).get('24 23')?.[1]).toBe('10-25 23');
+    });
+
+    test('stand by their places where both are as long and an end lies in the hour that is told twice', () => {
+      const hours = hoursOf('2026-11-01T01:30:00-04:00', { to: '2026-11-01T01:29:59-05:00', compareTo: '-1w' });
+      expect([...hours].map(([hour, [, before]]) => [hour, before])).toEqual([
+        ['0 01', '10-25 01'],
+        ['1 01', '10-25 02'],
+      ]);
+      // From midnight to midnight none does.
+      const whole = hoursOf('2026-11-01T00:00:00-04:00', { to: '2026-11-01T22:59:59-05:00' });
+      expect(['1 01', '2 01', '23 22'].map((hour) => whole.get(hour)?.[1])).toEqual(['10-31 01', null, '10-31 22']);
+    });
+
+    test('stand by their places where the two begin an hour apart and no clock is moved', () => {
+      const timezone = 'UTC';
+      const hours = hoursOf('2026-11-27T03:50:00Z', { to: '2026-11-28T03:05:00Z', timezone });
+      expect(['0 03', '1 04', '24 03'].map((hour) => hours.get(hour)?.[1])).toEqual(['11-26 04', '11-26 05', null]);
+      const berlin = hoursOf('2026-10-25', { timezone: 'Europe/Berlin', compareTo: '-23h' });
+      expect(['0 00', '1 01', '24 23'].map((hour) => berlin.get(hour)?.[1])).toEqual(['10-24 01', '10-24 02', null]);
     });
 
     test('stand by their places where whole days do not lie between the two', () => {
