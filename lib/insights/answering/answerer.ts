@@ -62,8 +62,8 @@ export async function computed(
   const read = kind.schema.safeParse(query, { reportInput: true });
   if (!read.success) throw within('query', failureOfIssues(read.error));
   checkModifiers(query, moment.timezone, 'query');
-  const warnings: string[] = [];
-  const warn = (error: unknown): void => void warnings.push(messageOf(error));
+  const warnings = new Set<string>();
+  const warn = (error: unknown): void => void warnings.add(messageOf(error));
   const world = worlds.world(files, moment, { reads, warn, isRepeated: isTile });
   const answer = await kind.answer(read.data, world).catch((error: unknown): never => {
     const isOfMember = error instanceof Failure && error.body.attr !== null && error.body.attr !== 'query';
@@ -75,7 +75,7 @@ export async function computed(
       'query',
       `The answer is larger than ${MAX_BYTES / 1_000_000} MB. Ask for less: a shorter time, fewer columns, or a limit.`,
     );
-  return { answer, looked: world.looked(), ...(warnings.length > 0 && { warnings }) };
+  return { answer, looked: world.looked(), ...(warnings.size > 0 && { warnings: [...warnings] }) };
 }
 
 /** Returns the failure of a field as that of the same field below another one. */

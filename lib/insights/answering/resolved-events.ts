@@ -103,9 +103,9 @@ interface Kept {
 /** SQL of a person as a value of the type that lists them: of whom a tie tells, else of the one whose id is the text. */
 const listedPerson = (type: string, tied: string, own: string): string => `coalesce(${tied}, (${own})::${type})`;
 
-/** What is refused has its reasons, and is told where it has none without what is kept. */
+/** No value of a caller takes part in what is kept: whatever failed of it but for memory is a defect. */
 function warnOf(error: unknown, { warn }: LookedAt): void {
-  if (!(error instanceof Failure)) warn?.(error);
+  if (!(error instanceof OutOfMemory)) warn?.(error);
 }
 
 const wantsNumbers = ({ isNumbered, isSorted }: Asks): boolean => isNumbered && isSorted;
@@ -212,7 +212,8 @@ export function resolvedEvents(
         const found = await foundIn(looked, events, asks);
         if (found !== undefined) return await work(found);
       } catch (error) {
-        warnOf(error, events);
+        // What a question is refused for is told where it fails of the files, too.
+        if (!(error instanceof Failure)) warnOf(error, events);
         // The memory of what is kept may be what is missing. Whatever else it is, the files tell it too.
         if (error instanceof OutOfMemory && kept === looked) {
           // The tiles of a dashboard that follow would each make it anew, and run out of memory as this one.

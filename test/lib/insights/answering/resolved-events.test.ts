@@ -9,13 +9,15 @@ const EVENTS = `(SELECT * FROM (VALUES ('seen', 1, 'phone', NULL), ('paid', 2, '
   AS of_the_files (event, timestamp_us, distinct_id, person_id))`;
 const TIES = `(SELECT * FROM (VALUES ('phone', 'ada'), ('laptop', 'ada')) AS tied (distinct_id, person_id))`;
 
-async function keeper(count = 'SELECT 3') {
+async function keeper(count = 'SELECT 3', explained = (error: unknown) => error) {
   const database = await openDatabase({ tempDirectory: temporaryFolder() });
   onEnd(() => database.closeSync());
   const connected = async <T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> => {
     const connection = await database.connect();
     try {
       return await work(connection);
+    } catch (error) {
+      throw explained(error);
     } finally {
       connection.closeSync();
     }
@@ -185,6 +187,20 @@ test.each([
   const asked = { paths: ['a file'], rows, warn: (error: unknown) => void warned.push(error) };
   expect(await resolved.during(asked, { ...TEXTS, isRepeated: true }, told)).toEqual(NOTHING);
   expect(warned).toEqual([expect.objectContaining({ message: expect.stringMatching(/Error/) })]);
+});
+
+test('what fails while it is made is told, also what a question is refused for, but not that there is no memory', async () => {
+  const refused = new Failure('validation', { detail: 'There is no such value.' });
+  for (const [error, warnings] of [
+    [refused, [refused]],
+    [new OutOfMemory(), []],
+  ] as const) {
+    const { resolved, events } = await keeper('SELECT count FROM nowhere', () => error);
+    const warned: unknown[] = [];
+    const asked = { ...events, warn: (one: unknown) => void warned.push(one) };
+    expect(await resolved.during(asked, { ...TEXTS, isRepeated: true }, told)).toEqual(NOTHING);
+    expect(warned).toEqual(warnings);
+  }
 });
 
 test('there is none of too many events, but numbers for persons', async () => {
