@@ -277,10 +277,9 @@ function insightMarkup(
   const shown = view.results.get(id);
   return html`<h2>${name ?? 'Untitled insight'}</h2>
 ${description && show_description !== false && html`<p class="about">${description}</p>`}
-${shown === undefined ? html`<p class="note">${view.unanswered.get(id) ?? NOT_YET}</p>` : trusted(shown.drawn.figure)}
+${shown === undefined ? html`<p class="note">${view.unanswered.get(id) ?? `There are no numbers yet. ${LOOK_AGAIN}`}</p>` : trusted(shown.drawn.figure)}
 ${shown !== undefined && shown.drawn.hasRows && !view.isPicture && html`<p class="download"><a href="${addressOf(view, '.csv', { tile: String(tile) })}" download aria-label="CSV of ${name ?? 'this insight'}">CSV</a></p>`}`;
 }
 
-/** Why an answer failed is for those who may see what was asked. */
-const NOT_YET =
-  'There are no numbers yet. Look again in a moment. If they do not come, whoever shared this page can see why.';
+/** What is said of numbers that are not there. Why an answer failed is for those who may see what was asked. */
+export const LOOK_AGAIN = 'Look again in a moment. If they do not come, whoever shared this page can see why.';

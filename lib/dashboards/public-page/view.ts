@@ -12,7 +12,7 @@ import type { TileItem } from '../model.ts';
 import { choicesOf, type FilterChoice } from '../sharing/model.ts';
 import { isPass, isPassword, PASS_MS, passOf } from '../sharing/password.ts';
 import { RANGES, type SharedDashboard, type SharedQuery, sharedObject } from './model.ts';
-import { PASSWORD_NEEDED, PASSWORD_WRONG, PUBLIC_HEADERS, sharedPage } from './page.ts';
+import { LOOK_AGAIN, PASSWORD_NEEDED, PASSWORD_WRONG, PUBLIC_HEADERS, sharedPage } from './page.ts';
 import { otherRange, shownResults, unansweredReason } from './results.ts';
 import { readAddress, type SharedAddress } from './rules.ts';
 import { countedTry, findShared, type SharedItem } from './store.ts';
@@ -234,5 +234,5 @@ const chosenFilters = (own: unknown, { properties, breakdown_filter }: FilterCho
 function withoutNumbers(tile: TileItem | undefined, reason: string | undefined): string {
   if (tile === undefined) return 'Name a tile of this page that has numbers: `?tile=<its number>`.';
   if (tile.insight === null) return 'This tile is a text, and has no numbers to show.';
-  return `This tile has no numbers to show${reason === undefined ? ' yet. Look again in a moment.' : `. ${reason}`}`;
+  return `This tile has no numbers to show${reason === undefined ? ` yet. ${LOOK_AGAIN}` : `. ${reason}`}`;
 }

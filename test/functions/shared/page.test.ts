@@ -468,6 +468,11 @@ describe('results', () => {
     ]);
     expect(text).toContain('This insight has no query, and so no numbers.');
     expect(text).not.toContain('Last refreshed');
+    // Nor is it said of the file that they will come.
+    expect((await look(world, `/shared/${world.token}.csv?tile=2`)).body).toMatchObject({
+      detail:
+        'This tile has no numbers to show yet. Look again in a moment. If they do not come, whoever shared this page can see why.',
+    });
   });
 
   test('that are left out, as the page has too many, are told as that and not asked for', async () => {
