@@ -1,7 +1,7 @@
 /** The JSON text of a request, read as leniently as its senders write it: long numbers, NaN, names of persons by number. */
 import { randomUUID } from 'node:crypto';
 import { rawNumber } from '../basics/raw-number.ts';
-import { isLossy } from '../lake/sources/exact-json.ts';
+import { isLegible, isLossy } from '../lake/sources/exact-json.ts';
 import { type DecodeLimits, tooLarge, Undecodable } from './undecodable.ts';
 
 /**
@@ -53,15 +53,12 @@ function mayHoldLong(text: string): boolean {
 }
 
 const NUMBER = /-?\d[\d.eE+-]*/y;
-/**
- * Whether a number is whole, and JavaScript would write it with other digits. It may have millions of them: one that is larger
- * than any double is infinite, as `1e400` is, for Python refuses to read a page with a number of so many digits.
- */
+/** Whether a number is whole, and JavaScript would write it with other digits. One that is not legible is infinite, as `1e400` is. */
 const isLong = (number: string): boolean =>
   number.length >= LONG_DIGITS &&
   /^-?[1-9]/.test(number) &&
   !/[.eE+]|\d-/.test(number) &&
-  Number.isFinite(Number(number)) &&
+  isLegible(Number(number), number) &&
   isLossy(Number(number), number);
 
 /**

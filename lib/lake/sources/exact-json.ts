@@ -28,11 +28,23 @@ function decimalOf(text: string): string | undefined {
 export const isLossy = (value: number, source: string): boolean =>
   isRespelled(value, source) && decimalOf(String(value)) !== decimalOf(source);
 
+/**
+ * Can all who read JSON read a number as it is written? Not a whole one that no double holds: it may have any number of
+ * digits, and Python refuses a page on which one has more than 4,300. `value` is the number that JavaScript reads.
+ */
+export const isLegible = (value: number, source: string): boolean => Number.isFinite(value) || !/^-?\d+$/.test(source);
+
 /** The value of a JSON text. Throws as `JSON.parse` does: `SyntaxError`, and `RangeError` when it is nested too deeply. */
 export const parseExact = (text: string): unknown =>
   INEXACT_NUMBER.test(text) ? parseWithRawNumbers(text, isLossy) : JSON.parse(text);
 
-/** The same for a row of a table, by whose text events are told apart: numbers with a point or a power stay as they are. */
+/** The same for what clients are answered: a number that is not legible is infinite, which in JSON is null. */
+export const parseLegible = (text: string): unknown =>
+  INEXACT_NUMBER.test(text)
+    ? parseWithRawNumbers(text, (value, source) => isLegible(value, source) && isLossy(value, source))
+    : JSON.parse(text);
+
+/** The same as `parseExact` for a row of a table, by whose text events are told apart: numbers with a point or a power stay as they are. */
 export const parseAsWritten = (text: string): unknown =>
   INEXACT_NUMBER.test(text) ? parseWithRawNumbers(text, isRespelled) : JSON.parse(text);
 

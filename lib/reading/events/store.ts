@@ -1,7 +1,7 @@
 /** Events of the lake, newest first: the newest files are read first, and no more of them than a page takes. */
 import type * as z from 'zod';
 import { allFiles, type LakeFile } from '../../lake/catalog.ts';
-import { parseExact } from '../../lake/sources/exact-json.ts';
+import { parseLegible } from '../../lake/sources/exact-json.ts';
 import { compareText } from '../../ports/table/semantics.ts';
 import type { Table } from '../../ports/table/table.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
@@ -175,7 +175,7 @@ export async function eventObjects(
   return rows.map((row) => ({
     id: row.uuid,
     distinct_id: row.distinct_id,
-    properties: parseExact(row.properties ?? '{}'),
+    properties: parseLegible(row.properties ?? '{}'),
     event: row.event,
     timestamp: sortableMicroseconds(row.at),
     person: personOf(byDistinctId.get(row.distinct_id)),
@@ -188,6 +188,6 @@ function personOf(state: StateRow | undefined) {
   return {
     is_identified: state.is_identified,
     distinct_ids: [state.distinct_id],
-    properties: parseExact(state.shown),
+    properties: parseLegible(state.shown),
   };
 }

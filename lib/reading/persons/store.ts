@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { isObject } from '../../basics/json.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { allFiles } from '../../lake/catalog.ts';
-import { parseExact } from '../../lake/sources/exact-json.ts';
+import { parseLegible } from '../../lake/sources/exact-json.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Table } from '../../ports/table/table.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
@@ -186,7 +186,7 @@ export function personObject({
   is_identified,
   created,
 }: PersonRow): z.output<typeof Person> {
-  const all = parseExact(properties);
+  const all = parseLegible(properties);
   const names = NAMES.map((name) => (isObject(all) && Object.hasOwn(all, name) ? all[name] : undefined));
   const name = names.find((found): found is string => typeof found === 'string' && found !== '');
   return {
