@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { FetchedFile, ImportFile } from '../../lib/lake/import/import.ts';
 import { clientOf, objectsIn } from '../../lib/ports/files/objects.ts';
-import { orAbsent } from '../../lib/ports/files/or-absent.ts';
+import { orNoFile } from '../../lib/ports/files/or-absent.ts';
 
 interface Places {
   /** Makes a path that the caller typed absolute. */
@@ -34,7 +34,7 @@ async function filesOf(word: string, { resolve, input, environment }: Places): P
   const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(?:\/(.*))?$/s.exec(word) ?? [];
   if (bucket !== undefined) return objectsOf(bucket, prefix, environment);
   const path = resolve(word);
-  const about = await orAbsent(stat(path));
+  const about = await orNoFile(stat(path));
   return about?.isDirectory() === true ? filesBelow(path) : [path];
 }
 

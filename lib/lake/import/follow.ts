@@ -1,10 +1,11 @@
 /** Imports files that grow, again and again, as `tail -F` shows them: what a writer adds, and the next file after a rotation. */
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { messageOf } from '../../basics/text.ts';
 import { SECOND_MS } from '../../basics/units.ts';
 import { inWords } from '../../ports/disk-failures.ts';
 import { Transient } from '../../ports/errors.ts';
-import { orAbsent } from '../../ports/files/or-absent.ts';
+import { orNoFile } from '../../ports/files/or-absent.ts';
 import { Busy } from '../../ports/table/table.ts';
 import { ImportUnderWay, LeaseLost } from '../lease.ts';
 import { type ImportReport, ImportStopped } from './import.ts';
@@ -105,16 +106,26 @@ export async function follow({ files, read, onRead, onTrouble, onLost, pause, st
       forgetMoved();
     } catch (error) {
       if (error instanceof ImportStopped) return;
-      const areThere = await Promise.all(unread.map(isThere));
-      // Else a rotation went on while they were read.
-      if (!(error instanceof ImportUnderWay) && !areThere.includes(false)) {
-        const reason = troubleOf(error);
-        if (reason !== told) onTrouble(reason);
-        told = reason;
-      }
+      const reason = await troubleWith(unread, error);
+      if (reason !== undefined && reason !== told) onTrouble(reason);
+      told = reason ?? told;
     }
     await pause(LOOK_MS, stop);
   }
+}
+
+/**
+ * Returns what kept files from being read and may pass, in words; undefined: another import runs, or a rotation went on
+ * while they were read. Throws what does not pass.
+ */
+async function troubleWith(files: readonly Followed[], error: unknown): Promise<string | undefined> {
+  try {
+    const areThere = await Promise.all(files.map(isThere));
+    if (error instanceof ImportUnderWay || areThere.includes(false)) return undefined;
+  } catch (cannotLook) {
+    return troubleOf(cannotLook);
+  }
+  return troubleOf(error);
 }
 
 /** Returns what may pass, in words. Throws what does not. */
@@ -124,9 +135,18 @@ function troubleOf(thrown: unknown): string {
   throw thrown;
 }
 
-/** Undefined: no file is there, as between the two steps of a rotation. Throws what keeps it from being looked at. */
+/** Returns what a look finds; undefined: nothing. Throws `Transient` for what keeps it from being looked at: somebody mends it. */
+async function look<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await orNoFile(work);
+  } catch (error) {
+    throw new Transient(messageOf(inWords(error)), { cause: error });
+  }
+}
+
+/** Undefined: no file is there, as between the two steps of a rotation. */
 async function foundAt(path: string): Promise<Found | undefined> {
-  const found = await orAbsent(stat(path, { bigint: true }));
+  const found = await look(stat(path, { bigint: true }));
   return found && { inode: `${found.dev} ${found.ino}`, path, content: `${found.size} ${found.mtimeNs}` };
 }
 
@@ -137,7 +157,7 @@ async function foundAgain({ inode, path }: Found): Promise<Found | undefined> {
   const there = await foundAt(path);
   if (there?.inode === inode) return there;
   const folder = dirname(path);
-  for (const name of (await orAbsent(readdir(folder))) ?? []) {
+  for (const name of (await look(readdir(folder))) ?? []) {
     const found = await foundAt(join(folder, name));
     if (found?.inode === inode) return found;
   }

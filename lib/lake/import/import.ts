@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { HOUR_MS } from '../../basics/units.ts';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { fail } from '../../ports/errors.ts';
-import { orAbsent } from '../../ports/files/or-absent.ts';
+import { orNoFile } from '../../ports/files/or-absent.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
 import { allFiles, firstOf, type LakeFile, lastOf } from '../catalog.ts';
@@ -236,7 +236,7 @@ async function sizesOf(files: readonly ImportFile[]): Promise<number[]> {
 }
 
 async function sizeOf(file: string): Promise<number> {
-  const found = await orAbsent(stat(file));
+  const found = await orNoFile(stat(file));
   if (found === undefined) fail('not_found', `There is no file ${file}.`);
   if (!found.isFile()) fail('validation', `${file} is not a file.`);
   return found.size;

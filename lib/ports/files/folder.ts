@@ -12,6 +12,7 @@ import { isRunning } from '../../basics/process.ts';
 import { DAY_MS, SECOND_MS } from '../../basics/units.ts';
 import { compareText } from '../table/semantics.ts';
 import type { FileStore, ListedFile } from './files.ts';
+import { isAbsence, orNoFile } from './or-absent.ts';
 import { partsOf, UNFINISHED } from './path.ts';
 import { syncPath } from './sync-path.ts';
 
@@ -158,17 +159,4 @@ function isLeftOver(name: string, writtenAt: number): boolean {
   if (machine !== hostname()) return false;
   // A process that was restarted in its container has the number of the one before.
   return Number(pid) === process.pid ? writtenAt < STARTED_AT - FILE_CLOCK_MS : !isRunning(Number(pid));
-}
-
-const isAbsence = (error: unknown): boolean =>
-  ['ENOENT', 'ENOTDIR', 'EISDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
-
-/** Returns what a path leads to; undefined when that is no file, or no folder, of the store. */
-async function orNoFile<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isAbsence(error)) return undefined;
-    throw error;
-  }
 }

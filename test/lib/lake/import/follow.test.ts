@@ -236,14 +236,65 @@ test('a folder that is gone with its files is told of, and waited for', async ()
   expect(lost).toEqual([file]);
 });
 
-test('a file that is there and cannot be looked at is not told as lost: what is in the way is said', async () => {
-  const cannot = following((path) => [
+test('a folder whose place a file has taken is gone: it is told of, and waited for', async () => {
+  const { added, lost, file } = await following((path) => [
+    () => {
+      renameSync(dirname(path), `${dirname(path)}.old`);
+      writeFileSync(dirname(path), '');
+    },
+    () => {},
+    () => {
+      rmSync(dirname(path));
+      mkdirSync(dirname(path));
+      writeFileSync(path, line(1));
+    },
+  ]);
+  expect(added).toEqual([1, 1]);
+  expect(lost).toEqual([file]);
+});
+
+test('a file that is there and cannot be looked at is not told as lost: what is in the way is said once, and waited for', async () => {
+  const { added, lost, file } = await following((path) => [
     () => {
       rmSync(path);
       symlinkSync(path, path);
     },
+    () => {},
+    () => {
+      rmSync(path);
+      writeFileSync(path, line(0) + line(1));
+    },
   ]);
-  await expect(cannot).rejects.toThrow('ELOOP');
+  expect(added).toEqual([1, 1]);
+  expect(lost).toEqual([`ELOOP: too many symbolic links encountered, stat '${file}'`, file]);
+});
+
+test('what is in the way of a file from the moment in which it is read is waited for, too', async () => {
+  const context = await importContext();
+  const file = fileIn(context, 'access.log', line(0));
+  const stop = new AbortController();
+  const told: string[] = [];
+  let readings = 0;
+  await follow({
+    files: [file],
+    read: async () => {
+      readings += 1;
+      if (readings > 1) return {} as never;
+      renameSync(file, `${file}.1`);
+      symlinkSync(file, file);
+      throw Object.assign(new Error(`ELOOP: open '${file}'`), { code: 'ELOOP' });
+    },
+    onRead: () => stop.abort(),
+    onTrouble: (reason) => told.push(reason),
+    onLost: (path) => told.push(path),
+    pause: async () => {
+      if (stop.signal.aborted) return;
+      rmSync(file);
+      renameSync(`${file}.1`, file);
+    },
+    stop: stop.signal,
+  });
+  expect(told).toEqual([`ELOOP: too many symbolic links encountered, stat '${file}'`]);
 });
 
 test('what passes is waited for: it is told once, and what came meanwhile is read then', async () => {

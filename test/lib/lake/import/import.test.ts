@@ -678,6 +678,7 @@ describe('is refused', () => {
     mkdirSync(join(context.folder, 'sub'));
     const there = fileIn(context, 'a', requestAt(1));
     await expect(run(context, [there, '/nowhere/x.log'])).rejects.toThrow('There is no file /nowhere/x.log.');
+    await expect(run(context, [join(there, 'x.log')])).rejects.toThrow(`There is no file ${there}/x.log.`);
     await expect(run(context, [there, join(context.folder, 'sub')])).rejects.toThrow('/sub is not a file.');
     const loop = join(context.folder, 'loop');
     symlinkSync(loop, loop);
