@@ -282,6 +282,22 @@ describe('a folder runFiles', () => {
       ]);
     });
 
+    test('the names of folders before a file counts that is in them: nobody brings them there later', async () => {
+      const folder = temporaryFolder();
+      const files = folderFiles(folder);
+      await files.write('first', 'x');
+      const placing = ['rename', 'mkdir', 'sync'];
+      expect(await fileCallsOf(folder, placing, () => files.write('a/b/c', 'x'))).toEqual([
+        'sync .unfinished/*',
+        'rename .unfinished/* a/b/c',
+        'mkdir a/b',
+        'sync a',
+        'sync .',
+        'rename .unfinished/* a/b/c',
+        'sync a/b',
+      ]);
+    });
+
     test('where a file was moved to, and that it is no more where it was', async () => {
       const folder = temporaryFolder();
       const files = folderFiles(folder);

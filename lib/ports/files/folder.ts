@@ -39,14 +39,13 @@ export function folderFiles(root: string): FileStore {
     await (swept ??= removeLeftovers(base));
     const temporary = join(unfinished, unfinishedName());
     try {
-      const [file, firstMade] = await inFolder(unfinished, () => open(temporary, 'wx'));
+      const file = await inFolder(unfinished, () => open(temporary, 'wx'));
       try {
         await file.writeFile(content);
         await file.sync();
       } finally {
         await file.close();
       }
-      await syncMade(unfinished, firstMade);
       await putInPlace(temporary, target);
     } catch (error) {
       await rm(temporary, { force: true });
@@ -99,26 +98,26 @@ export function folderFiles(root: string): FileStore {
 
 async function putInPlace(from: string, target: string): Promise<void> {
   const folder = dirname(target);
-  const [, firstMade] = await inFolder(folder, () => rename(from, target));
+  await inFolder(folder, () => rename(from, target));
   await syncPath(folder);
-  await syncMade(folder, firstMade);
 }
 
-/** Brings to the disk that folders were made, from `firstMade` on down to this one: each is durable when its parent is. */
-async function syncMade(folder: string, firstMade: string | undefined): Promise<void> {
-  if (firstMade === undefined) return;
-  for (let made = folder; made.length >= firstMade.length; made = dirname(made)) await syncPath(dirname(made));
-}
-
-/** Does what needs a folder, which is nearly always there. Returns its result, and the first folder that had to be made. */
-async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<[result: T, firstMade?: string]> {
+/** Does what needs a folder, which is nearly always there. One that had to be made is on the disk before that is done. */
+async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
-    return [await work()];
+    return await work();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    const firstMade = await mkdir(folder, { recursive: true });
-    return firstMade === undefined ? [await work()] : [await work(), firstMade];
+    await makeFolder(folder);
+    return work();
   }
+}
+
+/** Makes a folder and its parents, and brings their names to the disk, each of which is in the parent. */
+async function makeFolder(folder: string): Promise<void> {
+  const firstMade = await mkdir(folder, { recursive: true });
+  if (firstMade === undefined) return;
+  for (let made = folder; made.length >= firstMade.length; made = dirname(made)) await syncPath(dirname(made));
 }
 
 /** Lists the file of this path, or all below it. Folders sort as their name and `/`: so the order is that of paths. */
