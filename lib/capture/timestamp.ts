@@ -41,12 +41,12 @@ export function timesOf({ timestamp, offset, ignoreSentAt, sentAt, now }: Said):
   const isOld = Number.isFinite(old);
   const found = isOld ? Math.round((now - old) * 1000) : sent === undefined ? unread : sent - skew;
   const isAhead = found > (now + MAX_AHEAD_MS) * 1000;
-  const isUnread = !isOld && sent === undefined && !isNone(timestamp);
+  const isIgnored = !isOld && !isNone(timestamp) && (sent === undefined || found < EARLIEST);
   return {
     // Before what the lake holds is 1970, as PostHog keeps what it cannot.
     happened: isAhead ? now * 1000 : found < EARLIEST ? 0 : found,
     sent: sent ?? null,
-    warning: isUnread ? 'ignored_invalid_timestamp' : isAhead ? 'event_timestamp_in_future' : null,
+    warning: isIgnored ? 'ignored_invalid_timestamp' : isAhead ? 'event_timestamp_in_future' : null,
   };
 }
 

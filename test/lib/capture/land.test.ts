@@ -195,7 +195,7 @@ test('visitors without cookies are nobody: their events land, and make no person
   expect((await minutesOf(context, PROJECT, 1))[0]).toMatchObject({ refused: 0 });
 });
 
-test('a time that cannot be read, or is far ahead, is told, and its event lands as one of now', async () => {
+test('a time that cannot be read, is not kept or is far ahead is told, and its event lands as one of 1970 or now', async () => {
   const { context, lander, counts, send } = await world();
   await send([
     { event: 'a', timestamp: '2026-W10-1T10:00:00Z' },
@@ -204,8 +204,10 @@ test('a time that cannot be read, or is far ahead, is told, and its event lands 
     { event: 'd', timestamp: '2025-12-31T23:00:00Z' },
     { event: 'e', timestamp: '' },
     { event: 'f' },
+    { event: 'g', timestamp: '1699-12-31T23:59:59Z' },
+    { event: 'h', timestamp: '1700-01-01T00:00:00Z' },
   ]);
-  expect(await lander.pass()).toBe(6);
+  expect(await lander.pass()).toBe(8);
   await counts.flush();
   const told = (await warningsOf(context, PROJECT)).map(({ type, count, warnings: [last] }) => [
     type,
@@ -213,7 +215,7 @@ test('a time that cannot be read, or is far ahead, is told, and its event lands 
     last?.details,
   ]);
   expect(told).toEqual([
-    ['ignored_invalid_timestamp', 2, { event: 'b', distinctId: 'ada', message: expect.stringMatching(/\.$/) }],
+    ['ignored_invalid_timestamp', 3, { event: 'g', distinctId: 'ada', message: expect.stringMatching(/\.$/) }],
     ['event_timestamp_in_future', 1, { event: 'c', distinctId: 'ada', message: expect.stringMatching(/\.$/) }],
   ]);
 });
