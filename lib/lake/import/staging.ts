@@ -217,6 +217,8 @@ async function numberEqualLines(connection: DuckDBConnection): Promise<void> {
       ) e USING (file, uuid)
       WHERE NOT s.own AND (s.uuid IN (FROM repeated) OR e.times IS NOT NULL)`);
   await connection.run(`INSERT INTO seen SELECT file, uuid::UUID FROM staged WHERE file = ${last} AND NOT own`);
+  const [others = 0] = await numbers(connection, 'SELECT count(*) FROM numbered WHERE n > 1');
+  if (others === 0) return;
   // Not by UPDATE: what one has changed DuckDB keeps in memory as long as the table is there.
   await connection.run(`CREATE OR REPLACE TABLE renamed AS SELECT staged.* REPLACE (${NTH_UUID} AS uuid)
       FROM staged JOIN numbered USING (row) WHERE n > 1`);
