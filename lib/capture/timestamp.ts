@@ -107,9 +107,13 @@ const FORMS: readonly RegExp[] = [
 ].map((form) => new RegExp(`^${form}${ZONE}$`, 'i'));
 
 function written(text: string): number | undefined {
-  const found = FORMS.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
-  const hour = found && hourOfDay(found);
-  return hour === null ? undefined : found && microsecondsOf({ ...found, hour }, ANY_YEAR);
+  for (const form of FORMS) {
+    const found = form.exec(text)?.groups;
+    if (found === undefined) continue;
+    const hour = hourOfDay(found);
+    return hour === null ? undefined : microsecondsOf({ ...found, hour }, ANY_YEAR);
+  }
+  return undefined;
 }
 
 /** Returns the hour by a clock of 24, as text; null: AM or PM stands behind one that a clock of twelve has not. */
