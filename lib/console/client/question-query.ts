@@ -150,6 +150,9 @@ function breakdownsIn(sent: Json): readonly Json[] {
   return [sent['breakdown'] ?? []].flat().map((property) => ({ property, type, ...Object.fromEntries(more) }));
 }
 
+/** What the formula of the form is called where a query is refused for it; one that was kept says it in any of these ways. */
+export const FORMULA_FIELDS = ['formula', 'formulas__0'];
+
 /** Returns how a trend is drawn with its formula as the form says it: the one that is sent, whatever it is called. */
 function evenFormula(sent: Json): Json {
   const { formulas, formulaNodes, ...rest } = sent;

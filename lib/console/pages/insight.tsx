@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { Refusal, type Versioned } from '../client/api.ts';
 import { useEventNames } from '../client/events.ts';
 import { type Insight, insightKey, useInsight } from '../client/insights.ts';
+import { FORMULA_FIELDS } from '../client/question-query.ts';
 import { FIRST_QUESTION, firstQuestion, type Question } from '../client/questions.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { DashboardsChoice } from '../parts/dashboards/dashboard-choice.tsx';
@@ -108,7 +109,7 @@ function InsightEditor({ project, ...options }: InsightFormOptions) {
                 question={question}
                 change={change}
                 run={ask}
-                fault={question.kind === 'HogQLQuery' ? fault : faultOf(failure, 'formula')}
+                fault={question.kind === 'HogQLQuery' ? fault : faultOf(failure, ...FORMULA_FIELDS)}
               />
             ) : (
               <Stack align="start">

@@ -9,10 +9,11 @@ function sentenceOf(error: unknown): string {
   return error.message === 'Not found.' ? 'It is not there, was deleted, or is not for you to see.' : error.message;
 }
 
-/** Returns what is wrong with a field, for the field; nested names end in the field's. */
-export function faultOf(error: unknown, field: string): string | undefined {
-  if (!(error instanceof Refusal) || error.attr === null) return undefined;
-  return error.attr === field || error.attr.endsWith(`__${field}`) ? error.message : undefined;
+/** Returns what is wrong with a field, for the field, which may have several names; nested names end in the field's. */
+export function faultOf(error: unknown, ...fields: readonly string[]): string | undefined {
+  if (!(error instanceof Refusal)) return undefined;
+  const attr = `__${error.attr ?? ''}`;
+  return fields.some((field) => attr.endsWith(`__${field}`)) ? error.message : undefined;
 }
 
 interface ProblemProps {
@@ -25,7 +26,7 @@ interface ProblemProps {
 /** Shows what went wrong, unless a field does. */
 export function Problem({ error, fields = [], retry }: ProblemProps) {
   if (error === null || error === undefined) return null;
-  if (fields.some((field) => faultOf(error, field) !== undefined)) return null;
+  if (faultOf(error, ...fields) !== undefined) return null;
   return (
     <Alert color="red" variant="outline" role="alert" title={titleOf(error)} my="sm">
       <Stack gap="xs" align="start">

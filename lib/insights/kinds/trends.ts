@@ -189,12 +189,14 @@ async function periodsOf({ query, world, interval, isTotal, passed }: Frame): Pr
   return [periodOf(range, 'current'), periodOf(previous, 'previous')];
 }
 
+/** Returns the formulas of a query, each with where it is written. */
 function writtenFormulas({ trendsFilter }: TrendsQuery) {
   const { formula, formulas, formulaNodes } = trendsFilter ?? {};
+  const nodes = (formulaNodes ?? []).map((node, at) => ({ ...node, attr: `formulaNodes__${at}__formula` }));
+  const texts = (formulas ?? []).map((one, at) => ({ formula: one, custom_name: null, attr: `formulas__${at}` }));
+  const alone = { formula: formula ?? '', custom_name: null, attr: 'formula' };
   // Clients send empty lists beside the member that they mean.
-  const texts = (formulas ?? []).length > 0 ? (formulas ?? []) : [formula ?? ''];
-  const nodes: NonNullable<typeof formulaNodes> = formulaNodes ?? [];
-  const written = nodes.length > 0 ? nodes : texts.map((one): (typeof nodes)[number] => ({ formula: one }));
+  const written = [nodes, texts, [alone]].find((all) => all.length > 0) ?? [];
   return written.filter((node) => node.formula !== '');
 }
 
@@ -202,7 +204,7 @@ const formulasOf = async ({ query, world }: Frame): Promise<readonly FormulaNode
   Promise.all(
     writtenFormulas(query).map(async (node) => ({
       label: (node.custom_name ?? '') || `Formula (${node.formula})`,
-      of: await readFormula(node.formula, query.series.length, 'trendsFilter__formula', world),
+      of: await readFormula(node.formula, query.series.length, `trendsFilter__${node.attr}`, world),
     })),
   );
 

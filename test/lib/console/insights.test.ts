@@ -436,6 +436,28 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(complaints.filter((one) => !one.includes('400'))).toEqual([]);
   });
 
+  test('shows what is wrong with a formula at its field, however the insight says it, and beside no form by itself', async () => {
+    const trend = (trendsFilter: object) => ({
+      kind: 'TrendsQuery',
+      series: [{ kind: 'EventsNode', event: 'paid' }],
+      trendsFilter,
+    });
+    const alone = await made('/insights/', { name: 'Alone', query: trend({ formulas: ['A / / A'] }) });
+    const { page } = await open(at(`/insights/${String(alone['id'])}`));
+    const fault = page.getByText('The formula cannot be read (line 1, column 5)');
+    const formula = page.getByRole('textbox', { name: 'Formula' });
+    await expectSeen(fault);
+    await expectSeen(formula.and(page.locator('[aria-invalid=true]')));
+    const several = await made('/insights/', { name: 'Several', query: trend({ formulas: ['A', 'A / / A'] }) });
+    const { page: other } = await open(at(`/insights/${String(several['id'])}`));
+    await expectSeen(other.getByRole('alert').filter({ hasText: 'The formula cannot be read (line 1, column 5)' }));
+    await expectSeen(other.getByText('query__trendsFilter__formulas__1'));
+    const nodes = [{ formula: 'A' }, { formula: 'A / / A' }];
+    const named = await made('/insights/', { name: 'Named', query: trend({ formulaNodes: nodes }) });
+    const { page: last } = await open(at(`/insights/${String(named['id'])}`));
+    await expectSeen(last.getByText('query__trendsFilter__formulaNodes__1__formula'));
+  });
+
   test('asks for paths from wherever they begin until somebody says where', async () => {
     const { page } = await open(at('/insights/new'));
     const asked = page.waitForRequest((one) => one.postData()?.includes('PathsQuery') === true);

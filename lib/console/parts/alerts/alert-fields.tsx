@@ -65,7 +65,7 @@ export function AlertFields({ form, project, query, kept }: AlertFieldsProps) {
   const isChange = values.condition !== 'absolute_value';
   const isTold =
     values.subscribed_users.length > 0 || (!values.isSilent && (values.notify_url !== '' || kept?.notify_host != null));
-  const fault = (...fields: readonly string[]) => fields.map((field) => faultOf(error, field)).find(Boolean);
+  const fault = (...fields: readonly string[]) => faultOf(error, ...fields);
   return (
     <>
       <TextInput label="Name" data-autofocus {...form.text('name')} />

@@ -1,6 +1,7 @@
 import { Alert, Card } from '@mantine/core';
 import { lazy } from 'react';
 import { Refusal } from '../../client/api.ts';
+import { FORMULA_FIELDS } from '../../client/question-query.ts';
 import { LoadedLater } from '../loaded-later.tsx';
 import { Loading } from '../loading.tsx';
 import { MayBeOld, Problem } from '../problem.tsx';
@@ -31,7 +32,7 @@ export function AnswerCard({ project, form, title, ask }: AnswerCardProps) {
         </Alert>
       )}
       {failure !== null && question.kind !== 'HogQLQuery' && (
-        <Problem error={failure} fields={['formula']} retry={ask} />
+        <Problem error={failure} fields={isForm ? FORMULA_FIELDS : []} retry={ask} />
       )}
       {answer.data === undefined && answer.error === null && isAsked && <Loading />}
       {answer.data !== undefined && (

@@ -15,7 +15,7 @@ import {
   writeInsight,
 } from '../../client/insights.ts';
 import { changedOf, isSame } from '../../client/json.ts';
-import { queryOf, questionOf } from '../../client/question-query.ts';
+import { FORMULA_FIELDS, queryOf, questionOf } from '../../client/question-query.ts';
 import { isWhole, type Question } from '../../client/questions.ts';
 import { useNavigateFromHere } from '../address.ts';
 import { disputedFields } from '../conflict-notice.tsx';
@@ -153,7 +153,7 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
 
   const maySave = useScope('insight:write');
   // What could never be answered is not kept anew. What is kept already does not hinder who writes a name beside it.
-  const isWrong = settled === question && faultOf(failure, 'formula') !== undefined;
+  const isWrong = settled === question && faultOf(failure, ...FORMULA_FIELDS) !== undefined;
   const canSaveAsNew = !isForm || (isWhole(question) && !isWrong);
   const canSave = canSaveAsNew || (base !== undefined && !isTouched);
   return {

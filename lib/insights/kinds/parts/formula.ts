@@ -42,7 +42,10 @@ async function written(text: string, attr: string, world: World): Promise<Syntax
     return await world.expression(text);
   } catch (error) {
     if (!(error instanceof Failure) || error.kind !== 'validation') throw error;
-    return invalid(attr, error.message.replace(UNREADABLE, 'The formula cannot be read'));
+    const detail = error.message
+      .replace(UNREADABLE, 'The formula cannot be read')
+      .replace(/^The query /, 'The formula ');
+    return invalid(attr, detail);
   }
 }
 

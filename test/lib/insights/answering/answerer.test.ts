@@ -17,6 +17,16 @@ test.each([
     'query__trendsFilter__formula',
   ],
   [
+    'one of several formulas',
+    { kind: 'TrendsQuery', series: [SEEN], trendsFilter: { formulas: ['', 'A', 'A +'] } },
+    'query__trendsFilter__formulas__2',
+  ],
+  [
+    'a formula with a name',
+    { kind: 'TrendsQuery', series: [SEEN], trendsFilter: { formulaNodes: [{ formula: 'A' }, { formula: '(A' }] } },
+    'query__trendsFilter__formulaNodes__1__formula',
+  ],
+  [
     'a funnel',
     { kind: 'FunnelsQuery', series: [SEEN, SEEN], funnelsFilter: { funnelToStep: 5 } },
     'query__funnelsFilter__funnelToStep',

@@ -421,6 +421,10 @@ describe('A trend', () => {
     [{ series: [{ ...SUM, math_property_type: 'persons' }] }, "There is no type 'persons': use 'event_properties', "],
     [{ series: [PAGEVIEWS], trendsFilter: { formula: 'A + C' } }, "The formula names 'C'. There are the series 'A'."],
     [{ series: [PAGEVIEWS], trendsFilter: { formula: 'A / / B' } }, 'The formula cannot be read (line 1, column 5)'],
+    [
+      { series: [PAGEVIEWS], trendsFilter: { formula: `${'('.repeat(30)}A${')'.repeat(30)}` } },
+      'The formula is nested more than 20 levels deep',
+    ],
     [{ series: [PAGEVIEWS], trendsFilter: { formula: "A + 'x'" } }, 'A formula is made of numbers'],
     [{ series: [PAGEVIEWS], interval: 'minute', dateRange: { date_from: '2019-01-01' } }, 'more than 20000 intervals'],
   ])('is refused in words: %j', async (query, detail) => {
