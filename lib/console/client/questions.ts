@@ -117,7 +117,9 @@ export function ofKind(question: Question, kind: QuestionKind): Pick<Question, '
   const { least, beginsAnywhere } = TRAITS[kind];
   const meant = question.series
     .filter(({ isFiller, event, name }) => isFiller !== true || event !== '' || name !== '')
-    .map(({ eventBefore = '', isFiller: _, ...one }) => (one.event === '' ? { ...one, event: eventBefore } : one));
+    .map(({ eventBefore = '', isFiller: _isFiller, ...one }) =>
+      one.event === '' ? { ...one, event: eventBefore } : one,
+    );
   const series: Series[] = [...meant];
   while (series.length < least) series.push({ ...anotherSeries(series), isFiller: true });
   return {
