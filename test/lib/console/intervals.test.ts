@@ -1,6 +1,6 @@
 /** The strip of an export's intervals: which it holds, and what stands at each. */
 
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { backfillRanges, INTERVALS_MS, stripOf, stripRows } from '../../../lib/console/client/intervals.ts';
 import type { Schemas } from '../../../lib/console/client/schemas.ts';
