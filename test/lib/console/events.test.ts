@@ -336,7 +336,7 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
 
   test('imports a file of whose beginning nothing is known yet', async () => {
     const { page } = await open(at('/import'));
-    const good = '{"event": "late", "distinct_id": "ada"}\n';
+    const good = '{"event": "late", "distinct_id": "ada", "timestamp": "2025-12-31T00:00:00Z"}\n';
     await choose(page, 'long-line.jsonl', `{"event": "${'x'.repeat(3_000_000)}"}\n${good}`);
     await button(page, 'Import').click();
     await expectSeen(row(page, 'Imports', 'long-line.jsonl').getByText('1 event added'));
