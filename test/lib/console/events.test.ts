@@ -331,6 +331,8 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
       body: 'PK\x03\x04',
     });
     await service().call('POST', api(`${path}/start/`), {});
+    // A list in which nothing moves is not asked for again.
+    await page.reload();
     await expectSeen(row(page, 'Imports', 'packed.zip').getByText('Nothing read'));
   });
 
