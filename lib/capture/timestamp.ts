@@ -93,8 +93,8 @@ function numeric(text: string): number | undefined {
 
 /** Newer browsers write a space that does not break (U+202F) before AM and PM. */
 const TIME = String.raw`(?:[ T,]+(?<hour>\d{1,2}):(?<minute>\d\d)(?::(?<second>\d\d)(?:\.(?<fraction>\d{1,9}))?)?(?:[ \u202f]?(?<half>[ap]m))?)?`;
-/** Behind an offset by its name, too, as Go puts it, and in words, as browsers do. */
-const ZONE = String.raw` ?(?:Z|UTC?|GMT)?(?:(?<sign>[+-])(?<hours>\d\d):?(?<minutes>\d\d)(?: [A-Z]{3,5})?)?(?: \([^()]*\))?`;
+/** Behind an offset by its name, too, and with what its monotonic clock says, as Go puts it, and in words, as browsers do. */
+const ZONE = String.raw` ?(?:Z|UTC?|GMT)?(?:(?<sign>[+-])(?<hours>\d\d):?(?<minutes>\d\d)(?: (?:[A-Z]{3,5}|[+-]\d\d(?:\d\d)?))?)?(?: m=[+-]\d+\.\d+)?(?: \([^()]*\))?`;
 /** By their first three letters. */
 const MONTH =
   '(?<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?';

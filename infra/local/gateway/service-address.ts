@@ -2,18 +2,19 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ServiceAddress, ServiceError } from '../../../lib/admin/service/client.ts';
+import { isRunning } from '../../../lib/basics/process.ts';
 import { addressAt, choicesOf } from '../environment.ts';
 
 const KEY_NEEDED =
   "Set WORKSPACE_KEY to a personal API key. One is made by: workspace key create --email you@example.com --label 'Command line' --scopes '*'";
 
-/** Where a data directory tells at which address its service listens, or did when it was killed. */
+/** Where a data directory tells at which address its service listens, and as which process: one that was killed is there no more. */
 const addressFile = (folder: string): string => join(folder, 'service.address');
 
 /** Tells commands of other shells where the service of a data directory is. A disk that is full keeps nobody from starting. */
 export function tellAddress(folder: string, address: string): void {
   try {
-    writeFileSync(addressFile(folder), `${address}\n`);
+    writeFileSync(addressFile(folder), `${address} ${process.pid}\n`);
   } catch {
     // Commands go by their own variables then.
   }
@@ -26,9 +27,15 @@ export const forgetAddress = (folder: string): void => rmSync(addressFile(folder
 export async function ownAddress(environment: NodeJS.ProcessEnv): Promise<string> {
   const { folder, host, port, settings } = choicesOf(environment);
   if (settings.publicUrl !== null) return settings.publicUrl;
-  const told =
-    environment['HOST'] || environment['PORT'] ? '' : await readFile(addressFile(folder), 'utf8').catch(() => '');
-  return /^https?:\/\/\S+$/.test(told.trim()) ? told.trim() : addressAt(host, port);
+  const told = environment['HOST'] || environment['PORT'] ? undefined : await toldAddress(folder);
+  return told ?? addressAt(host, port);
+}
+
+/** Returns the address that a service which runs has told. */
+async function toldAddress(folder: string): Promise<string | undefined> {
+  const told = await readFile(addressFile(folder), 'utf8').catch(() => '');
+  const [, address, pid] = /^(https?:\/\/\S+) (\d+)\n$/.exec(told) ?? [];
+  return pid !== undefined && isRunning(Number(pid)) ? address : undefined;
 }
 
 /**

@@ -128,10 +128,14 @@ async function troubleWith(files: readonly Followed[], error: unknown): Promise<
   return troubleOf(error);
 }
 
+/** What keeps this process from a file until somebody changes who may read it, or to where it leads. */
+const KEPT_FROM: readonly unknown[] = ['EACCES', 'EPERM', 'ELOOP'];
+
 /** Returns what may pass, in words. Throws what does not. */
 function troubleOf(thrown: unknown): string {
   const error = inWords(thrown);
   if (error instanceof Busy || error instanceof LeaseLost || error instanceof Transient) return error.message;
+  if (KEPT_FROM.includes((thrown as NodeJS.ErrnoException).code)) return messageOf(thrown);
   throw thrown;
 }
 
@@ -158,7 +162,8 @@ async function foundAgain({ inode, path }: Found): Promise<Found | undefined> {
   if (there?.inode === inode) return there;
   const folder = dirname(path);
   for (const name of (await look(readdir(folder))) ?? []) {
-    const found = await foundAt(join(folder, name));
+    // What else lies there may not be for this process to look at.
+    const found = await foundAt(join(folder, name)).catch(() => undefined);
     if (found?.inode === inode) return found;
   }
   return undefined;

@@ -102,7 +102,10 @@ async function putInPlace(from: string, target: string): Promise<void> {
   await syncPath(folder);
 }
 
-/** Does what needs a folder, which is nearly always there. One that had to be made is on the disk before that is done. */
+/**
+ * Does what needs a folder, which is nearly always there. One that had to be made is on the disk before that is done; where two
+ * make it at one time, for the one who came first.
+ */
 async function inFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serviceAddress, tellAddress } from '../../../../infra/local/gateway/service-address.ts';
@@ -35,7 +36,10 @@ test('the service of this machine is where its data directory tells, unless the 
   expect(await asked({})).toBe('http://127.0.0.1:8104');
   expect(await asked({ PORT: '8011' })).toBe('http://127.0.0.1:8011');
   expect(await asked({ PUBLIC_URL: 'https://analytics.example.com' })).toBe('https://analytics.example.com');
-  writeFileSync(join(folder, 'service.address'), '');
-  expect(await asked({})).toBe('http://127.0.0.1:8010');
+  const gone = spawnSync('true').pid;
+  for (const told of ['', `http://127.0.0.1:8104 ${gone}\n`]) {
+    writeFileSync(join(folder, 'service.address'), told);
+    expect(await asked({})).toBe('http://127.0.0.1:8010');
+  }
   expect(() => tellAddress(join(folder, 'gone'), 'http://127.0.0.1:8104')).not.toThrow();
 });

@@ -253,6 +253,18 @@ test('a folder whose place a file has taken is gone: it is told of, and waited f
   expect(lost).toEqual([file]);
 });
 
+test('what lies beside a log and cannot be looked at does not keep it from being found again', async () => {
+  const { added, lost } = await following((path) => [
+    () => {
+      for (let n = 0; n < 20; n++) symlinkSync(`loop${n}`, join(dirname(path), `loop${n}`));
+      appendFileSync(path, line(1));
+      renameSync(path, `${path}.1`);
+      writeFileSync(path, line(2));
+    },
+  ]);
+  expect([added.reduce((sum, one) => sum + one, 0), lost]).toEqual([3, []]);
+});
+
 test('a file that is there and cannot be looked at is not told as lost: what is in the way is said once, and waited for', async () => {
   const { added, lost, file } = await following((path) => [
     () => {
@@ -337,9 +349,11 @@ test('it waits while another import runs, ends when it is stopped, and fails wit
   const context = await importContext();
   const file = fileIn(context, 'access.log', line(0));
   const stop = new AbortController();
-  const errors = [new ImportUnderWay('busy'), new ImportStopped()];
+  const closed = Object.assign(new Error('EACCES: permission denied, open'), { code: 'EACCES' });
+  const errors = [new ImportUnderWay('busy'), closed, closed, new ImportStopped()];
   let reads = 0;
-  const onTrouble = () => {};
+  const told: string[] = [];
+  const onTrouble = (reason: string) => void told.push(reason);
   const options = {
     files: [file],
     onRead: () => {},
@@ -355,6 +369,7 @@ test('it waits while another import runs, ends when it is stopped, and fails wit
       throw errors.shift();
     },
   });
-  expect(reads).toBe(2);
+  expect(reads).toBe(4);
+  expect(told).toEqual([closed.message]);
   await expect(follow({ ...options, read: async () => Promise.reject(new Error('broken')) })).rejects.toThrow('broken');
 });
