@@ -34,6 +34,8 @@ function isFirstHourLeftOut(clocks: Clocks, clocksBefore: Clocks): boolean {
   return begins.includes(0) && begins.includes(MOVED_MS) && end === endBefore;
 }
 
-/** Whether the first or the last point is of a time that is told twice. */
-const endsTwice = (clocks: Clocks): boolean =>
-  clocks.lastIndexOf(clocks[0] ?? NaN) > 0 || clocks.indexOf(clocks.at(-1) ?? NaN) < clocks.length - 1;
+/** Whether the first or the last point is of a time that is told twice, or both are, for the clock shows less at the end. */
+function endsTwice(clocks: Clocks): boolean {
+  const [first = NaN, last = NaN] = [clocks[0], clocks.at(-1)];
+  return clocks.lastIndexOf(first) > 0 || clocks.indexOf(last) < clocks.length - 1 || last < first;
+}

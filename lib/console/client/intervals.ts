@@ -30,6 +30,10 @@ interface BackfillRange {
   readonly end_at: string;
 }
 
+/** Returns when the week of an instant begins; both are milliseconds since 1970. */
+const weekOf = (instant: number): number =>
+  Math.floor((instant - FIRST_SUNDAY_MS) / WEEK_MS) * WEEK_MS + FIRST_SUNDAY_MS;
+
 /** Returns when the last interval ends that a backfill may have that begins then, in milliseconds since 1970. */
 const farthestEnd = (start: string): number => (Math.floor(Date.parse(start) / FINEST_MS) + MOST_INTERVALS) * FINEST_MS;
 
@@ -43,15 +47,13 @@ export function backfillRanges(
 ): readonly BackfillRange[] {
   const backfills: BackfillRange[] = [];
   for (const { start, end } of needed) {
-    const last = backfills.at(-1);
-    if (last !== undefined && Date.parse(end) <= farthestEnd(last.start_at)) {
-      backfills.splice(-1, 1, { start_at: last.start_at, end_at: end });
-      continue;
-    }
-    let start_at = start;
+    const { start_at: lastStart, end_at: lastEnd } = backfills.at(-1) ?? { start_at: start, end_at: '' };
+    // Two backfills of one week would both deliver it, where that is an interval.
+    const isNear = Date.parse(end) <= farthestEnd(lastStart) || weekOf(Date.parse(start)) < Date.parse(lastEnd);
+    if (isNear) backfills.pop();
+    let start_at = isNear ? lastStart : start;
     while (Date.parse(end) > farthestEnd(start_at)) {
-      const week = Math.floor((farthestEnd(start_at) - FIRST_SUNDAY_MS) / WEEK_MS) * WEEK_MS + FIRST_SUNDAY_MS;
-      const end_at = new Date(week).toISOString();
+      const end_at = new Date(weekOf(farthestEnd(start_at))).toISOString();
       backfills.push({ start_at, end_at });
       start_at = end_at;
     }

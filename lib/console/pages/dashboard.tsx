@@ -88,7 +88,7 @@ interface DashboardViewProps {
 function DashboardView({ project, id, data }: DashboardViewProps) {
   const queries = useQueryClient();
   const navigate = useNavigateFromHere();
-  const [wantsToEdit, { toggle }] = useDisclosure(false);
+  const [isEditing, { toggle, close: endEditing }] = useDisclosure(false);
   const { send, beside, underWay, notice } = useVersionedWrite<Change, Board>({
     what: 'the dashboard',
     read: () => readDashboard(project, id),
@@ -110,7 +110,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
   };
 
   const lacks = editLack(value);
-  const isEditing = wantsToEdit && lacks === undefined;
+  if (isEditing && lacks !== undefined) endEditing();
   const write = (change: Change, seen = data): Promise<boolean> => send(change, seen);
   const attempt = (change: Change): void => void write(change).catch(tellProblem);
   const place = (places: ReadonlyMap<number, Place>): void =>

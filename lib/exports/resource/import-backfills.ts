@@ -84,10 +84,13 @@ const isBackfill = ({ from, to }: ArrivalRange): boolean =>
  */
 export function backfillRanges(needed: readonly ArrivalRange[]): ArrivalRange[] {
   const backfills: ArrivalRange[] = [];
-  for (const { from, to } of needed) {
-    const longer = { from: backfills.at(-1)?.from ?? from, to };
-    if (isBackfill(longer)) backfills.splice(-1, 1, longer);
-    else backfills.push(...cut({ from, to }));
+  for (const range of needed) {
+    const last = backfills.at(-1) ?? { from: range.from, to: Number.NEGATIVE_INFINITY };
+    const longer = { from: last.from, to: range.to };
+    // Two backfills of one week would both deliver it, where that is an interval.
+    const isNear = isBackfill(longer) || alignDown(range.from, 'week') < last.to;
+    if (isNear) backfills.pop();
+    backfills.push(...cut(isNear ? longer : range));
   }
   return backfills;
 }

@@ -1,5 +1,6 @@
 /** From results to charts, without pictures. */
 import type { Chart, SeriesPicture } from '../../../lib/charts/chart.ts';
+import { placesBefore } from '../../../lib/charts/describe/compared.ts';
 import { chartOf } from '../../../lib/charts/describe/describe.ts';
 import { KINDS } from '../../../lib/insights/kinds/kinds.ts';
 import { bucketsOf, previousOf, rangeOf } from '../../../lib/insights/kinds/parts/date-range.ts';
@@ -131,6 +132,14 @@ describe('trends', () => {
       // From midnight to midnight none does.
       const whole = hoursOf('2026-11-01T00:00:00-04:00', { to: '2026-11-01T22:59:59-05:00' });
       expect(['1 01', '2 01', '23 22'].map((hour) => whole.get(hour)?.[1])).toEqual(['10-31 01', null, '10-31 22']);
+    });
+
+    test('and where the clock shows less at the end than at the beginning', () => {
+      const minutes = (day: string, hour: number, from: number, to: number) =>
+        Array.from({ length: to - from + 1 }, (_, n) => `2026-${day} 0${hour}:${String(from + n).padStart(2, '0')}:00`);
+      const days = [...minutes('11-01', 1, 30, 59), ...minutes('11-01', 1, 0, 10)];
+      const before = [...minutes('10-31', 1, 30, 59), ...minutes('10-31', 2, 0, 10)];
+      expect(placesBefore(days, before)).toEqual(days.map((_, at) => at));
     });
 
     test('stand by their places where the two begin an hour apart and no clock is moved', () => {

@@ -1013,10 +1013,14 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
   test('leaves it to who made it, admins and owners that only collaborators edit it, and says so', async () => {
     const path = await made({ name: 'Theirs to edit' });
     const { page, complaints } = await open(at(path), { key: await keyOfMember() });
-    await button(page, 'Collaborators').click();
     const dialog = page.getByRole('dialog', { name: 'Collaborators' });
-    await expectSeen(dialog.getByRole('switch', { name: 'Only collaborators may edit', disabled: true }));
-    await expectSeen(dialog.getByText('Only they change this.'));
+    for (const access_level of ['editor', 'manager']) {
+      await service().call('PUT', `${api(path)}/access_controls/`, { access_level, organization_member: null });
+      await page.reload();
+      await button(page, 'Collaborators').click();
+      await expectSeen(dialog.getByRole('switch', { name: 'Only collaborators may edit', disabled: true }));
+      await expectSeen(dialog.getByText('Only they change this.'));
+    }
     await expectSeen(button(dialog, 'Add').and(page.locator(':not([aria-disabled])')));
     expect(await obstacles(page)).toEqual([]);
     expect(complaints).toEqual([]);

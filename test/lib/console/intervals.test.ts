@@ -6,6 +6,7 @@ import { backfillRanges, INTERVALS_MS, stripOf, stripRows } from '../../../lib/c
 import type { Schemas } from '../../../lib/console/client/schemas.ts';
 import { backfillRanges as printed } from '../../../lib/exports/resource/import-backfills.ts';
 import { wireInstant } from '../../../lib/http/instant.ts';
+import { alignDown } from '../../../lib/lake/intervals.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 type Run = Schemas['BatchExportRunDetail'];
@@ -119,8 +120,8 @@ test('what an import needs is delivered by as few backfills as the API takes, wh
   expect(cut.slice(1).map(({ start_at }) => new Date(start_at).getUTCDay())).toEqual([0, 0]);
 });
 
-test('the backfills that the console begins for an import are those that the command line prints', () => {
-  const minutes = fc.oneof(fc.nat(3 * 60), fc.nat(1_500_000), fc.constantFrom(999_995, 1_000_000, 1_000_005));
+test('the backfills that the console begins for an import are those that the command line prints, no two of one week', () => {
+  const minutes = fc.oneof(fc.nat(3 * 60), fc.nat(1_500_000), fc.constantFrom(999_400, 999_995, 1_000_000, 1_000_005));
   const ranges = fc.array(fc.tuple(minutes, minutes), { minLength: 1, maxLength: 8 }).map((steps) => {
     let end = Date.parse('2015-01-01T00:00:00Z');
     return steps.map(([gap, length]) => {
@@ -133,6 +134,8 @@ test('the backfills that the console begins for an import are those that the com
     const begun = backfillRanges(needed.map(({ from, to }) => ({ start: wireInstant(from), end: wireInstant(to) })));
     const inMs = begun.map(({ start_at, end_at }) => ({ from: Date.parse(start_at), to: Date.parse(end_at) }));
     expect(inMs).toEqual(printed(needed));
+    const weeks = inMs.map(({ from, to }) => [alignDown(from, 'week'), alignDown(to - 1, 'week')] as const);
+    expect(weeks.every(([first], n) => n === 0 || first > (weeks[n - 1] as readonly [number, number])[1])).toBe(true);
   });
   fc.assert(property, { numRuns: propertyRuns(500) });
 });

@@ -2,9 +2,10 @@ import { Group, List, Modal, Select, Stack, Switch, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { useMe, useProject } from '../../client/access.ts';
 import { answered, api, type Schemas } from '../../client/api.ts';
 import { type Dashboard, editLack, MAY_EDIT } from '../../client/dashboards.ts';
-import { useMembers, useOrganizationId } from '../../client/organization.ts';
+import { ADMIN, useMembers, useOrganizationId } from '../../client/organization.ts';
 import { useSubmission } from '../form.ts';
 import { Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
@@ -76,14 +77,17 @@ function Editors({ project, value, write, beside }: CollaboratorsProps) {
       ),
     );
   const lacks = editLack(value);
-  const isManager = value.user_access_level === 'manager';
+  const [me, { data: at }] = [useMe().data, useProject(project)];
+  // A rule may have made others a manager, who may not say it. A key that may not tell who it is leaves it open.
+  const isSaidByRank = me == null || at === undefined || at.effective_membership_level >= ADMIN;
+  const isTheirs = value.user_access_level === 'manager' && (isSaidByRank || me.uuid === value.created_by?.uuid);
   return (
     <Stack>
       {lacks !== undefined && <Text size="sm">{lacks}.</Text>}
       <Switch
-        disabled={lacks !== undefined || !isManager}
+        disabled={lacks !== undefined || !isTheirs}
         label="Only collaborators may edit"
-        description={`And who made the dashboard, admins and owners. All others see it.${isManager ? '' : ' Only they change this.'}`}
+        description={`And who made the dashboard, admins and owners. All others see it.${isTheirs ? '' : ' Only they change this.'}`}
         checked={value.restriction_level === COLLABORATORS}
         onChange={(event) =>
           attempt(write({ restriction_level: event.currentTarget.checked ? COLLABORATORS : EVERYONE }))

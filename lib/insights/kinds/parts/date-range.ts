@@ -215,12 +215,13 @@ export function previousOf(
   const [from, to] = [zoned(range.from, calendar).toPlainDateTime(), zoned(range.to, calendar).toPlainDateTime()];
   const span = from.until(to, { largestUnit: 'day' });
   const isExact = interval === 'minute' || sent?.explicitDate === true;
-  // Between ends in an hour that is told twice the clock shows less than has passed.
-  const isByClock = span.sign >= 0 && (!isExact || span.days > 0 || ![from, to].some((end) => isTwice(end, calendar)));
   const spanFrom = (start: Temporal.PlainDateTime): TimeRange => {
     const begin = start.toZonedDateTime(calendar.timezone).epochMilliseconds;
-    if (!isByClock) return { from: begin, to: begin + (range.to - range.from) };
-    return { from: begin, to: start.add(span).toZonedDateTime(calendar.timezone).epochMilliseconds };
+    const end = start.add(span);
+    // Between ends where clocks are moved the clock shows less than has passed, or more.
+    const isMoved = isExact && span.days === 0 && [from, to, start, end].some((time) => isMovedAt(time, calendar));
+    if (span.sign < 0 || isMoved) return { from: begin, to: begin + (range.to - range.from) };
+    return { from: begin, to: end.toZonedDateTime(calendar.timezone).epochMilliseconds };
   };
   const back = readDate(compareTo ?? '');
   if (back !== undefined && 'unit' in back) return spanFrom(from.subtract(durationOf(back.unit, back.count)));
@@ -231,9 +232,13 @@ export function previousOf(
   return spanFrom(from.subtract({ days: isOfWeeks(sent, interval) ? days - 1 : days }));
 }
 
-/** Returns whether the clock shows a time, which it does show, twice. */
-const isTwice = (at: Temporal.PlainDateTime, { timezone }: Calendar): boolean =>
-  !at.toZonedDateTime(timezone).equals(at.toZonedDateTime(timezone, { disambiguation: 'later' }));
+/** Returns whether the clock shows a time twice, or never. */
+function isMovedAt(at: Temporal.PlainDateTime, { timezone }: Calendar): boolean {
+  const [earlier, later] = (['earlier', 'later'] as const).map((disambiguation) =>
+    at.toZonedDateTime(timezone, { disambiguation }),
+  );
+  return earlier?.epochMilliseconds !== later?.epochMilliseconds;
+}
 
 /** Returns whether a range of days is some weeks and today: `-7d`, `-14d`, `-1w`, and what is by default. */
 function isOfWeeks(sent: DateRange | null | undefined, interval: IntervalUnit): boolean {

@@ -254,6 +254,17 @@ describe('The period before', () => {
     ]);
   });
 
+  it.each([
+    ['2026-11-02T01:30:00-05:00', '2026-11-02T02:29:59-05:00', '2026-11-01T05:30:00', '2026-11-01T06:29:59'],
+    ['2026-03-09T02:30:00-04:00', '2026-03-09T03:20:00-04:00', '2026-03-08T07:30:00', '2026-03-08T08:20:00'],
+    ['2026-03-09T02:10:00-04:00', '2026-03-09T03:10:00-04:00', '2026-03-08T07:10:00', '2026-03-08T08:10:00'],
+  ])('of exact ends is as long where one of its own lies in an hour told twice or left out: %s', (...dates) => {
+    const [date_from, date_to, from, to] = dates;
+    const at = calendar('2026-11-03T10:00:00Z', { timezone: 'America/New_York' });
+    const sent = { date_from, date_to, explicitDate: true };
+    expect(before(sent, { interval: 'minute', at, compareTo: '-1d' })).toEqual([`${from}.000Z`, `${to}.000Z`]);
+  });
+
   it('keeps the days whole where the clocks change between the two', () => {
     const at = calendar('2026-03-30T10:00:00Z', { timezone: 'Europe/Berlin' });
     expect(before({ date_from: '-1d' }, { at })).toEqual(['2026-03-26T23:00:00.000Z', '2026-03-28T22:59:59.999Z']);
