@@ -41,18 +41,20 @@ export async function previewOf(
       records.push(...some.filter(({ content }) => content !== null).slice(0, SHOWN.records - records.length));
       if (records.length >= SHOWN.records) break;
     }
+    const isEmpty = records.length === 0 && !isCut;
     return {
       format: source.format(),
       columns: isParquet ? await parquetColumns(path, limits) : await csvColumns(path, source.format()),
       records: records.map(recordObject),
       // What is cut off is not damaged for that.
-      problem: isCut && records.length > 0 ? null : (source.problem() ?? null),
+      problem: isCut && records.length > 0 ? null : (source.problem() ?? (isEmpty ? NO_RECORD : null)),
     };
   } finally {
     await rm(path, { force: true });
   }
 }
 
+const NO_RECORD = 'There is no record in it.';
 const PARQUET_LATER = 'A Parquet file is read when all of it is uploaded.';
 const NOTHING = { format: null, columns: null, records: [], problem: null };
 

@@ -228,6 +228,13 @@ describe('an import by request', () => {
     expect(await rows()).toBe(2);
   });
 
+  test('says of a file that is there whole, and has no line but empty ones, that there is no record in it', async () => {
+    const { call, upload } = await world();
+    const id = await upload('empty.jsonl', '\n\n\n');
+    const shown = await call('POST', `${id}/preview/`, {});
+    expect(shown.body).toMatchObject({ format: null, records: [], problem: 'There is no record in it.' });
+  });
+
   test('shows the columns of a table, and takes which of them are fields', async () => {
     const { call, upload, read, pass, rows } = await world();
     const id = await upload('table.csv', 'Action;Who;When\npaid;ada;2025-12-31\n');
