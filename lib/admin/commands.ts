@@ -10,7 +10,7 @@ import { type UserItem, userObject } from '../accounts/users/model.ts';
 import * as users from '../accounts/users/store.ts';
 import { definedOf } from '../basics/defined.ts';
 import { plain } from '../basics/plain.ts';
-import { liveExports, neededBackfills } from '../exports/resource/import-backfills.ts';
+import { hasLiveExports, neededBackfills } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
 import { importsOf, REJECTED } from '../imports/spool.ts';
@@ -230,10 +230,10 @@ async function importOutcome(
   const project = await findProject(context.table, options.project);
   const backfills = project === undefined ? [] : await neededBackfills(context.table, project, hours);
   const report = { ...imported, backfills };
-  const exports = project === undefined ? [] : await liveExports(context.table, project);
+  const hasExports = project !== undefined && (await hasLiveExports(context.table, project));
   const { api = '$API' } = context;
   const failed = report.bad > 0 || report.files.some(({ problem }) => problem !== null);
-  const text = importText(report, { api, project: options.project, exports });
+  const text = importText(report, { api, project: options.project, hasExports });
   return { object: importObject(report), text, failed };
 }
 

@@ -1,4 +1,3 @@
-import type { BatchExportItem } from '../exports/records/model.ts';
 import { backfillRanges, type NeededBackfill } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import type { ImportReport } from '../lake/import/import.ts';
@@ -31,8 +30,8 @@ export const counted = (n: number, word: string): string => `${n.toLocaleString(
 interface Imported {
   readonly api: string;
   readonly project: number;
-  /** The exports of the project, which deliver by themselves what arrives from now on. */
-  readonly exports: readonly Pick<BatchExportItem, 'id'>[];
+  /** Whether the project has exports, which deliver by themselves what arrives from now on. */
+  readonly hasExports: boolean;
 }
 
 /** Returns the command that backfills a range of an export. */
@@ -47,7 +46,7 @@ function backfillCommand({ api, project }: Imported, id: string, range: { from: 
 
 /** Returns what to do next, so that what was added is delivered: commands of a shell that has a key in `KEY`. */
 function nextSteps(report: ImportOutcome, imported: Imported): string[] {
-  if (imported.exports.length === 0 && report.arrival !== null) {
+  if (!imported.hasExports && report.arrival !== null) {
     // A range ends before its end.
     const arrived = { from: report.arrival.from, to: report.arrival.to + 1 };
     return [

@@ -1,7 +1,7 @@
 /** The JSON text of a request, read as leniently as its senders write it: long numbers, NaN, names of persons by number. */
 import { randomUUID } from 'node:crypto';
 import { rawNumber } from '../basics/raw-number.ts';
-import { isLegible, isLossy } from '../lake/sources/exact-json.ts';
+import { isLossyAndLegible } from '../lake/sources/exact-json.ts';
 import { type DecodeLimits, tooLarge, Undecodable } from './undecodable.ts';
 
 /**
@@ -58,8 +58,7 @@ const isLong = (number: string): boolean =>
   number.length >= LONG_DIGITS &&
   /^-?[1-9]/.test(number) &&
   !/[.eE+]|\d-/.test(number) &&
-  isLegible(Number(number), number) &&
-  isLossy(Number(number), number);
+  isLossyAndLegible(Number(number), number);
 
 /**
  * The value of JSON text with its long numbers as `RawNumber`s. A text stands for each while JSON is read, for parsing with a

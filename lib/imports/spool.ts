@@ -52,9 +52,12 @@ export const keepPart = (files: FileStore, of: ImportRef, offset: number, bytes:
 /** Removes what was uploaded, and the import's folder if nothing was rejected of it. */
 export async function removeParts(files: FileStore, of: ImportRef): Promise<void> {
   await files.remove(partsOf(of));
-  const { done: isEmpty } = await files.list(folderOf(of))[Symbol.asyncIterator]().next();
-  if (isEmpty === true) await files.remove(folderOf(of));
+  if (await hasNone(files, folderOf(of))) await files.remove(folderOf(of));
 }
+
+/** Returns whether there is no file of this path, nor below it. */
+const hasNone = async (files: FileStore, path: string): Promise<boolean> =>
+  (await files.list(path)[Symbol.asyncIterator]().next()).done === true;
 
 /** Removes all files of an import. */
 export const removeImport = (files: FileStore, of: ImportRef): Promise<void> => files.remove(folderOf(of));
@@ -98,8 +101,7 @@ interface Piece {
  */
 export async function readRejected(files: FileStore, of: ImportRef, offset: number): Promise<Piece> {
   const kept = rejectedOf(of);
-  const { done: isNone } = await files.list(kept)[Symbol.asyncIterator]().next();
-  if (isNone === true) fail('not_found', 'There are no rejected lines of the import.');
+  if (await hasNone(files, kept)) fail('not_found', 'There are no rejected lines of the import.');
   const [path = ''] = await files.local([kept], tmpdir());
   await using file = await open(path);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, offset);

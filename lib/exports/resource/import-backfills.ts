@@ -23,14 +23,17 @@ interface ProjectPlace {
   readonly organization_id: string;
 }
 
-/** Returns the exports of the project. */
-export const liveExports = (
+const liveExports = (
   table: Table,
   { id: project, organization_id }: ProjectPlace,
 ): Promise<Pick<BatchExportItem, 'id' | 'name' | 'model'>[]> =>
   picked(table, ranges.exportsOf(organization_id), ({ id, name, model, team_id, deleted_at }) =>
     team_id === project && deleted_at === null ? { id, name, model } : undefined,
   );
+
+/** Returns whether the project has an export. */
+export const hasLiveExports = async (table: Table, project: ProjectPlace): Promise<boolean> =>
+  (await liveExports(table, project)).length > 0;
 
 /**
  * Returns the exports of the project, each with those of these hours that its schedule has behind it: rows that came into

@@ -25,14 +25,15 @@ function decimalOf(text: string): string | undefined {
 }
 
 /** Does the number that JavaScript reads of a text lose some of its digits, or its size? */
-export const isLossy = (value: number, source: string): boolean =>
+const isLossy = (value: number, source: string): boolean =>
   isRespelled(value, source) && decimalOf(String(value)) !== decimalOf(source);
 
 /**
- * Can all who read JSON read a number as it is written? Not a whole one that no double holds: it may have any number of
- * digits, and Python refuses a page on which one has more than 4,300. `value` is the number that JavaScript reads.
+ * The same, of a number that all who read JSON can read as it is written. A whole one that no double holds they cannot: it may
+ * have any number of digits, and Python refuses a page on which one has more than 4,300. It is infinite, as `1e400` is.
  */
-export const isLegible = (value: number, source: string): boolean => Number.isFinite(value) || !/^-?\d+$/.test(source);
+export const isLossyAndLegible = (value: number, source: string): boolean =>
+  (Number.isFinite(value) || !/^-?\d+$/.test(source)) && isLossy(value, source);
 
 /** The value of a JSON text. Throws as `JSON.parse` does: `SyntaxError`, and `RangeError` when it is nested too deeply. */
 export const parseExact = (text: string): unknown =>
@@ -40,9 +41,7 @@ export const parseExact = (text: string): unknown =>
 
 /** The same for what clients are answered: a number that is not legible is infinite, which in JSON is null. */
 export const parseLegible = (text: string): unknown =>
-  INEXACT_NUMBER.test(text)
-    ? parseWithRawNumbers(text, (value, source) => isLegible(value, source) && isLossy(value, source))
-    : JSON.parse(text);
+  INEXACT_NUMBER.test(text) ? parseWithRawNumbers(text, isLossyAndLegible) : JSON.parse(text);
 
 /** The same as `parseExact` for a row of a table, by whose text events are told apart: numbers with a point or a power stay as they are. */
 export const parseAsWritten = (text: string): unknown =>

@@ -20,7 +20,7 @@ test.each([
   [0, '7 events: 0 added, 7 known already'],
   [4, '7 events: 0 added, 3 known already, 4 of deleted persons, not taken'],
 ])('of an import again %d events of deleted persons are told apart', (forgotten, text) => {
-  const imported = { api: 'http://127.0.0.1:8010', project: 1, exports: [{ id: 'e' }] };
+  const imported = { api: 'http://127.0.0.1:8010', project: 1, hasExports: true };
   expect(importText({ ...REPORT, forgotten }, imported)).toBe(text);
 });
 
@@ -39,7 +39,7 @@ describe('the commands that deliver what was imported', () => {
 
   test('are one for what lies near, and so many that each backfill is one that the API takes', () => {
     const needed = ['2019-05-05T10:00:00Z', '2019-05-07T10:00:00Z', '2023-05-05T10:00:00Z'].map(hourAt);
-    const told = importText({ ...REPORT, backfills: needed }, { api: '$API', project: 1, exports: [{ id: 'e' }] });
+    const told = importText({ ...REPORT, backfills: needed }, { api: '$API', project: 1, hasExports: true });
     expect(told).toContain('has passed 3 ranges of it; 2 backfills deliver them:');
     expect(rangesIn(told)).toEqual([
       { start_at: '2019-05-05T10:00:00Z', end_at: '2019-05-07T11:00:00Z' },
@@ -47,7 +47,7 @@ describe('the commands that deliver what was imported', () => {
     ]);
     const near = importText(
       { ...REPORT, backfills: needed.slice(0, 2) },
-      { api: '$API', project: 1, exports: [{ id: 'e' }] },
+      { api: '$API', project: 1, hasExports: true },
     );
     expect(near).toContain('has passed 2 ranges of it; a backfill delivers them:');
     expect(rangesIn(near)).toEqual([{ start_at: '2019-05-05T10:00:00Z', end_at: '2019-05-07T11:00:00Z' }]);
@@ -57,8 +57,7 @@ describe('the commands that deliver what was imported', () => {
     const often = { from: at('2021-01-03'), to: at('2022-11-20'), frequency: 'every 5 minutes' } as const;
     const plan = { version: 2, next: at('2026-01-01'), skipped: [], ran: [often], claimed: [], active: [] };
     const backfills = [{ export: 'e', name: 'To S3', from: at('2019-01-03'), to: at('2023-11-20') }];
-    const exports = [{ id: 'e' }];
-    const counts = rangesIn(importText({ ...REPORT, backfills }, { api: '$API', project: 1, exports })).map(
+    const counts = rangesIn(importText({ ...REPORT, backfills }, { api: '$API', project: 1, hasExports: true })).map(
       ({ start_at, end_at }) => intervalsOf(plan, 'hour', { from: at(start_at), to: at(end_at) }).count,
     );
     expect(counts.filter((count) => count > MAX_BACKFILL_INTERVALS)).toEqual([]);
@@ -67,7 +66,7 @@ describe('the commands that deliver what was imported', () => {
 
   test('cut what is longer than a backfill at edges of every frequency, for an export that is yet to be made, too', () => {
     const arrival = { from: at('2019-05-05T10:00:00Z'), to: at('2023-05-05T10:00:00Z') };
-    const cut = rangesIn(importText({ ...REPORT, arrival }, { api: '$API', project: 1, exports: [] }));
+    const cut = rangesIn(importText({ ...REPORT, arrival }, { api: '$API', project: 1, hasExports: false }));
     expect(cut.map(({ start_at }) => start_at)).toEqual([
       '2019-05-05T10:00:00Z',
       ...cut.slice(0, -1).map(({ end_at }) => end_at),
