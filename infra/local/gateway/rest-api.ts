@@ -473,9 +473,13 @@ function send(response: ServerResponse, result: APIGatewayProxyResult, requestId
   response.write(body, () => response.end());
 }
 
-/** What is not HTTP, or too much of it, before there is a request: answered, and the connection closed. */
+/**
+ * What is not HTTP, or too much of it, before there is a request: answered, and the connection closed. One that a browser
+ * opened ahead, and has not used, gets no answer: it would be taken for that to what is asked at this moment, while who
+ * finds it closed asks again.
+ */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, log: Log): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
+  if (!socket.writable || error.code === 'ECONNRESET' || socket.bytesRead === 0) {
     socket.destroy();
     return;
   }

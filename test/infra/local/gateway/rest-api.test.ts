@@ -160,6 +160,18 @@ test('a function that fails is a mistake of ours, and no reason to come again as
   expect(await ask('/dev/there')).toBe('API_CONFIGURATION_ERROR');
 });
 
+test('a connection on which nothing was ever sent is closed without a word, for who asks at that moment asks again', async () => {
+  const { address } = await served(THERE, { headMs: 50 });
+  const { hostname, port } = new URL(address);
+  const spoken = async (head: string): Promise<string> => {
+    const socket = connect(Number(port), hostname);
+    socket.write(head);
+    return String(Buffer.concat(await Array.fromAsync(socket as AsyncIterable<Buffer>)));
+  };
+  expect(await spoken('')).toBe('');
+  expect(await spoken('GET /dev/there HTTP/1.1\r\n')).toMatch(/^HTTP\/1\.1 400 /);
+});
+
 test('a connection on which no request comes makes room for others, though its other end stays open', async () => {
   const { address, ask } = await served(THERE, { headMs: 50, connections: { all: 1, each: 1 } });
   const { hostname, port } = new URL(address);
