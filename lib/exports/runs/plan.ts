@@ -148,11 +148,11 @@ const overlap = (a: ArrivalRange, b: ArrivalRange): boolean => a.from < b.to && 
 
 /**
  * Returns the range around an instant in which one grid holds: of what was run, of what a backfill claimed, else of the
- * export's frequency, free from the edge before the instant to the edge after it.
+ * export's frequency, from the edge before the instant to the edge after it.
  */
-function gridAt(plan: Plan, frequency: Frequency, instant: number): GridRange & { readonly free: boolean } {
+function gridAt(plan: Plan, frequency: Frequency, instant: number): GridRange {
   const ran = plan.ran.find((range) => holds(range, instant));
-  if (ran !== undefined) return { ...ran, free: false };
+  if (ran !== undefined) return ran;
   const claims = plan.claimed.flatMap((claim) => claim.grids);
   const claim = claims.find((range) => holds(range, instant));
   const bounds = claim === undefined ? [...plan.ran, ...claims, ...plan.skipped] : [claim, ...plan.ran];
@@ -160,7 +160,7 @@ function gridAt(plan: Plan, frequency: Frequency, instant: number): GridRange & 
   if (claim === undefined) edges.push(plan.next);
   const from = Math.max(Number.NEGATIVE_INFINITY, ...edges.filter((edge) => edge <= instant));
   const to = Math.min(Number.POSITIVE_INFINITY, ...edges.filter((edge) => edge > instant));
-  return { from, to, frequency: claim?.frequency ?? frequency, free: claim === undefined };
+  return { from, to, frequency: claim?.frequency ?? frequency };
 }
 
 /** Returns the interval that an instant is in. */
@@ -171,8 +171,8 @@ export function intervalAt(plan: Plan, frequency: Frequency, instant: number): I
 }
 
 /** Returns the grids that hold in a range whose ends are edges of intervals: one after the other, without a gap. */
-function gridsIn(plan: Plan, frequency: Frequency, range: ArrivalRange): (GridRange & { readonly free: boolean })[] {
-  const grids = [];
+function gridsIn(plan: Plan, frequency: Frequency, range: ArrivalRange): GridRange[] {
+  const grids: GridRange[] = [];
   for (let from = range.from; from < range.to; ) {
     const grid = gridAt(plan, frequency, from);
     const to = Math.min(grid.to, range.to);
@@ -274,11 +274,8 @@ export function acquire(
 }
 
 /** Returns what of a range nobody has run yet, on the grids that hold there. */
-function unrun(plan: Plan, frequency: Frequency, range: ArrivalRange): GridRange[] {
-  return gridsIn(plan, frequency, range)
-    .filter((grid) => !plan.ran.some((ran) => overlap(ran, grid)))
-    .map(({ from, to, frequency: cut }) => ({ from, to, frequency: cut }));
-}
+const unrun = (plan: Plan, frequency: Frequency, range: ArrivalRange): GridRange[] =>
+  gridsIn(plan, frequency, range).filter((grid) => !plan.ran.some((ran) => overlap(ran, grid)));
 
 /** Joins neighbours of one frequency where they meet on its grid. Elsewhere the joint is an edge to keep. */
 function merged(ranges: readonly GridRange[]): GridRange[] {
