@@ -95,7 +95,11 @@ function only(value: unknown, operator: string): Scalar {
 }
 
 const float = (value: number): Expression => ({ constant: String(value), type: 'float' });
-const not = (condition: Expression): Expression => operation('not', [condition]);
+
+const opposite =
+  (compare: Compare): Compare =>
+  (property, value, operator) =>
+    operation('not', [compare(property, value, operator)]);
 
 const exact: Compare = (property, value, operator) =>
   anyOf(
@@ -120,6 +124,8 @@ function sized(value: Scalar): Expression {
 }
 const greater: Compare = (property, value, operator) => less([sized(only(value, operator)), property], operator);
 const smaller: Compare = (property, value, operator) => less([property, sized(only(value, operator))], operator);
+const atLeast: Compare = (property, value, operator) => lessOrEqual([sized(only(value, operator)), property], operator);
+const atMost: Compare = (property, value, operator) => lessOrEqual([property, sized(only(value, operator))], operator);
 
 function range(value: unknown, operator: string): [Expression, Expression] {
   const [low, high, ...rest] = scalars(value, operator);
@@ -139,29 +145,30 @@ function moment(value: unknown, operator: string): { at: Expression; isDay: bool
   }
   return { at: converted(textConstant(one), 'instant', operator), isDay: one.length === '2026-11-21'.length };
 }
+const isNull: Compare = (property) => operation('is_null', [property]);
 const time = (property: Expression, operator: string): Expression => converted(property, 'instant', operator);
 const day = (instant: Expression): Expression => operation('date_of_instant', [instant]);
 
 /** By the names that clients send. What an event lacks is like nothing, and different from everything. */
 const OPERATORS: Readonly<Record<string, Compare>> = {
   exact,
-  is_not: (property, value, operator) => not(exact(property, value, operator)),
+  is_not: opposite(exact),
   icontains: holding,
-  not_icontains: (property, value, operator) => not(holding(property, value, operator)),
+  not_icontains: opposite(holding),
   regex: matching,
-  not_regex: (property, value, operator) => not(matching(property, value, operator)),
+  not_regex: opposite(matching),
   gt: greater,
-  gte: (property, value, operator) => lessOrEqual([sized(only(value, operator)), property], operator),
+  gte: atLeast,
   lt: smaller,
-  lte: (property, value, operator) => lessOrEqual([property, sized(only(value, operator))], operator),
-  min: (property, value, operator) => lessOrEqual([sized(only(value, operator)), property], operator),
-  max: (property, value, operator) => lessOrEqual([property, sized(only(value, operator))], operator),
+  lte: atMost,
+  min: atLeast,
+  max: atMost,
   between,
-  not_between: (property, value, operator) => not(between(property, value, operator)),
+  not_between: opposite(between),
   in: exact,
-  not_in: (property, value, operator) => not(exact(property, value, operator)),
-  is_set: (property) => not(operation('is_null', [property])),
-  is_not_set: (property) => operation('is_null', [property]),
+  not_in: opposite(exact),
+  is_set: opposite(isNull),
+  is_not_set: isNull,
   is_date_exact: (property, value, operator) => {
     const { at, isDay } = moment(value, operator);
     const found = time(property, operator);
