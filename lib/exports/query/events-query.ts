@@ -62,17 +62,9 @@ export function checkedQuery(syntax: Syntax, table: QueryTable, reader: string):
   if ('ctes' in query && query.ctes !== null) refuse('CTEs are not supported');
   checkTable(from);
   refuseParts(query, ['node', 'select', 'select_from', 'where'], CLAUSES);
-  const scope: Scope = {
-    table,
-    reader,
-    tables: ['events', ...(from.alias === null ? [] : [from.alias])],
-    aliases: new Map(query.select.flatMap((one) => (isA(one, 'Alias') ? [[one.alias, one.expr] as const] : []))),
-    built: new Map(),
-    following: [],
-    variables: [],
-    isSelect: true,
-    visits: { now: 0, all: 0 },
-  };
+  const tables = ['events', ...(from.alias === null ? [] : [from.alias])];
+  const aliases = new Map(query.select.flatMap((one) => (isA(one, 'Alias') ? [[one.alias, one.expr] as const] : [])));
+  const scope = newScope({ table, reader, tables, aliases, isSelect: true });
   const select = query.select.map((one) => selected(one, scope));
   checkNames(select);
   const inWhere = { ...scope, isSelect: false };
@@ -84,19 +76,17 @@ export function checkedQuery(syntax: Syntax, table: QueryTable, reader: string):
 
 /** The tree of a condition by itself, over a table; `reader` as of a query. */
 export function checkedCondition(syntax: Syntax, table: QueryTable, reader: string): Expression {
-  const scope: Scope = {
-    table,
-    reader,
-    tables: ['events'],
-    aliases: new Map(),
-    built: new Map(),
-    following: [],
-    variables: [],
-    isSelect: false,
-    visits: { now: 0, all: 0 },
-  };
+  const scope = newScope({ table, reader, tables: ['events'], aliases: new Map(), isSelect: false });
   return condition(expression(syntax, scope), 'A filter');
 }
+
+const newScope = (about: Pick<Scope, 'table' | 'reader' | 'tables' | 'aliases' | 'isSelect'>): Scope => ({
+  ...about,
+  built: new Map(),
+  following: [],
+  variables: [],
+  visits: { now: 0, all: 0 },
+});
 
 function checkTable(from: JoinExpr): void {
   const { table } = from;
