@@ -1,4 +1,5 @@
 import jsonata from 'jsonata';
+import { getOrMake } from '../basics/maps.ts';
 import { messageOf } from '../basics/text.ts';
 import { type ErrorOutput, MAX_PAYLOAD } from './messages.ts';
 import { StateError } from './state-error.ts';
@@ -84,14 +85,7 @@ function refusalOfNode(node: unknown, allowed: readonly string[]): string | unde
   return undefined;
 }
 
-function compile(expression: string): jsonata.Expression {
-  let found = compiled.get(expression);
-  if (found === undefined) {
-    found = jsonata(expression);
-    compiled.set(expression, found);
-  }
-  return found;
-}
+const compile = (expression: string): jsonata.Expression => getOrMake(compiled, expression, () => jsonata(expression));
 
 /**
  * Returns the template with each `{% … %}` in it replaced by what it yields. Throws `States.QueryEvaluationError` when

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { getOrMake } from '../../basics/maps.ts';
 import { inQuotes } from '../../basics/text.ts';
 import { notAChoice, typeName } from '../../http/fields.ts';
 import { invalid, Permanent } from '../../ports/errors.ts';
@@ -61,17 +62,13 @@ interface ConfigSchema {
 }
 
 /** The schemas that were made: making one takes a quarter of the time of a create. */
-const schemas = new WeakMap<Destination, ConfigSchema>();
+const schemas = new Map<Destination, ConfigSchema>();
 
-function schemaOf(destination: Destination): ConfigSchema {
-  let schema = schemas.get(destination);
-  if (schema === undefined) {
+const schemaOf = (destination: Destination): ConfigSchema =>
+  getOrMake(schemas, destination, () => {
     const known = z.object({ ...destination.config.shape, ...EVENT_LISTS });
-    schema = { known, fields: new Map<string, z.ZodType>(Object.entries(known.shape)) };
-    schemas.set(destination, schema);
-  }
-  return schema;
-}
+    return { known, fields: new Map<string, z.ZodType>(Object.entries(known.shape)) };
+  });
 
 function refuseFields(detail: string): never {
   invalid('destination__non_field_errors', detail);
