@@ -76,12 +76,6 @@ const instant = (at: number): string => new Date(at).toISOString();
 
 const intervalValues = ({ start, end }: Interval): [string, string] => [instant(start), instant(end)];
 
-const keyValues = ({ exportId, config, interval }: LedgerEntry): string[] => [
-  exportId,
-  config.table_name,
-  ...intervalValues(interval),
-];
-
 /** Returns the ledger's table. */
 export const ledgerOf = ({ schema }: Pick<TableConfig, 'schema'>): string => qualified(schema, LEDGER);
 
@@ -123,8 +117,10 @@ export async function priorDelivery(session: Session, entry: LedgerEntry): Promi
  * rows without any are added to none of these.
  */
 export async function noteDelivery(session: Session, entry: LedgerEntry, records: number, { now }: TableDialect) {
-  const ledger = ledgerOf(entry.config);
-  const values = [...keyValues(entry), entry.runId, String(records), String(entry.teamId), entry.uuid];
+  const { exportId, config, interval, runId, teamId, uuid } = entry;
+  const key = [exportId, config.table_name, ...intervalValues(interval)];
+  const values = [...key, runId, String(records), String(teamId), uuid];
+  const ledger = ledgerOf(config);
   const { count } = await session.query(
     `UPDATE ${ledger} SET run_id = $5, records = $6::bigint, delivered_at = ${now}, team_id = $7::integer,
         uuid_column = COALESCE($8, uuid_column)
