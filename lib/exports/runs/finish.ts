@@ -33,8 +33,8 @@ const PASSING_ERROR =
 /** The step took its process down at each of the three times that a machine tries it. */
 const DEADLY_ERROR = /^Runtime\.(ExitError|OutOfMemory)$/;
 
-function endingOf(error: ErrorOutput | null | undefined, log: Log): Ending {
-  if (error === null || error === undefined) return UNEXPECTED;
+function endingOf(error: ErrorOutput | null, log: Log): Ending {
+  if (error === null) return UNEXPECTED;
   if (isOfAthena(error)) {
     const reason = reasonOf(error);
     if (isOfValues(reason)) return { status: 'Failed', reason: valuesInWords(reason) };
@@ -64,8 +64,7 @@ export async function finishRun(
     if (error !== null) await noteLostBatch(context, exportId, trigger);
     if (attempt !== null) await removeFiles(context, attempt);
   }
-  const count = (...statuses: RunStatus[]): number =>
-    (runs ?? []).filter((run) => statuses.includes(run.status)).length;
+  const count = (status: RunStatus): number => (runs ?? []).filter((run) => run.status === status).length;
   const [completed, cancelled] = [count('Completed'), count('Cancelled')];
   return { completed, cancelled, failed: (runs?.length ?? 0) - completed - cancelled };
 }
