@@ -3,14 +3,14 @@ import { aboutOf, jobOps } from '../../lib/jobs/job.ts';
 import { personDeletionJob } from '../../lib/lake/import/person-deletions.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import { tryWrite } from '../../lib/ports/table/until-written.ts';
-import type { DeletionInput, DeletionOutput } from '../../lib/workflow/messages.ts';
+import type { ProjectInput, WalkOutput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 
 /** The job waits so long while its machine walks, to start it again if it dies. */
 const WATCH_MS = HOUR_MS;
 
 /** Deletes the persons of a project who were asked to be. Its job ends when none was asked for since it looked. */
-export const handler = step('delete-persons', async ({ project }: DeletionInput, context): Promise<DeletionOutput> => {
+export const handler = step('delete-persons', async ({ project }: ProjectInput, context): Promise<WalkOutput> => {
   const { table, clock, personDeletions } = context;
   if (personDeletions === null) throw new Error('nobody deletes persons here');
   const id = personDeletionJob(project);

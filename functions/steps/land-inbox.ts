@@ -4,7 +4,7 @@ import { aboutOf, type JobItem, jobOps } from '../../lib/jobs/job.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import type { Op } from '../../lib/ports/table/table.ts';
 import { untilWritten } from '../../lib/ports/table/until-written.ts';
-import type { LandingInput, LandingOutput } from '../../lib/workflow/messages.ts';
+import type { WalkOutput } from '../../lib/workflow/messages.ts';
 import { step } from '../../lib/workflow/step.ts';
 
 /** The job waits so long while its machine lands, to start it again if it dies and nobody is told of that. */
@@ -19,7 +19,7 @@ interface Quiet {
 }
 
 /** Lands what waits in the inbox, and sets when that is looked at again. */
-export const handler = step('land-inbox', async (_input: LandingInput, context): Promise<LandingOutput> => {
+export const handler = step('land-inbox', async (_input: unknown, context): Promise<WalkOutput> => {
   const { table, clock, landing } = context;
   if (landing === null) throw new Error('nobody lands here');
   /** Puts the one job of the two anew that `next` says, told how quiet it was; who asks for a landing meanwhile is heard. */

@@ -3,7 +3,7 @@ import type { Context } from '../../lib/ports/context.ts';
 import { keys } from '../../lib/ports/table/keys.ts';
 import { MACHINES } from '../../lib/workflow/definitions/index.ts';
 import { type Engine, type EngineOptions, startEngine } from '../../lib/workflow/engine.ts';
-import type { BeginInput, CompactionInput, NotifierInput, PurgeInput, SendInput } from '../../lib/workflow/messages.ts';
+import type { BeginInput, NotifierInput, ProjectInput, PurgeInput, SendInput } from '../../lib/workflow/messages.ts';
 import { STEPS, type StepName } from '../../lib/workflow/steps.ts';
 import type { Json } from '../../lib/workflow/workflow.ts';
 import { type NamedSteps, stepRunners } from './functions.ts';
@@ -19,7 +19,7 @@ interface Runtime {
 }
 
 /** What inputs of steps say of whom they are for. */
-type Named = Partial<NotifierInput & BeginInput & CompactionInput & PurgeInput>;
+type Named = Partial<NotifierInput & BeginInput & ProjectInput & PurgeInput>;
 
 /** Returns what tells the organization of a step by its input; '' where it names none, or what is gone. */
 const organizationOf =

@@ -144,39 +144,18 @@ export interface PurgeInput {
   readonly id: string;
 }
 
-/** `more`: its 10 minutes were over. `rest`: walked to the end and found something, so once more after a rest. */
+/** Input of a `compaction` or a `deletion` execution; a `landing` has none, as there is one inbox. */
+export interface ProjectInput {
+  /** The number of the project. */
+  readonly project: number;
+}
+
+/**
+ * Of a step that walks. `more`: its 10 minutes were over, or more was asked for. `rest`: walked to the end and found
+ * something, so once more after a rest.
+ */
 export interface WalkOutput {
   readonly do: 'more' | 'rest' | 'nothing';
-}
-
-/** Input of a `compaction` execution. */
-export interface CompactionInput {
-  /** The number of the project. */
-  readonly project: number;
-}
-
-/** `more`: its 10 minutes were over. */
-export interface CompactionOutput {
-  readonly do: 'more' | 'nothing';
-}
-
-/** Input of a `deletion` execution. */
-export interface DeletionInput {
-  /** The number of the project. */
-  readonly project: number;
-}
-
-/** `more`: its 10 minutes were over, or more was asked for. */
-export interface DeletionOutput {
-  readonly do: 'more' | 'nothing';
-}
-
-/** Input of a `landing` execution: there is one inbox. */
-export type LandingInput = Record<string, never>;
-
-/** `more`: its 10 minutes were over. */
-export interface LandingOutput {
-  readonly do: 'more' | 'nothing';
 }
 
 /** Input of a `notice` execution: the notice's id, which is its job's, and the export that failed. */
