@@ -13,7 +13,7 @@ export const handler = endpoint(listBackfills, {
   },
   found: ([read, page], tenant) => ({ ...foundWithPlan(read, tenant), page }),
   async run({ read: { item, plan, page }, paging }, { table, clock }) {
-    const runs = await runsUnderWay(table, item, plan, page.items);
+    const runs = await runsUnderWay(table, { item, plan }, page.items);
     return cursorPage(paging, page, (backfill) => backfillObject(backfill, clock(), runs));
   },
 });

@@ -8,6 +8,6 @@ export const handler = endpoint(retrieveBackfill, {
   read: ({ params: { id, backfill_id } }, { table }) => readBackfill(table, id, backfill_id),
   found: (read, tenant) => foundBoth(read, tenant),
   async run({ read: [item, { plan, backfill }] }, { table, clock }) {
-    return backfillObject(backfill, clock(), await runsUnderWay(table, item, plan, [backfill]));
+    return backfillObject(backfill, clock(), await runsUnderWay(table, { item, plan }, [backfill]));
   },
 });

@@ -30,8 +30,8 @@ import {
   type Plan,
 } from '../runs/plan.ts';
 import { reapBackfill } from '../runs/reap.ts';
-import { intervalsOfExecution, isOpen, rangeText } from '../runs/run.ts';
-import { exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
+import { isOpen, rangeText } from '../runs/run.ts';
+import { type ExportAndPlan, exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 import { sharedPlacesWarning, stored } from './shared-places.ts';
 
 /** When the job looks whether the start was lost; the start itself follows the transaction at once. */
@@ -146,7 +146,7 @@ function intervalsAsked(
 /** Returns what a backfill of a range would run and read: known from the table alone. */
 export async function estimateBackfill(
   { table, clock, settings }: Pick<Context, 'table' | 'clock' | 'settings'>,
-  { item, plan }: { readonly item: BatchExportItem; readonly plan: Plan },
+  { item, plan }: ExportAndPlan,
   asked: RequestedRange,
 ): Promise<z.input<typeof BackfillEstimate>> {
   const now = clock();
@@ -255,15 +255,12 @@ export async function startMachine({ workflow, log }: Context, backfill: Backfil
 /** Returns the runs of these backfills' batches under way: the backfills hear of them only at the batch's end. */
 export async function runsUnderWay(
   table: Table,
-  item: BatchExportItem,
-  plan: Plan,
+  read: ExportAndPlan,
   backfills: readonly BackfillItem[],
 ): Promise<RunItem[]> {
   const open = new Map(backfills.filter(isOpen).map((backfill) => [backfill.id, backfill]));
   const isUntold = ({ by, batch }: Active): boolean =>
     batch !== null && open.has(by) && open.get(by)?.[batchField(batch)] === undefined;
-  const runs = plan.active
-    .filter(isUntold)
-    .map((active) => runsOf(table, item.id, intervalsOfExecution(item, plan, active), active.by));
+  const runs = read.plan.active.filter(isUntold).map((active) => runsOf(table, read, active));
   return (await Promise.all(runs)).flat();
 }

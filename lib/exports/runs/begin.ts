@@ -17,7 +17,7 @@ import { stopExport } from './cancel.ts';
 import { type Active, acquire, WATCH_MS } from './plan.ts';
 import { reapAll, reapRun } from './reap.ts';
 import { removeOldRuns } from './retention.ts';
-import { attemptOf, intervalsOfExecution, isOpen } from './run.ts';
+import { attemptOf, isOpen } from './run.ts';
 import { inputFor } from './run-input.ts';
 import { exportWithPlan, runsOf } from './store.ts';
 import { keepTicket, queuedSince } from './ticket.ts';
@@ -48,7 +48,7 @@ async function begin(context: Context, input: BeginInput): Promise<BeginOutput> 
   const { item, plan } = read;
   const mine = plan.active.find(({ execution }) => execution === input.execution);
   if (mine !== undefined) {
-    const runs = await runsOf(context.table, item.id, intervalsOfExecution(item, plan, mine), mine.by);
+    const runs = await runsOf(context.table, read, mine);
     return answer(context, item, mine, runs);
   }
 

@@ -11,9 +11,9 @@ import type { BatchExportItem } from '../records/model.ts';
 import type { RunItem } from '../records/runs/model.ts';
 import { endOps } from './backfill.ts';
 import { cancelOpenRun } from './outcome.ts';
-import { type Active, isUnderWay, type Plan } from './plan.ts';
-import { intervalsOfExecution, isOpen } from './run.ts';
-import { backfillWithPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
+import { type Active, isUnderWay } from './plan.ts';
+import { isOpen } from './run.ts';
+import { backfillWithPlan, type ExportAndPlan, exportWithPlan, runsOf, showRuns } from './store.ts';
 
 /**
  * Cancels a run at once, with `also` in the transaction; its execution is stopped when nothing else is in its batch,
@@ -38,10 +38,10 @@ export async function cancelRun(
     if (isOpen(found)) invalid(null, 'Cannot cancel a run that is being committed');
     invalid(null, `Cannot cancel a run that is in '${found.status}' status`);
   }
-  const { item, plan } = (await exportWithPlan(table, exportId)) ?? fail('not_found');
-  const mine = plan.active.find(({ execution }) => execution === run.execution);
+  const read = (await exportWithPlan(table, exportId)) ?? fail('not_found');
+  const mine = read.plan.active.find(({ execution }) => execution === run.execution);
   if (mine === undefined) return;
-  const batch = await runsOf(table, exportId, intervalsOfExecution(item, plan, mine), mine.by);
+  const batch = await runsOf(table, read, mine);
   if (!batch.some(isOpen)) await stopIdle(context, 'export-run', run.execution, 'The run was cancelled.');
 }
 
@@ -56,7 +56,7 @@ export async function cancelBackfill(
   also: readonly Op[] = [],
 ): Promise<void> {
   const { table } = context;
-  const { item, plan } = await untilWritten(async () => {
+  const read = await untilWritten(async () => {
     const found = (await backfillWithPlan(table, { export: exportId, backfill: id })) ?? fail('not_found');
     const { plan, backfill } = found;
     if (!isOpen(backfill)) invalid(null, `Cannot cancel a backfill that is in '${backfill.status}' status`);
@@ -65,19 +65,19 @@ export async function cancelBackfill(
     return found;
   });
   const reason = 'The backfill was cancelled.';
-  const batches = plan.active.filter(({ by }) => by === id);
-  const stoppable = await Promise.all(batches.map((mine) => cancelOpenRuns(context, item, plan, mine)));
+  const batches = read.plan.active.filter(({ by }) => by === id);
+  const stoppable = await Promise.all(batches.map((mine) => cancelOpenRuns(context, read, mine)));
   // Otherwise it ends by itself: its next batches find that there is nothing to do.
   if (stoppable.every(Boolean)) await stopIdle(context, 'backfill', id, reason);
-  for (const mine of await retriesOf(table, plan, exportId, id)) {
-    if (await cancelOpenRuns(context, item, plan, mine)) await stopIdle(context, 'export-run', mine.execution, reason);
+  for (const mine of await retriesOf(table, read, id)) {
+    if (await cancelOpenRuns(context, read, mine)) await stopIdle(context, 'export-run', mine.execution, reason);
   }
 }
 
 /** Returns what is under way to run a run of the backfill again. */
-async function retriesOf(table: Table, plan: Plan, exportId: string, backfill: string): Promise<Active[]> {
+async function retriesOf(table: Table, { item, plan }: ExportAndPlan, backfill: string): Promise<Active[]> {
   const retries = plan.active.filter(({ by, batch }) => by !== 'schedule' && batch === null);
-  const origins = await table.many(retries.map(({ by }) => keys.run(exportId, by)));
+  const origins = await table.many(retries.map(({ by }) => keys.run(item.id, by)));
   return retries.filter((_, n) => origins[n]?.backfill === backfill);
 }
 
@@ -102,7 +102,7 @@ export async function stopExport(context: Context, { id: exportId }: Pick<BatchE
   }
   for (const mine of plan.active) {
     const stop = async () => {
-      if (!(await cancelOpenRuns(context, item, plan, mine))) return;
+      if (!(await cancelOpenRuns(context, read, mine))) return;
       await stopIdle(context, 'export-run', mine.execution, 'The batch export was deleted.');
     };
     await stop().catch(failed(mine.execution));
@@ -120,8 +120,8 @@ async function stopIdle({ workflow, log }: Context, machine: MachineName, name: 
 }
 
 /** Cancels what an execution still runs. Returns whether it may be stopped: nothing is being committed. */
-async function cancelOpenRuns(context: Context, item: BatchExportItem, plan: Plan, mine: Active): Promise<boolean> {
-  const runs = await runsOf(context.table, item.id, intervalsOfExecution(item, plan, mine), mine.by);
+async function cancelOpenRuns(context: Context, read: ExportAndPlan, mine: Active): Promise<boolean> {
+  const runs = await runsOf(context.table, read, mine);
   const cancel = async (run: RunItem): Promise<RunItem | undefined> => {
     try {
       return await cancelOpenRun(context, run);
@@ -132,6 +132,6 @@ async function cancelOpenRuns(context: Context, item: BatchExportItem, plan: Pla
   };
   const now = await Promise.all(runs.filter(isOpen).map(cancel));
   const known = now.filter((run) => run !== undefined);
-  await showRuns(context, item.id, known);
+  await showRuns(context, read.item.id, known);
   return !known.some(isOpen);
 }

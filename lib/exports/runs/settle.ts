@@ -68,7 +68,7 @@ export async function settleExecution(
   });
   const until = context.clock() + CLEARING_MS;
   let left = 0;
-  for (const run of commitsFirst(await runsOf(context.table, exportId, intervals, mine.by))) {
+  for (const run of commitsFirst(await runsOf(context.table, read, mine))) {
     const n = intervals.findIndex(({ start }) => start === run.data_interval_start);
     const isToClear = input !== undefined && hasPrepared(run);
     const isInTime = context.clock() < until;
@@ -81,7 +81,7 @@ export async function settleExecution(
   }
   // The next run of each interval takes it away.
   if (left > 0) context.log.warning('what was prepared could not be removed in time', { attempt, runs: left });
-  const runs = await runsOf(context.table, exportId, intervals, mine.by);
+  const runs = await runsOf(context.table, read, mine);
   await tellOfFailedAtOnce(context, runs);
   await writeSettled(context, exportId, execution, runs);
   await removeFiles(context, attempt);

@@ -1,5 +1,4 @@
 /** Reads and writes what the pipeline shares: an export with its plan, runs, and what an export shows of its runs. */
-import type { Interval } from '../../lake/intervals.ts';
 import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { Op, Table } from '../../ports/table/table.ts';
@@ -7,8 +6,8 @@ import { untilWritten } from '../../ports/table/until-written.ts';
 import type { BackfillInput } from '../../workflow/messages.ts';
 import type { BatchExportItem } from '../records/model.ts';
 import type { RunItem } from '../records/runs/model.ts';
-import { type Plan, planFields, planOf } from './plan.ts';
-import { latestRuns, runId } from './run.ts';
+import { type Active, type Plan, planFields, planOf } from './plan.ts';
+import { intervalsOfExecution, latestRuns, runId } from './run.ts';
 
 /** An export and its plan, read together. */
 export interface ExportAndPlan {
@@ -29,9 +28,10 @@ export async function backfillWithPlan(table: Table, { export: exportId, backfil
   return item && stored && backfill && { item, plan: planOf(stored), backfill };
 }
 
-/** Returns the runs of these intervals, in their order. */
-export async function runsOf(table: Table, exportId: string, intervals: readonly Interval[], by: string) {
-  const found = await table.many(intervals.map((interval) => keys.run(exportId, runId(exportId, interval, by))));
+/** Returns the runs of what an execution acquired, in the order of their intervals. */
+export async function runsOf(table: Table, { item, plan }: ExportAndPlan, mine: Active) {
+  const ids = intervalsOfExecution(item, plan, mine).map((interval) => runId(item.id, interval, mine.by));
+  const found = await table.many(ids.map((id) => keys.run(item.id, id)));
   return found.filter((run) => run !== undefined);
 }
 

@@ -13,7 +13,7 @@ import { waitsUntil } from './back-off.ts';
 import { backfillIntervals, batchField } from './backfill.ts';
 import { runFailureOps } from './outcome.ts';
 import { batchOf, dueIntervals, isUnderWay, nextDue, type Plan, WATCH_MS } from './plan.ts';
-import { isOpen, latestRuns, runId } from './run.ts';
+import { intervalOf, isOpen, latestRuns, runId } from './run.ts';
 import { type ExportAndPlan, scheduleOf } from './store.ts';
 
 /** What is to be run. */
@@ -74,7 +74,7 @@ async function retryOf(context: Context, item: BatchExportItem, retry: string): 
   const run = await context.table.get(keys.run(item.id, retry));
   const done = jobOps('retry', retry, null);
   if (run?.status !== 'FailedRetryable') return { ops: done };
-  const interval = { start: run.data_interval_start, end: run.data_interval_end };
+  const interval = intervalOf(run);
   if ((await context.table.get(keys.run(item.id, runId(item.id, interval, retry)))) !== undefined) return { ops: done };
   const now = context.clock();
   const end = (status: 'Cancelled' | 'Failed'): Op[] => {

@@ -144,7 +144,7 @@ test('runs that have ended count before their batch does, and not again when it 
   await prepareBackfill(context, input);
   const told = async () => {
     const now = (await table.get(keys.backfill(id, backfill))) as BackfillItem;
-    return backfillObject(now, clock(), await runsUnderWay(table, item, (await read()).plan, [now]));
+    return backfillObject(now, clock(), await runsUnderWay(table, await read(), [now]));
   };
   expect(await told()).toMatchObject({ total_records_count: 0, estimated_end_at: null });
   const trigger = { backfill, batch: 0 };
