@@ -16,8 +16,7 @@ import { GRACE_SECONDS, STEPS } from '../../workflow/steps.ts';
 import { lineOps } from '../records/logs.ts';
 import type { BatchExportItem, Trouble } from '../records/model.ts';
 import type { RunItem } from '../records/runs/model.ts';
-import { errorText } from './outcome.ts';
-import { OPEN } from './run.ts';
+import { errorText, troubleOp } from './outcome.ts';
 
 /** So many like failures in a row are trouble of the destination, not of one delivery. */
 const LIKE_FAILURES = 2;
@@ -48,7 +47,7 @@ export function triedAtOnce(item: BatchExportItem, now: number): Pick<BatchExpor
 }
 
 /** Returns the op that puts the trouble of an export, if that is still what was read. */
-const troubleOp = (item: BatchExportItem, trouble: Trouble): Op => ({
+const exportTroubleOp = (item: BatchExportItem, trouble: Trouble): Op => ({
   change: keys.batchExport(item.id),
   set: { trouble: toJsonText(trouble) },
   if: { is: { id: item.id, trouble: item.trouble ?? null } },
@@ -63,18 +62,11 @@ export async function admit(context: Context, item: BatchExportItem, run: RunIte
   if (trouble === null) return false;
   const now = context.clock();
   const isTrial =
-    trouble.until <= now && (await tryWrite(context.table, [troubleOp(item, { ...trouble, until: now + TRIAL_MS })]));
+    trouble.until <= now &&
+    (await tryWrite(context.table, [exportTroubleOp(item, { ...trouble, until: now + TRIAL_MS })]));
   if (isTrial) return true;
   const reason = errorText(`The batch export waits for its destination, which failed alike before: ${trouble.reason}`);
-  if (run.latest_error !== reason) {
-    await tryWrite(context.table, [
-      {
-        change: keys.run(run.batch_export, run.id),
-        set: { latest_error: reason, last_updated_at: now },
-        if: { is: { status: OPEN, attempt: run.attempt } },
-      },
-    ]);
-  }
+  if (run.latest_error !== reason) await tryWrite(context.table, [troubleOp(run, reason, now)]);
   throw new Transient(reason);
 }
 
@@ -120,7 +112,7 @@ async function noteFailure(context: Context, run: RunItem, reason: string, isTri
       'A change of the batch export, a backfill or a retry has it tried at once.';
     const line = { at: now, level: 'WARNING', message, instance: item.id } as const;
     await table.write([
-      troubleOp(item, { reason, failures, until: isWaiting ? now + wait : now }),
+      exportTroubleOp(item, { reason, failures, until: isWaiting ? now + wait : now }),
       ...(isWaiting ? lineOps(context, item.id, run.execution, `wait-${run.id}`, [line]) : []),
     ]);
     if (isWaiting) metrics.record({ BackOffs: 1 }, { export: item.id });

@@ -8,7 +8,7 @@ import { tryWrite } from '../../ports/table/until-written.ts';
 import { noticeOps } from '../notices/notice.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
 import type { RunItem, RunStatus } from '../records/runs/model.ts';
-import { intervalOf, OPEN, rangeText } from './run.ts';
+import { ifHeldBy, intervalOf, OPEN, rangeText } from './run.ts';
 
 /** `latest_error` in characters: at most 2 KB of UTF-8. */
 const MAX_ERROR_LENGTH = 500;
@@ -23,7 +23,7 @@ export const errorText = (reason: string): string => beginningOf(reason.replaceA
 export const troubleOp = (run: RunItem, reason: string, at: number): Op => ({
   change: keys.run(run.batch_export, run.id),
   set: { latest_error: errorText(reason), last_updated_at: at },
-  if: { is: { status: OPEN, attempt: run.attempt } },
+  if: ifHeldBy(run.attempt),
 });
 
 /** Returns what the log says of a run without rows. */
@@ -85,12 +85,7 @@ export async function endRun(
   const set = { ...end.fields, status: end.status, phase: null, finished_at: now, last_updated_at: now };
   const lines = [...end.lines, { at: now, instance: run.id, ...end.last }];
   const isEnded = await tryWrite(context.table, [
-    {
-      change: keys.run(run.batch_export, run.id),
-      set,
-      unset: ['receipt'],
-      if: { is: { status: OPEN, attempt: run.attempt } },
-    },
+    { change: keys.run(run.batch_export, run.id), set, unset: ['receipt'], if: ifHeldBy(run.attempt) },
     ...lineOps(context, run.batch_export, run.execution, `end-${run.id}`, lines),
     ...(NOT_DELIVERED.has(end.status) ? runFailureOps(run, String(end.fields['latest_error']), now) : []),
     ...(end.ops ?? []),

@@ -18,6 +18,13 @@ export const OPEN: readonly RunStatus[] = ['Starting', 'Running'];
 /** Returns whether a run or backfill has not ended. */
 export const isOpen = ({ status }: { readonly status: RunStatus }): boolean => OPEN.includes(status);
 
+/** Returns whether a run has not ended and is of this attempt still: nobody else has taken it over. */
+export const isHeldBy = (attempt: string, run: RunItem | undefined): run is RunItem =>
+  run !== undefined && isOpen(run) && run.attempt === attempt;
+
+/** Returns the same as the condition of a write. */
+export const ifHeldBy = (attempt: string) => ({ is: { status: OPEN, attempt } });
+
 /** The number of runs that an export's `latest_runs` holds. */
 const MAX_LATEST_RUNS = 10;
 

@@ -20,7 +20,7 @@ import { type DestinationOf, discard, openSending, prepare, resume, type Sending
 import { cancelOpenRun, completeRun, failRun, troubleOp } from './outcome.ts';
 import { keepReceipt } from './receipt.ts';
 import { type RowWaits, rowWaits } from './row-waits.ts';
-import { intervalOf, isOpen, OPEN, rangeText } from './run.ts';
+import { ifHeldBy, intervalOf, isHeldBy, OPEN, rangeText } from './run.ts';
 import { type BatchInput, inputOf } from './run-files.ts';
 import { checkModel, unlessReplaced } from './run-input.ts';
 
@@ -51,7 +51,7 @@ export async function sendInterval(
   const runKey = keys.run(exportId, input?.runs[n] ?? '');
   const [item, run] = await table.many([keys.batchExport(exportId), runKey]);
   if (input === undefined || item === undefined || run === undefined) return { interval: n, status: 'Cancelled' };
-  if (!isOpen(run) || run.attempt !== attempt) return answer(n, run);
+  if (!isHeldBy(attempt, run)) return answer(n, run);
 
   const isTrial = await admit(context, item, run);
   const waits = rowWaits(context.warehouse, context.clock);
@@ -93,7 +93,7 @@ function watching(
   const ended = new AbortController();
   const look = async (): Promise<void> => {
     const now = await table.get(keys.run(run.batch_export, run.id));
-    if (now === undefined || !isOpen(now) || now.attempt !== run.attempt) ended.abort(new Lost('the run was ended'));
+    if (!isHeldBy(run.attempt, now)) ended.abort(new Lost('the run was ended'));
   };
   // A look that fails is followed by another one.
   const looks = setInterval(() => void look().catch(() => {}), settings.cancelSeconds * 1000).unref();
@@ -166,8 +166,7 @@ async function change(
   also: readonly Op[] = [],
 ): Promise<void> {
   const set = { ...fields, last_updated_at: clock() };
-  const mine = { is: { status: OPEN, attempt: run.attempt } };
-  const ops: Op[] = [{ change: keys.run(run.batch_export, run.id), set, if: mine }, ...also];
+  const ops: Op[] = [{ change: keys.run(run.batch_export, run.id), set, if: ifHeldBy(run.attempt) }, ...also];
   if (!(await tryWrite(table, ops))) throw new Lost('the run was ended');
 }
 
@@ -186,7 +185,7 @@ async function recover(
   { isLost, isStopped }: { readonly isLost: boolean; readonly isStopped: boolean },
 ): Promise<void> {
   const found = await context.table.get(keys.run(run.batch_export, run.id));
-  const isOurs = found !== undefined && isOpen(found) && found.attempt === run.attempt;
+  const isOurs = isHeldBy(run.attempt, found);
   const isCommitting = isOurs && found.phase === 'committing';
   if (sending !== undefined && (!isCommitting || error instanceof Permanent))
     await undo(context, { ...sending, run: found ?? run });

@@ -2,7 +2,7 @@ import type { Context } from '../../ports/context.ts';
 import { keys } from '../../ports/table/keys.ts';
 import type { SendInput } from '../../workflow/messages.ts';
 import { writeLines } from '../records/logs.ts';
-import { isOpen } from './run.ts';
+import { isHeldBy } from './run.ts';
 import { inputOf } from './run-files.ts';
 
 const WAITS =
@@ -16,7 +16,7 @@ export async function sayWaiting(
 ): Promise<void> {
   const input = await inputOf(context, attempt);
   const run = await context.table.get(keys.run(exportId, input?.runs[n] ?? ''));
-  if (run === undefined || !isOpen(run) || run.attempt !== attempt) return;
+  if (!isHeldBy(attempt, run)) return;
   const line = { at: context.clock(), level: 'INFO', message: WAITS, instance: run.id } as const;
   await writeLines(context, exportId, run.execution, `waiting-${run.id}`, [line]);
 }
