@@ -3,7 +3,7 @@
 import { messageOf } from '../basics/text.ts';
 import { alarm, type Time } from '../basics/timer.ts';
 import { SECOND_MS } from '../basics/units.ts';
-import { MAX_CAUSE, StateError } from './state-error.ts';
+import { StateError } from './state-error.ts';
 import type { StepRunner } from './step.ts';
 import { GRACE_SECONDS } from './steps.ts';
 import type { Json } from './workflow.ts';
@@ -69,5 +69,5 @@ export async function callStep(time: Time, call: StepRunner, input: Json, signal
 function lambdaCause(error: unknown): string {
   const { name: errorType, stack = '' } = error instanceof Error ? error : { name: typeof error };
   const trace = stack.split('\n');
-  return JSON.stringify({ errorType, errorMessage: messageOf(error), trace }).slice(0, MAX_CAUSE);
+  return JSON.stringify({ errorType, errorMessage: messageOf(error), trace });
 }

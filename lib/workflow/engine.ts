@@ -46,7 +46,7 @@ import { inLanes } from './in-lanes.ts';
 import { type BranchHost, type BranchPosition, startOf, walk } from './interpreter.ts';
 import { LateWrites } from './late-writes.ts';
 import type { EndedInput, ErrorOutput } from './messages.ts';
-import { MAX_CAUSE, StateError } from './state-error.ts';
+import { StateError } from './state-error.ts';
 import type { Definition, Flow, Task } from './states-language.ts';
 import type { StepRunner } from './step.ts';
 import type { ExecutionStatus, Json, Workflow } from './workflow.ts';
@@ -320,10 +320,9 @@ class EmbeddedEngine implements Engine {
         outcome = { status: 'SUCCEEDED', output: await walk(flow, position, this.#hostOf(running)) };
       } catch (error) {
         if (controller.signal.aborted || error instanceof Halt) return;
-        if (!(error instanceof StateError)) {
-          this.#log.error('the engine failed', { execution: name, error });
-        }
-        outcome = { status: 'FAILED', error: outputOf(error) };
+        if (!(error instanceof StateError)) this.#log.error('the engine failed', { execution: name, error });
+        const failure = error instanceof StateError ? error : new StateError('States.Runtime', messageOf(error));
+        outcome = { status: 'FAILED', error: failure.output };
       }
       await this.#end(running, outcome);
     } finally {
@@ -491,7 +490,7 @@ class EmbeddedEngine implements Engine {
     const described = { Name: name, Status: ended.status, Input: fromJsonText(ended.input) };
     if (ended.status === 'SUCCEEDED') return { ...described, Output: ended.output && fromJsonText(ended.output) };
     const error = ended.error && fromJsonText(ended.error);
-    throw new StateError('States.TaskFailed', JSON.stringify({ ...described, ...error }).slice(0, MAX_CAUSE));
+    throw new StateError('States.TaskFailed', JSON.stringify({ ...described, ...error }));
   }
 
   /** Ends an execution in the way to which its machine came. */
@@ -668,9 +667,3 @@ const PARENT_ENDED = { Error: 'Stopped', Cause: 'The execution that started it h
 
 /** `${begin-run}` -> `begin-run`. */
 const referenced = (reference: string): string => reference.slice(2, -1);
-
-function outputOf(error: unknown): ErrorOutput {
-  if (!(error instanceof StateError)) return { Error: 'States.Runtime', Cause: messageOf(error) };
-  const { Error: name, Cause: cause } = error.output;
-  return { Error: name, ...(cause === undefined ? {} : { Cause: cause.slice(0, MAX_CAUSE) }) };
-}

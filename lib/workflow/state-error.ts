@@ -3,14 +3,17 @@ import type { ErrorOutput } from './messages.ts';
 /** The longest cause of an error in characters, as on AWS. */
 export const MAX_CAUSE = 32_768;
 
-/** A state failed under a name that Retry and Catch match, for a cause that may be missing, as that of a time-out is on AWS. */
+/**
+ * A state failed under a name that Retry and Catch match, for a cause that is cut to MAX_CAUSE and may be missing, as that of
+ * a time-out is on AWS.
+ */
 export class StateError extends Error {
   override readonly name = 'StateError';
   readonly output: ErrorOutput;
 
   constructor(error: string, cause?: string) {
     super(cause === undefined ? error : `${error}: ${cause}`);
-    this.output = { Error: error, ...(cause === undefined ? {} : { Cause: cause }) };
+    this.output = { Error: error, ...(cause === undefined ? {} : { Cause: cause.slice(0, MAX_CAUSE) }) };
   }
 }
 

@@ -21,9 +21,6 @@ export interface Query {
   readonly WorkGroup: string;
 }
 
-/** The longest cause of an error in characters. */
-const MAX_CAUSE = 32_768;
-
 /** A query that Athena would fail. */
 class QueryFailed extends Error {
   override readonly name = 'QueryFailed';
@@ -48,7 +45,7 @@ export async function runQuery(query: Query, options: QueriesOptions): Promise<v
     const { QueryString, QueryExecutionContext, WorkGroup } = query;
     const Status = { AthenaError: { ErrorCategory: 2 }, State: 'FAILED', StateChangeReason: error.message };
     const QueryExecution = { Query: QueryString, QueryExecutionContext, StatementType: 'DML', Status, WorkGroup };
-    throw new StateError('States.TaskFailed', JSON.stringify({ QueryExecution }).slice(0, MAX_CAUSE));
+    throw new StateError('States.TaskFailed', JSON.stringify({ QueryExecution }));
   }
 }
 
