@@ -391,15 +391,8 @@ async function tryRename(from: string, to: string): Promise<boolean> {
 }
 
 /** Moves a file. Returns false when there is nothing to move. */
-async function moved(from: string, to: string): Promise<boolean> {
-  try {
-    await rename(from, to);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
-    throw error;
-  }
-}
+const moved = async (from: string, to: string): Promise<boolean> =>
+  (await orAbsent(rename(from, to).then(() => true))) ?? false;
 
 /** Returns the mark of a file; undefined when there is none. */
 async function markOf(path: string): Promise<string | undefined> {
