@@ -120,19 +120,41 @@ export const planned =
   (changes: Partial<Pick<Delivery, 'model' | 'columns'>> = {}): Planned =>
   async () => ({ model: PLAIN.model, columns: (defaults) => defaults, ...changes });
 
-/** Brings a delivery to its end: the receipt is kept before the commit, and a kept receipt is committed. */
+/** Runs one of a destination's connection checks, from 0, with what a delivery is given. */
+export const check = async <C extends Config>(
+  { steps }: Destination<C>,
+  { config, outbound, reach, signal }: Delivery<C>,
+  n = 0,
+  trial: Parameters<typeof planned>[0] = {},
+): Promise<string | void> => steps[n]?.run(config, outbound, reach, signal, planned(trial));
+
+/**
+ * Brings a delivery to its end: the receipt is kept before the commit, and a kept receipt is committed. Without a file for
+ * the receipt none was kept.
+ */
 export async function send<C extends Config>(
   destination: Destination<C>,
   given: Delivery<C>,
-  receiptFile: string,
+  receiptFile?: string,
 ): Promise<Receipt> {
   let prepared: Prepared | undefined;
-  if (!existsSync(receiptFile)) {
+  let text = receiptFile !== undefined && existsSync(receiptFile) ? readFileSync(receiptFile, 'utf8') : undefined;
+  if (text === undefined) {
     prepared = await destination.deliver(given);
-    writeFileSync(`${receiptFile}.new`, JSON.stringify(prepared.receipt));
-    renameSync(`${receiptFile}.new`, receiptFile);
+    text = JSON.stringify(prepared.receipt);
+    if (receiptFile !== undefined) {
+      writeFileSync(`${receiptFile}.new`, text);
+      renameSync(`${receiptFile}.new`, receiptFile);
+    }
   }
-  const receipt = JSON.parse(readFileSync(receiptFile, 'utf8')) as Receipt;
+  const receipt = JSON.parse(text) as Receipt;
   await destination.commit(given, { ...prepared, receipt });
   return receipt;
 }
+
+/** Returns what the work failed with; undefined: it did not. */
+export const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );

@@ -21,7 +21,7 @@ import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../../lib/warehouse/query-columns.ts';
 import { startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
-import { delivery } from '../../../support/delivery.ts';
+import { delivery, send } from '../../../support/delivery.ts';
 import { planOf, writeRows } from '../../../support/lake-rows.ts';
 import { onEnd } from '../../../support/on-end.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
@@ -120,7 +120,7 @@ async function withEvents(texts: readonly string[], work: (deliver: Deliver) => 
         rows: (form) => warehouse.read(plan, INTERVAL, form, new AbortController().signal),
         files: (form) => warehouse.files(plan, INTERVAL, form, new AbortController().signal),
       });
-      await destination.commit(one, await destination.deliver(one));
+      await send(destination, one);
     });
   } finally {
     await warehouse.close();

@@ -18,18 +18,18 @@ import { gunzipSync } from 'node:zlib';
 import type { Delivery, Reach } from '../../../../lib/exports/destinations/destination.ts';
 import { folder } from '../../../../lib/exports/destinations/folder.ts';
 import { Permanent, Transient } from '../../../../lib/ports/errors.ts';
-import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import {
   atOnce,
+  check,
   delivery,
   digest,
   EXPORT,
+  failureOf,
   formedLines,
   lines,
   OTHER_EXPORT,
-  planned,
   send,
 } from '../../../support/delivery.ts';
 import { failFileCalls, fileCallsOf } from '../../../support/file-calls.ts';
@@ -66,22 +66,21 @@ describe('a delivery', () => {
 
   test('goes below its prefix, in gzip when asked for', async () => {
     const config = { prefix: '/{table}/{year}/{month}/', compression: 'gzip' };
-    const receipt = await send(folder, given(3000, config), receiptFile());
+    const receipt = await send(folder, given(3000, config));
     const file = join(path, 'events', '2023', '07', `${NAME}.gz`);
     expect(gunzipSync(readFileSync(file)).equals(await atOnce(lines(3000)))).toBe(true);
     expect(receipt.bytes).toBe(statSync(file).size);
   });
 
   test('of no rows is an empty file', async () => {
-    await send(folder, given(0), receiptFile());
+    await send(folder, given(0));
     expect(tree()).toEqual([NAME]);
     expect(statSync(join(path, NAME)).size).toBe(0);
   });
 
   test('replaces what an earlier run of the interval delivered', async () => {
-    await send(folder, given(10), receiptFile());
-    rmSync(receiptFile());
-    await send(folder, given(2000), receiptFile());
+    await send(folder, given(10));
+    await send(folder, given(2000));
     expect(tree()).toEqual([NAME]);
     expect(readFileSync(join(path, NAME)).equals(await atOnce(lines(2000)))).toBe(true);
   });
@@ -151,8 +150,7 @@ describe('what is delivered survives a loss of power', () => {
   const STEM = NAME.replace('.jsonl', '');
 
   test('files are on the disk before they are in their places, and their names before the commit is done', async () => {
-    await send(folder, given(1, { prefix: 'another' }), receiptFile());
-    rmSync(receiptFile());
+    await send(folder, given(1, { prefix: 'another' }));
     let prepared: Awaited<ReturnType<typeof folder.deliver>> | undefined;
     const delivering = async () => void (prepared = await folder.deliver(given(10)));
     expect(await fileCallsOf(path, WRITES, delivering)).toEqual(['writeFile *.partial/*', 'sync *.partial/*']);
@@ -258,12 +256,10 @@ describe('several files', () => {
   });
 
   test('are removed with their manifest when only one file is delivered, and it by them', async () => {
-    await send(folder, given(FEW, several), receiptFile());
-    forget();
-    await send(folder, given(FEW), receiptFile());
+    await send(folder, given(FEW, several));
+    await send(folder, given(FEW));
     expect(tree()).toEqual([NAME]);
-    forget();
-    await send(folder, given(FEW, several), receiptFile());
+    await send(folder, given(FEW, several));
     expect(await stored()).toEqual(await whole(FEW, 2));
   });
 
@@ -289,8 +285,7 @@ describe('several files', () => {
     let at = 1;
     for (; isDead; at += 1) {
       // An earlier run of the interval delivered more files.
-      await send(folder, given(MANY, several), receiptFile());
-      forget();
+      await send(folder, given(MANY, several));
       const calls = await failFileCalls(at, { andLater: true });
       await send(folder, given(FEW, several), receiptFile()).catch(() => {});
       calls.stop();
@@ -325,7 +320,7 @@ describe('a file that was formed', () => {
     const made = formed(3000, (file) => {
       ino = statSync(file).ino;
     });
-    const { bytes } = await send(folder, given(0, parquet, { files: made }), receiptFile());
+    const { bytes } = await send(folder, given(0, parquet, { files: made }));
     expect(tree()).toEqual([`${STEM}.parquet`]);
     expect(statSync(place())).toMatchObject({ ino, size: bytes });
     expect(await isWhole(3000)).toBe(true);
@@ -333,8 +328,7 @@ describe('a file that was formed', () => {
 
   test("is known as its export's own, which replaces and removes it", async () => {
     const deliver = async (count: number, config: object) => {
-      await send(folder, given(0, { ...parquet, ...config }, { files: formed(count) }), receiptFile());
-      rmSync(receiptFile());
+      await send(folder, given(0, { ...parquet, ...config }, { files: formed(count) }));
       return tree();
     };
     expect(await deliver(3000, {})).toEqual([`${STEM}.parquet`]);
@@ -392,12 +386,7 @@ describe('what another wrote', () => {
   const STEM = NAME.replace('.jsonl', '');
   const several = { max_file_size_mb: 1 };
   const others = (count: number, config: object = {}) => given(count, config, { exportId: OTHER_EXPORT });
-  const deliver = async (one: ReturnType<typeof given>) => folder.commit(one, await folder.deliver(one));
-  const failureOf = (work: Promise<unknown>): Promise<unknown> =>
-    work.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
+  const deliver = (one: ReturnType<typeof given>) => send(folder, one);
   /** All files that are not hidden, by name. */
   const contents = () => {
     const shown = tree().filter((name) => !name.startsWith('.'));
@@ -520,11 +509,8 @@ describe('what another wrote', () => {
 });
 
 describe('a failure of the file system', () => {
-  const failure = async (config: object = {}, changes: Partial<Changes> = {}) =>
-    folder.deliver(given(10, config, changes)).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
+  const failure = (config: object = {}, changes: Partial<Changes> = {}) =>
+    failureOf(folder.deliver(given(10, config, changes)));
 
   test('says what to do about a file in the place of a folder', async () => {
     mkdirSync(path);
@@ -540,7 +526,7 @@ describe('a failure of the file system', () => {
   test('says what to do about a folder in the place of the file', async () => {
     mkdirSync(join(path, NAME), { recursive: true });
     const prepared = await folder.deliver(given(10));
-    const error = await folder.commit(given(10), prepared).catch((reason: unknown) => reason);
+    const error = await failureOf(folder.commit(given(10), prepared));
     expect(error).toBeInstanceOf(Permanent);
     expect((error as Error).message).toContain('A folder is in the place of the file');
   });
@@ -575,7 +561,7 @@ describe('the allowed folders', () => {
       await expect(folder.deliver(delivery(folder, config, 10, { reach }))).rejects.toThrow(Permanent);
     }
     expect(readdirSync(outside)).toEqual([]);
-    await send(folder, delivery(folder, { path: join(root, 'in', 'side') }, 10, { reach }), receiptFile());
+    await send(folder, delivery(folder, { path: join(root, 'in', 'side') }, 10, { reach }));
     expect(existsSync(join(root, 'in', 'side', NAME))).toBe(true);
   });
 
@@ -594,7 +580,7 @@ describe('the allowed folders', () => {
     mkdirSync(join(path, 'real'), { recursive: true });
     symlinkSync(join(path, 'real'), join(path, 'link'));
     const reach = { privateAddresses: true, folderRoots: [join(path, 'link')], dataDirectory: null };
-    await send(folder, delivery(folder, { path: join(path, 'link') }, 10, { reach }), receiptFile());
+    await send(folder, delivery(folder, { path: join(path, 'link') }, 10, { reach }));
     expect(existsSync(join(path, 'real', NAME))).toBe(true);
   });
 });
@@ -677,22 +663,18 @@ describe('a config', () => {
 });
 
 describe('the check of a folder', () => {
-  const check = () =>
-    folder.steps[0]?.run(given(0).config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal, planned());
-
   test('passes when it can be written, and leaves no file', async () => {
-    await check();
+    await check(folder, given(0));
     expect(tree()).toEqual([]);
   });
 
   test('says why it cannot', async () => {
     writeFileSync(path, 'mine');
-    await expect(check()).rejects.toThrow(`Could not write '${path}'`);
+    await expect(check(folder, given(0))).rejects.toThrow(`Could not write '${path}'`);
   });
 
   test('ends where nobody may make folders', async () => {
-    const config = { ...given(0).config, path: '/proc/exports/events' };
-    const run = folder.steps[0]?.run(config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal, planned());
+    const run = check(folder, given(0, { path: '/proc/exports/events' }));
     await expect(run).rejects.toThrow("Could not write '/proc/exports/events'");
   });
 });

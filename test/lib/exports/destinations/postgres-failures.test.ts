@@ -12,7 +12,7 @@ import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import type { Column } from '../../../../lib/warehouse/columns.ts';
 import { copyRows, eventRows, personRows } from '../../../support/copy-rows.ts';
-import { delivery, OTHER_RUN, planned, RUN } from '../../../support/delivery.ts';
+import { check, delivery, failureOf, OTHER_RUN, type planned, RUN, send } from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { startTlsProxy, type TlsProxy } from '../../../support/tls-proxy.ts';
 
@@ -153,19 +153,8 @@ describeOnPostgres('Postgres', () => {
   describe('a connection check', () => {
     const passed = async (config: object = {}, trial: Parameters<typeof planned>[0] = {}) => {
       const results: (string | undefined)[] = [];
-      for (const step of postgres.steps) {
-        const error = await step
-          .run(
-            configOf(config),
-            openOutbound(LOCAL_SETTINGS),
-            LOCAL_SETTINGS,
-            AbortSignal.timeout(5000),
-            planned(trial),
-          )
-          .then(
-            () => undefined,
-            (thrown: unknown) => thrown as Error,
-          );
+      for (const n of postgres.steps.keys()) {
+        const error = (await failureOf(check(postgres, given(config), n, trial))) as Error | undefined;
         results.push(error?.message);
         if (error !== undefined) {
           expect(error).toBeInstanceOf(Permanent);
@@ -278,11 +267,8 @@ describeOnPostgres('Postgres', () => {
 
   describe('a connection check finds what a run would fail for, today or later:', () => {
     const result = async (config: object = {}, trial: Parameters<typeof planned>[0] = {}): Promise<string> => {
-      const way = [openOutbound(LOCAL_SETTINGS), LOCAL_SETTINGS, AbortSignal.timeout(5000)] as const;
-      const last = postgres.steps.at(-1);
-      return (
-        (await last?.run(configOf(config), ...way, planned(trial)).catch((error: Error) => error.message)) ?? 'passed'
-      );
+      const last = postgres.steps.length - 1;
+      return (await check(postgres, given(config), last, trial).catch((error: Error) => error.message)) ?? 'passed';
     };
     const persons = { model: 'persons' } as const;
     /** Makes the tables of a model, as a delivery does. */
@@ -357,7 +343,7 @@ describeOnPostgres('Postgres', () => {
       async (table_name) => {
         await sql('CREATE TABLE kept ()');
         const one = given({ table_name });
-        await postgres.commit(one, await postgres.deliver(one));
+        await send(postgres, one);
         expect(await sql(`SELECT count(*) FROM ${quoted(table_name)}`)).toEqual([{ count: '10' }]);
         expect(await sql('SELECT table_name, records FROM batch_export_deliveries')).toEqual([
           { table_name, records: '10' },
@@ -370,11 +356,9 @@ describeOnPostgres('Postgres', () => {
     test('of a schema and of a database is just a name', async () => {
       await sql(`CREATE SCHEMA ${quoted(NASTY)}`);
       await sql(`CREATE DATABASE ${quoted(NASTY)}`);
-      const one = given({ schema: NASTY });
-      await postgres.commit(one, await postgres.deliver(one));
+      await send(postgres, given({ schema: NASTY }));
       expect(await sql(`SELECT count(*) FROM ${qualified(NASTY, 'events')}`)).toEqual([{ count: '10' }]);
-      const other = given({ schema: 'public', database: NASTY });
-      await postgres.commit(other, await postgres.deliver(other));
+      await send(postgres, given({ schema: 'public', database: NASTY }));
     });
   });
 
@@ -387,8 +371,7 @@ describeOnPostgres('Postgres', () => {
       expect(error.message).toContain(`ALTER TABLE "${schema}"."events" ADD COLUMN "timestamp" TIMESTAMPTZ`);
       expect(error.message).toContain('use_automatic_schema_evolution');
       await sql(error.message.slice(error.message.indexOf('(') + 1, error.message.lastIndexOf(')')));
-      const one = given();
-      await postgres.commit(one, await postgres.deliver(one));
+      await send(postgres, given());
     });
 
     test.each([
@@ -409,8 +392,7 @@ describeOnPostgres('Postgres', () => {
         yield Buffer.from('1\t2\t3\t4\t5\n');
       };
       for (const runId of [RUN, RUN, OTHER_RUN]) {
-        const one = given({}, { columns, rows, runId });
-        await postgres.commit(one, await postgres.deliver(one));
+        await send(postgres, given({}, { columns, rows, runId }));
       }
       expect(await sql('SELECT * FROM events')).toEqual([
         Object.fromEntries(names.map((name, n) => [name, String(n + 1)])),
@@ -419,8 +401,7 @@ describeOnPostgres('Postgres', () => {
 
     test('is given the columns that it lacks where the config says so, and keeps its own', async () => {
       await sql("CREATE TABLE events (mine int DEFAULT 7, uuid text); INSERT INTO events VALUES (1, 'old')");
-      const one = given({ use_automatic_schema_evolution: true });
-      await postgres.commit(one, await postgres.deliver(one));
+      await send(postgres, given({ use_automatic_schema_evolution: true }));
       expect(await sql("SELECT mine, event FROM events WHERE uuid = 'old'")).toEqual([{ mine: '1', event: null }]);
       expect(await sql("SELECT DISTINCT mine FROM events WHERE uuid <> 'old'")).toEqual([{ mine: '7' }]);
     });
@@ -441,15 +422,13 @@ describeOnPostgres('Postgres', () => {
         CREATE FUNCTION note() RETURNS event_trigger LANGUAGE plpgsql AS
           $$ BEGIN INSERT INTO "${schema}".waits VALUES (current_setting('lock_timeout')); END $$;
         CREATE EVENT TRIGGER note ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION note()`);
-      const one = given({ use_automatic_schema_evolution: true });
-      await postgres.commit(one, await postgres.deliver(one));
+      await send(postgres, given({ use_automatic_schema_evolution: true }));
       await sql('DROP EVENT TRIGGER note');
       expect(await sql('SELECT DISTINCT longest FROM waits')).toEqual([{ longest: '30s' }]);
     });
 
     test('whose column takes no such value says which column and row', async () => {
-      const one = given();
-      await postgres.commit(one, await postgres.deliver(one));
+      await send(postgres, given());
       await sql(
         'TRUNCATE events; DELETE FROM batch_export_deliveries; ALTER TABLE events ALTER COLUMN event TYPE varchar(5)',
       );
@@ -476,7 +455,7 @@ describeOnPostgres('Postgres', () => {
 
     test('with rules that a row breaks says which', async () => {
       const one = given();
-      await postgres.commit(one, await postgres.deliver(one));
+      await send(postgres, one);
       await sql(`ALTER TABLE events ADD CONSTRAINT "only new" CHECK (event <> 'paid') NOT VALID`);
       const interval = { start: one.interval.end, end: one.interval.end + HOUR_MS };
       const error = await failure({}, { interval });
@@ -486,7 +465,7 @@ describeOnPostgres('Postgres', () => {
 
     test('that makes the values of a column by itself says which is to be a plain one', async () => {
       const one = given();
-      await postgres.commit(one, await postgres.deliver(one));
+      await send(postgres, one);
       await sql(`ALTER TABLE events DROP COLUMN distinct_id,
         ADD COLUMN distinct_id text GENERATED ALWAYS AS ('x') STORED`);
       const text =
@@ -560,7 +539,7 @@ describeOnPostgres('Postgres', () => {
     /** Delivers an interval, and returns what the next one fails of where a trigger answers so. */
     const refusedNext = async (code: string, message: string) => {
       const first = given();
-      await postgres.commit(first, await postgres.deliver(first));
+      await send(postgres, first);
       await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${code}'; END $$;
         CREATE TRIGGER refuse BEFORE INSERT ON events EXECUTE FUNCTION refuse()`);
@@ -665,8 +644,7 @@ describeOnPostgres('Postgres', () => {
       const error = await failure({ port });
       expect(error).toBeInstanceOf(Permanent);
       expect(error.message).toContain('set has_self_signed_cert to true');
-      const one = given({ port, has_self_signed_cert: true });
-      await postgres.commit(one, await postgres.deliver(one));
+      await send(postgres, given({ port, has_self_signed_cert: true }));
       expect(await sql('SELECT count(*) FROM events')).toEqual([{ count: '10' }]);
     });
   });

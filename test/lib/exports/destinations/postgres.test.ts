@@ -1,11 +1,8 @@
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { HOUR_MS } from '../../../../lib/basics/units.ts';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
 import { postgres } from '../../../../lib/exports/destinations/postgres.ts';
 import { Permanent, Transient } from '../../../../lib/ports/errors.ts';
 import type { Column } from '../../../../lib/warehouse/columns.ts';
-import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
 import { atOnce, delivery, EXPORT, INTERVAL, OTHER_EXPORT, OTHER_RUN, RUN, send } from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
@@ -17,7 +14,6 @@ const THIRD_EXPORT = '01890000-0000-7000-8000-000000000008';
 
 let database: PostgresDatabase;
 let schema: string;
-let receiptFile: string;
 let said: string[];
 
 describeOnPostgres('Postgres', () => {
@@ -27,7 +23,6 @@ describeOnPostgres('Postgres', () => {
   afterAll(() => database.close());
   beforeEach(async () => {
     schema = await database.newSchema();
-    receiptFile = join(temporaryFolder(), 'receipt.json');
     said = [];
   });
 
@@ -38,10 +33,7 @@ describeOnPostgres('Postgres', () => {
       say: (_level, message) => said.push(message),
       ...changes,
     });
-  const deliver = async (changes: Changes = {}, config: object = {}) => {
-    rmSync(receiptFile, { force: true });
-    return send(postgres, given(changes, config), receiptFile);
-  };
+  const deliver = (changes: Changes = {}, config: object = {}) => send(postgres, given(changes, config));
   /** Events of another project, with the uuids of the first one's. */
   const projectTwo = (count: number): Changes => ({
     teamId: 2,
@@ -272,19 +264,16 @@ describeOnPostgres('Postgres', () => {
 
     test('of two exports at once are there once', async () => {
       const other = given({ exportId: OTHER_EXPORT, runId: OTHER_RUN });
-      await Promise.all([deliver(), send(postgres, other, `${receiptFile}-2`)]);
+      await Promise.all([deliver(), send(postgres, other)]);
       expect(await counts()).toEqual([1000, 1000]);
     });
 
     test('sent by two workers at once are there once, whether the runs are the same or not', async () => {
-      await Promise.all([deliver(), send(postgres, given(), `${receiptFile}-2`)]);
+      await Promise.all([deliver(), send(postgres, given())]);
       expect(await counts()).toEqual([1000, 1000]);
       const interval = { start: INTERVAL.end, end: INTERVAL.end + HOUR_MS };
       const rows = () => eventRows(1000, 1000);
-      await Promise.all([
-        deliver({ interval, rows }),
-        send(postgres, given({ interval, rows, runId: OTHER_RUN }), `${receiptFile}-3`),
-      ]);
+      await Promise.all([deliver({ interval, rows }), send(postgres, given({ interval, rows, runId: OTHER_RUN }))]);
       expect(await counts()).toEqual([2000, 2000]);
     });
 
@@ -300,12 +289,11 @@ describeOnPostgres('Postgres', () => {
           await postgres.commit(first, prepared);
           yield* eventRows(0, 1500);
         });
-        await expect(send(postgres, second, receiptFile)).rejects.toThrow(Transient);
+        await expect(send(postgres, second)).rejects.toThrow(Transient);
         expect(await counts()).toEqual([1000, 1000]);
         await send(
           postgres,
           other(() => eventRows(0, 1500)),
-          receiptFile,
         );
         expect(await counts()).toEqual([1500, 1500]);
       });
@@ -315,12 +303,12 @@ describeOnPostgres('Postgres', () => {
         const first = given({ runId: OTHER_RUN, rows: () => eventRows(0, 1200) });
         const prepared = await postgres.deliver(first);
         const second = other(() => eventRows(0, 1500));
-        const sent = send(postgres, second, receiptFile);
+        const sent = send(postgres, second);
         await Promise.race([sent, oneWaits()]);
         await postgres.commit(first, prepared);
         await expect(sent).rejects.toThrow(Transient);
         expect(await counts()).toEqual([1200, 1200]);
-        await send(postgres, second, receiptFile);
+        await send(postgres, second);
         expect(await counts()).toEqual([1500, 1500]);
       });
     });
@@ -331,9 +319,7 @@ describeOnPostgres('Postgres', () => {
         end: INTERVAL.end + (n + 1) * HOUR_MS,
       }));
       await Promise.all(
-        intervals.map((interval, n) =>
-          send(postgres, given({ interval, rows: () => eventRows(n * 100, 100) }), `${receiptFile}-${n}`),
-        ),
+        intervals.map((interval, n) => send(postgres, given({ interval, rows: () => eventRows(n * 100, 100) }))),
       );
       expect(await counts()).toEqual([800, 800]);
     });

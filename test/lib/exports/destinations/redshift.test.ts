@@ -1,17 +1,23 @@
 /** Redshift, as far as PostgreSQL speaks its language: with a type and two functions more, and COPY done by a proxy. */
-import { join } from 'node:path';
 import { HOUR_MS } from '../../../../lib/basics/units.ts';
 import { checkedConfig } from '../../../../lib/exports/destinations/config.ts';
 import type { Delivery } from '../../../../lib/exports/destinations/destination.ts';
 import { redshift, redshiftVia } from '../../../../lib/exports/destinations/redshift.ts';
 import { splitSecrets } from '../../../../lib/exports/destinations/secrets.ts';
 import { Failure, Permanent, Transient } from '../../../../lib/ports/errors.ts';
-import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
-import { temporaryFolder } from '../../../support/context.ts';
 import { eventRows, type PersonRow, personRows } from '../../../support/copy-rows.ts';
-import { delivery, INTERVAL, OTHER_EXPORT, OTHER_RUN, planned, RUN, send } from '../../../support/delivery.ts';
+import {
+  check,
+  delivery,
+  INTERVAL,
+  OTHER_EXPORT,
+  OTHER_RUN,
+  type planned,
+  RUN,
+  send,
+} from '../../../support/delivery.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { startPostgresProxy } from '../../../support/postgres-proxy.ts';
 import { REDSHIFT_WORDS, type RedshiftProxy, startRedshiftProxy } from '../../../support/redshift-stand-in.ts';
@@ -149,12 +155,7 @@ describeOnPostgres('Redshift', () => {
       say: (_level, message) => said.push(message),
       ...changes,
     });
-  const receipts = join(temporaryFolder(), 'receipt');
-  let attempts = 0;
-  const deliver = async (config: object = {}, changes: Changes = {}) => {
-    attempts += 1;
-    return send(here, given(config, changes), `${receipts}-${attempts}`);
-  };
+  const deliver = (config: object = {}, changes: Changes = {}) => send(here, given(config, changes));
   const counts = async (table = 'events') => {
     const [row] = await sql(`SELECT count(*) AS rows, count(DISTINCT uuid) AS uuids FROM ${table}`);
     return [Number(row?.['rows']), Number(row?.['uuids'])];
@@ -393,13 +394,7 @@ describeOnPostgres('Redshift', () => {
 
   test('a connection check finds columns that the table lacks, and rights that a run will need', async () => {
     const result = (config: object = {}, trial: Parameters<typeof planned>[0] = {}) =>
-      here.steps[3]?.run(
-        given(config).config,
-        openOutbound(LOCAL_SETTINGS),
-        LOCAL_SETTINGS,
-        AbortSignal.timeout(5000),
-        planned(trial),
-      );
+      check(here, given(config), 3, trial);
     await deliver({}, { rows: () => eventRows(0, 1) });
     await result();
     await expect(result({}, { model: 'persons' })).rejects.toThrow('lacks the columns "person_distinct_id_version"');
@@ -427,10 +422,10 @@ describeOnPostgres('Redshift', () => {
       'Write into the table',
       'Copy through the bucket',
     ]);
-    const { config } = given(COPY);
-    for (const step of steps) {
-      expect(step.skipped?.(config)).toBeUndefined();
-      await step.run(config, openOutbound(LOCAL_SETTINGS), LOCAL_SETTINGS, AbortSignal.timeout(5000), planned());
+    const one = given(COPY);
+    for (const [n, step] of steps.entries()) {
+      expect(step.skipped?.(one.config)).toBeUndefined();
+      await check(here, one, n);
     }
     expect(steps.at(-1)?.skipped?.(given().config)).toContain('only COPY needs a bucket');
     expect(await bucket.keys()).toEqual([]);

@@ -13,7 +13,17 @@ import { openOutbound } from '../../../../lib/ports/outbound/outbound.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { COMPILE_CACHE } from '../../../support/compile-cache.ts';
 import { temporaryFolder } from '../../../support/context.ts';
-import { atOnce, delivery, digest, EXPORT, lines, OTHER_EXPORT, planned, send } from '../../../support/delivery.ts';
+import {
+  atOnce,
+  check,
+  delivery,
+  digest,
+  EXPORT,
+  failureOf,
+  lines,
+  OTHER_EXPORT,
+  send,
+} from '../../../support/delivery.ts';
 import { startHttpProxy, startKillingHttpProxy } from '../../../support/http-proxy.ts';
 import { toldOf } from '../../../support/refusals.ts';
 
@@ -23,7 +33,6 @@ const KEY = `events/${NAME}`;
 const FEW = 3000;
 const MANY = 71_000;
 const NEXT_ATTEMPT = `${EXPORT}-2`;
-const ANYWHERE = { privateAddresses: true, folderRoots: null, dataDirectory: null };
 
 let bucket: Bucket;
 let many: Buffer;
@@ -92,27 +101,26 @@ describe('a small object', () => {
   });
 
   test('in gzip has its own name and type', async () => {
-    await send(s3, given(FEW, { compression: 'gzip' }), receiptFile);
+    await send(s3, given(FEW, { compression: 'gzip' }));
     const { body, type } = await bucket.read(`${KEY}.gz`);
     expect(gunzipSync(body).equals(await atOnce(lines(FEW)))).toBe(true);
     expect(type).toBe('application/gzip');
   });
 
   test('of no rows is empty', async () => {
-    await send(s3, given(0), receiptFile);
+    await send(s3, given(0));
     expect((await bucket.read(KEY)).body.length).toBe(0);
   });
 
   test('replaces what an earlier run of the interval delivered', async () => {
-    await send(s3, given(10), receiptFile);
-    rmSync(receiptFile);
-    await send(s3, given(20, {}, { attempt: NEXT_ATTEMPT }), receiptFile);
+    await send(s3, given(10));
+    await send(s3, given(20, {}, { attempt: NEXT_ATTEMPT }));
     expect(await bucket.keys()).toEqual([KEY]);
     expect((await bucket.read(KEY)).body.equals(await atOnce(lines(20)))).toBe(true);
   });
 
   test.each(['Ünïcode prefix/☃/+&=?#%25', 'a b/{table}'])("is found below the prefix '%s'", async (prefix) => {
-    await send(s3, given(10, { prefix }), receiptFile);
+    await send(s3, given(10, { prefix }));
     expect(await bucket.keys()).toEqual([`${prefix.replace('{table}', 'events')}/${NAME}`]);
   });
 });
@@ -138,7 +146,7 @@ describe('a large object', () => {
     async function* rows() {
       for (let at = 0; at < bytes.length; at += 3_000_000) yield bytes.subarray(at, at + 3_000_000);
     }
-    await send(s3, given(0, {}, { rows }), receiptFile);
+    await send(s3, given(0, {}, { rows }));
     expect((await bucket.read(KEY)).body.equals(bytes)).toBe(true);
   });
 
@@ -176,7 +184,7 @@ describe('a large object', () => {
   test("is made again by the commit when the object there is another attempt's", async () => {
     const prepared = await s3.deliver(given(MANY, {}, { attempt: NEXT_ATTEMPT }));
     await bucket.abortUploads();
-    await send(s3, given(10), receiptFile);
+    await send(s3, given(10));
     await s3.commit(given(MANY, {}, { attempt: NEXT_ATTEMPT }), kept(prepared));
     expect(await isWhole()).toBe(true);
     expect((await bucket.read(KEY)).metadata['attempt']).toBe(NEXT_ATTEMPT);
@@ -185,7 +193,7 @@ describe('a large object', () => {
   test('removes the uploads that earlier attempts left, and no others', async () => {
     await s3.deliver(given(MANY));
     await s3.deliver(given(MANY, { prefix: 'events/2' }));
-    await send(s3, given(MANY, {}, { attempt: NEXT_ATTEMPT }), receiptFile);
+    await send(s3, given(MANY, {}, { attempt: NEXT_ATTEMPT }));
     expect(bucket.uploads()).toEqual([`events/2/${NAME}`]);
     expect(await isWhole()).toBe(true);
   });
@@ -315,7 +323,7 @@ describe('several objects', () => {
   });
 
   test('that are small are sent by the commit', async () => {
-    await send(s3, given(FEW * 5, { max_file_size_mb: 1 }), receiptFile);
+    await send(s3, given(FEW * 5, { max_file_size_mb: 1 }));
     expect(await stored()).toEqual(whole(await atOnce(lines(FEW * 5)), 2));
   });
 
@@ -330,12 +338,10 @@ describe('several objects', () => {
   });
 
   test('are removed with their manifest when only one object is delivered, and it by them', async () => {
-    await send(s3, given(SOME, several), receiptFile);
-    rmSync(receiptFile);
-    await send(s3, given(FEW), receiptFile);
+    await send(s3, given(SOME, several));
+    await send(s3, given(FEW));
     expect(await bucket.keys()).toEqual([KEY]);
-    rmSync(receiptFile);
-    await send(s3, given(SOME, several), receiptFile);
+    await send(s3, given(SOME, several));
     expect(await stored()).toEqual(whole(some, 2));
   });
 
@@ -349,12 +355,11 @@ describe('several objects', () => {
   });
 
   test('that cannot be removed are told of', async () => {
-    await send(s3, earlier(), receiptFile);
-    rmSync(receiptFile);
+    await send(s3, earlier());
     const said: string[] = [];
     const say = (_level: string, message: string) => said.push(message);
     const refusing = await startHttpProxy(bucket.url, ({ method }) => (method === 'DELETE' ? 'is refused' : 'passes'));
-    await send(s3, given(SOME, { ...several, endpoint_url: refusing.url }, { say }), receiptFile);
+    await send(s3, given(SOME, { ...several, endpoint_url: refusing.url }, { say }));
     await refusing.close();
     expect(said).toEqual([expect.stringContaining('Grant s3:ListBucket, s3:GetObject and s3:DeleteObject.')]);
     expect((await manifest()).files).toEqual(namesOf(2).slice(0, -1));
@@ -364,8 +369,7 @@ describe('several objects', () => {
     let isSilent = true;
     const silent: (string | undefined)[] = [];
     for (let at = 1; isSilent; at += 1) {
-      await send(s3, earlier(), receiptFile);
-      rmSync(receiptFile);
+      await send(s3, earlier());
       const stop = new AbortController();
       let requests = 0;
       const proxy = await startHttpProxy(bucket.url, ({ method }) => {
@@ -376,13 +380,12 @@ describe('several objects', () => {
         return 'stays open';
       });
       const changes = { rows: () => inOne(some), signal: stop.signal };
-      const sent = send(s3, given(0, { ...several, endpoint_url: proxy.url }, changes), receiptFile);
+      const sent = send(s3, given(0, { ...several, endpoint_url: proxy.url }, changes));
       isSilent = await sent.then(
         () => false,
         (error: unknown) => (error as Error).message === 'the process ends',
       );
       await proxy.close();
-      rmSync(receiptFile, { force: true });
     }
     expect(new Set(silent)).toEqual(new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE']));
     expect(silent.length).toBeGreaterThan(8);
@@ -394,8 +397,7 @@ describe('several objects', () => {
     let at = 1;
     for (; isDead; at += 1) {
       // An earlier run of the interval delivered one object, or more than now.
-      await send(s3, at % 3 === 0 ? given(FEW) : earlier(), receiptFile);
-      rmSync(receiptFile);
+      await send(s3, at % 3 === 0 ? given(FEW) : earlier());
       const proxy = await startKillingHttpProxy(bucket.url, { at, when: 'after', run: () => {} });
       const to = (endpoint_url: string) => given(0, { ...several, endpoint_url }, { rows: () => inOne(some) });
       await send(s3, to(proxy.url), receiptFile).catch(() => {});
@@ -416,17 +418,9 @@ describe('several objects', () => {
 describe('what another wrote', () => {
   const STEM = KEY.replace('.jsonl', '');
   const several = { max_file_size_mb: 1 };
-  const others = (count: number, config: object = {}) => given(count, config, { exportId: OTHER_EXPORT });
-  const deliverOthers = async (count: number, config: object = {}) => {
-    const other = others(count, config);
-    await s3.commit(other, await s3.deliver(other));
-  };
+  const deliverOthers = (count: number, config: object = {}) =>
+    send(s3, given(count, config, { exportId: OTHER_EXPORT }));
   const put = (Key: string) => bucket.client.putObject({ Bucket: bucket.name, Key, Body: 'mine' });
-  const failureOf = (work: Promise<unknown>): Promise<unknown> =>
-    work.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
   /** All that lies there, by name. */
   const contents = async () => {
     const found = new Map<string, string>();
@@ -494,21 +488,19 @@ describe('what another wrote', () => {
   test('is not removed as surplus, while what is its own is', async () => {
     await put(`${STEM}-0.jsonl`);
     await deliverOthers(10, { ...several, compression: 'gzip' });
-    await send(s3, given(10), receiptFile);
+    await send(s3, given(10));
     const others = [`${STEM}-0.jsonl`, `${STEM}-0.jsonl.gz`, `${STEM}_manifest.json`];
     expect(new Set(await bucket.keys())).toEqual(new Set([KEY, ...others]));
     await bucket.client.deleteObject({ Bucket: bucket.name, Key: `${STEM}_manifest.json` });
     await bucket.client.deleteObject({ Bucket: bucket.name, Key: `${STEM}-0.jsonl` });
-    rmSync(receiptFile);
-    await send(s3, given(20_000, several), receiptFile);
+    await send(s3, given(20_000, several));
     await put(`${STEM}-7.jsonl`);
-    rmSync(receiptFile);
-    await send(s3, given(10), receiptFile);
+    await send(s3, given(10));
     expect(new Set(await bucket.keys())).toEqual(new Set([KEY, `${STEM}-0.jsonl.gz`, `${STEM}-7.jsonl`]));
   });
 
   test("may not be read: the run fails and says which permission tells one's own objects", async () => {
-    await send(s3, given(10), receiptFile);
+    await send(s3, given(10));
     const proxy = await startHttpProxy(bucket.url, ({ method }) => (method === 'HEAD' ? 'is refused' : 'passes'));
     const error = (await failureOf(s3.deliver(given(10, { endpoint_url: proxy.url })))) as Error;
     await proxy.close();
@@ -524,10 +516,8 @@ describe('what another wrote', () => {
     afterAll(() => server.close());
 
     test('is not replaced, and what is its own is', async () => {
-      const deliver = async (count: number, changes: Partial<Changes> = {}) => {
-        const one = given(count, { endpoint_url: server.url, max_file_size_mb: 9 }, changes);
-        await s3.commit(one, await s3.deliver(one));
-      };
+      const deliver = (count: number, changes: Partial<Changes> = {}) =>
+        send(s3, given(count, { endpoint_url: server.url, max_file_size_mb: 9 }, changes));
       await deliver(MANY);
       await deliver(MANY + 5000, { attempt: NEXT_ATTEMPT });
       expect(await server.keys()).toHaveLength(3);
@@ -544,7 +534,7 @@ describe('what another wrote', () => {
       if (method === 'PUT') puts += 1;
       return method === 'PUT' && puts === 1 ? 'breaks after' : 'passes';
     });
-    await send(s3, given(FEW, { endpoint_url: proxy.url }), receiptFile);
+    await send(s3, given(FEW, { endpoint_url: proxy.url }));
     await proxy.close();
     expect(puts).toBeGreaterThan(1);
     expect(await bucket.keys()).toEqual([KEY]);
@@ -562,8 +552,7 @@ test.each([
     seen.push(method);
     return 'passes';
   });
-  const one = given(count, { ...config, endpoint_url: proxy.url });
-  await s3.commit(one, await s3.deliver(one));
+  await send(s3, given(count, { ...config, endpoint_url: proxy.url }));
   await proxy.close();
   // As many as without: what lies there is listed anyway, for what counts no more.
   expect(seen).toEqual(requests);
@@ -586,8 +575,7 @@ describe('encryption by the bucket', () => {
       asked.push([method, encryption, key]);
       return 'passes';
     });
-    const one = given(75_000, { ...config, endpoint_url: noting.url, max_file_size_mb: 9 });
-    await s3.commit(one, await s3.deliver(one));
+    await send(s3, given(75_000, { ...config, endpoint_url: noting.url, max_file_size_mb: 9 }));
     await noting.close();
     const creating = asked.filter(([, ...found]) => found[0] !== undefined);
     // An upload, the object after it, the manifest.
@@ -601,15 +589,8 @@ describe('a failure', () => {
   const answered = (answer: RequestListener): Promise<Error> =>
     serving(answer, (endpoint_url) => failure({ endpoint_url }));
 
-  const failure = async (config: object, changes: Partial<Changes> = {}): Promise<Error> => {
-    const one = given(1, config, changes);
-    try {
-      await s3.commit(one, await s3.deliver(one));
-    } catch (error) {
-      return error as Error;
-    }
-    throw new Error('it was delivered');
-  };
+  const failure = async (config: object, changes: Partial<Changes> = {}): Promise<Error> =>
+    (await failureOf(send(s3, given(1, config, changes)))) as Error;
 
   const xml =
     (
@@ -862,9 +843,7 @@ describe('the server that is asked', () => {
       done(Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' }));
     }) as unknown as typeof lookup;
     const outbound = openOutbound({ privateAddresses: false }, resolve);
-    await expect(
-      s3.steps[0]?.run(given(0, config).config, outbound, ANYWHERE, new AbortController().signal, planned()),
-    ).rejects.toThrow('There is no host');
+    await expect(check(s3, given(0, config, { outbound }))).rejects.toThrow('There is no host');
     return host;
   };
 
@@ -885,17 +864,10 @@ describe('the server that is asked', () => {
 });
 
 describe('the check of a bucket', () => {
-  const check = (config: object) =>
-    s3.steps[0]?.run(
-      given(0, config).config,
-      openOutbound(ANYWHERE),
-      ANYWHERE,
-      new AbortController().signal,
-      planned(),
-    );
+  const checked = (config: object) => check(s3, given(0, config));
 
   test('passes when it exists', async () => {
-    await expect(check({})).resolves.toBeUndefined();
+    await expect(checked({})).resolves.toBeUndefined();
   });
 
   test('passes for a key that may list what begins with the prefix of the export alone', async () => {
@@ -904,14 +876,14 @@ describe('the check of a bucket', () => {
       return searchParams.get('prefix')?.startsWith('a/b/') ? 'passes' : 'is refused';
     });
     const endpoint_url = limited.url;
-    const passed = check({ endpoint_url, prefix: '/a/b/{year}' });
+    const passed = checked({ endpoint_url, prefix: '/a/b/{year}' });
     await expect(passed).resolves.toBeUndefined();
-    await expect(check({ endpoint_url, prefix: 'a' })).rejects.toThrow("We couldn't access bucket");
+    await expect(checked({ endpoint_url, prefix: 'a' })).rejects.toThrow("We couldn't access bucket");
     await limited.close();
   });
 
   test('says that it does not exist', async () => {
-    await expect(check({ bucket_name: 'nobody-has-it' })).rejects.toThrow(
+    await expect(checked({ bucket_name: 'nobody-has-it' })).rejects.toThrow(
       new Permanent("Bucket 'nobody-has-it' does not exist or we don't have permissions to use it"),
     );
   });
@@ -923,7 +895,9 @@ describe('the check of a bucket', () => {
   ])('says that a server which answers 200 and %s is none of S3', async (_what, text) => {
     const everything: RequestListener = (request, response) => void (request.resume(), response.end(text));
     await serving(everything, async (endpoint_url) => {
-      await expect(check({ endpoint_url })).rejects.toThrow(/does not list a bucket as S3 does\. Check endpoint_url\./);
+      await expect(checked({ endpoint_url })).rejects.toThrow(
+        /does not list a bucket as S3 does\. Check endpoint_url\./,
+      );
     });
   });
 
@@ -934,27 +908,20 @@ describe('the check of a bucket', () => {
   ] as const)('tells where conditions of writes are %s, and leaves nothing', async (conditions, message) => {
     const server = await startBucket(conditions);
     const [, step] = s3.steps;
-    const { config } = given(0, { endpoint_url: server.url });
-    const found = await step?.run(config, openOutbound(ANYWHERE), ANYWHERE, new AbortController().signal, planned());
+    const one = given(0, { endpoint_url: server.url });
+    const found = await check(s3, one, 1);
     const keys = await server.keys();
     await server.close();
     expect(found).toEqual(message);
     expect(keys).toEqual([]);
-    expect(step?.skipped?.(config)).toBeUndefined();
-    expect(step?.skipped?.({ ...config, endpoint_url: null })).toBe('S3 itself refuses.');
+    expect(step?.skipped?.(one.config)).toBeUndefined();
+    expect(step?.skipped?.({ ...one.config, endpoint_url: null })).toBe('S3 itself refuses.');
   });
 
   test('names the object that such a server stored and the key may not remove', async () => {
     const server = await startBucket('ignored');
     const refusing = await startHttpProxy(server.url, ({ method }) => (method === 'DELETE' ? 'is refused' : 'passes'));
-    const { config } = given(0, { endpoint_url: refusing.url });
-    const found = await s3.steps[1]?.run(
-      config,
-      openOutbound(ANYWHERE),
-      ANYWHERE,
-      new AbortController().signal,
-      planned(),
-    );
+    const found = await check(s3, given(0, { endpoint_url: refusing.url }), 1);
     const keys = await server.keys();
     await Promise.all([refusing.close(), server.close()]);
     expect(keys).toHaveLength(1);
@@ -963,6 +930,6 @@ describe('the check of a bucket', () => {
   });
 
   test('says that the server cannot be reached', async () => {
-    await expect(check({ endpoint_url: 'http://127.0.0.1:1' })).rejects.toThrow('Could not reach');
+    await expect(checked({ endpoint_url: 'http://127.0.0.1:1' })).rejects.toThrow('Could not reach');
   });
 });
