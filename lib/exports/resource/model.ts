@@ -1,12 +1,10 @@
 import * as z from 'zod';
 
-export const TEST_STATUSES = ['Passed', 'Failed', 'Skipped'] as const;
-
 /** One step of the test of a destination, and what it found; null: it was not run. */
 export const DestinationTestStep = z
   .object({
     name: z.string(),
     description: z.string(),
-    result: z.object({ status: z.enum(TEST_STATUSES), message: z.string().nullable() }).nullable(),
+    result: z.object({ status: z.enum(['Passed', 'Failed', 'Skipped']), message: z.string().nullable() }).nullable(),
   })
   .meta({ id: 'DestinationTestStep' });

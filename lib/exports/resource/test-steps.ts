@@ -13,7 +13,7 @@ import { destinationOf } from '../destinations/index.ts';
 import type { StoredQuery } from '../query/compile.ts';
 import { personWarning } from '../query/person-warning.ts';
 import type { BatchExportItem } from '../records/model.ts';
-import type { DestinationTestStep, TEST_STATUSES } from './model.ts';
+import type { DestinationTestStep } from './model.ts';
 
 type TestStep = z.input<typeof DestinationTestStep>;
 
@@ -89,7 +89,7 @@ async function resultOf(
   step: CheckStep,
   { planned, config, reach }: Tested,
   { organization, user, timeoutMs, isLast }: Tester & { readonly timeoutMs: number; readonly isLast: boolean },
-): Promise<{ status: (typeof TEST_STATUSES)[number]; message: string | null }> {
+): Promise<TestStep['result']> {
   const skipped = step.skipped?.(config);
   if (skipped !== undefined) return { status: 'Skipped', message: skipped };
   const late = AbortSignal.timeout(timeoutMs);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { wireInstant } from '../../../http/instant.ts';
+import type { LogLine } from '../logs.ts';
 
 export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
 
@@ -13,11 +14,8 @@ export const BatchExportLogEntry = z
   })
   .meta({ id: 'BatchExportLogEntry' });
 
-/** Returns the public object of a log line (`at` in milliseconds since 1970) about a run, a backfill or the export. */
-export function logEntryObject(
-  exportId: string,
-  line: { at: number; level: (typeof LOG_LEVELS)[number]; message: string; instance: string },
-): z.output<typeof BatchExportLogEntry> {
+/** Returns the public object of a log line about a run, a backfill or the export. */
+export function logEntryObject(exportId: string, line: LogLine): z.output<typeof BatchExportLogEntry> {
   return {
     log_source_id: exportId,
     instance_id: line.instance,
