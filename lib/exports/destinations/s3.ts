@@ -6,7 +6,7 @@ import { HOUR_MS, MIB } from '../../basics/units.ts';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
 import type { Delivery, Destination, Prepared, Receipt } from './destination.ts';
-import { bucketLabel, CLEANING_TIMEOUT_MS, connect, explain, nameOf, statusOf } from './files/bucket.ts';
+import { bucketLabel, CLEANING_TIMEOUT_MS, connect, explain, KEY, nameOf, REGION, statusOf } from './files/bucket.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import { intervalFiles } from './files/interval-files.ts';
 import {
@@ -104,11 +104,11 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
     if (config.kms_key_id && config.encryption !== 'aws:kms') {
       refuseConfig("kms_key_id is for encryption 'aws:kms' only.");
     }
-    if (!/^[a-z0-9-]{1,63}$/i.test(config.region)) {
+    if (!REGION.test(config.region)) {
       refuseConfig('region must be the name of a region, such as us-east-1.');
     }
     for (const key of ['aws_access_key_id', 'aws_secret_access_key'] as const) {
-      if (!/^[\x21-\x7e]+$/.test(config[key])) refuseConfig(`${key} holds characters that no key has.`);
+      if (!KEY.test(config[key])) refuseConfig(`${key} holds characters that no key has.`);
     }
     if (config.endpoint_url && config.bucket_name.startsWith('arn:')) {
       refuseConfig('bucket_name must be the name of the bucket, not an ARN, where there is an endpoint_url.');

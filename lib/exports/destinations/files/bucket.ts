@@ -20,6 +20,12 @@ export interface BucketConfig {
   readonly kms_key_id?: string | null;
 }
 
+/** What a region is called: it becomes a part of a host's name. */
+export const REGION = /^[a-z0-9-]{1,63}$/i;
+
+/** What an access key and its secret are made of. */
+export const KEY = /^[\x21-\x7e]+$/;
+
 /** How long a server may take to accept a connection. */
 const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
 
