@@ -16,7 +16,7 @@ import {
 import { mergeEvents, PERSON_KEY, TEMPORARY_TABLE, upsertPersons } from './databases/merge.ts';
 import type { Session } from './databases/session.ts';
 import { commitTransaction, inSession } from './databases/session-delivery.ts';
-import { qualified, quotedList } from './databases/sql-identifier.ts';
+import { quotedList, tableOf } from './databases/sql-identifier.ts';
 import { databaseSteps, insertNothing, type Trial } from './databases/steps.ts';
 import {
   defaultColumns,
@@ -114,7 +114,7 @@ async function tryOut(session: Session, trial: Trial<PostgresConfig>): Promise<v
   const columns = await prepareTables(session, trial);
   await makeTemporaryTable(session, config, columns);
   if (model === 'persons') return upsertPersons(session, config, columns);
-  await insertNothing(session, qualified(config.schema, config.table_name), namesOf(columns));
+  await insertNothing(session, tableOf(config), namesOf(columns));
   await noteNothing(session, config, DIALECT);
 }
 
@@ -145,7 +145,7 @@ async function prepareEvents(session: Session, delivery: Delivery<PostgresConfig
   if (prior.is === 'delivered') return 0;
   const isFresh = prior.is === 'fresh';
   if (!isFresh) await makeTemporaryTable(session, config, columns);
-  const target = isFresh ? qualified(config.schema, config.table_name) : TEMPORARY_TABLE;
+  const target = isFresh ? tableOf(config) : TEMPORARY_TABLE;
   const { bytes, sent, taken } = await copy(session, delivery, columns, target);
   if (taken < sent) {
     delivery.say('WARNING', `${target} took ${taken} of ${sent} rows: a trigger of it leaves rows out, or moves them.`);
@@ -168,9 +168,9 @@ async function preparePersons(session: Session, delivery: Delivery<PostgresConfi
 
 /** Makes a temporary table with the types of the customer's own, without its rules. It goes with the transaction. */
 async function makeTemporaryTable(session: Session, config: PostgresConfig, columns: readonly TableColumn[]) {
-  const table = qualified(config.schema, config.table_name);
+  const names = quotedList(namesOf(columns));
   await session.query(
-    `CREATE TEMPORARY TABLE ${TEMPORARY_TABLE} ON COMMIT DROP AS SELECT ${quotedList(namesOf(columns))} FROM ${table} WITH NO DATA`,
+    `CREATE TEMPORARY TABLE ${TEMPORARY_TABLE} ON COMMIT DROP AS SELECT ${names} FROM ${tableOf(config)} WITH NO DATA`,
   );
 }
 

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import type { Model } from '../../lake/schema.ts';
-import { checkDatabaseConfig, DATABASE_KEYS } from './databases/config.ts';
-import { ledgerOf, noteDelivery, noteNothing, prepareLedger, priorDelivery, withUuid } from './databases/ledger.ts';
+import { checkDatabaseConfig, DATABASE_KEYS, ledgerOf } from './databases/config.ts';
+import { noteDelivery, noteNothing, prepareLedger, priorDelivery, withUuid } from './databases/ledger.ts';
 import { mergeEvents, mergePersons, PERSON_KEY, TEMPORARY_TABLE } from './databases/merge.ts';
 import { type Authorization, copyThroughBucket, insertRows } from './databases/redshift-load.ts';
 import type { Account, Session } from './databases/session.ts';
 import { commitTransaction, inSession } from './databases/session-delivery.ts';
-import { qualified, quotedList } from './databases/sql-identifier.ts';
+import { quotedList, tableOf } from './databases/sql-identifier.ts';
 import { databaseSteps, inSessionOf, insertNothing, type Trial } from './databases/steps.ts';
 import {
   defaultColumns,
@@ -18,7 +18,7 @@ import {
   typesOf,
 } from './databases/table.ts';
 import type { Delivery, Destination, Receipt } from './destination.ts';
-import type { BucketConfig } from './files/bucket.ts';
+import { type BucketConfig, KEY, REGION } from './files/bucket.ts';
 import { refuseConfig } from './refusal.ts';
 
 /** Keys of S3; both or neither, which `check` says in PostHog's words. */
@@ -110,7 +110,7 @@ function keysOf({ aws_access_key_id, aws_secret_access_key }: z.infer<typeof Key
 function checkStaging({ bucket, prefix, authorization }: Staging): void {
   if (!/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket.bucket_name))
     refuseConfig('s3_bucket is not the name of a bucket.');
-  if (!/^[a-z0-9-]{1,63}$/i.test(bucket.region)) {
+  if (!REGION.test(bucket.region)) {
     refuseConfig('region_name must be the name of a region, such as us-east-1.');
   }
   if (!prefix.isWellFormed() || /[\p{Cc}\\]/u.test(prefix) || Buffer.byteLength(prefix) > 512) {
@@ -118,7 +118,7 @@ function checkStaging({ bucket, prefix, authorization }: Staging): void {
   }
   const keys = typeof authorization === 'string' ? [bucket] : [bucket, authorization];
   for (const { aws_access_key_id, aws_secret_access_key } of keys) {
-    if (!/^[\x21-\x7e]+$/.test(`${aws_access_key_id}${aws_secret_access_key}`)) {
+    if (!KEY.test(`${aws_access_key_id}${aws_secret_access_key}`)) {
       refuseConfig('An access key of copy_inputs holds characters that no key has.');
     }
   }
@@ -197,14 +197,14 @@ async function prepareTables(session: Session, trial: Trial<RedshiftConfig>): Pr
   await prepareTable(session, config, columns, model === 'persons' ? PERSON_KEY : [], dialect);
   const names = quotedList(namesOf(columns));
   await session.query(
-    `CREATE TEMPORARY TABLE ${TEMPORARY_TABLE} AS SELECT ${names} FROM ${qualified(config.schema, config.table_name)} WHERE 1 = 0`,
+    `CREATE TEMPORARY TABLE ${TEMPORARY_TABLE} AS SELECT ${names} FROM ${tableOf(config)} WHERE 1 = 0`,
   );
   return columns;
 }
 
 async function tryOut(session: Session, trial: Trial<RedshiftConfig>): Promise<void> {
   const { config, model } = trial;
-  const table = qualified(config.schema, config.table_name);
+  const table = tableOf(config);
   const columns = await prepareTables(session, trial);
   await insertNothing(session, table, namesOf(columns));
   if (model === 'persons') await session.query(`DELETE FROM ${table} WHERE 1 = 0`);
@@ -255,9 +255,7 @@ async function finishEvents(session: Session, delivery: Delivery<RedshiftConfig>
     const records = Number(rows[0]?.['records']);
     if (prior.is === 'fresh') {
       const names = quotedList(namesOf(columns));
-      await session.query(
-        `INSERT INTO ${qualified(config.schema, config.table_name)} (${names}) SELECT ${names} FROM ${TEMPORARY_TABLE}`,
-      );
+      await session.query(`INSERT INTO ${tableOf(config)} (${names}) SELECT ${names} FROM ${TEMPORARY_TABLE}`);
     } else await mergeEvents(session, entry, columns, records, prior);
     await noteDelivery(session, entry, records, dialect);
   }

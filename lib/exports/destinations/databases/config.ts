@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { checkHost } from '../../../ports/outbound/outbound.ts';
 import type { Reach } from '../destination.ts';
 import { checkFilled, refuseConfig } from '../refusal.ts';
+import { qualified } from './sql-identifier.ts';
 
 export const DATABASE_KEYS = {
   user: z.string(),
@@ -42,3 +43,6 @@ export function checkDatabaseConfig(config: DatabaseConfig, maxNameBytes: number
 }
 
 export const LEDGER = 'batch_export_deliveries';
+
+/** Returns the ledger's table. */
+export const ledgerOf = ({ schema }: Pick<DatabaseConfig, 'schema'>): string => qualified(schema, LEDGER);

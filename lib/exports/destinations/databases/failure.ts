@@ -2,7 +2,8 @@
 import type { DatabaseError } from 'pg';
 import { Permanent, Transient } from '../../../ports/errors.ts';
 import { connectionFailure } from '../../../ports/outbound/outbound.ts';
-import { qualified, quoted } from './sql-identifier.ts';
+import { ledgerOf } from './config.ts';
+import { quoted, tableOf } from './sql-identifier.ts';
 
 /** The table that an error is about, and how it is reached. */
 export interface TableAddress {
@@ -20,7 +21,6 @@ export const serverOf = ({ host, port }: Pick<TableAddress, 'host' | 'port'>): s
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
 const databaseOf = (place: TableAddress): string => `database '${place.database}' at ${serverOf(place)}`;
-const tableOf = ({ schema, table_name }: TableAddress): string => qualified(schema, table_name);
 
 /** Returns the column that an error names: by itself, or as the place in COPY's input. Never the value. */
 const columnOf = ({ column, where }: DatabaseError): string | undefined =>
@@ -80,7 +80,7 @@ const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
     (place, { message }) =>
       `The user lacks a right in ${databaseOf(place)}: ${message}. Grant it: USAGE and CREATE on schema ` +
       `${quoted(place.schema)}; SELECT, INSERT and UPDATE on ${tableOf(place)} and ` +
-      `${qualified(place.schema, 'batch_export_deliveries')}; TEMPORARY on the database.`,
+      `${ledgerOf(place)}; TEMPORARY on the database.`,
   ],
   [
     '42P10',
@@ -100,7 +100,7 @@ const MENDABLE: ReadonlyMap<string, Advice> = new Map<string, Advice>([
   [
     '42703',
     (place, { message }) =>
-      `A table is not as this service made it: ${message}. If ${qualified(place.schema, 'batch_export_deliveries')} ` +
+      `A table is not as this service made it: ${message}. If ${ledgerOf(place)} ` +
       'is a table of your own, choose another schema.',
   ],
   [

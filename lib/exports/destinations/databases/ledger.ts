@@ -2,9 +2,9 @@
 import type { Interval } from '../../../lake/intervals.ts';
 import type { Column } from '../../../warehouse/columns.ts';
 import type { Delivery } from '../destination.ts';
-import { LEDGER } from './config.ts';
+import { LEDGER, ledgerOf } from './config.ts';
 import type { Session } from './session.ts';
-import { qualified, quotedList } from './sql-identifier.ts';
+import { quotedList } from './sql-identifier.ts';
 import { namesOf, prepareTable, type TableConfig, type TableDialect } from './table.ts';
 
 const LEDGER_KEY = ['batch_export_id', 'table_name', 'interval_start', 'interval_end'];
@@ -75,9 +75,6 @@ export function withUuid<D>(
 const instant = (at: number): string => new Date(at).toISOString();
 
 const intervalValues = ({ start, end }: Interval): [string, string] => [instant(start), instant(end)];
-
-/** Returns the ledger's table. */
-export const ledgerOf = ({ schema }: Pick<TableConfig, 'schema'>): string => qualified(schema, LEDGER);
 
 /** What all deliveries into a table have in common, whichever export of the project they are of. */
 export const tableName = ({ config, teamId }: LedgerEntry): string =>

@@ -2,10 +2,10 @@
 import { Permanent } from '../../../ports/errors.ts';
 import type { Column } from '../../../warehouse/columns.ts';
 import type { Delivery } from '../destination.ts';
-import { LEDGER } from './config.ts';
+import { ledgerOf } from './config.ts';
 import type { LedgerEntry, Note, PriorDelivery } from './ledger.ts';
 import type { Session } from './session.ts';
-import { qualified, quoted, quotedList } from './sql-identifier.ts';
+import { quoted, quotedList, tableOf } from './sql-identifier.ts';
 import { namesOf, type TableConfig } from './table.ts';
 
 /** The temporary table of a session, which has one delivery at a time. */
@@ -35,7 +35,7 @@ export async function mergeEvents(
   records: number,
   before: Overlapping,
 ): Promise<void> {
-  const table = qualified(entry.config.schema, entry.config.table_name);
+  const table = tableOf(entry.config);
   const isUnlike = ({ uuid }: Note): boolean => entry.uuid === null || (uuid !== entry.uuid && uuid !== '');
   const own = before.notes.filter(({ isOwn }) => isOwn);
   const hindrance = own.find(isUnlike);
@@ -54,12 +54,10 @@ export async function mergeEvents(
 
 /** Returns the warning that nothing is added, or throws `Permanent` where that would be wrong. */
 function unmerged({ uuid, config, interval }: LedgerEntry, own: readonly Note[], there: Note, records: number): string {
-  const table = qualified(config.schema, config.table_name);
+  const table = tableOf(config);
   const range = `${new Date(interval.start).toISOString()} to ${new Date(interval.end).toISOString()}`;
   const known = there.uuid === null ? '' : `, or add uuid to the query${there.uuid && ` as ${quoted(there.uuid)}`}`;
-  const cure =
-    `To deliver it again, remove its rows from ${table} and its line from ` +
-    `${qualified(config.schema, LEDGER)}${known}.`;
+  const cure = `To deliver it again, remove its rows from ${table} and its line from ${ledgerOf(config)}${known}.`;
   const before = `The interval ${range} was delivered into ${table} before`;
   const rest = `nobody can tell which of them are there already. ${cure}`;
   if (uuid !== null) {
@@ -119,7 +117,7 @@ export async function upsertPersons(session: Session, config: TableConfig, colum
   const changes = names.filter((name) => !PERSON_KEY.includes(name));
   await session.query(
     // In the order of the key, so that two deliveries never wait for one another.
-    `INSERT INTO ${qualified(config.schema, config.table_name)} AS there (${quotedList(names)})
+    `INSERT INTO ${tableOf(config)} AS there (${quotedList(names)})
       SELECT ${quotedList(names)} FROM ${TEMPORARY_TABLE} ORDER BY ${quotedList(PERSON_KEY)}
       ON CONFLICT (${quotedList(PERSON_KEY)}) DO UPDATE
       SET ${changes.map((name) => `${quoted(name)} = excluded.${quoted(name)}`).join(', ')}
@@ -129,7 +127,7 @@ export async function upsertPersons(session: Session, config: TableConfig, colum
 
 /** Does the same where keys are not enforced: under a lock, removes older versions and adds all that is not there. */
 export async function mergePersons(session: Session, config: TableConfig, columns: readonly Column[]): Promise<void> {
-  const table = qualified(config.schema, config.table_name);
+  const table = tableOf(config);
   const names = namesOf(columns);
   const isSame = (there: string): string =>
     PERSON_KEY.map((name) => `${there}.${quoted(name)} = ${TEMPORARY_TABLE}.${quoted(name)}`).join(' AND ');

@@ -6,7 +6,7 @@ import type { Delivery } from '../destination.ts';
 import type { DatabaseConfig } from './config.ts';
 import { stateOf } from './failure.ts';
 import type { Session } from './session.ts';
-import { qualified, quoted, quotedList } from './sql-identifier.ts';
+import { quoted, quotedList, tableOf } from './sql-identifier.ts';
 
 /** A column with a type of the database. */
 export interface TableColumn extends Column {
@@ -167,7 +167,7 @@ export async function prepareTable(
   dialect: TableDialect,
 ): Promise<void> {
   const { schema, table_name, use_automatic_schema_evolution: isEvolving } = config;
-  const table = qualified(schema, table_name);
+  const table = tableOf(config);
   const there = await found(session, schema, table_name, dialect);
   if (there === undefined) {
     const rules = key.length === 0 ? [] : [`PRIMARY KEY (${quotedList(key)})`];
