@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Model } from '../../../lake/schema.ts';
-import type { Column } from '../../../warehouse/columns.ts';
+import type { Column, ColumnType } from '../../../warehouse/columns.ts';
 import { listed, refuseConfig } from '../refusal.ts';
 
 /** Keys that every destination of files takes. */
@@ -17,31 +17,34 @@ export type FileConfig = z.infer<z.ZodObject<typeof FILE_KEYS>> & {
   readonly legacy_parquet_extension?: boolean;
 };
 
+const namedAsFields = (types: Readonly<Record<string, ColumnType>>): readonly Column[] =>
+  Object.entries(types).map(([name, type]) => ({ name, type, field: name }));
+
 /** The columns of a file unless the export says otherwise, in this order. */
 export const FILE_COLUMNS: Readonly<Record<Model, readonly Column[]>> = {
-  events: [
-    { name: 'uuid', type: 'text', field: 'uuid' },
-    { name: 'event', type: 'text', field: 'event' },
-    { name: 'properties', type: 'json', field: 'properties' },
-    { name: 'distinct_id', type: 'text', field: 'distinct_id' },
-    { name: 'timestamp', type: 'instant', field: 'timestamp' },
-    { name: 'created_at', type: 'instant', field: 'created_at' },
-    { name: '_inserted_at', type: 'instant', field: '_inserted_at' },
-    { name: 'elements_chain', type: 'text', field: 'elements_chain' },
-    { name: 'person_id', type: 'text', field: 'person_id' },
-    { name: 'person_properties', type: 'json', field: 'person_properties' },
-  ],
-  persons: [
-    { name: 'team_id', type: 'integer', field: 'team_id' },
-    { name: 'distinct_id', type: 'text', field: 'distinct_id' },
-    { name: 'person_id', type: 'text', field: 'person_id' },
-    { name: 'properties', type: 'json', field: 'properties' },
-    { name: 'person_distinct_id_version', type: 'integer', field: 'person_distinct_id_version' },
-    { name: 'person_version', type: 'integer', field: 'person_version' },
-    { name: 'created_at', type: 'instant', field: 'created_at' },
-    { name: '_inserted_at', type: 'instant', field: '_inserted_at' },
-    { name: 'is_deleted', type: 'boolean', field: 'is_deleted' },
-  ],
+  events: namedAsFields({
+    uuid: 'text',
+    event: 'text',
+    properties: 'json',
+    distinct_id: 'text',
+    timestamp: 'instant',
+    created_at: 'instant',
+    _inserted_at: 'instant',
+    elements_chain: 'text',
+    person_id: 'text',
+    person_properties: 'json',
+  }),
+  persons: namedAsFields({
+    team_id: 'integer',
+    distinct_id: 'text',
+    person_id: 'text',
+    properties: 'json',
+    person_distinct_id_version: 'integer',
+    person_version: 'integer',
+    created_at: 'instant',
+    _inserted_at: 'instant',
+    is_deleted: 'boolean',
+  }),
 };
 
 /** PostHog's file formats, each with its compressions. */
