@@ -5,7 +5,7 @@ import type { Context } from '../../ports/context.ts';
 import { invalid, Permanent } from '../../ports/errors.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { Belonging } from '../../ports/vault/vault.ts';
-import type { BatchExportItem } from '../records/model.ts';
+import { type BatchExportItem, belongingOf } from '../records/model.ts';
 import type { Config, Destination } from './destination.ts';
 
 const isObject = (value: unknown): value is Config => typeName(value) === 'dict';
@@ -83,8 +83,7 @@ export async function sealConfig(
 export async function openConfig({ vault }: Pick<Context, 'vault'>, item: BatchExportItem): Promise<Config> {
   const open = fromJsonText(item.destination_config);
   if (item.destination_secrets === null) return open;
-  const belonging = { organization: item.organization_id, batchExport: item.id };
-  return merge(open, JSON.parse(await vault.open(item.destination_secrets, belonging)));
+  return merge(open, JSON.parse(await vault.open(item.destination_secrets, belongingOf(item))));
 }
 
 /**

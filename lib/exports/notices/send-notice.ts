@@ -16,7 +16,7 @@ import { keys } from '../../ports/table/keys.ts';
 import { postWebhook } from '../../webhooks/webhook.ts';
 import type { NoticeInput } from '../../workflow/messages.ts';
 import { type LogLine, lineOps } from '../records/logs.ts';
-import type { BatchExportItem } from '../records/model.ts';
+import { type BatchExportItem, belongingOf } from '../records/model.ts';
 import type { Notice } from './notice.ts';
 
 /** For how long a notice is tried to be sent. */
@@ -50,10 +50,9 @@ export async function sendNotice(
     return;
   }
   const webhook = { url: item.notify_url, secret: item.notify_secret };
-  const belonging = { organization: item.organization_id, batchExport: item.id };
   const body = JSON.stringify(message(item, id, notice));
   const until = notice.at + MAX_AGE_MS;
-  const posted = () => postWebhook(context, webhook, belonging, { id, body, signal });
+  const posted = () => postWebhook(context, webhook, belongingOf(item), { id, body, signal });
   const failure = await knownFailure(context, posted, { until, signal });
   const isOver = !(failure instanceof Transient) || clock() >= until;
   const line = lineOf(notice, failure, isOver, clock());

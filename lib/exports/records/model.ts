@@ -5,6 +5,7 @@ import { FREQUENCIES, type Frequency } from '../../lake/intervals.ts';
 import { MODELS, type Model } from '../../lake/schema.ts';
 import { fromJsonText, type JsonText } from '../../ports/table/json-text.ts';
 import type { Item } from '../../ports/table/table.ts';
+import type { Belonging } from '../../ports/vault/vault.ts';
 import { BatchExportRun } from './runs/model.ts';
 
 declare module '../../ports/table/keys.ts' {
@@ -56,6 +57,12 @@ export interface BatchExportItem extends Item {
   /** Counts changes of the writable fields (ETag). */
   readonly ver: number;
 }
+
+/** Returns whose what an export has sealed is. */
+export const belongingOf = ({ organization_id, id }: Pick<BatchExportItem, 'organization_id' | 'id'>): Belonging => ({
+  organization: organization_id,
+  batchExport: id,
+});
 
 /** Failures of an export's destination. */
 export interface Trouble {

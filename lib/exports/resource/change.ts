@@ -14,7 +14,7 @@ import { destinationOf } from '../destinations/index.ts';
 import { configToChange, sealConfig } from '../destinations/secrets.ts';
 import type { QueryFields } from '../query/compile.ts';
 import type { BackfillItem } from '../records/backfills/model.ts';
-import type { BatchExportItem, BatchExportPatch } from '../records/model.ts';
+import { type BatchExportItem, type BatchExportPatch, belongingOf } from '../records/model.ts';
 import { triedAtOnce } from '../runs/back-off.ts';
 import { stopExport } from '../runs/cancel.ts';
 import { nextDue, type Plan, pausedRange, skipMissed } from '../runs/plan.ts';
@@ -121,8 +121,7 @@ async function writeChange(
   const now = context.clock();
   const fields = checkedFields(context, item, patch, query);
   const destination = await changedDestination(context, item, fields, patch);
-  const belonging = { organization: item.organization_id, batchExport: item.id };
-  const webhook = await webhookFields(context, patch, belonging);
+  const webhook = await webhookFields(context, patch, belongingOf(item));
   const tried = triedAtOnce(item, now);
   const set = { ...fields, ...destination, ...webhook, ...tried, last_updated_at: now, ver: item.ver + 1 };
   const changed: BatchExportItem = checkedSize({ ...item, ...set });
@@ -213,7 +212,7 @@ async function changedDestination(
   const { destination, config, reach } = await destined(context, item, fields, patch);
   if (patch.destination === undefined) return {};
   await checkProved(destination, config, reach);
-  return sealConfig(context, destination, config, { organization: item.organization_id, batchExport: item.id });
+  return sealConfig(context, destination, config, belongingOf(item));
 }
 
 /** When `begin` stops what the deletion could not: the job stays until nothing of the export runs any more. */

@@ -16,7 +16,7 @@ import { checkedConfig, checkProved } from '../destinations/config.ts';
 import { type Destination, reachOf } from '../destinations/destination.ts';
 import { destinationOf } from '../destinations/index.ts';
 import { sealConfig } from '../destinations/secrets.ts';
-import { type BatchExportInput, type BatchExportItem, MAX_EXPORTS } from '../records/model.ts';
+import { type BatchExportInput, type BatchExportItem, belongingOf, MAX_EXPORTS } from '../records/model.ts';
 import { firstIntervalStart, initialPlan, nextDue, type Plan, planFields } from '../runs/plan.ts';
 import { aboutExport } from './activity.ts';
 import { checkedSize, checkSelection, newFields, projectFor } from './rules.ts';
@@ -49,6 +49,7 @@ export async function createBatchExport(
   await checkProved(destination, config, reach);
   const now = clock();
   const id = newId();
+  const belonging = belongingOf({ organization_id: organization.id, id });
   const item = checkedSize<BatchExportItem>({
     ...keys.batchExport(id),
     ...places.exportOf(organization.id, now, id),
@@ -56,9 +57,9 @@ export async function createBatchExport(
     organization_id: organization.id,
     team_id: team.id,
     ...fields,
-    ...(await webhookFields(context, input, { organization: organization.id, batchExport: id })),
+    ...(await webhookFields(context, input, belonging)),
     destination_type: destination.type,
-    ...(await sealConfig(context, destination, config, { organization: organization.id, batchExport: id })),
+    ...(await sealConfig(context, destination, config, belonging)),
     created_at: now,
     last_updated_at: now,
     latest_runs: toJsonText([]),
