@@ -45,10 +45,9 @@ export function checkSelection(
 export const SCHEDULE_FIELDS = ['interval', 'paused', 'start_at', 'end_at'] as const;
 
 /** The fields that are stored as they are sent. */
-type PlainFields = Pick<
-  BatchExportItem,
-  'name' | 'model' | 'interval' | 'paused' | 'last_paused_at' | 'start_at' | 'end_at'
->;
+const PLAIN_FIELDS = ['name', 'model', 'interval', 'paused', 'last_paused_at', 'start_at', 'end_at'] as const;
+
+type PlainFields = Pick<BatchExportItem, (typeof PLAIN_FIELDS)[number]>;
 
 /** Returns the plain fields of a new export. */
 export function newFields(input: BatchExportInput, now: number): PlainFields {
@@ -66,20 +65,11 @@ export function newFields(input: BatchExportInput, now: number): PlainFields {
 
 /** Returns the plain fields that a PATCH sets: those sent, and `last_paused_at` when it pauses and does not say. */
 export function changedFields(item: BatchExportItem, patch: BatchExportPatch, now: number): Partial<PlainFields> {
-  const {
-    destination: _destination,
-    hogql_query: _query,
-    filters: _filters,
-    team_id: _team,
-    notify_url: _url,
-    notify_secret: _secret,
-    ...rest
-  } = patch;
-  const { model, ...sent } = rest;
+  const sent = PLAIN_FIELDS.filter((name) => patch[name] !== undefined).map((name) => [name, patch[name]]);
   const changed = {
     ...(patch.paused === true && !item.paused ? { last_paused_at: now } : {}),
-    ...(model === undefined ? {} : { model: model ?? 'events' }),
-    ...sent,
+    ...Object.fromEntries(sent),
+    ...(patch.model === null ? { model: 'events' } : {}),
   } as Partial<PlainFields>;
   checkedBounds({ ...item, ...changed });
   return changed;
