@@ -43,10 +43,8 @@ export function foundExports(read: readonly BatchExportItem[], tenant: Tenant): 
 }
 
 /** Returns an export and its plan. Fails with 404 when it is not the tenant's. */
-export function foundWithPlan(read: ExportAndPlan | undefined, tenant: Tenant): ExportAndPlan {
-  foundExport(read?.item, tenant);
-  return read ?? fail('not_found');
-}
+export const foundWithPlan = (read: ExportAndPlan | undefined, tenant: Tenant): ExportAndPlan =>
+  foundBeside([read?.item, read], tenant);
 
 /** Returns an export as stored, whoever's it is: to be given to `foundExport`. */
 export async function readExport(table: Table, id: string): Promise<BatchExportItem | undefined> {
