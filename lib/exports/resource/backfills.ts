@@ -77,7 +77,7 @@ async function writeBackfill(
   const { plan: claimed, backfill, ops } = await claimBackfill(context, item, plan, id, asked);
   await table.write([
     planOp(exportId, plan, claimed),
-    ...unchangedOps(item, triedAtOnce(item, clock())),
+    unchangedOp(item, triedAtOnce(item, clock())),
     ...jobOps('export', exportId, nextDue(item, claimed, clock(), settings)),
     ...ops,
     ...idempotencyOps(id),
@@ -86,12 +86,10 @@ async function writeBackfill(
 }
 
 /** Returns the op that holds the transaction to an export's schedule as it was read, and sets its fields, if any. */
-function unchangedOps(item: BatchExportItem, set: Pick<BatchExportItem, 'trouble'>): Op[] {
+function unchangedOp(item: BatchExportItem, set: Pick<BatchExportItem, 'trouble'>): Op {
   const key = keys.batchExport(item.id);
   const unchanged = { is: scheduleOf(item) };
-  return [
-    Object.keys(set).length === 0 ? { check: key, if: unchanged } : { change: key, set: { ...set }, if: unchanged },
-  ];
+  return Object.keys(set).length === 0 ? { check: key, if: unchanged } : { change: key, set, if: unchanged };
 }
 
 /**
