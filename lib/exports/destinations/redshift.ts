@@ -18,7 +18,7 @@ import {
   typesOf,
 } from './databases/table.ts';
 import type { Delivery, Destination, Receipt } from './destination.ts';
-import { type BucketConfig, KEY, REGION } from './files/bucket.ts';
+import { ACCESS_KEY, type BucketConfig, REGION } from './files/bucket.ts';
 import { refuseConfig } from './refusal.ts';
 
 /** Keys of S3; both or neither, which `check` says in PostHog's words. */
@@ -118,7 +118,7 @@ function checkStaging({ bucket, prefix, authorization }: Staging): void {
   }
   const keys = typeof authorization === 'string' ? [bucket] : [bucket, authorization];
   for (const { aws_access_key_id, aws_secret_access_key } of keys) {
-    if (!KEY.test(`${aws_access_key_id}${aws_secret_access_key}`)) {
+    if (!ACCESS_KEY.test(`${aws_access_key_id}${aws_secret_access_key}`)) {
       refuseConfig('An access key of copy_inputs holds characters that no key has.');
     }
   }

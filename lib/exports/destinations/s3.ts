@@ -6,7 +6,16 @@ import { HOUR_MS, MIB } from '../../basics/units.ts';
 import { Permanent, Transient } from '../../ports/errors.ts';
 import { checkUrl } from '../../ports/outbound/outbound.ts';
 import type { Delivery, Destination, Prepared, Receipt } from './destination.ts';
-import { bucketLabel, CLEANING_TIMEOUT_MS, connect, explain, KEY, nameOf, REGION, statusOf } from './files/bucket.ts';
+import {
+  ACCESS_KEY,
+  bucketLabel,
+  CLEANING_TIMEOUT_MS,
+  connect,
+  explain,
+  nameOf,
+  REGION,
+  statusOf,
+} from './files/bucket.ts';
 import { checkFileConfig, FILE_KEYS } from './files/config.ts';
 import { intervalFiles } from './files/interval-files.ts';
 import {
@@ -108,7 +117,7 @@ export const s3: Destination<S3Config, S3Receipt, Unsent> = {
       refuseConfig('region must be the name of a region, such as us-east-1.');
     }
     for (const key of ['aws_access_key_id', 'aws_secret_access_key'] as const) {
-      if (!KEY.test(config[key])) refuseConfig(`${key} holds characters that no key has.`);
+      if (!ACCESS_KEY.test(config[key])) refuseConfig(`${key} holds characters that no key has.`);
     }
     if (config.endpoint_url && config.bucket_name.startsWith('arn:')) {
       refuseConfig('bucket_name must be the name of the bucket, not an ARN, where there is an endpoint_url.');

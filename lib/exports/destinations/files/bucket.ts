@@ -24,7 +24,7 @@ export interface BucketConfig {
 export const REGION = /^[a-z0-9-]{1,63}$/i;
 
 /** What an access key and its secret are made of. */
-export const KEY = /^[\x21-\x7e]+$/;
+export const ACCESS_KEY = /^[\x21-\x7e]+$/;
 
 /** How long a server may take to accept a connection. */
 const CONNECT_TIMEOUT_MS = 10 * SECOND_MS;
