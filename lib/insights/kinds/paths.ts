@@ -6,11 +6,11 @@ import type { Syntax } from '../../hogql/syntax.ts';
 import {
   all,
   any,
-  type Columns,
   call,
   comparison,
   constant,
   field,
+  fieldsOf,
   list,
   over,
   plus,
@@ -72,8 +72,6 @@ const PathsQuery = z.object({
 type PathsQuery = z.output<typeof PathsQuery>;
 
 export const paths: Kind<PathsQuery> = { name: 'PathsQuery', schema: PathsQuery, answer, actors };
-
-const kept = (...names: readonly string[]): Columns => Object.fromEntries(names.map((name) => [name, field(name)]));
 
 async function answer(query: PathsQuery, world: World): Promise<Answer> {
   const filter = query.pathsFilter ?? {};
@@ -223,7 +221,7 @@ async function stepsOf(
   const left = [...(isCleaned ? [''] : []), ...(filter.excludeEvents ?? [])];
   const events = select({
     columns: {
-      ...kept('actor', 'at', 'uuid', 'key'),
+      ...fieldsOf(['actor', 'at', 'uuid', 'key']),
       next_at: over('leadInFrame', [field('at')], ofActor),
       next_key: over('leadInFrame', [field('key')], ofActor),
     },
@@ -234,7 +232,7 @@ async function stepsOf(
   const isEnd = any([call('isNull', field('next_at')), call('greaterOrEquals', pause, constant(GAP_MS * 1000))]);
   // Of the same in a row the last counts.
   const kinds = select({
-    columns: { ...kept('actor', 'at', 'uuid', 'key'), is_end: isEnd },
+    columns: { ...fieldsOf(['actor', 'at', 'uuid', 'key']), is_end: isEnd },
     from: events,
     where: any([isEnd, call('notEquals', field('next_key'), field('key'))]),
   });
@@ -243,24 +241,24 @@ async function stepsOf(
     frame: { by: 'ROWS', from: 'first', to: -1 },
   });
   const inPaths = select({
-    columns: { ...kept('actor', 'at', 'uuid', 'key'), path: call('ifNull', endsBefore, constant(0)) },
+    columns: { ...fieldsOf(['actor', 'at', 'uuid', 'key']), path: call('ifNull', endsBefore, constant(0)) },
     from: kinds,
   });
   const compact = select({
-    columns: { ...kept('actor', 'at', 'key', 'path'), place: over('row_number', [], ofPath) },
+    columns: { ...fieldsOf(['actor', 'at', 'key', 'path']), place: over('row_number', [], ofPath) },
     from: inPaths,
   });
   const numbered = numberedSteps(compact, filter);
   const inOrder = { partitionBy: [field('actor'), field('path')], orderBy: [field('step')] };
   const name = call('concat', call('toString', field('step')), constant('_'), field('key'));
   const titled = select({
-    columns: { ...kept('actor', 'at', 'path', 'step'), name },
+    columns: { ...fieldsOf(['actor', 'at', 'path', 'step']), name },
     from: numbered,
     where: call('isNotNull', field('step')),
   });
   const steps = select({
     columns: {
-      ...kept('actor', 'at', 'name'),
+      ...fieldsOf(['actor', 'at', 'name']),
       last_name: over('lagInFrame', [field('name')], inOrder),
       last_at: over('lagInFrame', [field('at')], inOrder),
       is_last: call('isNull', over('leadInFrame', [field('name')], inOrder)),
@@ -277,7 +275,7 @@ const minus = (a: Syntax, b: Syntax): Syntax => call('minus', a, b);
 function numberedSteps(compact: Syntax, filter: PathsFilter): Syntax {
   const limit = filter.stepLimit ?? DEFAULT_STEPS;
   const [start, end] = [pointOf(filter.startPoint), pointOf(filter.endPoint)];
-  const columns = kept('actor', 'at', 'key', 'path');
+  const columns = fieldsOf(['actor', 'at', 'key', 'path']);
   const [place, first, last] = [field('place'), field('first'), field('last')];
   const ofPath = { partitionBy: [field('actor'), field('path')] };
   const firstPlace = (point: string, ...more: readonly Syntax[]): Syntax => {
@@ -331,5 +329,5 @@ function numberedSteps(compact: Syntax, filter: PathsFilter): Syntax {
     constant(null),
   );
   const key = call('if', all([isLong, isMiddle]), constant(LEFT_OUT), field('key'));
-  return select({ columns: { ...kept('actor', 'at', 'path'), key, step }, from: withLast, where });
+  return select({ columns: { ...fieldsOf(['actor', 'at', 'path']), key, step }, from: withLast, where });
 }

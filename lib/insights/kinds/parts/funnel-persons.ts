@@ -13,11 +13,10 @@ const RANK_STEP = 2 ** 52;
  */
 export function furthestOf(shape: FunnelShape, more: Columns = {}): Syntax {
   const keys = [...keyOf(shape), ...Object.keys(more)];
-  const kept = Object.fromEntries(keys.map((name) => [name, more[name] ?? field(name)]));
+  const kept = { ...fieldsOf(keyOf(shape)), ...more };
   const same = fieldsOf(keys);
   const rank = call('minus', call('multiply', field('reached'), constant(RANK_STEP)), field('done'));
-  const areApart = areRunsApart(shape);
-  if (areApart && (shape.order === 'strict' || (shape.order === 'ordered' && Object.keys(more).length === 0)))
+  if (areRunsApart(shape) && (shape.order === 'strict' || (shape.order === 'ordered' && Object.keys(more).length === 0)))
     return select({
       columns: {
         ...same,

@@ -155,7 +155,7 @@ const isSome = (count: string): Syntax => call('greater', field(count), constant
 function rowsOf(shape: FunnelShape, sets: ReadonlyMap<string, readonly number[]>): Rows {
   const [key, flags] = [keyOf(shape), flagsOf(shape)];
   const events = eventsOf(shape);
-  if (areApart(shape) && shape.exclusions.length === 0)
+  if (areRunsApart(shape))
     return {
       query: events,
       names: [...key, 'at', ...flags, 'is_start'],
@@ -305,10 +305,10 @@ const timeNames = ({ steps }: FunnelShape): string[] => steps.map((_, n) => `t${
 function finished(shape: FunnelShape, query: Syntax): Syntax {
   const { exclusions, windowUs } = shape;
   const names = timeNames(shape);
-  const reached = names.flatMap((name, n) => [call('isNotNull', field(name)), constant(n + 1)]).slice(2);
-  const fromLast = range(names.length - 1)
+  const reached = range(names.length)
+    .slice(1)
     .toReversed()
-    .flatMap((n) => reached.slice(2 * n, 2 * n + 2));
+    .flatMap((n) => [call('isNotNull', field(`t${n}`)), constant(n + 1)]);
   const excluded = exclusions.map(({ from, to }, n) =>
     all([
       call('isNotNull', field(`t${from}`)),
@@ -318,7 +318,7 @@ function finished(shape: FunnelShape, query: Syntax): Syntax {
   );
   const columns = {
     ...fieldsOf([...keyOf(shape), ...names]),
-    reached: call('multiIf', ...fromLast, constant(1)),
+    reached: call('multiIf', ...reached, constant(1)),
     is_excluded: any(excluded),
     done: call('coalesce', ...fields(names.toReversed())),
   };
