@@ -4,7 +4,7 @@ import { all, any, type Columns, call, constant, field, fieldsOf, over, select }
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, ChosenNumber, Kind, Question, Rows, World } from './kind.ts';
 import { type Breakdown, breakdownLabel, MISSING, SEPARATOR } from './parts/breakdown.ts';
-import { bucketIndex } from './parts/bucket-index.ts';
+import { bucketIndex, edgesOf } from './parts/bucket-index.ts';
 import { bucketsOf, resolvedDateRange } from './parts/date-range.ts';
 import { furthestOf, hasReached } from './parts/funnel-persons.ts';
 import { type Funnel, FunnelsQuery, funnelOf, nameOf } from './parts/funnel-query.ts';
@@ -135,8 +135,7 @@ function stepResults({ query, shape }: Funnel, row: Readonly<Record<string, unkn
 /** The number of the bucket in which a run begins. */
 function bucketOf({ query, range }: Funnel, world: World) {
   const buckets = bucketsOf(range, query.interval ?? 'day', world);
-  const edges = [...buckets.map(({ start }) => start), buckets.at(-1)?.end ?? range.to + 1];
-  return { buckets, index: bucketIndex(edges, call('fromUnixTimestamp64Micro', field('t0'))) };
+  return { buckets, index: bucketIndex(edgesOf(buckets), call('fromUnixTimestamp64Micro', field('t0'))) };
 }
 
 async function trendsAnswer(funnel: Funnel, world: World): Promise<unknown> {

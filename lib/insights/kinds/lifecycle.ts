@@ -5,7 +5,7 @@ import { all, call, comparison, constant, field } from '../../hogql/write.ts';
 import { choice } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, ChosenNumber, Kind, Question, Rows, World } from './kind.ts';
-import { bucketIndex } from './parts/bucket-index.ts';
+import { bucketIndex, edgesOf } from './parts/bucket-index.ts';
 import {
   type Bucket,
   bucketOfDay,
@@ -59,7 +59,7 @@ async function planOf(query: LifecycleQuery, world: World): Promise<Plan> {
   const from = startOfInterval(first.start - 1, interval, world);
   const [before] = bucketsOf({ from, to: first.start - 1 }, interval, world);
   const buckets = [...(before === undefined ? [] : [before]), ...shown];
-  const edges = [...buckets.map(({ start }) => start), last.end];
+  const edges = edgesOf(buckets);
   return {
     buckets,
     range,
@@ -189,7 +189,7 @@ async function answer(query: LifecycleQuery, world: World): Promise<Answer> {
     rows.map(([bucket, status, persons]) => [`${Number(bucket)} ${String(status)}`, Number(persons)]),
   );
   const shown = plan.buckets.slice(1);
-  const { label, action } = labelOfSeries(series as z.output<typeof Series>, 0);
+  const { label, action } = labelOfSeries(series as Series, 0);
   return {
     results: STATUSES.map((status) => {
       const sign = status === 'dormant' ? -1 : 1;

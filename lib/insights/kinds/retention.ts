@@ -17,7 +17,7 @@ import {
   OTHERS_UNKNOWN,
   SEPARATOR,
 } from './parts/breakdown.ts';
-import { bucketIndex } from './parts/bucket-index.ts';
+import { bucketIndex, edgesOf } from './parts/bucket-index.ts';
 import {
   addIntervals,
   type Bucket,
@@ -133,7 +133,7 @@ async function planOf(query: RetentionQuery, world: World): Promise<Plan> {
     passed,
   ]);
   const breakdown = breakdownOf(query.breakdownFilter);
-  const edges = [...buckets.map(({ start }) => start), last.end];
+  const edges = edgesOf(buckets);
   const index = bucketIndex(edges, field('timestamp'));
   const isBefore = call('less', field('timestamp'), instantConstant(first.start));
   return {

@@ -4,17 +4,16 @@ import { all, call, constant, field } from '../../hogql/write.ts';
 import { choice, integer } from '../../http/fields.ts';
 import { invalid } from '../../ports/errors.ts';
 import type { Answer, ChosenNumber, Kind, Question, World } from './kind.ts';
-import { bucketIndex } from './parts/bucket-index.ts';
+import { bucketIndex, edgesOf } from './parts/bucket-index.ts';
 import {
+  type AskedPeriod,
   type Bucket,
   bucketsOf,
   CompareFilter,
   INTERVALS,
   inRange,
-  previousOf,
-  rangeAsked,
+  periodsAsked,
   resolvedDateRange,
-  type TimeRange,
 } from './parts/date-range.ts';
 import { MEMBERS } from './parts/members.ts';
 import { propertyCondition } from './parts/property-filters.ts';
@@ -48,41 +47,32 @@ const StickinessQuery = z.object({
 type StickinessQuery = z.output<typeof StickinessQuery>;
 
 /** One line of the answer: a series in a period. */
-interface Line {
-  readonly series: z.output<typeof Series>;
+interface Line extends AskedPeriod {
+  readonly series: Series;
   readonly order: number;
-  readonly range: TimeRange;
   readonly buckets: readonly Bucket[];
-  /** Null where nothing is compared. */
-  readonly compared: 'current' | 'previous' | null;
 }
 
 async function linesOf(query: StickinessQuery, world: World): Promise<readonly Line[]> {
   const interval = query.interval ?? 'day';
-  const range = await rangeAsked(query.dateRange, interval, world, async () =>
+  const periods = await periodsAsked(query, interval, world, async () =>
     firstOfSeries(query.series, await propertyCondition(query, world), world),
   );
-  const isCompared = query.compareFilter?.compare === true;
-  const linesIn = (of: TimeRange, compared: Line['compared']): readonly Line[] => {
-    const buckets = bucketsOf(of, interval, world);
-    return query.series.map((series, order) => ({ series, order, range: of, buckets, compared }));
-  };
-  if (!isCompared) return linesIn(range, null);
-  const previous = previousOf(range, query.dateRange, interval, world, query.compareFilter?.compare_to);
-  return [...linesIn(range, 'current'), ...linesIn(previous, 'previous')];
+  return periods.flatMap((period) => {
+    const buckets = bucketsOf(period.range, interval, world);
+    return query.series.map((series, order) => ({ ...period, series, order, buckets }));
+  });
 }
 
 const OPERATORS = { gte: 'greaterOrEquals', lte: 'lessOrEquals', exact: 'equals' } as const;
 
 /** Returns a question with a row for each person that did it at all, and in how many `intervals`. */
 async function personsOf(query: StickinessQuery, line: Line, world: World): Promise<Question> {
-  const { buckets } = line;
-  const edges = [...buckets.map(({ start }) => start), buckets.at(-1)?.end ?? line.range.to + 1];
   const criteria = query.stickinessFilter?.stickinessCriteria ?? { operator: 'gte', value: 1 };
   const [matching, passed] = await Promise.all([seriesCondition(line.series, world), propertyCondition(query, world)]);
-  const index = bucketIndex(edges, field('timestamp'));
+  const index = bucketIndex(edgesOf(line.buckets), field('timestamp'));
   // Intervals are joined from the last one back, so that only the first may be shorter.
-  const fromLast = call('minus', constant(buckets.length - 1), index);
+  const fromLast = call('minus', constant(line.buckets.length - 1), index);
   const joined = query.intervalCount ?? 1;
   return {
     hogql: `SELECT actor AS actor_id, count() AS intervals FROM (
@@ -119,7 +109,7 @@ async function answer(query: StickinessQuery, world: World): Promise<Answer> {
         days,
         labels: days.map((day) => `${day} ${interval}${day === 1 ? '' : 's'}${more}`),
         count: sum(data),
-        ...(line.compared === null ? {} : { compare: true, compare_label: line.compared }),
+        ...(line.label && { compare: true, compare_label: line.label }),
       };
     }),
   );
@@ -133,7 +123,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) 
 async function actors(query: StickinessQuery, selection: ChosenNumber, world: World): Promise<Question> {
   const lines = await linesOf(query, world);
   const { series = 0, compare, day, operator } = selection;
-  const line = lines.find((one) => one.order === series && (one.compared ?? 'current') === (compare ?? 'current'));
+  const line = lines.find((one) => one.order === series && (one.label ?? 'current') === (compare ?? 'current'));
   if (line === undefined) return invalid('source__series', 'The query has no such series.');
   const persons = await personsOf(query, line, world);
   if (day === undefined) return persons;

@@ -20,7 +20,9 @@ import {
   SEPARATOR,
   valueOfRead,
 } from './parts/breakdown.ts';
+import { edgesOf } from './parts/bucket-index.ts';
 import {
+  type AskedPeriod,
   addIntervals,
   type Bucket,
   bucketOfDay,
@@ -30,8 +32,7 @@ import {
   type IntervalUnit,
   inRange,
   instantConstant,
-  previousOf,
-  rangeAsked,
+  periodsAsked,
   resolvedDateRange,
   startOfInterval,
   type TimeRange,
@@ -111,12 +112,9 @@ interface Frame {
 }
 
 /** Some time that numbers are told of. */
-interface Period {
-  readonly range: TimeRange;
+interface Period extends AskedPeriod {
   /** None where there is one number for all of the range. */
   readonly buckets: readonly Bucket[];
-  /** Undefined where nothing is compared. */
-  readonly label: 'current' | 'previous' | undefined;
 }
 
 /** The numbers of a series or a formula in a period, for one value of a breakdown. */
@@ -138,10 +136,7 @@ async function answer(query: TrendsQuery, world: World): Promise<Answer> {
   const formulas = await formulasOf(frame);
   const periods = await periodsOf(frame);
   const told = await Promise.all(
-    periods.map(async (period) => ({
-      period,
-      series: await numbersOfSeries(period, frame),
-    })),
+    periods.map(async (period) => ({ period, series: await numbersOfSeries(period, frame) })),
   );
   const hasMore = told.some(({ series }) => series.flat().some(({ value }) => value === OTHER));
   const isShown = ({ value }: Numbers): boolean => value !== OTHER || frame.breakdown?.hidesOther !== true;
@@ -177,16 +172,8 @@ async function frameOf(query: TrendsQuery, world: World): Promise<Frame> {
 }
 
 async function periodsOf({ query, world, interval, isTotal, passed }: Frame): Promise<readonly Period[]> {
-  const { dateRange, compareFilter } = query;
-  const periodOf = (range: TimeRange, label: Period['label']): Period => ({
-    range,
-    buckets: isTotal ? [] : bucketsOf(range, interval, world),
-    label,
-  });
-  const range = await rangeAsked(dateRange, interval, world, () => firstOfSeries(query.series, passed, world));
-  if (compareFilter?.compare !== true) return [periodOf(range, undefined)];
-  const previous = previousOf(range, dateRange, interval, world, compareFilter.compare_to);
-  return [periodOf(range, 'current'), periodOf(previous, 'previous')];
+  const periods = await periodsAsked(query, interval, world, () => firstOfSeries(query.series, passed, world));
+  return periods.map((one) => ({ ...one, buckets: isTotal ? [] : bucketsOf(one.range, interval, world) }));
 }
 
 /** Returns the formulas of a query, each with where it is written. */
@@ -298,7 +285,7 @@ function reachOf(measure: Measure, { range, buckets }: Period, { isTotal, world 
   }
   const first = (buckets[0] as Bucket).start;
   const before = Array.from({ length: lead }, (_, n) => addIntervals(first, n - lead, 'day', world));
-  const edges = [...before, ...buckets.map(({ start }) => start), (buckets.at(-1) as Bucket).end];
+  const edges = [...before, ...edgesOf(buckets)];
   return { range: { from: lead === 0 ? range.from : (edges[0] as number), to: range.to }, edges, lead };
 }
 

@@ -1,6 +1,7 @@
 /** In which piece of a range a time lies, counted by what the program knows of the pieces: no clock runs for a row. */
 import type { Syntax } from '../../../hogql/syntax.ts';
 import { call, constant } from '../../../hogql/write.ts';
+import type { Bucket } from './date-range.ts';
 
 /** Buckets of one length beside one another. */
 interface Run {
@@ -10,10 +11,16 @@ interface Run {
   readonly widthMs: number;
 }
 
+/** Returns the first instants of buckets and the end of the last, in order. */
+export const edgesOf = (buckets: readonly Bucket[]): number[] => [
+  ...buckets.map(({ start }) => start),
+  ...buckets.slice(-1).map(({ end }) => end),
+];
+
 /**
- * Returns the number of the bucket (the first is 0) in which a time lies. `edges` are the first instants of the buckets
- * and the end of the last, in order, milliseconds since 1970. Of a time before them the number is at most 0, and of one
- * behind them at least how many they are. Where there are no buckets, as of a range that ends before it begins, it is 0.
+ * Returns the number of the bucket (the first is 0) in which a time lies, of buckets with these edges, milliseconds since
+ * 1970. Of a time before them the number is at most 0, and of one behind them at least how many they are. Where there are
+ * no buckets, as of a range that ends before it begins, it is 0.
  */
 export function bucketIndex(edges: readonly number[], time: Syntax): Syntax {
   const runs: Run[] = [];

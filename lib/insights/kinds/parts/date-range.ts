@@ -232,6 +232,34 @@ export function previousOf(
   return spanFrom(from.subtract({ days: isOfWeeks(sent, interval) ? days - 1 : days }));
 }
 
+/** Some time that numbers are told of: what is asked for, or what it is compared with. */
+export interface AskedPeriod {
+  readonly range: TimeRange;
+  /** Undefined where nothing is compared. */
+  readonly label: 'current' | 'previous' | undefined;
+}
+
+interface Compared {
+  readonly dateRange?: DateRange | null | undefined;
+  readonly compareFilter?: CompareFilter | null | undefined;
+}
+
+/** Returns the range of a query, as `rangeAsked`, and behind it the one that it is compared with, if it is. */
+export async function periodsAsked(
+  { dateRange, compareFilter }: Compared,
+  interval: IntervalUnit,
+  calendar: Calendar,
+  first: () => Promise<number | undefined>,
+): Promise<readonly AskedPeriod[]> {
+  const range = await rangeAsked(dateRange, interval, calendar, first);
+  if (compareFilter?.compare !== true) return [{ range, label: undefined }];
+  const previous = previousOf(range, dateRange, interval, calendar, compareFilter.compare_to);
+  return [
+    { range, label: 'current' },
+    { range: previous, label: 'previous' },
+  ];
+}
+
 /** Returns whether the clock shows a time twice, or never. */
 function isMovedAt(at: Temporal.PlainDateTime, { timezone }: Calendar): boolean {
   const [earlier, later] = (['earlier', 'later'] as const).map((disambiguation) =>

@@ -16,7 +16,10 @@ export function furthestOf(shape: FunnelShape, more: Columns = {}): Syntax {
   const kept = { ...fieldsOf(keyOf(shape)), ...more };
   const same = fieldsOf(keys);
   const rank = call('minus', call('multiply', field('reached'), constant(RANK_STEP)), field('done'));
-  if (areRunsApart(shape) && (shape.order === 'strict' || (shape.order === 'ordered' && Object.keys(more).length === 0)))
+  if (
+    areRunsApart(shape) &&
+    (shape.order === 'strict' || (shape.order === 'ordered' && Object.keys(more).length === 0))
+  )
     return select({
       columns: {
         ...same,
