@@ -9,6 +9,7 @@ import { inTime, type SharedTurns } from '../../workers/function-pool.ts';
 import type { WorkerPool } from '../../workers/pool.ts';
 import type { Answerer, AnswerInput } from './answerer.ts';
 import type { AnsweredOfAthena, AnswerOfAthena, AthenaLake } from './athena-world.ts';
+import { LESS, queryFailure, TOO_MANY_ROWS, TOO_MUCH_MEMORY } from './query-failures.ts';
 import { TOO_LARGE } from './read-bytes.ts';
 
 interface AthenaPoolOptions {
@@ -68,14 +69,12 @@ export function athenaPool(options: AthenaPoolOptions): Pick<WorkerPool, 'run'> 
   };
 }
 
-const LESS = 'Ask for less: a shorter time, or a filter.';
-
 /** Why Athena gave no rows, to who asked. */
 function inWords(error: QueryFailed, mostBytes: number, log: Pick<Log, 'error'>): Failure {
   const said: Readonly<Record<QueryFailed['blame'], () => string>> = {
     bytes: () => `The query reads more than ${Math.round(mostBytes / 1e9)} GB. ${LESS}`,
-    rows: () => `The query gives more rows than one answer can be made of. ${LESS}`,
-    memory: () => `The query takes more memory than one query may have. ${LESS}`,
+    rows: () => TOO_MANY_ROWS,
+    memory: () => TOO_MUCH_MEMORY,
     time: () => `The query takes too long. ${LESS}`,
     values: () => valuesInWords(messageOf(error)),
     other: () => {
@@ -83,7 +82,7 @@ function inWords(error: QueryFailed, mostBytes: number, log: Pick<Log, 'error'>)
       return `A query that reads so much is answered by Athena, which does not take it. ${LESS}`;
     },
   };
-  return new Failure('validation', { attr: 'query', detail: said[error.blame]() });
+  return queryFailure(said[error.blame]());
 }
 
 /** Answers by `small`, and what reads too much for it by `large`. */

@@ -5,6 +5,7 @@ import { Damaged, invalid, Permanent } from '../../ports/errors.ts';
 import { WorkerLost, type WorkerPool } from '../../workers/pool.ts';
 import { failFull, LineFull } from '../../workers/turns.ts';
 import type { Answerer, AnswerLine, AnswerTurn, ComputedAnswer } from './answerer.ts';
+import { TOO_MUCH_MEMORY } from './query-failures.ts';
 
 /** Somebody waits so long for an answer. */
 export const WAITED_MS = 25 * SECOND_MS;
@@ -81,10 +82,7 @@ export const pooledAnswerer = ({ waited, background, notifier = background }: An
           return isOfUser ? failFull('Too many of your queries are being answered.') : failCrowded();
         }
         if (error instanceof Damaged || !(error instanceof Permanent || error instanceof WorkerLost)) throw error;
-        return invalid(
-          'query',
-          'The query takes more memory than one query may have. Ask for less: a shorter time, or a filter.',
-        );
+        return invalid('query', TOO_MUCH_MEMORY);
       } finally {
         running[line].delete(own);
       }

@@ -12,6 +12,7 @@ import type { Answerer } from './answerer.ts';
 import { answerCache, OF_MANY } from './cache.ts';
 import { type AskedQuery, computations, computedToBeFound, keyOf, momentOf } from './computations.ts';
 import { BACKGROUND_MS } from './pooled-answerer.ts';
+import { LESS, queryFailure } from './query-failures.ts';
 import { askedOf, BEGUN_MS, type QueryRunner } from './query-orders.ts';
 import { cancelled, failureOfRun, noteFailed } from './runs.ts';
 import type { StageContext } from './stage-answers.ts';
@@ -121,17 +122,11 @@ export function queryRunner(context: OrderContext): QueryRunner {
 }
 
 /** Why a run that has ended its time has no answer. */
-const tooLong = (): Failure =>
-  new Failure('validation', {
-    attr: 'query',
-    detail: `The query takes longer than ${BACKGROUND_MS / SECOND_MS} s. Ask for less: a shorter time, or a filter.`,
-  });
+const tooLong = (): Failure => queryFailure(`The query takes longer than ${BACKGROUND_MS / SECOND_MS} s. ${LESS}`);
 
 /** Why a run whose answer nobody could find has none. */
 const tooLarge = (): Failure =>
-  new Failure('validation', {
-    attr: 'query',
-    detail:
-      'The answer is too large to be kept until it is asked for. Ask for less (a shorter time, fewer columns, or a limit), ' +
+  queryFailure(
+    'The answer is too large to be kept until it is asked for. Ask for less (a shorter time, fewer columns, or a limit), ' +
       'or send `"refresh": "blocking"`.',
-  });
+  );

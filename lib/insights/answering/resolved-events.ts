@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { Failure } from '../../ports/errors.ts';
+import { TOO_MUCH_MEMORY } from './query-failures.ts';
 import { ownPerson } from './tables.ts';
 
 /** What most kinds read of events, beside properties. */
@@ -26,8 +27,7 @@ const OWN = ownPerson((column) => `lake.${column}`);
 /** What a question fails with that takes more memory than it may have. */
 export class OutOfMemory extends Failure {
   constructor() {
-    const detail = 'The query takes more memory than one query may have. Ask for less: a shorter time, or a filter.';
-    super('validation', { attr: 'query', detail });
+    super('validation', { attr: 'query', detail: TOO_MUCH_MEMORY });
   }
 }
 

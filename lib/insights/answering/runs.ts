@@ -11,6 +11,7 @@ import { keys } from '../../ports/table/keys.ts';
 import { Busy, type Table } from '../../ports/table/table.ts';
 import type { Answer } from '../kinds/kind.ts';
 import type { AnswerCache } from './cache.ts';
+import { queryFailure } from './query-failures.ts';
 
 /** A run of a query; its answer is that of its key. Instants are milliseconds since 1970. */
 export interface QueryRun {
@@ -38,8 +39,7 @@ export const RUN_KNOWN_MS = 15 * MINUTE_MS;
 export const failTaken = (): never => invalid('client_query_id', 'A query with this id is being answered already.');
 
 /** Why a run that somebody stopped has no answer. */
-export const cancelled = (): Failure =>
-  new Failure('validation', { detail: 'The query was cancelled.', attr: 'query' });
+export const cancelled = (): Failure => queryFailure('The query was cancelled.');
 
 /** Returns a run with its answer, if it has one. One whose answer is not kept any more has failed for who asks by then. */
 export async function withAnswer(run: QueryRun, cache: AnswerCache, table: Table): Promise<ToldRun> {
@@ -63,8 +63,7 @@ export function noteFailed(log: Log, error: unknown): void {
 }
 
 /** Why a run has no answer although its query was answered. */
-export const forgotten = (): Failure =>
-  new Failure('validation', { attr: 'query', detail: 'The answer is not kept any more. Ask the query again.' });
+export const forgotten = (): Failure => queryFailure('The answer is not kept any more. Ask the query again.');
 
 /** Returns an answer as members of what tells it: what is no result of a query stands beside results. */
 const toldAnswer = ({ metadata, ...answer }: Answer) => ({ ...answer, ...metadata });

@@ -23,7 +23,7 @@ import { eventRows, type HotFile, hotColumn, hotPropertiesOf } from '../../lake/
 import { intactFiles } from '../../lake/intact.ts';
 import { LAKE_MODELS, type Model } from '../../lake/schema.ts';
 import { inWords } from '../../ports/disk-failures.ts';
-import { Failure, invalid } from '../../ports/errors.ts';
+import { invalid } from '../../ports/errors.ts';
 import type { FileStore } from '../../ports/files/files.ts';
 import { valuesInWords } from '../../ports/queries/values.ts';
 import {
@@ -34,6 +34,7 @@ import {
   type WorldFile,
   type WorldFiles,
 } from './looking-world.ts';
+import { queryFailure, TOO_MANY_ROWS } from './query-failures.ts';
 import { type NumberedPersons, OutOfMemory, RESOLVED_COLUMNS, resolvedEvents } from './resolved-events.ts';
 import {
   personsOf,
@@ -268,11 +269,7 @@ async function all(
   for await (const chunk of result) {
     for (const row of chunk.getRows()) found.push(row.map((value, n) => measured(readers[n]?.(value) ?? null)));
     values += chunk.rowCount * types.length;
-    if (values > MAX_VALUES || characters > MAX_CHARACTERS)
-      invalid(
-        'query',
-        'The query gives more rows than one answer can be made of. Ask for less: a shorter time, or a filter.',
-      );
+    if (values > MAX_VALUES || characters > MAX_CHARACTERS) invalid('query', TOO_MANY_ROWS);
   }
   return found;
 }
@@ -308,8 +305,6 @@ function explained(thrown: unknown): unknown {
   const error = inWords(thrown);
   const message = messageOf(error);
   if (message.startsWith('Out of Memory')) return new OutOfMemory();
-  if (/^(Out of Range|Conversion|Invalid Input) Error/.test(message)) return asFailure(valuesInWords(message));
+  if (/^(Out of Range|Conversion|Invalid Input) Error/.test(message)) return queryFailure(valuesInWords(message));
   return error;
 }
-
-const asFailure = (detail: string): Failure => new Failure('validation', { attr: 'query', detail });
