@@ -137,21 +137,8 @@ export function toldFields(asked: AskedQuery, told: KnownAnswer) {
 }
 
 /** What is told of an insight without an answer. */
-const noResult = ({ project }: Asking): ResultFields => ({
-  result: null,
-  hasMore: false,
-  columns: null,
-  types: null,
-  timezone: project.timezone ?? 'UTC',
-  last_refresh: null,
-  cache_target_age: null,
-  next_allowed_client_refresh: null,
-  is_cached: false,
-  query_status: null,
-  hogql: null,
-  filters_hash: '',
-  error: null,
-});
+const noResult = ({ project }: Asking): ResultFields =>
+  toldFields({ project, query: { kind: '' } }, { key: '', state: 'missing', kept: null, run: null });
 
 /** What is told of one whose answer cannot be told. */
 const failed = (asking: Asking, error: string): ResultFields => ({ ...noResult(asking), error });

@@ -1,15 +1,25 @@
 /** What is told of the answer of a query. */
 import type * as z from 'zod';
 import { definedOf } from '../../basics/defined.ts';
-import { MINUTE_MS } from '../../basics/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { answerAge } from '../answering/age.ts';
 import type { AskedQuery, KnownAnswer } from '../answering/computations.ts';
 import { queryStatus } from '../answering/runs.ts';
+import type { SentQuery } from '../kinds/source.ts';
 import type { QueryAnswer } from './model.ts';
 
 /** A client may ask again after so long. */
 const CLIENT_REFRESH_MS = MINUTE_MS;
+
+/** How old PostHog lets an answer become, by the interval of its query. Here it decides nothing: an answer is given as long as it is true. */
+const AGES_MS: ReadonlyMap<unknown, number> = new Map([
+  ['minute', 5 * MINUTE_MS],
+  ['hour', HOUR_MS],
+  ['day', 6 * HOUR_MS],
+  ['week', DAY_MS],
+  ['month', 2 * DAY_MS],
+]);
+const ageOf = (query: SentQuery): number => AGES_MS.get(query['interval']) ?? 6 * HOUR_MS;
 
 /** Returns what is told of an answer beside it: of the query, the answer and its age. */
 export function answerFields({ project, query }: AskedQuery, { kept, state, run }: KnownAnswer) {
@@ -20,7 +30,7 @@ export function answerFields({ project, query }: AskedQuery, { kept, state, run 
     types: types === null ? null : [...types],
     timezone: project.timezone ?? 'UTC',
     last_refresh: kept === null ? null : wireInstant(kept.at),
-    cache_target_age: kept === null ? null : wireInstant(kept.at + answerAge(query)),
+    cache_target_age: kept === null ? null : wireInstant(kept.at + ageOf(query)),
     next_allowed_client_refresh: kept === null ? null : wireInstant(kept.at + CLIENT_REFRESH_MS),
     is_cached: state === 'kept',
     query_status: run === null || !run.isAsync ? null : queryStatus(run),
