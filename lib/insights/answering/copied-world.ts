@@ -1,4 +1,5 @@
 /** Answers where the lake is elsewhere: a question is asked again once copies of the files that it reads are there. */
+import type { CopiedFile } from '../../lake/copies.ts';
 import { type AnswerInput, type ComputedAnswer, computed } from './answerer.ts';
 import type { WorldFile } from './looking-world.ts';
 import { checkSize, type MostRead } from './read-bytes.ts';
@@ -13,7 +14,7 @@ export interface AnswerOfCopies extends AnswerInput {
 export type AnsweredOfCopies =
   | { readonly answered: ComputedAnswer; readonly read: readonly string[] }
   /** Some of these files are not there, and all of them are read. */
-  | { readonly wanted: readonly (Pick<WorldFile, 'path'> & { readonly bytes: number })[] };
+  | { readonly wanted: readonly CopiedFile[] };
 
 /** Of these files some are not there. */
 class Wanted extends Error {

@@ -74,7 +74,7 @@ async function waitFor(flight: Flight, { signal, user }: Pick<AnswerTurn, 'signa
 }
 
 /** Computes an answer that is true as of the moment. Throws what computing throws, and the signal's reason. */
-export type Compute = (
+type Compute = (
   asked: AskedQuery,
   key: string,
   moment: Moment,
