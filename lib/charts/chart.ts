@@ -78,6 +78,9 @@ export type Picture =
   | { readonly type: 'table' }
   | { readonly type: 'none'; readonly reason: string };
 
+/** A picture of one type. */
+export type PictureOf<T extends Picture['type']> = Extract<Picture, { readonly type: T }>;
+
 /** A cell of a table. Numbers are aligned to the right. */
 export type Cell = string | number | null;
 

@@ -1,6 +1,6 @@
 /** Charts as markup: the picture, and its numbers as a table. It needs no script, and no styles but `CHART_STYLE`. */
 import { html, type Markup } from '../http/markup.ts';
-import type { Chart, Picture } from './chart.ts';
+import type { Chart, Picture, PictureOf } from './chart.ts';
 import { flowMarkup } from './draw/flow.ts';
 import { funnelMarkup, gridMarkup, numberMarkup, rankingMarkup } from './draw/lists.ts';
 import { mapMarkup } from './draw/map.ts';
@@ -27,7 +27,7 @@ ${hasNumbers && html`<details${picture.type === 'flow' && html` open`}><summary>
 
 /** How each type of picture is drawn. */
 const DRAWINGS: {
-  readonly [T in Picture['type']]: (picture: Extract<Picture, { type: T }>, chart: Chart, room: number) => Markup;
+  readonly [T in Picture['type']]: (picture: PictureOf<T>, chart: Chart, room: number) => Markup;
 } = {
   series: (picture, { summary }, room) => seriesMarkup(picture, summary, room),
   ranking: rankingMarkup,

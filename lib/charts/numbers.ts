@@ -15,6 +15,8 @@ export const PLAIN: NumberFormat = { unit: 'number', prefix: '', postfix: '', de
 export const PRECISE: NumberFormat = { ...PLAIN, decimals: 4 };
 /** Percent, 100 being all. */
 export const PERCENT: NumberFormat = { ...PLAIN, unit: 'percent' };
+/** Parts of a whole, which is 1, in percent. */
+export const SHARE: NumberFormat = { ...PLAIN, unit: 'fraction', decimals: 1 };
 
 /** Formats, made when they are first needed: to load the program costs nothing of them. */
 const formats = new Map<string, Intl.NumberFormat>();
@@ -23,7 +25,8 @@ function formatted(value: number, notation: 'standard' | 'compact' | 'scientific
   const name = `${notation} ${decimals}`;
   let format = formats.get(name);
   if (format === undefined) {
-    format = new Intl.NumberFormat('en', { notation, maximumFractionDigits: decimals });
+    // Minus zero is zero to a reader.
+    format = new Intl.NumberFormat('en', { notation, maximumFractionDigits: decimals, signDisplay: 'negative' });
     formats.set(name, format);
   }
   return format.format(value);
@@ -36,7 +39,7 @@ const DIGITS = 4;
 /** Returns a value: a whole number with all its digits, `5,535`; of others four decimals, below 1 four digits. */
 export function valueText(value: number): string {
   const size = Math.abs(value);
-  if (Number.isSafeInteger(value)) return formatted(value, 'standard', 0).replace(/^-(?=0$)/, '');
+  if (Number.isSafeInteger(value)) return formatted(value, 'standard', 0);
   if (size >= 1) return plain(value, PRECISE.decimals);
   if (size < TINY) return formatted(value, 'scientific', DIGITS - 1);
   // Those before the first digit are zeros.
@@ -46,16 +49,14 @@ export function valueText(value: number): string {
 /** From here on, digits tell less than their number. */
 const HUGE = 1e15;
 
-function plain(value: number, decimals: number): string {
-  if (Math.abs(value) >= HUGE) return formatted(value, 'scientific', 2);
-  // Minus zero is zero to a reader.
-  return formatted(value, 'standard', decimals).replace(/^-(?=0$)/, '');
-}
+const plain = (value: number, decimals: number): string =>
+  Math.abs(value) >= HUGE ? formatted(value, 'scientific', 2) : formatted(value, 'standard', decimals);
 
 const DURATION_UNITS = [
   [86_400, 'd'],
   [3600, 'h'],
   [60, 'min'],
+  [1, 's'],
 ] as const;
 
 /** Returns a duration in its two greatest units: `2 h 5 min`, `1.5 s`, `20 ms`. */
@@ -65,7 +66,7 @@ export function duration(seconds: number): string {
   if (seconds < 60) return `${plain(seconds, seconds < 10 ? 1 : 0)} s`;
   let rest = Math.round(seconds);
   const parts: string[] = [];
-  for (const [size, name] of [...DURATION_UNITS, [1, 's'] as const]) {
+  for (const [size, name] of DURATION_UNITS) {
     const count = Math.floor(rest / size);
     rest -= count * size;
     if (count > 0) parts.push(`${plain(count, 0)} ${name}`);

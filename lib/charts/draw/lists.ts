@@ -1,10 +1,8 @@
 /** Pictures that are tables of themselves: rankings, funnels, retention, large numbers. */
 import { html, type Markup, trusted } from '../../http/markup.ts';
-import type { Picture } from '../chart.ts';
-import { duration, fullNumber, PERCENT, PLAIN, shortNumber } from '../numbers.ts';
+import type { PictureOf } from '../chart.ts';
+import { duration, fullNumber, PLAIN, SHARE, shortNumber } from '../numbers.ts';
 import { round } from './scale.ts';
-
-type Of<T extends Picture['type']> = Extract<Picture, { readonly type: T }>;
 
 /** Returns a bar of a row, in a colour of the palette: from `from` to `to`, in percent of its cell. */
 function bar(from: number, to: number, colour: number): Markup {
@@ -15,7 +13,7 @@ function bar(from: number, to: number, colour: number): Markup {
 }
 
 /** Returns items by their size, with a bar for each; negative ones go to the other side. */
-export function rankingMarkup({ items, format }: Of<'ranking'>): Markup {
+export function rankingMarkup({ items, format }: PictureOf<'ranking'>): Markup {
   const values = items.map(({ value }) => value ?? 0);
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)];
   const span = most - least || 1;
@@ -33,7 +31,7 @@ ${items.map(
 }
 
 /** Returns one large number, or several, each beside that of the period before where it is known. */
-export function numberMarkup({ items, format }: Of<'number'>): Markup {
+export function numberMarkup({ items, format }: PictureOf<'number'>): Markup {
   return html`<div class="numbers">${items.map(
     ({ name, value, previous }) =>
       html`<p><strong>${value === null ? '–' : shortNumber(value, format)}</strong>${
@@ -46,12 +44,11 @@ export function numberMarkup({ items, format }: Of<'number'>): Markup {
 function changeText(value: number, previous: number): string {
   if (value === previous) return 'No change';
   if (previous === 0) return value > 0 ? 'More' : 'Less';
-  const change = ((value - previous) / Math.abs(previous)) * 100;
-  return `${change > 0 ? '+' : ''}${fullNumber(change, { ...PERCENT, decimals: 1 })}`;
+  return `${value > previous ? '+' : ''}${fullNumber((value - previous) / Math.abs(previous), SHARE)}`;
 }
 
 /** Returns each group of a funnel as a table of its steps. */
-export function funnelMarkup({ groups }: Of<'funnel'>): Markup {
+export function funnelMarkup({ groups }: PictureOf<'funnel'>): Markup {
   return html`${groups.map(
     ({ name, steps }, at) => html`<table class="funnel">${name !== null && html`<caption><bdi>${name}</bdi></caption>`}
 <thead><tr><th scope="col">Step</th><td></td><th scope="col" class="n">Persons</th><th scope="col" class="n">Of first</th><th scope="col" class="n">Of previous</th><th scope="col" class="n">Median time</th></tr></thead><tbody>
@@ -67,13 +64,13 @@ ${steps.map(
   )}`;
 }
 
-const share = (value: number): string => fullNumber(value * 100, { ...PERCENT, decimals: 1 });
+const share = (value: number): string => fullNumber(value, SHARE);
 
 /** Cells of a grid have so many shades. */
 export const SHADES = 10;
 
 /** Returns cohorts and the share of each that came back, shaded by it; or what was summed of them, by its share of the first. */
-export function gridMarkup({ rows, columns }: Of<'grid'>): Markup {
+export function gridMarkup({ rows, columns }: PictureOf<'grid'>): Markup {
   return html`<div class="wide" role="group" aria-label="Retention" tabindex="0"><table class="cohorts">
 <thead><tr><th scope="col">Cohort</th><th scope="col" class="n">Size</th>${columns.map((column) => html`<th scope="col" class="n">${column}</th>`)}</tr></thead><tbody>
 ${rows.map(({ name, counts, amounts }) => {

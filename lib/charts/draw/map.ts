@@ -1,5 +1,5 @@
 import { html, type Markup, trusted } from '../../http/markup.ts';
-import type { Picture } from '../chart.ts';
+import type { PictureOf } from '../chart.ts';
 import { countryName } from '../describe/trends.ts';
 import { fullNumber } from '../numbers.ts';
 import { rankingMarkup } from './lists.ts';
@@ -23,7 +23,7 @@ function boundOf(level: number, most: number): number {
 }
 
 /** Returns the world, each country shaded by its number, and the countries with the greatest numbers. */
-export function mapMarkup({ values, format }: Extract<Picture, { readonly type: 'map' }>, summary: string): Markup {
+export function mapMarkup({ values, format }: PictureOf<'map'>, summary: string): Markup {
   const most = Math.max(...values.values(), 0);
   const levelOf = (value: number): number =>
     value <= 0 || most === 0 ? 0 : Math.max(1, Math.ceil(Math.sqrt(value / most) * LEVELS));

@@ -1,7 +1,7 @@
 import { arc, pie } from 'd3-shape';
 import { html, type Markup, trusted } from '../../http/markup.ts';
-import type { Picture } from '../chart.ts';
-import { fullNumber, PERCENT } from '../numbers.ts';
+import type { PictureOf } from '../chart.ts';
+import { fullNumber, SHARE } from '../numbers.ts';
 import { seriesClass } from './palette.ts';
 import { round } from './scale.ts';
 
@@ -10,7 +10,7 @@ const RADIUS = 100;
 const MIN_KEYED_PART = 0.04;
 
 /** Returns a pie, with a key in each slice that is large enough, and beside it what each slice is. */
-export function pieMarkup({ items, format }: Extract<Picture, { readonly type: 'pie' }>, summary: string): Markup {
+export function pieMarkup({ items, format }: PictureOf<'pie'>, summary: string): Markup {
   const total = items.reduce((sum, { value }) => sum + (value ?? 0), 0);
   const slices = pie<(typeof items)[number]>()
     .value(({ value }) => value ?? 0)
@@ -34,10 +34,7 @@ export function pieMarkup({ items, format }: Extract<Picture, { readonly type: '
 ${items.map(
   ({ name, value }, at) => html`<tr><th scope="row"><svg width="14" height="12" aria-hidden="true">${trusted(
     `<path class="bar ${sliceClass(at)}" d="M1 1h12v10H1z"/>`,
-  )}</svg><b>${at + 1}</b> <bdi>${name}</bdi></th><td class="n">${value === null ? '–' : fullNumber(value, format)}</td><td class="n">${fullNumber(
-    ((value ?? 0) / total) * 100,
-    { ...PERCENT, decimals: 1 },
-  )}</td></tr>
+  )}</svg><b>${at + 1}</b> <bdi>${name}</bdi></th><td class="n">${value === null ? '–' : fullNumber(value, format)}</td><td class="n">${fullNumber((value ?? 0) / total, SHARE)}</td></tr>
 `,
 )}</tbody></table></div>`;
 }
