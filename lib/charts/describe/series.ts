@@ -11,13 +11,15 @@ const MAX_POINTS = 5000;
 /** More bars than these are drawn as areas, for each would be thinner than a line. */
 const MAX_BARS = 1500;
 
+type Uncoloured = Omit<Series, 'colour'>;
+
 /** Numbers at points, before it is decided which of them are drawn. */
 interface Numbers {
   readonly form: SeriesPicture['form'];
   /** What a point is: the heading of their column. */
   readonly pointName: string;
   readonly points: readonly string[];
-  readonly series: readonly Omit<Series, 'colour'>[];
+  readonly series: readonly Uncoloured[];
   readonly format: NumberFormat;
   readonly unfinished?: Unfinished | undefined;
 }
@@ -27,22 +29,22 @@ export function seriesChart({ form, pointName, points, series, format, unfinishe
   if (points.length === 0 || series.every(({ values }) => values.every((value) => value === null))) {
     return nothing(NO_DATA);
   }
-  const coloured = withColours(series);
-  const drawn = greatest(coloured, Math.max(1, Math.min(MAX_SERIES, Math.floor(MAX_POINTS / points.length))));
+  const most = Math.max(1, Math.min(MAX_SERIES, Math.floor(MAX_POINTS / points.length)));
+  const drawn = withColours(greatest(series, most));
   const drawnForm = formOf(form, drawn, points.length);
-  const left = coloured.length - drawn.length;
+  const left = series.length - drawn.length;
   return {
     picture: {
       type: 'series',
       form: drawnForm,
       points,
-      series: withColours(drawn),
+      series: drawn,
       format,
       unfinished: unfinished?.count ?? 0,
     },
     table: {
-      columns: [pointName, ...coloured.map(({ name }) => name)],
-      rows: points.map((point, at) => [point, ...coloured.map(({ values }) => values[at] ?? null)]),
+      columns: [pointName, ...series.map(({ name }) => name)],
+      rows: points.map((point, at) => [point, ...series.map(({ values }) => values[at] ?? null)]),
     },
     summary: [
       summaryOf(drawnForm, points, drawn, format),
@@ -51,12 +53,12 @@ export function seriesChart({ form, pointName, points, series, format, unfinishe
     note:
       left === 0
         ? null
-        : `The picture shows the ${counted(drawn.length, 'series', 'series')} with the greatest totals of ${coloured.length.toLocaleString('en')}.`,
+        : `The picture shows the ${counted(drawn.length, 'series', 'series')} with the greatest totals of ${series.length.toLocaleString('en')}.`,
   };
 }
 
 /** Gives each series a colour of its own, and that of the period before the one of its name. */
-function withColours(series: readonly Omit<Series, 'colour'>[]): Series[] {
+function withColours(series: readonly Uncoloured[]): Series[] {
   const current = series.filter(({ isPrevious }) => !isPrevious);
   // Of several series of one name it is the first whose colour the period before has.
   const colours = new Map<string, number>(
@@ -74,7 +76,7 @@ function withColours(series: readonly Omit<Series, 'colour'>[]): Series[] {
 /** What the name of a series of the period before ends with. */
 export const PREVIOUS = ' (previous)';
 
-function greatest(series: readonly Series[], most: number): readonly Series[] {
+function greatest(series: readonly Uncoloured[], most: number): readonly Uncoloured[] {
   if (series.length <= most) return series;
   const kept = new Set(
     series
