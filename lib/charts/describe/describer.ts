@@ -36,6 +36,10 @@ export const NO_DATA = 'There is no data in this range.';
 export const total = (values: readonly (number | null)[]): number =>
   values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 
+/** Returns what is said of a picture that shows the first of too many; null: it shows all. */
+export const noteOf = (all: number, most: number, one: string, many: string): string | null =>
+  all <= most ? null : `The first ${most} of ${counted(all, one, many)} are shown.`;
+
 /** Returns `1 series`, `25 series`, `3 countries`. */
 export const counted = (count: number, one: string, many: string): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;

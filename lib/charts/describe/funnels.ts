@@ -1,7 +1,7 @@
 /** Funnels as steps, over time, and by the time they take. */
 import type { Chart, FunnelGroup } from '../chart.ts';
 import { duration, PERCENT, PLAIN } from '../numbers.ts';
-import { type Answered, counted, type Describer, NO_DATA, nothing } from './describer.ts';
+import { type Answered, counted, type Describer, NO_DATA, noteOf, nothing } from './describer.ts';
 import { breakdownName, type Json, list, number, object, objects, text } from './read.ts';
 import { seriesChart } from './series.ts';
 import { pointsChart, unfinishedIn } from './trends.ts';
@@ -46,10 +46,7 @@ function stepsOf(results: readonly unknown[]): Chart {
       ),
     },
     summary: `Funnel of ${counted(first.steps.length, 'step', 'steps')}${of} ${percent(last?.share ?? 0)}% reach the last one.`,
-    note:
-      groups.length <= MAX_GROUPS
-        ? null
-        : `The first ${MAX_GROUPS} of ${groups.length.toLocaleString('en')} values are shown.`,
+    note: noteOf(groups.length, MAX_GROUPS, 'value', 'values'),
   };
 }
 

@@ -1,5 +1,5 @@
 /** Retention as a grid of cohorts. */
-import { counted, type Describer, NO_DATA, nothing } from './describer.ts';
+import { counted, type Describer, NO_DATA, noteOf, nothing } from './describer.ts';
 import { breakdownName, number, object, objects, text } from './read.ts';
 
 const MAX_ROWS = 60;
@@ -31,7 +31,6 @@ export const describeRetention: Describer = (query, { results }) => {
       rows: rows.map(({ name, counts, amounts = counts }) => [name, ...columns.map((_, at) => amounts[at] ?? null)]),
     },
     summary: `Retention of ${counted(rows.length, 'cohort', 'cohorts')}.`,
-    note:
-      rows.length <= MAX_ROWS ? null : `The first ${MAX_ROWS} of ${rows.length.toLocaleString('en')} rows are shown.`,
+    note: noteOf(rows.length, MAX_ROWS, 'row', 'rows'),
   };
 };

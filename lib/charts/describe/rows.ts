@@ -3,7 +3,7 @@ import { shownText } from '../cells.ts';
 import type { Cell, Chart } from '../chart.ts';
 import { PLAIN } from '../numbers.ts';
 import { type Answered, counted, type Describer, NO_DATA, nothing } from './describer.ts';
-import { list, number, object, objects, text } from './read.ts';
+import { type Json, list, number, object, objects, text } from './read.ts';
 import { seriesChart } from './series.ts';
 
 export const describeRows: Describer = (query, answered) => {
@@ -23,9 +23,9 @@ export const describeRows: Describer = (query, answered) => {
 
 const NO_ROWS = 'The query gives no rows.';
 
-function columnsOf(query: object, { columns }: Answered, width: number): readonly string[] {
+function columnsOf(query: Json, { columns }: Answered, width: number): readonly string[] {
   if (columns !== undefined && columns.length > 0) return columns.map(columnName);
-  const selected = list(object(query)['select']).map((one) => columnName(String(one)));
+  const selected = list(query['select']).map((one) => columnName(String(one)));
   return selected.length > 0 ? selected : Array.from({ length: width }, (_, at) => `Column ${at + 1}`);
 }
 
@@ -50,11 +50,11 @@ const FORMS = {
 
 /** Returns the picture that a query of HogQL asks for in its settings; undefined: none, or one that does not fit. */
 function displayOf(
-  query: object,
+  query: Json,
   { columns, names }: { readonly columns: readonly string[]; readonly names: readonly string[] },
   rows: readonly (readonly unknown[])[],
 ): Chart | undefined {
-  const display = text(object(query)['display']) ?? '';
+  const display = text(query['display']) ?? '';
   if (display === 'BoldNumber') {
     const value = number(rows[0]?.[0]);
     if (value === null) return undefined;
@@ -67,7 +67,7 @@ function displayOf(
     };
   }
   const form = FORMS[display as keyof typeof FORMS];
-  const settings = object(object(query)['chartSettings']);
+  const settings = object(query['chartSettings']);
   const x = columns.indexOf(text(object(settings['xAxis'])['column']) ?? '');
   // A column that is named again is drawn once: the chart is as large as the answer, whatever its settings say.
   const y = new Set(

@@ -3,7 +3,7 @@
 import type { Chart, Item, Picture, SeriesPicture } from '../chart.ts';
 import { fullNumber, type NumberFormat, PLAIN } from '../numbers.ts';
 import { placesBefore } from './compared.ts';
-import { type Answered, counted, type Describer, NO_DATA, nothing } from './describer.ts';
+import { type Answered, counted, type Describer, NO_DATA, noteOf, nothing, total } from './describer.ts';
 import {
   breakdownName,
   type Json,
@@ -191,9 +191,6 @@ const MAX_BARS = 10;
 /** A pie has so many slices, and one of the others. */
 const MAX_SLICES = 10;
 
-const noteOf = (all: number, most: number, one: string, many: string): string | null =>
-  all <= most ? null : `The first ${most} of ${counted(all, one, many)} are shown.`;
-
 /** The table of items. Numbers are as the result has them. */
 const itemTable = (items: readonly Item[]): Chart['table'] => ({
   columns: ['Name', 'Value'],
@@ -229,7 +226,7 @@ function pieChart(items: readonly Row[], format: NumberFormat): Chart {
       : [
           {
             name: `${counted(others.length, 'other', 'others')} together`,
-            value: others.reduce((sum, { value }) => sum + (value ?? 0), 0),
+            value: total(others.map(({ value }) => value)),
           },
         ];
   return {
