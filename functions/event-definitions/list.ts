@@ -7,9 +7,8 @@ import { lookFor } from '../../lib/reading/waiting.ts';
 const IS_CORE = { event: undefined, event_custom: false, event_posthog: true } as const;
 
 export const handler = endpoint(listEventDefinitions, ({ tenant, query, paging }, context) => {
-  const { organization, project } = placeIn(tenant);
   const { search, names, excluded_properties, event_type = 'event', ordering } = query;
-  return namesSeen(context, lookFor(context, organization.id), project.id, {
+  return namesSeen(context, lookFor(context, placeIn(tenant)), {
     of: 'event',
     search,
     among: namesBetweenCommas(names),

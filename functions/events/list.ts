@@ -8,11 +8,10 @@ import { propertyFilters } from '../../lib/reading/property-filter.ts';
 import { lookFor } from '../../lib/reading/waiting.ts';
 
 export const handler = endpoint(listEvents, async ({ tenant, query, paging }, context) => {
-  const { organization, project } = placeIn(tenant);
   const { event, distinct_id, person_id: personId, after, before } = query;
   const properties = propertyFilters(query.properties, 'event');
-  const look = lookFor(context, organization.id);
-  const ofPerson = personId === undefined ? [] : await distinctIdsOf(context.table, look, project.id, personId);
+  const look = lookFor(context, placeIn(tenant));
+  const ofPerson = personId === undefined ? [] : await distinctIdsOf(look, personId);
   const asked = {
     event: event === '' ? undefined : event,
     distinctId: distinct_id === '' ? undefined : distinct_id,
@@ -23,7 +22,7 @@ export const handler = endpoint(listEvents, async ({ tenant, query, paging }, co
     cursor: paging.cursor,
     offset: paging.offset,
   };
-  const { rows, next } = await newestEvents(context.table, look, project.id, asked, paging.limit);
-  const items = await eventObjects(context.table, look, project.id, rows);
+  const { rows, next } = await newestEvents(look, asked, paging.limit);
+  const items = await eventObjects(look, rows);
   return cursorPage(paging, { items, next, previous: undefined }, (item) => item);
 });

@@ -6,9 +6,8 @@ import { eventObjects, newestEvents } from '../../lib/reading/events/store.ts';
 import { lookFor } from '../../lib/reading/waiting.ts';
 
 export const handler = endpoint(retrieveEvent, async ({ tenant, params: { id } }, context) => {
-  const { organization, project } = placeIn(tenant);
-  const look = lookFor(context, organization.id);
-  const { rows } = await newestEvents(context.table, look, project.id, { uuid: id }, 1);
-  const [event] = await eventObjects(context.table, look, project.id, rows);
+  const look = lookFor(context, placeIn(tenant));
+  const { rows } = await newestEvents(look, { uuid: id }, 1);
+  const [event] = await eventObjects(look, rows);
   return event ?? fail('not_found');
 });

@@ -6,14 +6,15 @@ import { personsBy } from '../../lib/reading/persons/store.ts';
 import { lookFor } from '../../lib/reading/waiting.ts';
 
 export const handler = endpoint(destroyPersons, async ({ tenant, body, activityOps }, context) => {
-  const { organization, project } = placeIn(tenant);
+  const place = placeIn(tenant);
   const named = namedPersons(body);
   const withEvents = body.delete_events === true;
-  const found = await personsBy(context.table, lookFor(context, organization.id), project.id, named);
+  const found = await personsBy(lookFor(context, place), named);
   const persons = deletionsOf(found, named.distinctIds, withEvents, activityOps);
-  const deletion = { projectId: project.id, persons };
+  const deletion = { projectId: place.project.id, persons };
   const { personRemoval, callerUser } = context;
-  const became = persons.length === 0 ? 'deleted' : await personRemoval.remove(deletion, organization.id, callerUser);
+  const became =
+    persons.length === 0 ? 'deleted' : await personRemoval.remove(deletion, place.organization.id, callerUser);
   return {
     persons_found: found.length,
     persons_deleted: became === 'deleted' ? found.length : 0,

@@ -7,8 +7,8 @@ import { newestPersons } from '../../lib/reading/persons/store.ts';
 import { lookFor } from '../../lib/reading/waiting.ts';
 
 export const handler = endpoint(destroyPerson, async ({ tenant, params: { id }, query, activityOps }, context) => {
-  const { organization, project } = placeIn(tenant);
-  const { rows } = await newestPersons(context.table, lookFor(context, organization.id), project.id, { id }, 1);
+  const place = placeIn(tenant);
+  const { rows } = await newestPersons(lookFor(context, place), { id }, 1);
   const [found] = rows;
   const [distinctId] = found?.distinct_ids ?? [];
   if (found === undefined || distinctId === undefined) return fail('not_found');
@@ -16,8 +16,8 @@ export const handler = endpoint(destroyPerson, async ({ tenant, params: { id }, 
   const withEvents = query.delete_events === true;
   const telling = activityOps({ scope: 'Person', id, name: null, activity: 'deleted' });
   const became = await context.personRemoval.remove(
-    { projectId: project.id, persons: [{ distinctId, person, withEvents, telling }] },
-    organization.id,
+    { projectId: place.project.id, persons: [{ distinctId, person, withEvents, telling }] },
+    place.organization.id,
     context.callerUser,
   );
   return became === 'asked' ? new Answer(undefined, { isAccepted: true }) : undefined;

@@ -7,7 +7,6 @@ import { propertyFilters } from '../../lib/reading/property-filter.ts';
 import { lookFor } from '../../lib/reading/waiting.ts';
 
 export const handler = endpoint(listPersons, async ({ tenant, query, paging }, context) => {
-  const { organization, project } = placeIn(tenant);
   const ofEmail = query.email ? JSON.stringify([{ key: 'email', value: query.email }]) : undefined;
   const asked = {
     search: query.search === '' ? undefined : query.search,
@@ -16,7 +15,7 @@ export const handler = endpoint(listPersons, async ({ tenant, query, paging }, c
     cursor: paging.cursor,
     offset: paging.offset,
   };
-  const look = lookFor(context, organization.id);
-  const { rows, next } = await newestPersons(context.table, look, project.id, asked, paging.limit);
+  const look = lookFor(context, placeIn(tenant));
+  const { rows, next } = await newestPersons(look, asked, paging.limit);
   return cursorPage(paging, { items: rows, next, previous: undefined }, personObject);
 });

@@ -6,8 +6,7 @@ import { newestPersons, personObject } from '../../lib/reading/persons/store.ts'
 import { lookFor } from '../../lib/reading/waiting.ts';
 
 export const handler = endpoint(retrievePerson, async ({ tenant, params: { id } }, context) => {
-  const { organization, project } = placeIn(tenant);
-  const { rows } = await newestPersons(context.table, lookFor(context, organization.id), project.id, { id }, 1);
+  const { rows } = await newestPersons(lookFor(context, placeIn(tenant)), { id }, 1);
   const [person] = rows;
   return person === undefined ? fail('not_found') : personObject(person);
 });

@@ -5,10 +5,9 @@ import { namesBetweenCommas, namesInJson, namesSeen } from '../../lib/reading/de
 import { lookFor } from '../../lib/reading/waiting.ts';
 
 export const handler = endpoint(listPropertyDefinitions, ({ tenant, query, paging }, context) => {
-  const { organization, project } = placeIn(tenant);
   const { search, type = 'event', filter_by_event_names, exclude_core_properties, is_feature_flag } = query;
   const events = namesInJson('event_names', query.event_names);
-  return namesSeen(context, lookFor(context, organization.id), project.id, {
+  return namesSeen(context, lookFor(context, placeIn(tenant)), {
     of: type === 'person' ? 'person' : 'property',
     search,
     events: filter_by_event_names === true ? events : undefined,

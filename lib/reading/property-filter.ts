@@ -4,6 +4,7 @@ import { numberText } from '../basics/raw-number.ts';
 import { beginningOf, inQuotes } from '../basics/text.ts';
 import { BadJson, parseJson } from '../http/json.ts';
 import { invalid } from '../ports/errors.ts';
+import type { Given } from './parameters.ts';
 
 /** The SQL of each operator, over a property's text and one of the filter's values; several values are alternatives. */
 const OPERATORS = {
@@ -71,18 +72,14 @@ function parsedJson(text: string): unknown {
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : (numberText(value) ?? JSON.stringify(value) ?? 'null');
 
-/** Returns SQL conditions over the column `properties`; what was sent is put into `parameters`. */
-export function propertyConditions(filters: readonly PropertyFilter[], parameters: Record<string, string>): string[] {
+/** Returns SQL conditions over the column `properties`; what was sent becomes parameters. */
+export function propertyConditions(filters: readonly PropertyFilter[], given: Given): string[] {
   return filters.map(({ key, operator, values }, n) => {
-    parameters[`key${n}`] = key;
     // The value of the key itself, whatever signs are in it.
-    const text = `json_extract_string(properties, '/' || replace(replace($key${n}, '~', '~0'), '/', '~1'))`;
+    const text = `json_extract_string(properties, '/' || replace(replace(${given(`key${n}`, key)}, '~', '~0'), '/', '~1'))`;
     const { one, isNot } = OPERATORS[operator];
     if (one === null) return `${text} IS ${isNot ? '' : 'NOT '}NULL`;
-    const any = values.map((value, at) => {
-      parameters[`value${n}_${at}`] = value;
-      return one(text, `$value${n}_${at}`);
-    });
+    const any = values.map((value, at) => one(text, given(`value${n}_${at}`, value)));
     return `${isNot ? 'NOT ' : ''}coalesce(${any.join(' OR ')}, false)`;
   });
 }

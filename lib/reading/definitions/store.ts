@@ -5,7 +5,7 @@ import { definedOf } from '../../basics/defined.ts';
 import { DAY_MS } from '../../basics/units.ts';
 import { readJson } from '../../http/json.ts';
 import { OffsetPage, type Paging } from '../../http/page.ts';
-import { allFiles } from '../../lake/catalog.ts';
+import { lastOf } from '../../lake/catalog.ts';
 import type { Context } from '../../ports/context.ts';
 import { invalid } from '../../ports/errors.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
@@ -44,17 +44,15 @@ const ORDERS: Readonly<Record<NameOrder, string>> = {
 
 /** Returns a page of the names that are asked for, in their order. */
 export async function namesSeen(
-  { table, clock }: Pick<Context, 'table' | 'clock'>,
+  { clock }: Pick<Context, 'clock'>,
   look: Look,
-  projectId: number,
   { of, paging, ...asked }: NamesAsked & { readonly of: NamesOf; readonly paging: Paging },
 ) {
-  const all = await allFiles(table, projectId, of === 'person' ? 'persons' : 'events');
-  const newest = all.reduce((latest, { max_timestamp }) => Math.max(latest, max_timestamp), 0);
+  const all = await look.files(of === 'person' ? 'persons' : 'events');
+  const newest = lastOf(all, 'max_timestamp');
   const recent = clock() - SEEN_MS;
   const since = newest >= recent ? recent : newest - SEEN_MS;
   const files = of === 'person' ? all : all.filter(({ max_timestamp }) => max_timestamp >= since);
-  if (files.length === 0) return new OffsetPage(paging, [], { count: 0 });
   const { search = '', events, isCore, isFlag, among, except, order = 'name' } = asked;
   const conditions = [
     'contains(lower(name), lower($search))',
@@ -63,7 +61,7 @@ export async function namesSeen(
     ...(among === undefined ? [] : [holds('$among', 'name')]),
     ...(except === undefined ? [] : [`NOT ${holds('$except', 'name')}`]),
   ];
-  const { rows, isCut } = await look<NameRow>({
+  const { rows, isCut } = await look.rows<NameRow>({
     files,
     parameters: {
       search,
@@ -83,7 +81,7 @@ export async function namesSeen(
   });
   const [total, ...names] = rows;
   const definitions = names.map(({ name, volume, last }) => ({
-    id: v5(`${projectId}:${of}:${name}`, NAMESPACE),
+    id: v5(`${look.project}:${of}:${name}`, NAMESPACE),
     name,
     volume_30_day: volume,
     last_seen_at: wireMicroseconds(last),

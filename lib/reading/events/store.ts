@@ -1,11 +1,11 @@
 /** Events of the lake, newest first: the newest files are read first, and no more of them than a page takes. */
 import type * as z from 'zod';
-import { allFiles, type LakeFile } from '../../lake/catalog.ts';
+import type { LakeFile } from '../../lake/catalog.ts';
 import { parseLegible } from '../../lake/sources/exact-json.ts';
 import { compareText } from '../../ports/table/semantics.ts';
-import type { Table } from '../../ports/table/table.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
 import { sortableMicroseconds } from '../microseconds.ts';
+import { type Given, readingParameters } from '../parameters.ts';
 import type { StateRow } from '../persons/model.ts';
 import { newestStates } from '../persons/store.ts';
 import { propertyConditions, type propertyFilters } from '../property-filter.ts';
@@ -41,15 +41,13 @@ const MAX_BYTES = 4_000_000;
 
 /** Returns the newest events, `limit` of them at most or what fits into an answer, and the cursor of those behind them. */
 export async function newestEvents(
-  table: Table,
   look: Look,
-  projectId: number,
   asked: EventsAsked,
   limit: number,
 ): Promise<{ rows: EventRow[]; next: string | undefined }> {
   const place = asked.cursor === undefined ? undefined : sortKeyOf(asked.cursor, ORDER.length);
   const latest = Math.min(asked.before ?? Infinity, place === undefined ? Infinity : Number(place[0]) / 1000);
-  const files = (await allFiles(table, projectId, 'events'))
+  const files = (await look.files('events'))
     .filter(
       ({ min_timestamp, max_timestamp }) => min_timestamp <= latest && max_timestamp >= (asked.after ?? -Infinity),
     )
@@ -57,7 +55,7 @@ export async function newestEvents(
   if (asked.offset !== undefined && asked.offset > 0) {
     const cursor = await lastPassedOver(look, files, asked, place, asked.offset);
     if (cursor === undefined) return { rows: [], next: undefined };
-    return newestEvents(table, look, projectId, { ...asked, cursor, offset: 0 }, limit);
+    return newestEvents(look, { ...asked, cursor, offset: 0 }, limit);
   }
   const query = queryOf(asked, place, limit + 1);
   let found: EventRow[] = [];
@@ -66,7 +64,7 @@ export async function newestEvents(
   for (let [from, times] = [0, 1]; from < files.length; times *= GROWTH) {
     const some = firstOf(files.slice(from), times);
     from += some.length;
-    const { rows, isCut } = await look<EventRow>({ ...query, files: some });
+    const { rows, isCut } = await look.rows<EventRow>({ ...query, files: some });
     const last = isCut ? rows.at(-1) : undefined;
     if (last !== undefined && (cut === undefined || newerFirst(last, cut) < 0)) cut = last;
     found = [...found, ...rows]
@@ -91,9 +89,8 @@ async function lastPassedOver(
   place: readonly string[] | undefined,
   offset: number,
 ): Promise<string | undefined> {
-  if (files.length === 0) return undefined;
   const { parameters, sql } = queryOf(asked, place, 1, { columns: PLACE_COLUMNS, offset: offset - 1 });
-  const { rows } = await look<Place>({ files, parameters, sql });
+  const { rows } = await look.rows<Place>({ files, parameters, sql });
   const [last] = rows;
   return last === undefined ? undefined : cursorOf(placeIn(last));
 }
@@ -133,11 +130,7 @@ function queryOf(
   { columns, offset } = { columns: ALL_COLUMNS, offset: 0 },
 ) {
   const { uuid, event, distinctId, person, after, before, properties = [] } = asked;
-  const parameters: Record<string, string> = {};
-  const given = (name: string, value: string): string => {
-    parameters[name] = value;
-    return `$${name}`;
-  };
+  const { parameters, given } = readingParameters();
   const whose = (person?.distinctIds ?? []).map((id, n) => `distinct_id = ${given(`of${n}`, id)}`);
   const conditions = [
     ...(uuid === undefined ? [] : [`uuid = ${given('uuid', uuid)}`]),
@@ -146,7 +139,7 @@ function queryOf(
     ...(person === undefined ? [] : [`(${[`person_id = ${given('person_id', person.id)}`, ...whose].join(' OR ')})`]),
     ...(after === undefined ? [] : [`timestamp_us > ${given('after', String(after * 1000))}::BIGINT`]),
     ...(before === undefined ? [] : [`timestamp_us < ${given('before', String(before * 1000))}::BIGINT`]),
-    ...propertyConditions(properties, parameters),
+    ...propertyConditions(properties, given),
     ...(place === undefined ? [] : behind(place, given)),
   ];
   return {
@@ -158,19 +151,14 @@ function queryOf(
 }
 
 /** The conditions of what comes behind a place; the first alone passes over row groups. */
-function behind(place: readonly string[], given: (name: string, value: string) => string): string[] {
+function behind(place: readonly string[], given: Given): string[] {
   const [at, ...rest] = place.map((text, n) => `${given(`place${n}`, text)}${n === 0 ? '::BIGINT' : ''}`);
   return [`timestamp_us <= ${at}`, `(${ORDER.join(', ')}) < (${[at, ...rest].join(', ')})`];
 }
 
 /** Returns events as they are answered, with what is known of their persons now. */
-export async function eventObjects(
-  table: Table,
-  look: Look,
-  projectId: number,
-  rows: readonly EventRow[],
-): Promise<z.output<typeof LakeEvent>[]> {
-  const states = await newestStates(table, look, projectId, [...new Set(rows.map((row) => row.distinct_id))]);
+export async function eventObjects(look: Look, rows: readonly EventRow[]): Promise<z.output<typeof LakeEvent>[]> {
+  const states = await newestStates(look, [...new Set(rows.map((row) => row.distinct_id))]);
   const byDistinctId = new Map(states.map((state) => [state.distinct_id, state]));
   return rows.map((row) => ({
     id: row.uuid,

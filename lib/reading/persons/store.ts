@@ -2,11 +2,10 @@
 import type * as z from 'zod';
 import { isObject } from '../../basics/json.ts';
 import { wireInstant } from '../../http/instant.ts';
-import { allFiles } from '../../lake/catalog.ts';
 import { parseLegible } from '../../lake/sources/exact-json.ts';
 import { invalid } from '../../ports/errors.ts';
-import type { Table } from '../../ports/table/table.ts';
 import { LAKE_ROWS } from '../../warehouse/reader.ts';
+import { type Given, readingParameters } from '../parameters.ts';
 import { propertyConditions, type propertyFilters } from '../property-filter.ts';
 import { cursorOf, sortKeyOf } from '../row-cursor.ts';
 import type { Look } from '../waiting.ts';
@@ -36,22 +35,15 @@ const shown = ['email', 'name', 'username'].map((name) => {
 const SHOWN = `json_merge_patch('{}', json_object(${shown.join(', ')}))::VARCHAR`;
 
 /** Returns the states of those of the distinct_ids that have a person. */
-export async function newestStates(
-  table: Table,
-  look: Look,
-  projectId: number,
-  distinctIds: readonly string[],
-): Promise<readonly StateRow[]> {
-  const files = distinctIds.length === 0 ? [] : await allFiles(table, projectId, 'persons');
-  if (files.length === 0) return [];
-  const parameters = Object.fromEntries(distinctIds.map((id, n) => [`id${n}`, id]));
-  const { rows } = await look<StateRow>({
-    files,
+export async function newestStates(look: Look, distinctIds: readonly string[]): Promise<readonly StateRow[]> {
+  if (distinctIds.length === 0) return [];
+  const { parameters, given } = readingParameters();
+  const asked = distinctIds.map((id, n) => given(`id${n}`, id));
+  const { rows } = await look.rows<StateRow>({
+    files: await look.files('persons'),
     parameters,
     sql: `SELECT distinct_id, coalesce(is_identified, false) AS is_identified, ${SHOWN} AS shown FROM (
-        SELECT * FROM ${LAKE_ROWS} WHERE distinct_id IN (${Object.keys(parameters)
-          .map((name) => `$${name}`)
-          .join(', ')})
+        SELECT * FROM ${LAKE_ROWS} WHERE distinct_id IN (${asked.join(', ')})
         QUALIFY row_number() OVER (PARTITION BY distinct_id ORDER BY inserted_us DESC) = 1
       ) WHERE NOT is_deleted`,
   });
@@ -59,8 +51,8 @@ export async function newestStates(
 }
 
 /** Returns the distinct_ids that a person has now. Throws a 400 when there are too many to look for. */
-export async function distinctIdsOf(table: Table, look: Look, projectId: number, id: string): Promise<string[]> {
-  const { rows } = await newestPersons(table, look, projectId, { id }, 1);
+export async function distinctIdsOf(look: Look, id: string): Promise<string[]> {
+  const { rows } = await newestPersons(look, { id }, 1);
   const found = rows[0]?.distinct_ids ?? [];
   if (found.length === MAX_DISTINCT_IDS)
     invalid('person_id', `The person has ${MAX_DISTINCT_IDS} distinct_ids or more. Ask by distinct_id instead.`);
@@ -69,21 +61,13 @@ export async function distinctIdsOf(table: Table, look: Look, projectId: number,
 
 /** Returns persons, the newest first, `limit` of them at most or what fits into an answer, and the cursor of the rest. */
 export async function newestPersons(
-  table: Table,
   look: Look,
-  projectId: number,
   asked: PersonsAsked,
   limit: number,
 ): Promise<{ rows: PersonRow[]; next: string | undefined }> {
   const place = asked.cursor === undefined ? undefined : sortKeyOf(asked.cursor, 2);
-  const files = await allFiles(table, projectId, 'persons');
-  if (files.length === 0) return { rows: [], next: undefined };
-  const parameters: Record<string, string> = {};
-  const given = (name: string, value: string): string => {
-    parameters[name] = value;
-    return `$${name}`;
-  };
-  const matching = matchOf(asked, given, parameters);
+  const { parameters, given } = readingParameters();
+  const matching = matchOf(asked, given);
   const persons = [
     ...(asked.id === undefined ? [] : [`person_id = ${given('id', asked.id)}`]),
     ...(matching === undefined
@@ -97,8 +81,8 @@ export async function newestPersons(
       : [`(created_us, person_id) < (${given('place0', place[0] ?? '')}::BIGINT, ${given('place1', place[1] ?? '')})`]),
   ];
   // Properties are read of the page's persons only: those of all would have to be held.
-  const read = await look<PersonRow>({
-    files,
+  const read = await look.rows<PersonRow>({
+    files: await look.files('persons'),
     parameters,
     sql: `WITH states AS MATERIALIZED (
         SELECT distinct_id, inserted_us, person_id, created_us, person_version FROM (
@@ -129,15 +113,11 @@ const namesIn = (parameter: string): string => `(SELECT unnest(from_json($${para
 
 /** Returns who is known by any of these ids or distinct_ids. */
 export async function personsBy(
-  table: Table,
   look: Look,
-  projectId: number,
   { ids, distinctIds }: { readonly ids: readonly string[]; readonly distinctIds: readonly string[] },
 ): Promise<readonly FoundRow[]> {
-  const files = await allFiles(table, projectId, 'persons');
-  if (files.length === 0) return [];
-  const { rows, isCut } = await look<FoundRow>({
-    files,
+  const { rows, isCut } = await look.rows<FoundRow>({
+    files: await look.files('persons'),
     parameters: { ids: JSON.stringify(ids), distinct_ids: JSON.stringify(distinctIds) },
     sql: `WITH states AS (
         SELECT distinct_id, max(inserted_us) AS inserted_us, arg_max(person_id, inserted_us) AS person_id,
@@ -154,11 +134,7 @@ export async function personsBy(
 }
 
 /** The condition that a state of a person must hold for them to be asked for; undefined: any does. */
-function matchOf(
-  { search, distinctId, properties = [] }: PersonsAsked,
-  given: (name: string, value: string) => string,
-  parameters: Record<string, string>,
-): string | undefined {
+function matchOf({ search, distinctId, properties = [] }: PersonsAsked, given: Given): string | undefined {
   const conditions = [
     ...(distinctId === undefined ? [] : [`distinct_id = ${given('distinct_id', distinctId)}`]),
     ...(search === undefined
@@ -170,7 +146,7 @@ function matchOf(
             )
             .join(' OR ')})`,
         ]),
-    ...propertyConditions(properties, parameters),
+    ...propertyConditions(properties, given),
   ];
   return conditions.length === 0 ? undefined : conditions.join(' AND ');
 }

@@ -68,9 +68,9 @@ test('pages of names tell how many there are, behind the last one too', async ()
 
 test('a page of names that had to be cut goes on where it was cut', async () => {
   const read = async () => ({ rows: [{ volume: 3 }, { name: 'a', volume: 1, last: '0' }], isCut: true });
-  const look = lookFor({ reader: { read } }, service.organization.id);
+  const look = lookFor({ ...context, reader: { read } }, service);
   const paging = { limit: 3, offset: 0, cursor: undefined, url: 'http://localhost/api/', query: {} };
-  const page = await namesSeen(context, look, service.project.id, { of: 'event', paging });
+  const page = await namesSeen(context, look, { of: 'event', paging });
   expect(page).toMatchObject({ count: 3, next: 'http://localhost/api/?limit=3&offset=1' });
 });
 

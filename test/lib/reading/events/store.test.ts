@@ -49,7 +49,7 @@ async function world(most: number) {
       .slice(0, limit);
     return { rows: rows.slice(0, most), isCut: rows.length > most };
   };
-  return { table, look: lookFor({ reader: { read } }, 'o') };
+  return lookFor({ table, reader: { read } }, { organization: { id: 'o' }, project: { id: 7 } });
 }
 
 test.each([
@@ -60,10 +60,10 @@ test.each([
   [100, 1],
   [100, 100],
 ])('pages are whole and in order, whatever a reading gives: %i rows at most, pages of %i', async (most, limit) => {
-  const { table, look } = await world(most);
+  const look = await world(most);
   const found: string[] = [];
   for (let cursor: string | undefined = cursorOf([String(START * 2000), '~', '', '']); cursor !== undefined; ) {
-    const page: Awaited<ReturnType<typeof newestEvents>> = await newestEvents(table, look, 7, { cursor }, limit);
+    const page: Awaited<ReturnType<typeof newestEvents>> = await newestEvents(look, { cursor }, limit);
     expect(page.rows.length).toBeGreaterThan(0);
     found.push(...page.rows.map(({ uuid }) => uuid));
     cursor = page.next;
