@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { isObject } from '../../basics/json.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../basics/units.ts';
+import { readDate, type ToldDate } from '../kinds/parts/told-date.ts';
 import type { SentQuery } from '../kinds/source.ts';
 import { type DatesPlace, isKind, traitsOf } from '../kinds/traits.ts';
 import type { Looked, WorldFile, WorldFiles } from './looking-world.ts';
@@ -12,10 +13,10 @@ import type { Looked, WorldFile, WorldFiles } from './looking-world.ts';
  */
 export type ClockUse = 'nothing' | 'day' | 'hour' | 'moment';
 
-/** Dates of a query that are counted from now; the letters are PostHog's units. */
-const RELATIVE = /^[-+]?\d*(?<unit>[a-zA-Z]+?)(?:Start|End)?$/;
+/** Returns a date of a query; undefined: it tells none. */
+const dateOf = (sent: unknown): ToldDate | undefined => (typeof sent === 'string' ? readDate(sent.trim()) : undefined);
 
-const isAbsolute = (date: unknown): boolean => typeof date === 'string' && (/^\d{4}-/.test(date) || date === 'all');
+const isAbsolute = (sent: unknown): boolean => sent === 'all' || 'local' in (dateOf(sent) ?? {});
 
 /** Returns what of the clock the query depends on; `isNow`: its HogQL asked for the moment. */
 export function clockUseOf(query: SentQuery, isNow: boolean): ClockUse {
@@ -45,9 +46,10 @@ function clockUseOfRange(dateRange: unknown, query: Readonly<Record<string, unkn
   const period = retention['period'] ?? query['interval'] ?? 'day';
   const width = typeof period === 'string' ? period.toLowerCase() : 'second';
   if (width === 'minute' || width === 'second') return 'moment';
-  const units = relative.map((date) => (typeof date === 'string' ? RELATIVE.exec(date)?.groups?.['unit'] : 'd'));
-  if (units.some((unit) => unit === undefined || !/^[hdwmqy]$/.test(unit))) return 'moment';
-  return width === 'hour' || units.includes('h') ? 'hour' : 'day';
+  // An end that is not told goes by the day.
+  const units = relative.map(dateOf).map((date) => (date !== undefined && 'unit' in date ? date.unit : 'day'));
+  if (units.includes('minute') || units.includes('second')) return 'moment';
+  return width === 'hour' || units.includes('hour') ? 'hour' : 'day';
 }
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
