@@ -89,8 +89,8 @@ interface Owners {
 
 interface Kept {
   readonly key: string;
-  /** Whether there are not too many rows for a table. What was kept before is gone by then. */
-  readonly isSmall: Promise<boolean>;
+  /** Whether it is known that there are not too many rows for a table. What was kept before is gone by then. */
+  readonly isSmall: Promise<boolean | undefined>;
   /** Undefined: there are too many persons, or it could not be made. Absent: nobody needs it yet. */
   owners?: Promise<Owners | undefined>;
   /** The name of the table; undefined: there are too many rows, or it could not be made. Absent: nobody needs it yet. */
@@ -118,20 +118,24 @@ export function resolvedEvents(
   let times = 0;
   let asked: readonly string[] = [];
 
-  const begun = (events: LookedAt): Promise<boolean> =>
-    connected(async (connection) => {
+  /** Returns what work gives; undefined: it failed, and is done without. */
+  const tried = <T>(events: LookedAt, work: (connection: DuckDBConnection) => Promise<T>): Promise<T | undefined> =>
+    connected(work).catch((error: unknown) => {
+      warnOf(error, events);
+      return undefined;
+    });
+
+  const begun = (events: LookedAt): Promise<boolean | undefined> =>
+    tried(events, async (connection) => {
       await drop(connection, times);
       times += 1;
       const { count } = await events.rows();
       const [most] = (await connection.runAndReadAll(count)).getRows();
       return Number(most?.[0]) <= MAX_ROWS;
-    }).catch((error: unknown) => {
-      warnOf(error, events);
-      return false;
     });
 
   const madeOwners = (looked: LookedAt): Promise<Owners | undefined> =>
-    connected(async (connection) => {
+    tried(looked, async (connection) => {
       const owners: Owners = { type: `person_${times}`, ties: `owners_${times}` };
       const { events, ties } = await looked.rows();
       const isListed = await listed(
@@ -145,13 +149,10 @@ export function resolvedEvents(
         `CREATE TABLE ${owners.ties} AS SELECT distinct_id, person_id::${owners.type} AS person_id FROM ${ties}`,
       );
       return owners;
-    }).catch((error: unknown) => {
-      warnOf(error, looked);
-      return undefined;
     });
 
   const madeTable = (looked: LookedAt, { type, ties }: Owners): Promise<string | undefined> =>
-    connected(async (connection) => {
+    tried(looked, async (connection) => {
       const { events } = await looked.rows();
       const [table, event] = [`resolved_${times}`, `event_${times}`];
       if (!(await listed(connection, event, `SELECT event FROM ${events}`))) return undefined;
@@ -159,9 +160,6 @@ export function resolvedEvents(
           ${listedPerson(type, 'ties.person_id', OWN)} AS person_id
         FROM ${events} AS lake LEFT JOIN ${ties} AS ties ON lake.distinct_id = ties.distinct_id`);
       return table;
-    }).catch((error: unknown) => {
-      warnOf(error, looked);
-      return undefined;
     });
 
   const ownersOf = (looked: Kept, events: LookedAt): Promise<Owners | undefined> =>
@@ -225,7 +223,7 @@ export function resolvedEvents(
         looked.using -= 1;
         if (looked.isGivenUp && looked.using === 0 && kept === looked) {
           looked.isGivenUp = false;
-          await connected((connection) => drop(connection, times)).catch((error: unknown) => warnOf(error, events));
+          await tried(events, (connection) => drop(connection, times));
         }
       }
       return work(undefined);
