@@ -3,7 +3,7 @@ import { html, type Markup, trusted } from '../../http/markup.ts';
 import type { Link } from '../chart.ts';
 import { placeName, placeStep } from '../describe/paths.ts';
 import { seriesClass } from './palette.ts';
-import { round, WIDTH } from './scale.ts';
+import { cutName, round, WIDTH } from './scale.ts';
 
 const NODE_WIDTH = 8;
 const NODE_PADDING = 16;
@@ -52,11 +52,6 @@ export function flowMarkup(links: readonly Link[], summary: string): Markup {
   )}</svg><svg class="keys" width="100%" height="${height}">${nodes.map(({ id, x0 = 0, y0 = 0, y1 = 0 }) => {
     const isLast = x0 > WIDTH * 0.9;
     const at = round(((isLast ? x0 : x0 + NODE_WIDTH) / WIDTH) * 100 + (isLast ? -0.6 : 0.6));
-    return html`<text x="${at}%" y="${round((y0 + y1) / 2 + 4)}"${isLast && html` class="last"`}>${cut(placeName(id))}</text>`;
+    return html`<text x="${at}%" y="${round((y0 + y1) / 2 + 4)}"${isLast && html` class="last"`}>${cutName(placeName(id), MAX_NAME)}</text>`;
   })}</svg></div>`;
-}
-
-function cut(name: string): string {
-  const letters = Array.from(name);
-  return letters.length <= MAX_NAME ? name : `${letters.slice(0, MAX_NAME - 1).join('')}…`;
 }

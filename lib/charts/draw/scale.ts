@@ -28,8 +28,7 @@ export function valueScale(
   const second = unit === 'seconds' ? 1 : unit === 'milliseconds' ? 1000 : null;
   if (second !== null && most - least > TICKS * second) {
     const step =
-      ((DURATIONS.find((size) => size * second * TICKS >= most - least) ?? 0) || niceDays(most - least, second)) *
-      second;
+      (DURATIONS.find((size) => size * second * TICKS >= most - least) ?? niceDays(most - least, second)) * second;
     const [low, high] = [Math.floor(least / step), Math.ceil(most / step)];
     const ticks = Array.from({ length: high - low + 1 }, (_, at) => (low + at) * step);
     return { y: scaleLinear([low * step, high * step], [height - MARGIN, MARGIN]), ticks };
@@ -83,7 +82,12 @@ export function axisLabels(points: readonly string[]): string[] {
   return points.map((point) => {
     const begin = point.replace(IN_ONE_MONTH, '$1-$2').replace(OVER_MONTHS, '$1');
     const short = isOneYear ? begin.replace(/^(\d{1,2}-[A-Z][a-z]{2})-\d{4}/, '$1') : begin;
-    const letters = Array.from(short);
-    return letters.length <= MAX_LABEL ? short : `${letters.slice(0, MAX_LABEL - 1).join('')}…`;
+    return cutName(short, MAX_LABEL);
   });
+}
+
+/** Returns a name in so many letters at most. */
+export function cutName(name: string, most: number): string {
+  const letters = Array.from(name);
+  return letters.length <= most ? name : `${letters.slice(0, most - 1).join('')}…`;
 }
