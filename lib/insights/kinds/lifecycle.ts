@@ -36,19 +36,19 @@ type LifecycleQuery = z.output<typeof LifecycleQuery>;
 
 /** What a lifecycle asks, made out. */
 interface Plan {
+  readonly series: Series;
   /** Those of the answer, and before them the one that tells who was there already. */
   readonly buckets: readonly Bucket[];
   /** Without that one. */
   readonly range: TimeRange;
-  readonly values: Readonly<Record<string, Syntax>>;
+  readonly values: Readonly<Record<'bucket' | 'created_in' | 'condition' | 'matching' | 'begin' | 'last', Syntax>>;
   readonly from: number;
   readonly to: number;
 }
 
 async function planOf(query: LifecycleQuery, world: World): Promise<Plan> {
   const interval = query.interval ?? 'day';
-  const [series] = query.series;
-  if (series === undefined) return invalid('series', 'A lifecycle has one series.');
+  const series = query.series[0] as Series;
   const [matching, passed] = await Promise.all([seriesCondition(series, world), propertyCondition(query, world)]);
   const counted = all([matching, passed, HAS_PERSON]);
   const range = await rangeAsked(query.dateRange, interval, world, () => firstEvent(world, counted));
@@ -61,6 +61,7 @@ async function planOf(query: LifecycleQuery, world: World): Promise<Plan> {
   const buckets = [...(before === undefined ? [] : [before]), ...shown];
   const edges = edgesOf(buckets);
   return {
+    series,
     buckets,
     range,
     values: {
@@ -167,8 +168,7 @@ const SAMPLE = 10_000;
 async function isSurelyWithFirsts({ values: { condition, begin }, from, to }: Plan, world: World): Promise<boolean> {
   const hogql = `SELECT countIf(isNull(created) OR created >= {begin}) FROM (
     SELECT person.created_at AS created FROM events WHERE {condition} LIMIT ${SAMPLE})`;
-  const values = { condition: condition as Syntax, begin: begin as Syntax };
-  const { rows } = await world.rows({ hogql, values, from, to, isAside: true });
+  const { rows } = await world.rows({ hogql, values: { condition, begin }, from, to, isAside: true });
   return Number(rows[0]?.[0]) > 0;
 }
 
@@ -184,12 +184,11 @@ async function countsOf(plan: Plan, world: World): Promise<Rows['rows']> {
 async function answer(query: LifecycleQuery, world: World): Promise<Answer> {
   const plan = await planOf(query, world);
   const rows = await countsOf(plan, world);
-  const [series] = query.series;
   const counts = new Map(
     rows.map(([bucket, status, persons]) => [`${Number(bucket)} ${String(status)}`, Number(persons)]),
   );
   const shown = plan.buckets.slice(1);
-  const { label, action } = labelOfSeries(series as Series, 0);
+  const { label, action } = labelOfSeries(plan.series, 0);
   return {
     results: STATUSES.map((status) => {
       const sign = status === 'dormant' ? -1 : 1;

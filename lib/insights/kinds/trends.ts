@@ -214,7 +214,7 @@ async function numbersOfSeries(period: Period, frame: Frame): Promise<readonly (
 /** Returns what is asked of a series in a period that has some time; `lead` buckets are before it, and looked back to. */
 async function askedOf(order: number, period: Period, frame: Frame, kept?: readonly string[]) {
   const { query, world, isCumulative, breakdown } = frame;
-  const series = query.series[order] ?? invalid('series', 'The query has no such series.');
+  const series = query.series[order] as TrendsSeries;
   // Where numbers are summed up, who was active on a day is counted on that day, and on none after it.
   const isDaily = frame.interval === 'day' && !isCumulative;
   const measure = await measureOf(series, isDaily, `series__${order}`, world);

@@ -1,5 +1,5 @@
 /** What a series counts: its `math`, as cells that are read of events and the totals that are made of cells. */
-import { beginningOf } from '../../../basics/text.ts';
+import { beginningOf, inQuotes } from '../../../basics/text.ts';
 import type { Known, Syntax } from '../../../hogql/syntax.ts';
 import { call, constant, field } from '../../../hogql/write.ts';
 import { invalid } from '../../../ports/errors.ts';
@@ -144,7 +144,7 @@ function measureOfNumbers(series: MathSeries, math: string, attr: string): Measu
   if (!READ_TYPES.includes(type))
     invalid(
       `${attr}__math_property_type`,
-      `There is no type '${beginningOf(type, 100)}': use ${READ_TYPES.map((one) => `'${one}'`).join(', ')}.`,
+      `There is no type '${beginningOf(type, 100)}': use ${inQuotes(READ_TYPES)}.`,
     );
   const isGrouped = OF_PARTS.includes(aggregate);
   return {

@@ -46,19 +46,17 @@ interface PropertyFilter {
   readonly values: readonly Scalar[];
 }
 
+/** What `properties` says, after it was read: an event must pass it. */
 interface FilterGroup {
   readonly join: 'AND' | 'OR';
   /** Empty: every event passes. */
   readonly of: readonly (FilterGroup | PropertyFilter)[];
 }
 
-/** What `properties` says, after it was read: an event must pass it. */
-type PropertyFilters = FilterGroup;
-
 /** What queries and series say of properties. */
 interface Filtered {
-  readonly properties?: PropertyFilters | null | undefined;
-  readonly fixedProperties?: PropertyFilters | null | undefined;
+  readonly properties?: FilterGroup | null | undefined;
+  readonly fixedProperties?: FilterGroup | null | undefined;
   readonly filterTestAccounts?: boolean | null | undefined;
 }
 
@@ -78,7 +76,7 @@ export const personFilters = () =>
 const filtersOf = (types: readonly FilterType[]) =>
   z
     .unknown()
-    .transform((sent, context): PropertyFilters | null | undefined => {
+    .transform((sent, context): FilterGroup | null | undefined => {
       if (sent === undefined || sent === null) return sent;
       try {
         return readFilters(sent, types);
@@ -103,7 +101,7 @@ export async function propertyCondition(
   return all(await Promise.all(groups.map((group) => conditionOf(group, world))));
 }
 
-function testAccountFilters(world: World): PropertyFilters {
+function testAccountFilters(world: World): FilterGroup {
   try {
     return readFilters(world.testAccountFilters, TYPES);
   } catch (error) {
@@ -266,7 +264,7 @@ export const operatorNames = (): Operator[] => Object.keys(OPERATORS) as Operato
 const isOperator = (name: unknown): name is Operator => typeof name === 'string' && Object.hasOwn(OPERATORS, name);
 
 /** Returns whether no event passes both filters, as far as they show: a property would have to be two texts at once. */
-export const areDisjoint = (a: PropertyFilters, b: PropertyFilters): boolean =>
+export const areDisjoint = (a: FilterGroup, b: FilterGroup): boolean =>
   demandedTexts(a).some(({ type, key, values }) =>
     demandedTexts(b).some(
       (other) => other.type === type && other.key === key && !other.values.some((value) => values.includes(value)),
