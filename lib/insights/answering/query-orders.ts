@@ -1,17 +1,11 @@
 /** Orders of queries that nobody waits for: what a function of a stage is told to answer. */
-import type { ProjectItem } from '../../accounts/organizations/model.ts';
 import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import type { SharedTurn } from '../../workers/function-pool.ts';
-import type { SentQuery } from '../kinds/source.ts';
 import type { AskedQuery } from './computations.ts';
 import { BACKGROUND_MS } from './pooled-answerer.ts';
 
 /** A query of an order, after overrides. */
-interface OrderedQuery {
-  readonly query: SentQuery;
-  readonly insight: number | null;
-  readonly dashboard: number | null;
-}
+type OrderedQuery = Omit<AskedQuery, 'project'>;
 
 /** What nobody waits for: one query under the name of its run, or some that are computed if they are not true. Plain JSON. */
 export interface QueryOrder {
@@ -33,11 +27,7 @@ export const ORDER_MS = ORDER_WAITS_MS + BEGUN_MS;
 /** An order travels in the event of an invocation, which has 256 KB. */
 const MAX_ORDER_BYTES = 240_000;
 
-export const ordered = ({ query, insight, dashboard }: AskedQuery): OrderedQuery => ({
-  query,
-  insight: insight ?? null,
-  dashboard: dashboard ?? null,
-});
+export const ordered = ({ project: _, ...query }: AskedQuery): OrderedQuery => query;
 
 export const fits = (order: QueryOrder): boolean => Buffer.byteLength(JSON.stringify(order)) <= MAX_ORDER_BYTES;
 
@@ -53,10 +43,3 @@ export function ordersOf(asked: readonly AskedQuery[]): QueryOrder[] {
   }
   return orders;
 }
-
-export const askedOf = (project: ProjectItem, { query, insight, dashboard }: OrderedQuery): AskedQuery => ({
-  project,
-  query,
-  ...(insight === null ? {} : { insight }),
-  ...(dashboard === null ? {} : { dashboard }),
-});

@@ -13,7 +13,7 @@ import { answerCache, OF_MANY } from './cache.ts';
 import { type AskedQuery, computations, computedToBeFound, keyOf, momentOf } from './computations.ts';
 import { BACKGROUND_MS } from './pooled-answerer.ts';
 import { LESS, queryFailure } from './query-failures.ts';
-import { askedOf, BEGUN_MS, type QueryRunner } from './query-orders.ts';
+import { BEGUN_MS, type QueryRunner } from './query-orders.ts';
 import { cancelled, failureOfRun, noteFailed } from './runs.ts';
 import type { StageContext } from './stage-answers.ts';
 import { type RunName, storedRuns } from './stored-runs.ts';
@@ -111,7 +111,7 @@ export function queryRunner(context: OrderContext): QueryRunner {
       if (project === undefined || project.deleted_at !== null) return;
       const last = clock() + RENEWAL_MS;
       for (const one of queries) {
-        const asked = askedOf(project, one);
+        const asked = { project, ...one };
         if (named !== null) await run(asked, { project: id, id: named.id, startedAt: named.startedAt });
         else if (clock() < last) await renew(asked);
       }
