@@ -57,17 +57,14 @@ const STAR = [
   'created_at',
 ] as const;
 
-function star([uuid, event, properties, ...rest]: readonly unknown[]): unknown {
-  const named = Object.fromEntries(STAR.slice(3).map((name, n) => [name, rest[n]]));
-  const chain = named['elements_chain'];
-  const elements = typeof chain === 'string' && chain !== '' ? { elements: elementsOf(chain) } : {};
+function star(cells: readonly unknown[]): unknown {
+  const named = Object.fromEntries(STAR.map((name, n) => [name, cells[n]]));
+  const chain = named['elements_chain'] ?? '';
   return {
-    uuid,
-    event,
-    properties: objectOf(properties),
     ...named,
-    elements_chain: chain ?? '',
-    ...elements,
+    properties: objectOf(named['properties']),
+    elements_chain: chain,
+    ...(typeof chain === 'string' && chain !== '' && { elements: elementsOf(chain) }),
   };
 }
 

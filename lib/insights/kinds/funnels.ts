@@ -7,7 +7,7 @@ import { type Breakdown, breakdownLabel, MISSING, SEPARATOR } from './parts/brea
 import { bucketIndex, edgesOf } from './parts/bucket-index.ts';
 import { bucketsOf, resolvedDateRange } from './parts/date-range.ts';
 import { furthestOf, hasReached } from './parts/funnel-persons.ts';
-import { type Funnel, FunnelsQuery, funnelOf, nameOf } from './parts/funnel-query.ts';
+import { type Funnel, FunnelsQuery, funnelOf } from './parts/funnel-query.ts';
 import type { FunnelShape } from './parts/funnel-runs.ts';
 
 export const funnels: Kind<FunnelsQuery> = { name: 'FunnelsQuery', schema: FunnelsQuery, answer, actors };
@@ -117,7 +117,7 @@ const numberOrNull = (value: unknown): number | null => (typeof value === 'numbe
 function stepResults({ query, shape }: Funnel, row: Readonly<Record<string, unknown>>) {
   const isUnordered = shape.order === 'unordered';
   return query.series.map((one, n) => {
-    const event = nameOf(one) === '' ? null : nameOf(one);
+    const event = one.event || null;
     return {
       action_id: isUnordered ? null : event,
       name: isUnordered ? `Completed ${n + 1} step${n === 0 ? '' : 's'}` : (event ?? 'All events'),

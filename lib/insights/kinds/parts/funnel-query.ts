@@ -174,7 +174,7 @@ function checkExclusions(series: readonly Step[], exclusions: readonly Exclusion
 type Condition = Pick<Step, 'event' | 'properties' | 'fixedProperties'>;
 
 /** The event of a step; empty: any. */
-export const nameOf = ({ event }: Condition): string => event ?? '';
+const nameOf = ({ event }: Condition): string => event ?? '';
 const filtersOf = ({ properties, fixedProperties }: Condition) =>
   [properties, fixedProperties].filter((one) => one !== null && one !== undefined && one.of.length > 0);
 

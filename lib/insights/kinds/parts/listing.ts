@@ -217,17 +217,16 @@ function shown(
   rows: readonly (readonly unknown[])[],
   types: readonly string[],
 ): Pick<Listed, 'columns' | 'types' | 'results'> {
-  const places = columns.map(({ parts }, index) => {
-    const first = columns.slice(0, index).reduce((sum, column) => sum + column.parts.length, 0);
-    return [first, first + parts.length] as const;
-  });
-  const each = <Cell>(
+  const each = <Cell, Shown>(
     cells: readonly Cell[],
-    show: (column: ListedColumn, of: readonly Cell[]) => unknown,
-  ): unknown[] => columns.map((column, index) => show(column, cells.slice(...(places[index] ?? [0, 0]))));
+    show: (column: ListedColumn, of: readonly Cell[]) => Shown,
+  ): Shown[] => {
+    let end = 0;
+    return columns.map((column) => show(column, cells.slice(end, (end += column.parts.length))));
+  };
   return {
     columns: columns.map(({ name }) => name),
-    types: each(types, ({ type }, of) => type?.(of) ?? of[0]).map(String),
+    types: each(types, ({ type }, of) => type?.(of) ?? String(of[0])),
     results: rows.map((row) => each(row, ({ cell }, of) => (cell === undefined ? of[0] : cell(of)))),
   };
 }

@@ -27,6 +27,7 @@ const nodeKind = z
 /** A series of a query: the events of one name, or all of them. */
 export const Series = z.object({
   kind: nodeKind.optional(),
+  // PostHog's clients send an empty name for events of any name, too.
   event: z.string().nullish().describe('Null: events of any name.'),
   name: z.string().nullish(),
   custom_name: z.string().nullish(),
@@ -48,7 +49,7 @@ export async function seriesCondition(
   world: World,
 ): Promise<Syntax> {
   const passed = await propertyCondition({ properties, fixedProperties }, world);
-  return all([...(isOfAnyName(event) ? [] : [call('equals', field('event'), constant(event))]), passed]);
+  return all([...(event ? [call('equals', field('event'), constant(event))] : []), passed]);
 }
 
 /** Returns the time of the first event of any series that passes a condition, milliseconds since 1970; undefined: there is none. */
@@ -61,9 +62,6 @@ export async function firstOfSeries(
   return firstEvent(world, all([any(conditions), passed]));
 }
 
-/** PostHog's clients send an empty name for events of any name, too. */
-const isOfAnyName = (event: string | null | undefined): event is null | undefined | '' => (event ?? '') === '';
-
 /** What a result says of the series that it is of. */
 interface SeriesLabel {
   readonly label: string;
@@ -72,7 +70,7 @@ interface SeriesLabel {
 
 /** Returns the members of a result that tell of its series, the `order`th of its query, from 0. */
 export function labelOfSeries(series: Series, order: number): SeriesLabel {
-  const id = isOfAnyName(series.event) ? null : series.event;
+  const id = series.event || null;
   const label = id ?? ALL_EVENTS;
   const action = {
     id,

@@ -1,10 +1,10 @@
 /** The numbers of one series, as one query over events: by buckets of time, and by the values that are told apart. */
 import type { Syntax } from '../../../hogql/syntax.ts';
-import { all, call, comparison, constant, field, list } from '../../../hogql/write.ts';
+import { all, comparison, constant, field, list } from '../../../hogql/write.ts';
 import type { Question } from '../kind.ts';
 import { OTHER } from './breakdown.ts';
 import { bucketIndex } from './bucket-index.ts';
-import { inRange, type TimeRange } from './date-range.ts';
+import { inRange, instantConstant, type TimeRange } from './date-range.ts';
 import type { Measure } from './math.ts';
 
 /** What is asked of a series. */
@@ -113,8 +113,8 @@ function valuesOf({ measure, named, passed, range, edges, breakdown }: Totals): 
     named: measure.first === 'matching' ? all([named, passed]) : named,
     passed,
     condition: all([inRange(range), named, passed]),
-    until: comparison('<', field('timestamp'), call('fromUnixTimestamp64Milli', constant(range.to + 1))),
-    from: call('fromUnixTimestamp64Milli', constant(range.from)),
+    until: comparison('<', field('timestamp'), instantConstant(range.to + 1)),
+    from: instantConstant(range.from),
     ...(measure.actor && { actor: measure.actor }),
     ...(edges && { bucket: bucketIndex(edges, time) }),
     ...(breakdown && {
