@@ -69,17 +69,13 @@ export function linesOf(path: string, { from = BEGINNING, onlyEnded = false }: L
   let place: LinePlace | undefined = from;
 
   async function* packed(): AsyncGenerator<Buffer> {
-    const file = await open(path, 'r');
-    try {
-      for (;;) {
-        // A buffer of its own each time: what was handed on may still be looked at.
-        const { buffer, bytesRead: length } = await file.read(Buffer.allocUnsafeSlow(PIECE), 0, PIECE, bytesRead);
-        if (length === 0) return;
-        bytesRead += length;
-        yield buffer.subarray(0, length);
-      }
-    } finally {
-      await file.close();
+    await using file = await open(path);
+    for (;;) {
+      // A buffer of its own each time: what was handed on may still be looked at.
+      const { buffer, bytesRead: length } = await file.read(Buffer.allocUnsafeSlow(PIECE), 0, PIECE, bytesRead);
+      if (length === 0) return;
+      bytesRead += length;
+      yield buffer.subarray(0, length);
     }
   }
 
@@ -351,25 +347,19 @@ async function* linesIn(
 
 /** Lines of a buffer that ends where a line ends; numbers go on from `before`. */
 function split(whole: Buffer, before: number): Line[] {
-  const lines: Line[] = [];
-  let number = before;
-  if (isUtf8(whole)) {
-    for (const text of whole.toString('utf8').split('\n')) {
-      number += 1;
-      lines.push(lineOf(number, text, 'utf8'));
-    }
-    return lines;
-  }
-  for (let at = 0; at <= whole.length; ) {
-    const found = whole.indexOf(10, at);
-    const end = found === -1 ? whole.length : found;
-    const bytes = whole.subarray(at, end);
+  const first = before + 1;
+  if (isUtf8(whole))
+    return whole
+      .toString('utf8')
+      .split('\n')
+      .map((text, n) => lineOf(first + n, text, 'utf8'));
+  // Each by itself: one that is no UTF-8 leaves the others as they are.
+  const texts = whole.toString('latin1').split('\n');
+  return texts.map((text, n) => {
+    const bytes = Buffer.from(text, 'latin1');
     const encoding = isUtf8(bytes) ? 'utf8' : 'latin1';
-    number += 1;
-    lines.push(lineOf(number, bytes.toString(encoding), encoding));
-    at = end + 1;
-  }
-  return lines;
+    return lineOf(first + n, bytes.toString(encoding), encoding);
+  });
 }
 
 function lineOf(number: number, written: string, encoding: 'utf8' | 'latin1'): Line {
