@@ -1,13 +1,13 @@
 /** The first records of a file, as an import would take them. */
 import { randomUUID } from 'node:crypto';
-import { open, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type * as z from 'zod';
 import { wireInstant } from '../http/instant.ts';
 import { columnsOf } from '../lake/sources/csv.ts';
 import { linesOf } from '../lake/sources/lines.ts';
 import { openSource } from '../lake/sources/open.ts';
-import { PARQUET_MAGIC, parquetColumns } from '../lake/sources/parquet.ts';
+import { beginsAsParquet } from '../lake/sources/parquet.ts';
 import type { SourceRecord } from '../lake/sources/record.ts';
 import type { FileStore } from '../ports/files/files.ts';
 import type { PreviewTask } from './imports.ts';
@@ -44,7 +44,7 @@ export async function previewOf(
     const isEmpty = records.length === 0 && !isCut;
     return {
       format: source.format(),
-      columns: isParquet ? await parquetColumns(path, limits) : await csvColumns(path, source.format()),
+      columns: isParquet ? source.columns() : await csvColumns(path, source.format()),
       records: records.map(recordObject),
       // What is cut off is not damaged for that.
       problem: isCut && records.length > 0 ? null : (source.problem() ?? (isEmpty ? NO_RECORD : null)),
@@ -57,12 +57,6 @@ export async function previewOf(
 const NO_RECORD = 'There is no record in it.';
 const PARQUET_LATER = 'A Parquet file is read when all of it is uploaded.';
 const NOTHING = { format: null, columns: null, records: [], problem: null };
-
-async function beginsAsParquet(path: string): Promise<boolean> {
-  await using file = await open(path);
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(PARQUET_MAGIC.length), 0, PARQUET_MAGIC.length, 0);
-  return buffer.toString('latin1', 0, bytesRead) === PARQUET_MAGIC;
-}
 
 /** Returns the columns of a table, and of what may be one: a file of no known format, whose columns somebody could name. */
 async function csvColumns(path: string, format: string | null): Promise<string[] | null> {

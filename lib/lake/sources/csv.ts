@@ -96,9 +96,6 @@ export function headerProblem(line: Line, mapping: TableMapping): string | undef
   return typeof found === 'string' ? found : undefined;
 }
 
-/** Can the line be the header of a table of events? */
-export const isCsvHeader = (line: Line, mapping: TableMapping): boolean => headerProblem(line, mapping) === undefined;
-
 const blank = (line: Line): SourceRecord => ({ line, content: null, identity: '' });
 const bad = (line: Line, reason: string): SourceRecord => ({ line, content: line.problem ?? reason, identity: '' });
 

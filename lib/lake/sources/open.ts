@@ -1,14 +1,13 @@
 /** A file as a source of records, whatever format it is in. */
-import { open } from 'node:fs/promises';
 import { isObject } from '../../basics/json.ts';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { accessLogReader } from './access-log.ts';
-import { columnsOf, csvFormat, headerProblem, isCsvHeader } from './csv.ts';
+import { columnsOf, csvFormat, headerProblem } from './csv.ts';
 import type { LineReader } from './event.ts';
+import { contentOfJson } from './fields.ts';
 import { IMPORT_FORMATS, type ImportFormat, type PageViews } from './formats.ts';
-import { readJsonLine } from './json-lines.ts';
 import { type Line, type LinePlace, type LinesOptions, linesOf } from './lines.ts';
-import { PARQUET_MAGIC, parquetRows } from './parquet.ts';
+import { beginsAsParquet, parquetRows } from './parquet.ts';
 import { isBlank, type LineFormat, type SourceRecord } from './record.ts';
 import type { TableMapping } from './table-rows.ts';
 
@@ -36,6 +35,8 @@ interface Source {
   problem(): string | undefined;
   /** The line that says what the others hold, where the format has one. */
   header(): Line | undefined;
+  /** The names of the columns of Parquet, once it is read; null: there are none, or they cannot be read. */
+  columns(): string[] | null;
   /** Where it can be read on from later, without what was given; undefined where it cannot. */
   place(): LinePlace | undefined;
 }
@@ -44,18 +45,8 @@ interface Source {
 const LOOKED_AT = 100;
 
 export async function openSource(options: SourceOptions): Promise<Source> {
-  const format = options.format ?? ((await begins(options.path, PARQUET_MAGIC)) ? 'parquet' : undefined);
+  const format = options.format ?? ((await beginsAsParquet(options.path)) ? 'parquet' : undefined);
   return format === 'parquet' ? parquetSource(options) : lineSource({ ...options, format });
-}
-
-async function begins(path: string, magic: string): Promise<boolean> {
-  const file = await open(path, 'r');
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(magic.length), 0, magic.length, 0);
-    return buffer.toString('latin1', 0, bytesRead) === magic;
-  } finally {
-    await file.close();
-  }
 }
 
 function parquetSource({ path, size, mapping, limits }: SourceOptions): Source {
@@ -66,6 +57,7 @@ function parquetSource({ path, size, mapping, limits }: SourceOptions): Source {
     bytesRead: () => Math.round(size * rows.progress()),
     problem: () => rows.problem(),
     header: () => undefined,
+    columns: () => rows.columns(),
     place: () => undefined,
   };
 }
@@ -102,6 +94,7 @@ function lineSource({ path, format: given, mapping, pageViews, ...options }: Lin
     bytesRead: () => lines.bytesRead(),
     problem: () => unknown ?? format?.problem() ?? lines.damage(),
     header: () => format?.header(),
+    columns: () => null,
     // A line of a table means nothing without its header, and a record of it may have several.
     place: () => (name === 'csv' || name === null ? undefined : lines.place()),
   };
@@ -129,7 +122,7 @@ const FORMATS: Readonly<
   Record<Exclude<ImportFormat, 'parquet'>, (mapping: TableMapping, pageViews?: PageViews) => LineFormat>
 > = {
   combined: (_mapping, pageViews) => eachLine(accessLogReader(pageViews), false),
-  jsonl: () => eachLine(readJsonLine, true),
+  jsonl: () => eachLine(contentOfJson, true),
   csv: csvFormat,
 };
 
@@ -192,7 +185,7 @@ function lackOfJson({ text, encoding }: Line, object: Readonly<Record<string, un
   const has = (name: string): boolean =>
     Object.hasOwn(object, name) || (name === 'distinct_id' && isObject(properties) && Object.hasOwn(properties, name));
   const missing = ['event', 'distinct_id', 'timestamp'].filter((name) => !has(name));
-  const reason = readJsonLine(text);
+  const reason = contentOfJson(text);
   if (missing.length === 0 && typeof reason === 'string') return reason;
   const names = Object.keys(object).map((name) => name.slice(0, NAMED.length).toWellFormed());
   const more = names.length > NAMED.fields ? ` and ${names.length - NAMED.fields} more` : '';
@@ -212,5 +205,5 @@ function formatOf(lines: readonly Line[], mapping: TableMapping): Exclude<Import
     most = Math.max(most, events);
   }
   const [first] = some;
-  return found ?? (first !== undefined && isCsvHeader(first, mapping) ? 'csv' : null);
+  return found ?? (first !== undefined && headerProblem(first, mapping) === undefined ? 'csv' : null);
 }

@@ -1,4 +1,5 @@
 /** Rows of a Parquet file as events, in constant memory. */
+import { open } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { isObject } from '../../basics/json.ts';
 import { messageOf } from '../../basics/text.ts';
@@ -8,12 +9,20 @@ import type { Line } from './lines.ts';
 import type { SourceRecord } from './record.ts';
 import { type RowReader, rowReader, type TableMapping, typedCell } from './table-rows.ts';
 
-/** How a Parquet file begins. */
-export const PARQUET_MAGIC = 'PAR1';
+const MAGIC = 'PAR1';
+
+/** Returns whether a file begins as one of Parquet does. */
+export async function beginsAsParquet(path: string): Promise<boolean> {
+  await using file = await open(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(MAGIC.length), 0, MAGIC.length, 0);
+  return buffer.toString('latin1', 0, bytesRead) === MAGIC;
+}
 
 interface ParquetRows {
   /** A record's line is the row as JSON, by its number from 1. Read it once. */
   batches(): AsyncGenerator<readonly SourceRecord[]>;
+  /** The names of its columns, once it is read; null: they cannot be read. */
+  columns(): string[] | null;
   /** The part of all rows that was read, up to 1. */
   progress(): number;
   /** What is wrong with the file; what came before it was given. */
@@ -22,12 +31,14 @@ interface ParquetRows {
 
 export function parquetRows(path: string, mapping: TableMapping, limits: DatabaseLimits): ParquetRows {
   let problem: string | undefined;
+  let columns: string[] | null = null;
   let rows = 0;
   let total = 1;
 
   async function* read(connection: DuckDBConnection): AsyncGenerator<readonly SourceRecord[]> {
     const answer = await connection.runAndReadAll(`SELECT * FROM ${parquet([path])} LIMIT 0`);
     const header = answer.columnNames();
+    columns = header;
     const types = answer.columnTypes().map(String);
     const reader = rowReader(header, mapping, typedCell);
     if (typeof reader === 'string') {
@@ -39,8 +50,8 @@ export function parquetRows(path: string, mapping: TableMapping, limits: Databas
     // A name that a column has too would mean the column, and not the row.
     const row = 't'.repeat(1 + Math.max(0, ...header.map(({ length }) => length)));
     const finites = header.filter((_, n) => FLOATS.has(types[n] ?? '')).map((name) => finite(identifier(name)));
-    const columns = finites.length === 0 ? '*' : `* REPLACE (${finites.join(', ')})`;
-    const found = `(SELECT ${columns} FROM ${parquet([path])})`;
+    const read = finites.length === 0 ? '*' : `* REPLACE (${finites.join(', ')})`;
+    const found = `(SELECT ${read} FROM ${parquet([path])})`;
     const texts = await connection.stream(`SELECT to_json(${row})::VARCHAR FROM ${found} ${row}`);
     for await (const chunk of texts) {
       const [column = []] = chunk.getColumns() as [string[]?];
@@ -50,6 +61,7 @@ export function parquetRows(path: string, mapping: TableMapping, limits: Databas
   }
 
   return {
+    columns: () => columns,
     progress: () => rows / total,
     problem: () => problem,
     batches: async function* () {
@@ -103,18 +115,4 @@ function recordOf(line: Line, header: readonly string[], read: RowReader): Sourc
     // Numbers within lists and structures that JSON has no words for.
   }
   return { line, content: 'the row cannot be written as JSON', identity: '' };
-}
-
-/** Returns the names of a Parquet file's columns; null when it cannot be read. */
-export async function parquetColumns(path: string, limits: DatabaseLimits): Promise<string[] | null> {
-  const database = await openDatabase({ ...limits, places: [path] });
-  const connection = await database.connect();
-  try {
-    return (await connection.runAndReadAll(`SELECT * FROM ${parquet([path])} LIMIT 0`)).columnNames();
-  } catch {
-    return null;
-  } finally {
-    connection.closeSync();
-    database.closeSync();
-  }
 }

@@ -15,7 +15,7 @@ import type { QueryColumn, Selected } from '../../../../lib/hogql/expression.ts'
 import { hogqlParser } from '../../../../lib/hogql/parse.ts';
 import type { SelectQuery } from '../../../../lib/hogql/syntax.ts';
 import { EVENTS_TABLE } from '../../../../lib/lake/events-table.ts';
-import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
+import { contentOfJson } from '../../../../lib/lake/sources/fields.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../../lib/warehouse/query-columns.ts';
@@ -103,7 +103,7 @@ async function withEvents(texts: readonly string[], work: (deliver: Deliver) => 
     // A name of capture's own has DuckDB write the properties anew.
     const more = n % 2 === 0 ? '' : ',"$geoip_disable":false';
     const properties = `{"x":${text},"list":[${text}],"$set":{"x":${text}}${more}}`;
-    const event = readJsonLine(
+    const event = contentOfJson(
       `{"event":"paid","distinct_id":"ada","timestamp":0,"properties":${properties},"person_properties":${properties}}`,
     );
     if (typeof event === 'string') throw new Error(event);

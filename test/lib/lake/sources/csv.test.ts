@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { csvFormat, isCsvHeader } from '../../../../lib/lake/sources/csv.ts';
+import { csvFormat, headerProblem } from '../../../../lib/lake/sources/csv.ts';
 import type { Line } from '../../../../lib/lake/sources/lines.ts';
 import type { SourceRecord } from '../../../../lib/lake/sources/record.ts';
 import type { TableMapping } from '../../../../lib/lake/sources/table-rows.ts';
@@ -78,7 +78,7 @@ test('a column that stands twice keeps the file out, unless nothing is read of i
     [2, 'paid', 'ada', { plan: 'pro' }],
   ]);
   // It is told what is wrong with it, and not that it is no table.
-  expect(isCsvHeader(lineOf('event,distinct_id,timestamp,plan,plan', 0), {})).toBe(true);
+  expect(headerProblem(lineOf('event,distinct_id,timestamp,plan,plan', 0), {})).toBeUndefined();
   const unread = `event,distinct_id,timestamp,properties,plan,plan\npaid,ada,${TIME},{},team,free`;
   expect(read(unread).map(said)).toEqual([[2, 'paid', 'ada', {}]]);
 });
@@ -99,11 +99,10 @@ test.each([
 });
 
 test('a table is told by its header', () => {
-  expect(isCsvHeader(lineOf('event\tdistinct_id\ttimestamp', 0), {})).toBe(true);
-  expect(
-    isCsvHeader(lineOf('who,when', 0), { columns: { distinct_id: 'who', timestamp: 'when' }, values: { event: 'x' } }),
-  ).toBe(true);
-  expect(isCsvHeader(lineOf('hello, world', 0), {})).toBe(false);
+  expect(headerProblem(lineOf('event\tdistinct_id\ttimestamp', 0), {})).toBeUndefined();
+  const mapping = { columns: { distinct_id: 'who', timestamp: 'when' }, values: { event: 'x' } };
+  expect(headerProblem(lineOf('who,when', 0), mapping)).toBeUndefined();
+  expect(headerProblem(lineOf('hello, world', 0), {})).toBeDefined();
 });
 
 describe('a bad record', () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { isObject } from '../../../../lib/basics/json.ts';
 import type { SourceEvent } from '../../../../lib/lake/sources/event.ts';
-import { readJsonLine } from '../../../../lib/lake/sources/json-lines.ts';
+import { contentOfJson } from '../../../../lib/lake/sources/fields.ts';
 import { anyText } from '../../../support/any-text.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 
@@ -14,7 +14,7 @@ const WHOLE = {
 const MICROS = Date.UTC(2026, 0, 2, 3, 4, 5) * 1000 + 678_901;
 
 const read = (line: string): SourceEvent => {
-  const event = readJsonLine(line);
+  const event = contentOfJson(line);
   if (typeof event === 'string') throw new Error(event);
   return event;
 };
@@ -182,19 +182,19 @@ test.each([
   [with_({ person_properties: 1 }), /^person_properties is not an object$/],
   [with_({ created_at: 'x' }), /^created_at is not an instant/],
 ])('%s is refused', (line, reason) => {
-  expect(readJsonLine(line)).toMatch(reason);
+  expect(contentOfJson(line)).toMatch(reason);
 });
 
 test('what is nested too deeply is refused', () => {
   const deep = `${'['.repeat(500_000)}${']'.repeat(500_000)}`;
-  expect(readJsonLine(JSON.stringify(WHOLE).replace('"free"', deep))).toBe('nested too deeply');
+  expect(contentOfJson(JSON.stringify(WHOLE).replace('"free"', deep))).toBe('nested too deeply');
 });
 
 test.each(['properties', 'person_properties', '$set'])('%s may have a thousand levels, and not more', (name) => {
   const nested = (levels: number): string =>
     JSON.stringify({ ...WHOLE, [name]: { a: 'A' } }).replace('"A"', '['.repeat(levels) + ']'.repeat(levels));
-  expect(typeof readJsonLine(nested(997))).toBe('object');
-  expect(readJsonLine(nested(1_001))).toBe('nested too deeply');
+  expect(typeof contentOfJson(nested(997))).toBe('object');
+  expect(contentOfJson(nested(1_001))).toBe('nested too deeply');
 });
 
 test('any JSON, and any text, is an event or has a reason', () => {
@@ -223,7 +223,7 @@ test('any JSON, and any text, is an event or has a reason', () => {
   const everyLine = () =>
     fc.assert(
       fc.property(line, (text) => {
-        const found = readJsonLine(text);
+        const found = contentOfJson(text);
         if (typeof found === 'string') return found !== '';
         const isNamed = String(found.event).trim() !== '' && found.distinctId.trim() !== '';
         return isNamed && isObject(JSON.parse(found.properties)) && Number.isSafeInteger(found.timestamp);
