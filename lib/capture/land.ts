@@ -7,8 +7,7 @@ import { noteEvents } from '../accounts/organizations/projects/store.ts';
 import { messageOf } from '../basics/text.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../basics/units.ts';
 import { filesSince } from '../lake/catalog.ts';
-import { adding } from '../lake/import/adding.ts';
-import { ofModel } from '../lake/import/batch-writer.ts';
+import { adding, ofModel } from '../lake/import/batch-writer.ts';
 import type { SameEvents } from '../lake/import/staging.ts';
 import type { UuidLists } from '../lake/import/uuid-lists.ts';
 import {

@@ -1,18 +1,28 @@
-/** From rows to batches: one is filled, on disk, while the one before is published. */
+/** From rows to batches: one is filled, on disk, while the one before is published. Whoever adds rows to the lake does it so. */
 import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MIB, MINUTE_MS } from '../../basics/units.ts';
+import type { DatabaseJob } from '../../duckdb/pool.ts';
 import { type Arrived, historyEnd } from '../arrival.ts';
 import type { LakeFile, PublishedFile } from '../catalog.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
 import { learnedProperties } from '../learned-properties.ts';
-import type { Adder, Lease, Publishing } from '../lease.ts';
+import type { Adder, LakeWriter, Lease, Publishing } from '../lease.ts';
 import { bothRefused, type RefusedChanges } from '../persons/refusals.ts';
 import { openPersonStates } from '../persons/states.ts';
 import { publish } from '../publish.ts';
 import type { Model } from '../schema.ts';
 import { forgottenAmong } from './forgotten.ts';
-import { type KnownHours, LONGEST_ROW, type Overlapping, type StagedRow, type Staging, stagedLine } from './staging.ts';
+import {
+  type KnownHours,
+  LONGEST_ROW,
+  type Overlapping,
+  openStaging,
+  type StagedRow,
+  type Staging,
+  type StagingOptions,
+  stagedLine,
+} from './staging.ts';
 import type { UuidLists } from './uuid-lists.ts';
 
 /** A batch: this many rows, or bytes while it is staged, or milliseconds of reading, or what its rows weigh. */
@@ -32,17 +42,37 @@ const BYTES_OF_A_CHARACTER = 3;
 export const ofModel = (files: readonly PublishedFile[], model: Model): PublishedFile[] =>
   files.filter((file) => file.model === model);
 
-interface BatchWriterOptions {
+interface AddingOptions extends StagingOptions {
+  /** Lists the files of events in which what is added may be known already, for each batch anew. */
+  readonly before: () => Promise<readonly LakeFile[]>;
+  readonly arrived: Arrived;
+  /** Tell which of those files may hold what. Default: each is looked into. */
+  readonly lists?: UuidLists | undefined;
+}
+
+/** Returns what `work` does with a writer of batches and the writer's folder, which is gone then. */
+export async function adding<T>(
+  context: LakeWriter,
+  adder: Adder,
+  options: AddingOptions,
+  work: (batches: BatchWriter, folder: string) => Promise<T>,
+): Promise<T> {
+  return context.databases.use(async (job) => {
+    const staging = await openStaging(job, adder.projectId, options);
+    const batches = new BatchWriter({ ...options, context, adder, staging, job });
+    try {
+      return await work(batches, job.folder);
+    } finally {
+      await batches.settled();
+    }
+  });
+}
+
+interface BatchWriterOptions extends AddingOptions {
   readonly context: Publishing;
   readonly adder: Adder;
   readonly staging: Staging;
-  /** Lists the files of events that the project has. */
-  readonly before: () => Promise<readonly LakeFile[]>;
-  readonly arrived: Arrived;
-  /** Absent: each of those files is looked into. */
-  readonly lists: UuidLists | undefined;
-  /** A folder of the local disk for the batches' own files; the caller removes it. */
-  readonly folder: string;
+  readonly job: Pick<DatabaseJob, 'database' | 'folder'>;
 }
 
 /** Of the process: each landing looks at the files of the days before, which were compared for the one before it. */
@@ -65,7 +95,7 @@ export class BatchWriter {
 
   constructor(options: BatchWriterOptions) {
     this.#options = options;
-    this.#copies = join(options.folder, 'copies');
+    this.#copies = join(options.job.folder, 'copies');
     this.#batch = this.#empty(0);
   }
 
@@ -110,7 +140,7 @@ export class BatchWriter {
   }
 
   #path(): string {
-    return join(this.#options.folder, `batch-${this.#batch.number}`);
+    return join(this.#options.job.folder, `batch-${this.#batch.number}`);
   }
 
   async #write(): Promise<void> {
@@ -133,7 +163,7 @@ export class BatchWriter {
 
   /** What the lake has is looked up under the lease: others may have added to it since the batch before. */
   async #publish(lease: Lease, file: string): Promise<void> {
-    const { context, staging, arrived } = this.#options;
+    const { context, staging, arrived, job } = this.#options;
     const before = await this.#options.before();
     const learned = await learnedProperties(context.table, lease.projectId);
     const batch = await staging.load(file, this.#overlapping(before), (hashes) =>
@@ -171,7 +201,7 @@ export class BatchWriter {
     this.#published.push(...files);
     if (persons === undefined) return;
     persons.add(files);
-    await staging.renew(persons);
+    await persons.renew(job.database);
   }
 
   /** Of these files, which are all that there were before. */

@@ -4,7 +4,7 @@ import { tryWrite } from '../../ports/table/until-written.ts';
 import { hideAnswers, removeForgottenAnswers } from '../forget-answers.ts';
 import { adderUnder, type LakeWriter, type Lease, underLease } from '../lease.ts';
 import type { FoundPerson, PersonChange } from '../persons/change.ts';
-import { adding } from './adding.ts';
+import { adding } from './batch-writer.ts';
 import {
   type Forgotten,
   type ForgottenPerson,

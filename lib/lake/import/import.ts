@@ -31,8 +31,7 @@ import type { LinesOptions } from '../sources/lines.ts';
 import { openSource } from '../sources/open.ts';
 import type { SourceRecord } from '../sources/record.ts';
 import { checkMapping, type TableMapping } from '../sources/table-rows.ts';
-import { adding } from './adding.ts';
-import { type BatchWriter, ofModel } from './batch-writer.ts';
+import { adding, type BatchWriter, ofModel } from './batch-writer.ts';
 import { type Bookmark, bookmarkOf, type FileRead, keepBookmark, type RestartPlace } from './bookmark.ts';
 import { type Rejected, type RejectedLine, rejectedLines } from './rejected.ts';
 
