@@ -16,9 +16,8 @@ import { HOUR_MS } from '../../basics/units.ts';
 import type { DatabaseLimits } from '../../duckdb/database.ts';
 import { fail } from '../../ports/errors.ts';
 import { orNoFile } from '../../ports/files/or-absent.ts';
-import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { allFiles, firstOf, type LakeFile, lastOf } from '../catalog.ts';
+import { allFiles, arrivalsOf, firstOf, type LakeFile, lastOf } from '../catalog.ts';
 import { forgetAnswers } from '../forget-answers.ts';
 import type { ArrivalHours, ArrivalRange } from '../intervals.ts';
 import { type Adder, asImport, type LakeWriter } from '../lease.ts';
@@ -365,12 +364,9 @@ function arrivalOf(files: readonly LakeFile[]): ArrivalRange | null {
 /** These hours, and those that hold rows of these files, neighbours joined. */
 function hoursOf(files: readonly LakeFile[], known: readonly number[]): ArrivalHours[] {
   const firsts = new Map<number, number>();
-  for (const { min_arrival, hours } of files) {
-    const midnight = Math.floor(min_arrival / (24 * HOUR_MS)) * 24 * HOUR_MS;
-    for (const [hour, rows] of fromJsonText(hours).entries()) {
-      const start = midnight + hour * HOUR_MS;
-      if (rows > 0) firsts.set(start, Math.min(firsts.get(start) ?? Infinity, Math.max(start, min_arrival)));
-    }
+  for (const { start } of files.flatMap(arrivalsOf)) {
+    const hour = Math.floor(start / HOUR_MS) * HOUR_MS;
+    firsts.set(hour, Math.min(firsts.get(hour) ?? Infinity, start));
   }
   // Of what was known already no more than its hour is known.
   for (const hour of known) firsts.set(hour * HOUR_MS, hour * HOUR_MS);
