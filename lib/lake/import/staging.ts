@@ -127,8 +127,6 @@ export interface Staging {
     readonly refused: RefusedChanges;
     readonly statedIn: readonly number[];
   }>;
-  /** Lets the states of persons be put together anew, if it is time for that. */
-  renew(persons: PersonStates): Promise<void>;
 }
 
 /** Which events are the same. */
@@ -182,7 +180,7 @@ export async function openStaging(
       const events = await writeDayFiles(connection, 'events', rows, { ...place, learned });
       if (persons === undefined) return { files: events, refused: {}, statedIn: [] };
       const about = { projectId, at: at * 1000, arrival, changesInOrderOf, states: persons.files, signal };
-      const { refused } = await derivePersons(database, about);
+      const refused = await derivePersons(database, about);
       const files = [...events, ...(await writeDayFiles(connection, 'persons', DERIVED, place))];
       if (!isAgain) return { files, refused, statedIn: [] };
       // A state that an earlier attempt has added adds nothing, and no row tells when that one arrived.
@@ -190,8 +188,6 @@ export async function openStaging(
       const stated = await connection.runAndReadAll(hours);
       return { files, refused, statedIn: stated.getRows().map(([hour]) => Number(hour)) };
     },
-
-    renew: (persons) => persons.renew(database),
   };
 }
 

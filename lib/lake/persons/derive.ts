@@ -5,7 +5,7 @@
  */
 import type { DuckDBConnection, DuckDBInstance, DuckDBValue } from '@duckdb/node-api';
 import { MIB } from '../../basics/units.ts';
-import { parquet } from '../../duckdb/database.ts';
+import { connected, parquet } from '../../duckdb/database.ts';
 import { PERSON_COLUMNS } from '../schema.ts';
 import { readPersonChange } from './change.ts';
 import { PersonFold, type PersonRow } from './fold.ts';
@@ -70,28 +70,33 @@ interface DeriveOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Makes the rows of `DERIVED` to which `staged` gives rise. Answers which changes were refused.
- */
-export async function derivePersons(
-  database: DuckDBInstance,
-  options: DeriveOptions,
-): Promise<{ refused: RefusedChanges }> {
-  const connection = await database.connect();
-  try {
-    await connection.run(`CREATE OR REPLACE TABLE person_changes AS
-      SELECT row, distinct_id, person AS change, person->>'$.merge' AS other, person->>'$.person' AS named,
-        timestamp_us, ${options.arrival} AS arrival
-      FROM staged WHERE person IS NOT NULL`);
-    await findStates(connection, options.states);
-    await groupStates(connection);
-    return await foldGroups(database, connection, options);
-  } finally {
-    for (const table of ['changes', 'asked', 'found', 'wider', 'others', 'texts', 'links', 'nodes', 'roots', 'groups'])
-      await connection.run(`DROP TABLE IF EXISTS person_${table}`);
-    connection.closeSync();
-  }
-}
+/** Makes the rows of `DERIVED` to which `staged` gives rise. Returns which changes were refused. */
+export const derivePersons = (database: DuckDBInstance, options: DeriveOptions): Promise<RefusedChanges> =>
+  connected(database, async (connection) => {
+    try {
+      await connection.run(`CREATE OR REPLACE TABLE person_changes AS
+        SELECT row, distinct_id, person AS change, person->>'$.merge' AS other, person->>'$.person' AS named,
+          timestamp_us, ${options.arrival} AS arrival
+        FROM staged WHERE person IS NOT NULL`);
+      await findStates(connection, options.states);
+      await groupStates(connection);
+      return await connected(database, (writing) => foldGroups(connection, writing, options));
+    } finally {
+      for (const table of [
+        'changes',
+        'asked',
+        'found',
+        'wider',
+        'others',
+        'texts',
+        'links',
+        'nodes',
+        'roots',
+        'groups',
+      ])
+        await connection.run(`DROP TABLE IF EXISTS person_${table}`);
+    }
+  });
 
 /**
  * Makes `person_found`: the states of all distinct_ids of every person that a change may touch, without properties; and
@@ -197,80 +202,76 @@ const inGroups = (order: ChangesInOrderOf): string => `
 /** So many characters of properties are held in memory before DuckDB has them, which may spill them. */
 const HELD_LENGTH = 4 * MIB;
 
+/** `writing`: another connection, for what is made while the groups are read. */
 async function foldGroups(
-  database: DuckDBInstance,
   connection: DuckDBConnection,
+  writing: DuckDBConnection,
   { projectId, at, changesInOrderOf, signal }: DeriveOptions,
-): Promise<{ refused: RefusedChanges }> {
-  const writing = await database.connect();
-  try {
-    const { rows, repeats, repeated } = await derivedTables(writing);
-    let [held, texts, text] = [0, 0, ''];
-    const give = (row: PersonRow): void => {
-      const isShared = row.distinct_ids >= MANY;
-      if (isShared && (texts === 0 || text !== row.properties)) {
-        text = row.properties;
-        texts += 1;
-        repeated.appendInteger(texts);
-        repeated.appendVarchar(text);
-        repeated.endRow();
-        held += text.length;
-      }
-      const appender = isShared ? repeats : rows;
-      const values: Readonly<Record<string, string | number | boolean>> = { ...row, team_id: projectId };
-      for (const { name, type } of PERSON_COLUMNS) {
-        const value = values[name];
-        if (isShared && name === 'properties') appender.appendInteger(texts);
-        else if (type === 'BIGINT') appender.appendBigInt(BigInt(value as number));
-        else if (type === 'BOOLEAN') appender.appendBoolean(value as boolean);
-        else appender.appendVarchar(value as string);
-      }
-      appender.endRow();
-      if (!isShared) held += row.properties.length;
-      if (held < HELD_LENGTH) return;
-      // By itself an appender keeps 204,800 rows, whatever their length.
-      for (const one of [rows, repeated]) one.flushSync();
-      held = 0;
-    };
-    let refused: RefusedChanges = {};
-    const refuse = (reason: PersonRefusal, distinctId: string): void => {
-      refused = bothRefused(refused, { [reason]: { changes: 1, distinctId } });
-    };
-    let current: { readonly group: DuckDBValue; readonly fold: PersonFold } | undefined;
-    for await (const chunk of await connection.stream(inGroups(changesInOrderOf))) {
-      signal.throwIfAborted();
-      for (const values of chunk.getRows()) {
-        const [group = null, change, distinctId, personId, properties, tieVersion, version, created] = values;
-        const [isDeleted, isIdentified, statedVersion, statedTie, timestamp, arrival] = values.slice(8);
-        if (current === undefined || current.group !== group) {
-          current?.fold.end();
-          current = { group, fold: new PersonFold(projectId, at, give, refuse) };
-        }
-        if (typeof change === 'string') {
-          const of = { distinctId: String(distinctId), timestamp: Number(timestamp), arrival: Number(arrival) };
-          current.fold.apply(readPersonChange(change), of);
-          continue;
-        }
-        current.fold.know({
-          distinct_id: String(distinctId),
-          person_id: String(personId),
-          properties: typeof properties === 'string' ? properties : null,
-          person_distinct_id_version: Number(tieVersion),
-          person_version: Number(version),
-          created_us: Number(created),
-          is_deleted: isDeleted === true,
-          is_identified: isIdentified === true,
-          stated_version: Number(statedVersion),
-          stated_tie: Number(statedTie),
-        });
-      }
+): Promise<RefusedChanges> {
+  const { rows, repeats, repeated } = await derivedTables(writing);
+  let [held, texts, text] = [0, 0, ''];
+  const give = (row: PersonRow): void => {
+    const isShared = row.distinct_ids >= MANY;
+    if (isShared && (texts === 0 || text !== row.properties)) {
+      text = row.properties;
+      texts += 1;
+      repeated.appendInteger(texts);
+      repeated.appendVarchar(text);
+      repeated.endRow();
+      held += text.length;
     }
-    current?.fold.end();
-    for (const appender of [rows, repeats, repeated]) appender.closeSync();
-    return { refused };
-  } finally {
-    writing.closeSync();
+    const appender = isShared ? repeats : rows;
+    const values: Readonly<Record<string, string | number | boolean>> = { ...row, team_id: projectId };
+    for (const { name, type } of PERSON_COLUMNS) {
+      const value = values[name];
+      if (isShared && name === 'properties') appender.appendInteger(texts);
+      else if (type === 'BIGINT') appender.appendBigInt(BigInt(value as number));
+      else if (type === 'BOOLEAN') appender.appendBoolean(value as boolean);
+      else appender.appendVarchar(value as string);
+    }
+    appender.endRow();
+    if (!isShared) held += row.properties.length;
+    if (held < HELD_LENGTH) return;
+    // By itself an appender keeps 204,800 rows, whatever their length.
+    for (const one of [rows, repeated]) one.flushSync();
+    held = 0;
+  };
+  let refused: RefusedChanges = {};
+  const refuse = (reason: PersonRefusal, distinctId: string): void => {
+    refused = bothRefused(refused, { [reason]: { changes: 1, distinctId } });
+  };
+  let current: { readonly group: DuckDBValue; readonly fold: PersonFold } | undefined;
+  for await (const chunk of await connection.stream(inGroups(changesInOrderOf))) {
+    signal.throwIfAborted();
+    for (const values of chunk.getRows()) {
+      const [group = null, change, distinctId, personId, properties, tieVersion, version, created] = values;
+      const [isDeleted, isIdentified, statedVersion, statedTie, timestamp, arrival] = values.slice(8);
+      if (current === undefined || current.group !== group) {
+        current?.fold.end();
+        current = { group, fold: new PersonFold(projectId, at, give, refuse) };
+      }
+      if (typeof change === 'string') {
+        const of = { distinctId: String(distinctId), timestamp: Number(timestamp), arrival: Number(arrival) };
+        current.fold.apply(readPersonChange(change), of);
+        continue;
+      }
+      current.fold.know({
+        distinct_id: String(distinctId),
+        person_id: String(personId),
+        properties: typeof properties === 'string' ? properties : null,
+        person_distinct_id_version: Number(tieVersion),
+        person_version: Number(version),
+        created_us: Number(created),
+        is_deleted: isDeleted === true,
+        is_identified: isIdentified === true,
+        stated_version: Number(statedVersion),
+        stated_tie: Number(statedTie),
+      });
+    }
   }
+  current?.fold.end();
+  for (const appender of [rows, repeats, repeated]) appender.closeSync();
+  return refused;
 }
 
 /** Makes the tables of `DERIVED` anew. */

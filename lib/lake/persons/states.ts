@@ -8,7 +8,7 @@ import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { messageOf } from '../../basics/text.ts';
-import { literal, parquet } from '../../duckdb/database.ts';
+import { connected, literal, parquet } from '../../duckdb/database.ts';
 import { inWords } from '../../ports/disk-failures.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
@@ -129,8 +129,7 @@ export async function openPersonStates(
     return { at: newest, rows, buckets, recent: null };
   };
 
-  const write = async (database: DuckDBInstance): Promise<Snapshot> => {
-    const connection = await database.connect();
+  const write = async (connection: DuckDBConnection): Promise<Snapshot> => {
     try {
       await mkdir(scratch, { recursive: true });
       // A file that took the place of others may hold rows that the snapshot holds, too.
@@ -140,7 +139,6 @@ export async function openPersonStates(
       return await (areMany() ? writeBuckets(connection, mean) : writeRecent(connection, mean));
     } finally {
       await connection.run('DROP TABLE IF EXISTS person_renewed');
-      connection.closeSync();
       await rm(scratch, { recursive: true, force: true });
     }
   };
@@ -164,7 +162,7 @@ export async function openPersonStates(
     add: (files) => add(files.filter(({ model }) => model === 'persons')),
     renew: async (database) => {
       if (!isTime()) return;
-      const made = await write(database).catch((thrown: unknown) => {
+      const made = await connected(database, write).catch((thrown: unknown) => {
         const reason = messageOf(inWords(thrown));
         if (!reason.startsWith('Out of Memory')) throw thrown;
         log.warning('there is too little memory to put the states of persons together', { project: projectId, reason });
