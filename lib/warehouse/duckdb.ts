@@ -16,7 +16,7 @@ import { newestRows } from './newest.ts';
 import { packed, packedApart, packingOf } from './packing.ts';
 import { computedColumns } from './query-columns.ts';
 import { cutLongRows, type Stretch, stretches } from './row-order.ts';
-import type { FrozenPlan, LineForm, RowQuery, Warehouse } from './warehouse.ts';
+import type { FrozenPlan, LineForm, PlannedFile, RowQuery, Warehouse } from './warehouse.ts';
 
 interface DuckdbWarehouseOptions extends DatabaseLimits {
   readonly lake: FileStore;
@@ -71,8 +71,8 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
 
   /** Returns the interval's files. Throws `Damaged` when one of them is not what was written. */
   const opened = async (plan: FrozenPlan, interval: Interval, signal: AbortSignal): Promise<Files> => {
-    const files = filesOf(plan, interval);
-    for (const file of files) await isIntact({ ...file, local: lake.address(file.path) }, signal);
+    const files = filesOf(plan, interval).map((file) => ({ ...file, local: lake.address(file.path) }));
+    for (const file of files) await isIntact(file, signal);
     return files;
   };
 
@@ -88,7 +88,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
     const files = await opened(plan, interval, signal);
     if (files.length === 0) return;
     yield* database.during(signal, async function* (connection) {
-      const isDelivered = await deliveredRows(connection, lake, plan, interval, files);
+      const isDelivered = await deliveredRows(connection, plan, interval, files);
       for (const part of await cut(connection, files))
         yield* form(connection, rowsOf(part, plan, interval, isDelivered));
     });
@@ -99,7 +99,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
       plan,
       interval,
       signal,
-      (connection, files) => inOrder(connection, lake, files, interval),
+      (connection, files) => inOrder(connection, files, interval),
       (connection, rows) => database.lines(connection, rows, form, signal),
     );
 
@@ -110,7 +110,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
         plan,
         interval,
         signal,
-        async (_connection, files) => [atOnce(lake, files, interval)],
+        async (_connection, files) => [atOnce(files, interval)],
         (connection, rows) => database.files(connection, rows, form),
       ),
     unload: () => Promise.resolve(null),
@@ -119,9 +119,8 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
       const files = await opened(plan, interval, signal);
       if (files.length === 0) return 0;
       const where = conditions(microseconds(interval), plan.query, interval);
-      const paths = files.map(({ path }) => lake.address(path));
       const counted = plan.model === 'persons' ? 'DISTINCT distinct_id' : '*';
-      return database.number(`SELECT count(${counted}) FROM ${parquet(paths)} WHERE ${where}`, signal);
+      return database.number(`SELECT count(${counted}) FROM ${parquet(pathsOf(files))} WHERE ${where}`, signal);
     },
     counts: async (plan, intervals, signal) => {
       const whole = span(intervals);
@@ -129,9 +128,8 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
       const files = await opened(plan, whole, signal);
       if (files.length === 0) return found;
       const { from, to } = microseconds(whole);
-      const paths = files.map(({ path }) => lake.address(path));
       const sql = `SELECT ((inserted_us - ${from}) // ${(to - from) / BigInt(intervals.length)})::INTEGER AS n, count(*)::DOUBLE
-        FROM ${parquet(paths)} WHERE ${conditions({ from, to }, plan.query, whole)} GROUP BY n`;
+        FROM ${parquet(pathsOf(files))} WHERE ${conditions({ from, to }, plan.query, whole)} GROUP BY n`;
       for (const [n, rows] of await database.rows(sql, signal)) found[n as number] = rows as number;
       return found;
     },
@@ -139,7 +137,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
       const whole = span(intervals);
       const files = await opened(plan, whole, signal);
       yield* database.during(signal, async function* (connection) {
-        const parts = await inOrder(connection, lake, files, whole);
+        const parts = await inOrder(connection, files, whole);
         const queries = parts.map((part) => rowsOf(part, plan, whole, () => 'true').sql);
         for await (const pieces of packedApart(database.counted(connection, queries, form, counts, most), form)) {
           yield* pieces;
@@ -151,10 +149,13 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
   };
 }
 
-type Files = FrozenPlan['files'];
+/** Files of a plan, and where they lie on this machine. */
+type Files = readonly (PlannedFile & { readonly local: string })[];
+
+const pathsOf = (files: Files): string[] => files.map(({ local }) => local);
 
 /** Returns the plan's files that may hold rows of an interval, in the order of their arrivals. */
-export const filesOf = (plan: FrozenPlan, interval: Interval): Files =>
+export const filesOf = (plan: FrozenPlan, interval: Interval): FrozenPlan['files'] =>
   plan.files.filter(({ from, to }) => from < interval.end && to >= interval.start).toSorted((a, b) => a.from - b.from);
 
 const microseconds = ({ start, end }: Interval): { from: bigint; to: bigint } => ({
@@ -163,22 +164,17 @@ const microseconds = ({ start, end }: Interval): { from: bigint; to: bigint } =>
 });
 
 /** All rows of the interval by one query, which sorts them when the files' arrivals overlap. A Parquet file is made so. */
-function atOnce(lake: FileStore, files: Files, interval: Interval): Stretch {
+function atOnce(files: Files, interval: Interval): Stretch {
   const overlap = files.some((file, n) => n > 0 && file.from <= Number(files[n - 1]?.to));
-  return { ...microseconds(interval), paths: files.map(({ path }) => lake.address(path)), sorted: overlap };
+  return { ...microseconds(interval), paths: pathsOf(files), sorted: overlap };
 }
 
 /** Files that have fewer bytes hold no rows that are too long to be read together. */
 const SHORT_BYTES = 256 * 1024;
 
 /** The same, but cut where it would have to sort, or where rows are long, as the files' row groups tell. */
-async function inOrder(
-  connection: DuckDBConnection,
-  lake: FileStore,
-  files: Files,
-  interval: Interval,
-): Promise<Stretch[]> {
-  const whole = atOnce(lake, files, interval);
+async function inOrder(connection: DuckDBConnection, files: Files, interval: Interval): Promise<Stretch[]> {
+  const whole = atOnce(files, interval);
   if (!whole.sorted && files.every(({ bytes = Infinity }) => bytes < SHORT_BYTES)) return [whole];
   const groups = await rowGroups(connection, whole.paths);
   return cutLongRows(whole.sorted ? stretches(groups, whole.from, whole.to) : [whole], groups);
@@ -207,14 +203,12 @@ type Delivered = (paths: readonly string[]) => string;
 
 async function deliveredRows(
   connection: DuckDBConnection,
-  lake: FileStore,
   { model, query }: FrozenPlan,
   interval: Interval,
   files: Files,
 ): Promise<Delivered> {
   if (model === 'events') return () => 'true';
-  const paths = files.map(({ path }) => lake.address(path));
-  return newestRows(connection, paths, conditions(microseconds(interval), query, interval));
+  return newestRows(connection, pathsOf(files), conditions(microseconds(interval), query, interval));
 }
 
 /** The lake's columns, and what the query computes beside them. */
