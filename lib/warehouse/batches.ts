@@ -7,7 +7,7 @@ import { MIB, MINUTE_MS } from '../basics/units.ts';
 import type { Interval } from '../lake/intervals.ts';
 import { areTogether, type BatchWarehouse } from './duckdb.ts';
 import { packingOf } from './packing.ts';
-import { wholeLines } from './parts.ts';
+import { piecesOf } from './parts.ts';
 import type { FrozenPlan, LineForm, Warehouse } from './warehouse.ts';
 
 /** About so many bytes are read at once. Where that is one interval, it and all others of its batch are streamed. */
@@ -198,7 +198,7 @@ export function batched(source: BatchWarehouse, readBytes = READ_BYTES): Warehou
     read: async function* (plan, interval, form, signal) {
       const pieces = await together(batchOf(plan), numberOf(plan, interval), form, signal);
       if (pieces === undefined) yield* source.read(plan, interval, form, signal);
-      else yield* packingOf(form) === null ? wholeLines(pieces) : pieces;
+      else yield* piecesOf(pieces, form);
     },
     files: (plan, interval, form, signal) => source.files(plan, interval, form, signal),
   };

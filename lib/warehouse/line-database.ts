@@ -113,7 +113,15 @@ async function* linesOf(
   form: LineForm,
   signal: AbortSignal,
 ): AsyncGenerator<Buffer> {
-  yield* inPieces(await lineStream(connection, sql, form), signal);
+  const pieces = new Pieces();
+  for await (const chunk of await lineStream(connection, sql, form)) {
+    signal.throwIfAborted();
+    for (const run of runsOf(chunk, 0, chunk.rowCount)) {
+      pieces.add(run);
+      if (pieces.isEnough) yield pieces.take();
+    }
+  }
+  if (pieces.bytes > 0) yield pieces.take();
 }
 
 const lineStream = (connection: DuckDBConnection, sql: string, { format, columns }: LineForm) =>
@@ -198,18 +206,6 @@ async function* parquetOf(
   } finally {
     await Promise.all([file, part].map((one) => rm(one, { force: true })));
   }
-}
-
-async function* inPieces(chunks: AsyncIterable<DuckDBDataChunk>, signal: AbortSignal): AsyncGenerator<Buffer> {
-  const pieces = new Pieces();
-  for await (const chunk of chunks) {
-    signal.throwIfAborted();
-    for (const run of runsOf(chunk, 0, chunk.rowCount)) {
-      pieces.add(run);
-      if (pieces.isEnough) yield pieces.take();
-    }
-  }
-  if (pieces.bytes > 0) yield pieces.take();
 }
 
 /** Joins runs of bytes to pieces. */

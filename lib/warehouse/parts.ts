@@ -4,20 +4,16 @@ import type { FormedFile, LineForm } from './warehouse.ts';
 
 const LINE_END = 0x0a;
 
-/** Yields the same bytes in pieces of whole lines. The last line has its end. */
-export function* wholeLines(parts: Iterable<Buffer>): Generator<Buffer> {
-  const lines = new LineJoiner();
-  for (const part of parts) yield* lines.add(part);
-  yield* lines.rest();
-}
-
 /** Yields the files that a worker hands over: each is there until the next one is asked for. */
 export async function* formedFiles(handed: AsyncIterable<Buffer>): AsyncGenerator<FormedFile> {
   for await (const file of handed) yield JSON.parse(file.toString()) as FormedFile;
 }
 
-/** Yields the lines that a worker gives in parts: packed as they come, else in pieces of whole ones. */
-export async function* piecesOf(parts: AsyncIterable<Buffer>, form: LineForm): AsyncGenerator<Buffer> {
+/** Yields the lines that a worker gives in parts: packed as they come, else in pieces of whole ones, the last with its end. */
+export async function* piecesOf(
+  parts: AsyncIterable<Buffer> | Iterable<Buffer>,
+  form: LineForm,
+): AsyncGenerator<Buffer> {
   if (packingOf(form) !== null) {
     yield* parts;
     return;
