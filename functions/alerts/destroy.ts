@@ -5,8 +5,6 @@ import { destroyAlert, foundAlertToStop, readAlert } from '../../lib/notificatio
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readAlert(table, params.project_id, params.id),
   found: foundAlertToStop,
-  async run({ read, tenant, ifMatch, activityOps }, context) {
-    await destroyAlert(context, { tenant, activityOps }, read, ifMatch);
-    return undefined;
-  },
+  run: ({ read, tenant, ifMatch, activityOps }, context) =>
+    destroyAlert(context, { tenant, activityOps }, read, ifMatch),
 });

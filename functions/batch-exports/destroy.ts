@@ -6,8 +6,5 @@ import { foundExport, readExport } from '../../lib/exports/resource/store.ts';
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readExport(table, params.id),
   found: foundExport,
-  async run({ read, ifMatch, activityOps }, context) {
-    await destroyBatchExport(context, read, ifMatch, activityOps);
-    return undefined;
-  },
+  run: ({ read, ifMatch, activityOps }, context) => destroyBatchExport(context, read, ifMatch, activityOps),
 });

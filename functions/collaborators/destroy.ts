@@ -6,8 +6,6 @@ import { foundSummaryToEdit, readSummary } from '../../lib/dashboards/store.ts';
 export const handler = endpoint(destroyCollaborator, {
   read: ({ params }, { table }) => readSummary(table, params),
   found: foundSummaryToEdit,
-  async run({ read: summary, params, activityOps }, { table }) {
-    await removeCollaborator(table, summary, params.user__uuid, activityOps);
-    return undefined;
-  },
+  run: ({ read: summary, params, activityOps }, { table }) =>
+    removeCollaborator(table, summary, params.user__uuid, activityOps),
 });

@@ -7,9 +7,6 @@ import { targetOf } from '../../lib/dashboards/tiles.ts';
 export const handler = endpoint(row, {
   read: ({ params }, { table }) => readDashboard(table, Number(params.project_id), params.id),
   found: foundDashboardToEdit,
-  async run({ read, body, tenant, ifMatch, activityOps }, context) {
-    const move = { tile: body.tile.id, to: targetOf(body) };
-    await moveTile(context, read, move, { tenant, ifMatch, activityOps });
-    return undefined;
-  },
+  run: ({ read, body, tenant, ifMatch, activityOps }, context) =>
+    moveTile(context, read, { tile: body.tile.id, to: targetOf(body) }, { tenant, ifMatch, activityOps }),
 });

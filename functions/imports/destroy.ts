@@ -4,9 +4,8 @@ import { deleteImport, readImport } from '../../lib/imports/store.ts';
 
 export const handler = endpoint(destroyImport, {
   read: ({ params }, context) => readImport(context, params.project_id, params.id),
-  async run({ read, activityOps }, context) {
+  run({ read, activityOps }, context) {
     const { id, name } = read;
-    await deleteImport(context, read, activityOps({ scope: 'Import', id, name, activity: 'deleted' }));
-    return undefined;
+    return deleteImport(context, read, activityOps({ scope: 'Import', id, name, activity: 'deleted' }));
   },
 });

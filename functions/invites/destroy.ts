@@ -6,8 +6,5 @@ import { fail } from '../../lib/ports/errors.ts';
 export const handler = endpoint(destroyInvite, {
   read: ({ params }, { table }) => readInvite(table, params.id),
   found: (invite, { organization }) => (invite.organization_id === organization.id ? invite : fail('not_found')),
-  async run({ read, activityOps }, { table }) {
-    await removeInvite(table, read, activityOps);
-    return undefined;
-  },
+  run: ({ read, activityOps }, { table }) => removeInvite(table, read, activityOps),
 });

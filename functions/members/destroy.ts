@@ -21,6 +21,5 @@ export const handler = endpoint(destroyMember, {
       ...(await mentionOps(context.table, tenant.organization, member, mentions)),
     ];
     await removeMember(context, tenant, { ...target, ends }, activityOps, ifMatch);
-    return undefined;
   },
 });

@@ -4,8 +4,6 @@ import { endpoint } from '../../lib/api/endpoint.ts';
 
 export const handler = endpoint(destroyPersonalApiKey, {
   read: ({ params, caller }, context) => readUserKeys(context, caller, params.id),
-  async run({ read: { user, maker, item }, ifMatch, caller: { memberships }, activityOps }, context) {
-    await revokeKey(context, item, { user, maker, ifMatch, activity: { activityOps, memberships } });
-    return undefined;
-  },
+  run: ({ read: { user, maker, item }, ifMatch, caller: { memberships }, activityOps }, context) =>
+    revokeKey(context, item, { user, maker, ifMatch, activity: { activityOps, memberships } }),
 });

@@ -2,7 +2,6 @@ import { destroyProject } from '../../lib/accounts/organizations/projects/routes
 import { deleteProject, placeIn } from '../../lib/accounts/organizations/projects/store.ts';
 import { endpoint } from '../../lib/api/endpoint.ts';
 
-export const handler = endpoint(destroyProject, async ({ tenant, ifMatch, activityOps }, context) => {
-  await deleteProject(context, placeIn(tenant), activityOps, ifMatch);
-  return undefined;
-});
+export const handler = endpoint(destroyProject, ({ tenant, ifMatch, activityOps }, context) =>
+  deleteProject(context, placeIn(tenant), activityOps, ifMatch),
+);

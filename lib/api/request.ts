@@ -9,9 +9,15 @@ import type { Op } from '../ports/table/table.ts';
 
 type Parsed<T> = NonNullable<T> extends z.ZodType ? z.output<NonNullable<T>> : undefined;
 
-/** The body of a row's answer, as `run` returns it. */
+/** The body of a row's answer, as `run` returns it: nothing where the row has no `response`. */
 export type Body<R extends Route> =
-  NonNullable<R['response']> extends infer S ? (S extends z.ZodType ? z.input<S> : undefined) : undefined;
+  NonNullable<R['response']> extends infer S
+    ? S extends z.ZodUndefined
+      ? void
+      : S extends z.ZodType
+        ? z.input<S>
+        : undefined
+    : undefined;
 
 /** A request before its caller is proved, for the operation's own reads. `@current` is replaced by its id already. */
 export interface EarlyRequest<R extends Route = Route> {
