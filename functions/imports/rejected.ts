@@ -1,5 +1,5 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { TextAnswer } from '../../lib/http/answer.ts';
+import { ContentAnswer } from '../../lib/http/answer.ts';
 import { notOffered } from '../../lib/imports/imports.ts';
 import { rejectedOfImport } from '../../lib/imports/routes.ts';
 import { NEXT_OFFSET, readRejected } from '../../lib/imports/spool.ts';
@@ -10,9 +10,7 @@ export const handler = endpoint(rejectedOfImport, {
   async run({ read, query: { offset = 0 } }, { imports }) {
     const { files } = imports ?? notOffered();
     const { text, next } = await readRejected(files, read, offset);
-    return new TextAnswer(text, 'text/plain; charset=utf-8', {
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
+    return new ContentAnswer(text, 'text/plain; charset=utf-8', {
       ...(next === undefined ? {} : { [NEXT_OFFSET]: String(next) }),
     });
   },

@@ -9,10 +9,10 @@ import {
   type Answer,
   type AnyAnswer,
   answerOf,
+  type ContentAnswer,
   declaredBody,
   handedOver,
   reply,
-  type TextAnswer,
 } from '../http/answer.ts';
 import { bodyOf, bytesOf, fields } from '../http/body.ts';
 import { type Credentials, type CredentialsText, fromContext } from '../http/credentials.ts';
@@ -45,7 +45,7 @@ export interface Operation<R extends Route, Read, Found = Read> {
   /** Answers a create again, for a repeated Idempotency-Key. Rows that are `idempotent` must have it. */
   readonly replay?: (objectId: string, request: Request<R, Found>, context: Context) => Result<R>;
   /** Returns a failure as a page for people; undefined: the answer has the four fields. */
-  readonly failurePage?: (failure: Failure, event: APIGatewayProxyEvent) => TextAnswer | undefined;
+  readonly failurePage?: (failure: Failure, event: APIGatewayProxyEvent) => ContentAnswer | undefined;
 }
 
 /** Runs an operation whose request is checked. */
@@ -174,7 +174,7 @@ function failureAnswers(pageOf: AnyOperation['failurePage']): Middleware {
       request.response =
         page === undefined
           ? reply(event, failure.status, failure.headers, JSON.stringify(failure.body))
-          : reply(event, failure.status, { ...failure.headers, ...page.headers }, page.text, page.mediaType);
+          : reply(event, failure.status, { ...failure.headers, ...page.headers }, page.content, page.mediaType);
     },
   };
 }
@@ -347,12 +347,10 @@ function answerText(row: Route): Middleware {
       const answer = request.response as AnyAnswer<unknown>;
       const headers = { ...answer.headers, ...(created === undefined ? {} : { 'Idempotent-Replayed': 'true' }) };
       if (answer.kind === 'empty') request.response = reply(event, 204, headers);
-      else if (answer.kind === 'bytes')
-        request.response = reply(event, row.status, headers, answer.bytes, answer.mediaType);
       else {
         const told =
-          answer.kind === 'text'
-            ? reply(event, row.status, headers, answer.text, answer.mediaType)
+          answer.kind === 'content'
+            ? reply(event, row.status, headers, answer.content, answer.mediaType)
             : jsonReply(row, answer, headers, event, context);
         request.response = handedOver(event, told, answerBytes);
       }

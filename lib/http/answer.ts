@@ -3,7 +3,7 @@ import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
 import * as z from 'zod';
 import { Failure } from '../ports/errors.ts';
 import type { Log } from '../ports/log.ts';
-import { headerOf, JSON_HEADERS } from './header.ts';
+import { BODY_HEADERS, headerOf } from './header.ts';
 import type { Route } from './route.ts';
 
 /** An answer in JSON with more than a body. Operations that need no more return the body itself. */
@@ -35,38 +35,24 @@ export class EmptyAnswer {
   readonly headers: Readonly<Record<string, string>> = {};
 }
 
-/** An answer that is text already: a page, a file that it needs, or the reference. It is sent as it is. */
-export class TextAnswer {
-  readonly kind = 'text';
-  readonly text: string;
-  /** `text/html; charset=utf-8`. */
+/** An answer that is text or bytes already: a page, a file, a picture, the reference. It is sent as it is. */
+export class ContentAnswer<Content extends string | Buffer = string | Buffer> {
+  readonly kind = 'content';
+  readonly content: Content;
+  /** `text/html; charset=utf-8`, `image/png`. */
   readonly mediaType: string;
   readonly headers: Readonly<Record<string, string>>;
-  constructor(text: string, mediaType: string, headers: Record<string, string> = {}) {
-    this.text = text;
-    this.mediaType = mediaType;
-    this.headers = headers;
-  }
-}
-
-/** An answer that is a file of bytes, such as a picture. */
-export class BytesAnswer {
-  readonly kind = 'bytes';
-  readonly bytes: Buffer;
-  /** `image/png`. */
-  readonly mediaType: string;
-  readonly headers: Readonly<Record<string, string>>;
-  constructor(bytes: Buffer, mediaType: string, headers: Record<string, string> = {}) {
-    this.bytes = bytes;
+  constructor(content: Content, mediaType: string, headers: Record<string, string> = {}) {
+    this.content = content;
     this.mediaType = mediaType;
     this.headers = headers;
   }
 }
 
 /** Whatever an operation answers, told apart by its `kind`. `T` is the body of one in JSON. */
-export type AnyAnswer<T> = Answer<T> | EmptyAnswer | TextAnswer | BytesAnswer;
+export type AnyAnswer<T> = Answer<T> | EmptyAnswer | ContentAnswer;
 
-const ANSWERS = [Answer, EmptyAnswer, TextAnswer, BytesAnswer] as const;
+const ANSWERS = [Answer, EmptyAnswer, ContentAnswer] as const;
 
 const isAnswer = (value: unknown): value is AnyAnswer<unknown> => ANSWERS.some((one) => value instanceof one);
 
@@ -104,18 +90,16 @@ function onlyDeclared(schema: unknown, value: unknown): unknown {
   return schema instanceof z.ZodRecord || schema instanceof z.ZodUnknown ? value : null;
 }
 
-const JSON_TYPE = 'application/json';
-
 /** Returns an answer as a gateway takes it, with a body or without. HEAD has the headers that GET would have. */
 export function reply(
   { httpMethod }: Pick<APIGatewayProxyEvent, 'httpMethod'>,
   statusCode: number,
   headers: Readonly<Record<string, string>>,
   body?: string | Buffer,
-  mediaType: string = JSON_TYPE,
+  mediaType = 'application/json',
 ): APIGatewayProxyResult {
   if (body === undefined) return { statusCode, headers: { ...headers }, body: '' };
-  const described = { ...(mediaType === JSON_TYPE ? JSON_HEADERS : {}), ...headers, 'Content-Type': mediaType };
+  const described = { ...BODY_HEADERS, ...headers, 'Content-Type': mediaType };
   if (httpMethod !== 'HEAD') {
     return typeof body === 'string'
       ? { statusCode, headers: described, body }

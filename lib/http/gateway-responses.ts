@@ -1,5 +1,5 @@
 import { FAILURES, type FailureKind } from '../ports/errors.ts';
-import { JSON_HEADERS } from './header.ts';
+import { BODY_HEADERS } from './header.ts';
 
 /** An answer of the gateway itself, before or instead of a function. */
 export interface GatewayResponse {
@@ -21,7 +21,7 @@ export function gatewayResponse(
   const { status, type, code, detail } = FAILURES[kind];
   return {
     status,
-    headers: { ...JSON_HEADERS, ...more.headers },
+    headers: { ...BODY_HEADERS, ...more.headers },
     template: JSON.stringify({ type, code, detail: more.detail ?? detail, attr: null }),
   };
 }

@@ -10,5 +10,8 @@ export function headerOf(
   return name === undefined ? undefined : headers[name];
 }
 
-/** The headers of every answer in JSON: nobody keeps a copy, and nobody takes it for anything else. */
-export const JSON_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' } as const;
+/** The headers of every answer with a body that does not say otherwise: nobody keeps a copy, nor takes it for anything else. */
+export const BODY_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' } as const;
+
+/** The headers of a file whose address tells its content. */
+export const KEPT_FOR_EVER = { 'Cache-Control': 'public, max-age=31536000, immutable' } as const;

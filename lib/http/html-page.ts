@@ -1,6 +1,6 @@
 /** Pages for people: markup in which every value is escaped, and headers that let a browser do nothing else. */
 import { hash } from 'node:crypto';
-import { TextAnswer } from './answer.ts';
+import { ContentAnswer } from './answer.ts';
 import { html, type Markup, trusted } from './markup.ts';
 
 interface HtmlPage {
@@ -18,26 +18,14 @@ interface HtmlPage {
   readonly hasForm?: boolean;
   /** Whether other sites may show the page in a frame. */
   readonly isFramable?: boolean;
-  readonly cacheControl: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 const hashOf = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
 
 /** Returns a page with its headers. It loads only what it names, and tells no other site where its reader was. */
-export function htmlPage(page: HtmlPage): TextAnswer {
-  const {
-    title,
-    body,
-    head,
-    style,
-    script,
-    sources = {},
-    isFramable = false,
-    hasForm = false,
-    cacheControl,
-    headers,
-  } = page;
+export function htmlPage(page: HtmlPage): ContentAnswer<string> {
+  const { title, body, head, style, script, sources = {}, isFramable = false, hasForm = false, headers } = page;
   const inline = (name: string, text: string | undefined): string[] =>
     [sources[name] ?? '', text === undefined ? '' : hashOf(text)].filter((source) => source !== '');
   const directives: Record<string, string> = {
@@ -66,13 +54,11 @@ ${script !== undefined && html`<script>${trusted(script)}</script>`}
 </body>
 </html>
 `;
-  return new TextAnswer(markup.toString(), 'text/html; charset=utf-8', {
+  return new ContentAnswer(markup.toString(), 'text/html; charset=utf-8', {
     ...headers,
-    'Cache-Control': cacheControl,
     'Content-Security-Policy': Object.entries(directives)
       .map(([name, value]) => `${name} ${value}`)
       .join('; '),
     'Referrer-Policy': 'no-referrer',
-    'X-Content-Type-Options': 'nosniff',
   });
 }

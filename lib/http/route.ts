@@ -68,7 +68,7 @@ export interface Route<
   readonly unsupported?: Unsupported;
   /** Absent: an answer without a body, or one that is text. */
   readonly response?: Response;
-  /** Media types of what it answers as text (`TextAnswer`): pages for people, and what they need. */
+  /** Media types of what it answers as content (`ContentAnswer`): pages for people, and what they need. */
   readonly content?: readonly [string, ...string[]];
   /** 202: what was asked for is done, or under way. 405: a method that the path has in name only; it answers so without a body. */
   readonly status: 200 | 201 | 202 | 204 | 405;

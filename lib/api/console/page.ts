@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type * as z from 'zod';
 import { Recent } from '../../basics/recent.ts';
-import { TextAnswer } from '../../http/answer.ts';
+import { ContentAnswer } from '../../http/answer.ts';
+import { KEPT_FOR_EVER } from '../../http/header.ts';
 import { htmlPage } from '../../http/html-page.ts';
 import { html } from '../../http/markup.ts';
 import { numberOfShortId } from '../../insights/model.ts';
@@ -33,13 +34,12 @@ const built = (name: string): Promise<string | undefined> => orAbsent(readFile(n
  * Returns the page; `url` is where it was asked for. It loads scripts of ours only, and style sheets that the scripts
  * make carry a word of this one answer.
  */
-export async function consolePage(url: string): Promise<TextAnswer> {
+export async function consolePage(url: string): Promise<ContentAnswer> {
   const text = await built('build.json');
   if (text === undefined) {
     return htmlPage({
       title: 'Workspace',
       body: html`<main><h1>The console is not built</h1><p>Run npm run console in the folder of the program, as a user who may write there, and load this page again.</p></main>`,
-      cacheControl: 'no-store',
     });
   }
   const { script, style, first } = JSON.parse(text) as ConsoleBuild;
@@ -58,12 +58,14 @@ ${first.map((name) => html`<link rel="modulepreload" href="${path}/console/${nam
       'connect-src': "'self'",
       'img-src': "'self' data:",
     },
-    cacheControl: 'no-store',
   });
 }
 
 /** Returns a page that leads to one of the console's; `url` is where it was asked for. */
-export function consoleLink(url: string, { project, page, id }: z.output<typeof openConsoleLink.params>): TextAnswer {
+export function consoleLink(
+  url: string,
+  { project, page, id }: z.output<typeof openConsoleLink.params>,
+): ContentAnswer {
   const prefix = new URL(url).pathname.replace(/(\/[^/]+){4}\/?$/, '');
   const there = page === 'dashboard' ? `dashboards/${id}` : `insights/${numberOfShortId(id) ?? id}`;
   const address = `${prefix}/#/projects/${project}/${there}`;
@@ -71,7 +73,6 @@ export function consoleLink(url: string, { project, page, id }: z.output<typeof 
     title: 'Workspace',
     head: html`<meta http-equiv="refresh" content="0; url=${address}">`,
     body: html`<main><a href="${address}">Open it in the console</a></main>`,
-    cacheControl: 'no-store',
   });
 }
 
@@ -82,12 +83,13 @@ const MAX_CHARACTERS = 4_000_000;
 const texts = new Recent<string>(MAX_CHARACTERS, ({ length }) => length);
 
 /** Returns a file of the build. Its name holds a hash of its content, so it may be kept for ever. */
-export async function consoleFile(name: string): Promise<TextAnswer> {
+export async function consoleFile(name: string): Promise<ContentAnswer> {
   const text = texts.get(name) ?? (await built(name));
   if (text === undefined) return fail('not_found');
   texts.set(name, text);
-  return new TextAnswer(text, MEDIA_TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'text/plain; charset=utf-8', {
-    'Cache-Control': 'public, max-age=31536000, immutable',
-    'X-Content-Type-Options': 'nosniff',
-  });
+  return new ContentAnswer(
+    text,
+    MEDIA_TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'text/plain; charset=utf-8',
+    KEPT_FOR_EVER,
+  );
 }

@@ -5,7 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type * as z from 'zod';
-import { TextAnswer } from '../../http/answer.ts';
+import { ContentAnswer } from '../../http/answer.ts';
+import { KEPT_FOR_EVER } from '../../http/header.ts';
 import { htmlPage } from '../../http/html-page.ts';
 import { html } from '../../http/markup.ts';
 import { TWIN } from '../../http/route.ts';
@@ -50,7 +51,7 @@ show();
 `;
 
 /** Returns the page; `url` is where it was asked for. Its links are paths, with the prefix that a stage adds. */
-export function referencePage(url: string): TextAnswer {
+export function referencePage(url: string): ContentAnswer {
   const path = new URL(url).pathname.replace(/\/$/, '');
   const { version } = resources(`${PACKAGE}/package.json`) as { version: string };
   const file = (name: ReferenceFile): string => `${path}/${name}?v=${version}`;
@@ -65,7 +66,7 @@ export function referencePage(url: string): TextAnswer {
 <script src="${file('swagger-ui-bundle.js')}"></script>`,
     script: SCRIPT,
     sources: { 'script-src': "'self'", 'style-src': "'self'", 'connect-src': "'self'", 'img-src': "'self' data:" },
-    cacheControl: 'public, max-age=300',
+    headers: { 'Cache-Control': 'public, max-age=300' },
   });
 }
 
@@ -73,11 +74,8 @@ export function referencePage(url: string): TextAnswer {
 const texts = new Map<ReferenceFile, Promise<string>>();
 
 /** Returns a file of the page. Its address names the package's version, so it may be kept for ever. */
-export async function referenceFile(name: ReferenceFile): Promise<TextAnswer> {
+export async function referenceFile(name: ReferenceFile): Promise<ContentAnswer> {
   const text = texts.get(name) ?? readFile(resources.resolve(`${PACKAGE}/${name}`), 'utf8');
   texts.set(name, text);
-  return new TextAnswer(await text, REFERENCE_FILES[name], {
-    'Cache-Control': 'public, max-age=31536000, immutable',
-    'X-Content-Type-Options': 'nosniff',
-  });
+  return new ContentAnswer(await text, REFERENCE_FILES[name], KEPT_FOR_EVER);
 }

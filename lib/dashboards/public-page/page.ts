@@ -3,7 +3,7 @@ import type { APIGatewayProxyEvent } from 'aws-lambda';
 import type * as z from 'zod';
 import { placesOf } from '../../charts/places.ts';
 import { CHART_STYLE } from '../../charts/style.ts';
-import type { TextAnswer } from '../../http/answer.ts';
+import type { ContentAnswer } from '../../http/answer.ts';
 import { headerOf } from '../../http/header.ts';
 import { htmlPage } from '../../http/html-page.ts';
 import { wireInstant } from '../../http/instant.ts';
@@ -48,8 +48,6 @@ const MAX_TILES_BYTES = 4_000_000;
 /** A character is so many bytes of a JSON string at most. */
 const MAX_CHARACTER_BYTES = 6;
 
-/** Links are closed at will, so no copy may be kept. */
-const NO_COPY = 'no-store';
 const NO_ROBOTS = { 'X-Robots-Tag': 'noindex, nofollow' };
 
 /** The headers of a page's data. */
@@ -60,14 +58,13 @@ export function sharedPage(
   { type, dashboard, noHeader }: Shared,
   view: PageView,
   headers: Readonly<Record<string, string>>,
-): TextAnswer {
+): ContentAnswer<string> {
   const { description, tags, tiles } = dashboard;
   const name = dashboardName(dashboard);
   const isFramable = type === 'embed';
   const { markups, left } = fittingTiles(tiles, view);
   const places = placesOf(tiles.slice(0, markups.length).map(({ layouts }) => layouts));
   return htmlPage({
-    cacheControl: NO_COPY,
     headers: { ...NO_ROBOTS, ...headers },
     title: name,
     style: `${STYLE}${CHART_STYLE}${layoutStyle(places)}${view.isPicture ? PICTURE_STYLE : ''}`,
@@ -195,7 +192,7 @@ export const PASSWORD_WRONG = 'That is not the password of this page.';
 export function failurePageAt(
   failure: Failure,
   { path, headers }: Pick<APIGatewayProxyEvent, 'path' | 'headers'>,
-): TextAnswer | undefined {
+): ContentAnswer<string> | undefined {
   const isKeptLink = isOfChoice(failure) && headerOf(headers, 'accept')?.includes('text/html') === true;
   return isDataAddress(path) || (NOT_FROM_PAGES.has(failure.kind) && !isKeptLink)
     ? undefined
@@ -203,7 +200,7 @@ export function failurePageAt(
 }
 
 /** Returns the page of a failure. A link that opens nothing always shows the same page, for whatever reason. */
-function failurePage(failure: Failure, isFramable: boolean): TextAnswer {
+function failurePage(failure: Failure, isFramable: boolean): ContentAnswer<string> {
   const { kind, message, body } = failure;
   if (body.detail === PASSWORD_NEEDED || body.detail === PASSWORD_WRONG) return passwordPage(body.detail, isFramable);
   const [title, text] =
@@ -216,7 +213,6 @@ function failurePage(failure: Failure, isFramable: boolean): TextAnswer {
           ]
         : ['Something is wrong', message];
   return htmlPage({
-    cacheControl: NO_COPY,
     headers: NO_ROBOTS,
     title,
     style: STYLE,
@@ -227,10 +223,9 @@ function failurePage(failure: Failure, isFramable: boolean): TextAnswer {
   });
 }
 
-function passwordPage(detail: string, isFramable: boolean): TextAnswer {
+function passwordPage(detail: string, isFramable: boolean): ContentAnswer<string> {
   const isWrong = detail === PASSWORD_WRONG;
   return htmlPage({
-    cacheControl: NO_COPY,
     headers: NO_ROBOTS,
     title: 'Password',
     style: STYLE,

@@ -1,7 +1,7 @@
 /** What somebody who has a link is answered: the page, its data, the numbers of a tile, or a picture of it. */
 import type * as z from 'zod';
 import { isObject } from '../../basics/json.ts';
-import { Answer, type AnyAnswer, BytesAnswer, TextAnswer } from '../../http/answer.ts';
+import { Answer, type AnyAnswer, ContentAnswer } from '../../http/answer.ts';
 import { FiltersOverride, joinedProperties } from '../../insights/overrides.ts';
 import { PictureFailed, type PictureForm } from '../../pictures/pictures.ts';
 import type { Context } from '../../ports/context.ts';
@@ -77,19 +77,17 @@ async function askingOf(
 }
 
 /** Returns the numbers of one tile as a file; no other's are asked for. Throws a 400 for a tile that has none. */
-async function csvAnswer(context: ViewContext, { found, query, asking, headers }: Viewing): Promise<TextAnswer> {
+async function csvAnswer(context: ViewContext, { found, query, asking, headers }: Viewing): Promise<ContentAnswer> {
   const tile = found.stored.tiles.find(({ id }) => id === query.tile);
   const insight = found.insights.get(tile?.insight ?? 0);
   const told = await shownResults(context, [insight ?? []].flat(), asking);
   const shown =
     (insight && told.results.get(insight.id)) ??
     invalid('tile', withoutNumbers(tile, insight && unansweredReason(insight, told)));
-  return new TextAnswer(await shown.csv(), 'text/csv; charset=utf-8', {
+  return new ContentAnswer(await shown.csv(), 'text/csv; charset=utf-8', {
     ...PUBLIC_HEADERS,
     ...headers,
-    'Cache-Control': 'no-store',
     'Content-Disposition': `attachment; filename="tile-${query.tile}.csv"`,
-    'X-Content-Type-Options': 'nosniff',
   });
 }
 
@@ -104,7 +102,7 @@ async function dataAnswer(
 }
 
 /** Returns the page, as people read it; `isPicture`: as a picture shows it. */
-async function pageAnswer(context: ViewContext, viewing: Viewing, isPicture = false): Promise<TextAnswer> {
+async function pageAnswer(context: ViewContext, viewing: Viewing, isPicture = false): Promise<ContentAnswer<string>> {
   const { path, type, found, query, asking, headers } = viewing;
   const { stored, project } = found;
   const insights = [...found.insights.values()];
@@ -145,18 +143,18 @@ function pictured(shared: z.input<typeof SharedDashboard>, tile: number | undefi
 const MEDIA_TYPES = { png: 'image/png', pdf: 'application/pdf' } as const;
 
 /** Returns the page as a picture. Throws a 503 when the browser cannot make it. */
-async function pictureAnswer(context: ViewContext, viewing: Viewing, form: PictureForm): Promise<BytesAnswer> {
+async function pictureAnswer(context: ViewContext, viewing: Viewing, form: PictureForm): Promise<ContentAnswer> {
   const { pictures, callerLeft } = context;
   const { organization } = viewing.found;
   const page = await pageAnswer(context, viewing, true);
-  const wanted = { html: page.text, form, owner: organization.id };
+  const wanted = { html: page.content, form, owner: organization.id };
   const bytes = await pictures?.make(wanted, callerLeft).catch((error: unknown) => {
     if (!(error instanceof PictureFailed)) throw error;
     return fail('unavailable', 'The picture could not be made. Try again later.');
   });
   if (bytes === undefined) invalid(null, noPictures(form));
   const { 'Content-Security-Policy': _, ...headers } = page.headers;
-  return new BytesAnswer(bytes, MEDIA_TYPES[form], {
+  return new ContentAnswer(bytes, MEDIA_TYPES[form], {
     ...headers,
     'Content-Disposition': `inline; filename="dashboard.${form}"`,
   });

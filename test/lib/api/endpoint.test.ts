@@ -4,9 +4,9 @@ import { createOrganization } from '../../../lib/accounts/organizations/store.ts
 import type { Tenant } from '../../../lib/accounts/organizations/tenant.ts';
 import { createUser } from '../../../lib/accounts/users/store.ts';
 import { endpoint, type Operation, type Run } from '../../../lib/api/endpoint.ts';
-import { Answer, EmptyAnswer, TextAnswer } from '../../../lib/http/answer.ts';
+import { Answer, ContentAnswer, EmptyAnswer } from '../../../lib/http/answer.ts';
 import { boolean, freeObject, integer, text } from '../../../lib/http/fields.ts';
-import { JSON_HEADERS } from '../../../lib/http/header.ts';
+import { BODY_HEADERS } from '../../../lib/http/header.ts';
 import { type Route, route } from '../../../lib/http/route.ts';
 import { Damaged, fail, Transient } from '../../../lib/ports/errors.ts';
 import { CLOUD_SETTINGS } from '../../../lib/ports/settings.ts';
@@ -109,7 +109,7 @@ describe('a request', () => {
       { body: { name: ' gear ', size: '5', shiny: 'Yes', unknown: 1 } },
     );
     expect({ status, body }).toEqual({ status: 201, body: { id: ID, size: 5 } });
-    expect(headers).toEqual({ ...JSON_HEADERS, 'Content-Type': 'application/json', ...IDS });
+    expect(headers).toEqual({ ...BODY_HEADERS, 'Content-Type': 'application/json', ...IDS });
   });
 
   test('keeps what was absent absent, so that a PATCH can tell', async () => {
@@ -411,7 +411,7 @@ describe('what an operation throws', () => {
       status: 409,
       body: error('invalid_request', 'conflict', 'The request conflicts with another one.', 'x'),
     });
-    expect(headers).toEqual({ ...JSON_HEADERS, Allow: 'GET', 'Content-Type': 'application/json', ...IDS });
+    expect(headers).toEqual({ ...BODY_HEADERS, Allow: 'GET', 'Content-Type': 'application/json', ...IDS });
   });
 
   test('a busy table is 429 with Retry-After', async () => {
@@ -533,7 +533,7 @@ describe('an answer that is no JSON', () => {
     status: 200,
   });
   const params = { id: ID };
-  const page = () => new TextAnswer('<p>ü</p>', 'text/html; charset=utf-8', { 'X-Own': '1' });
+  const page = () => new ContentAnswer('<p>ü</p>', 'text/html; charset=utf-8', { 'X-Own': '1' });
 
   test('is sent as it is; HEAD has its headers', async () => {
     const { call } = await world();
@@ -550,7 +550,7 @@ describe('an answer that is no JSON', () => {
     const { call } = await world();
     const operation = {
       run: () => fail('throttled', { headers: { 'Retry-After': '1' } }),
-      failurePage: ({ message }: Error) => new TextAnswer(message, 'text/plain', { 'X-Own': '1' }),
+      failurePage: ({ message }: Error) => new ContentAnswer(message, 'text/plain', { 'X-Own': '1' }),
     };
     expect(await call(showWidget, operation, { params })).toMatchObject({
       status: 429,

@@ -482,9 +482,8 @@ describe('colours', () => {
 const A4 = { width: 717, height: 1046 };
 
 describeInBrowser('charts in a browser', (visit) => {
-  const { text, headers } = htmlPage({
+  const { content, headers } = htmlPage({
     title: 'Charts',
-    cacheControl: 'no-store',
     style: STYLE + CHART_STYLE,
     body: html`<main><h1>Charts</h1><div class="tiles">${SAMPLES.map(
       (sample) =>
@@ -500,7 +499,7 @@ describeInBrowser('charts in a browser', (visit) => {
     const { page, complaints } = await visit(options);
     const address = 'http://charts.example/';
     await page.route(address, (route) =>
-      route.fulfill({ body: text, headers: { ...headers, 'Content-Type': 'text/html' } }),
+      route.fulfill({ body: content, headers: { ...headers, 'Content-Type': 'text/html' } }),
     );
     await page.goto(address);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(options.viewport.width);
@@ -520,7 +519,7 @@ describeInBrowser('charts in a browser', (visit) => {
       columns: Array.from({ length: 14 }, (_, at) => `Column ${at}`),
       results: [Array(14).fill('words that wrap')],
     };
-    await page.setContent(`${text}<div class="tile">${figure(chartOf({ kind: 'HogQLQuery' }, wide)).toString()}</div>`);
+    await page.setContent(`${content}<div class="tile">${figure(chartOf({ kind: 'HogQLQuery' }, wide)).toString()}</div>`);
     await page.emulateMedia({ media: 'print' });
     const cut = `[...document.querySelectorAll('.tile')].filter((tile) => tile.scrollWidth > tile.clientWidth).map((tile) => tile.textContent)`;
     expect(await page.evaluate(cut)).toEqual([]);

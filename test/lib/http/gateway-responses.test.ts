@@ -1,9 +1,9 @@
 import { GATEWAY_RESPONSES } from '../../../lib/http/gateway-responses.ts';
-import { JSON_HEADERS } from '../../../lib/http/header.ts';
+import { BODY_HEADERS } from '../../../lib/http/header.ts';
 
 test.each(Object.entries(GATEWAY_RESPONSES))('%s has the four fields and the headers of every error', (_, given) => {
   const { template, headers } = given;
-  expect(headers).toMatchObject(JSON_HEADERS);
+  expect(headers).toMatchObject(BODY_HEADERS);
   const body: unknown = JSON.parse(template.replaceAll(/\$context\.authorizer\.\w+/g, 'text'));
   expect(Object.keys(body as object)).toEqual(['type', 'code', 'detail', 'attr']);
 });
@@ -25,5 +25,5 @@ test.each([
 });
 
 test('a caller who is throttled is told when to come back', () => {
-  expect(GATEWAY_RESPONSES.THROTTLED.headers).toEqual({ ...JSON_HEADERS, 'Retry-After': '1' });
+  expect(GATEWAY_RESPONSES.THROTTLED.headers).toEqual({ ...BODY_HEADERS, 'Retry-After': '1' });
 });

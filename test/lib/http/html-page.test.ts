@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
+import { reply } from '../../../lib/http/answer.ts';
 import { htmlPage } from '../../../lib/http/html-page.ts';
 import { html, trusted } from '../../../lib/http/markup.ts';
 
@@ -25,19 +26,18 @@ test('markup inside markup stays, lists are joined, and what is not there is not
 
 test('a page may do what it names, and nothing else', () => {
   const style = 'p { color: red }';
-  const { text, mediaType, headers } = htmlPage({
+  const { content, mediaType, headers } = htmlPage({
     title: '<Title>',
     body: html`<p>Hi</p>`,
     style,
     script: 'go()',
     sources: { 'connect-src': "'self'", 'script-src': "'self'" },
     isFramable: true,
-    cacheControl: 'no-store',
     headers: { 'X-Own': '1' },
   });
   const hash = (of: string) => `'sha256-${createHash('sha256').update(of).digest('base64')}'`;
   expect(mediaType).toBe('text/html; charset=utf-8');
-  expect(headers).toEqual({
+  expect(reply({ httpMethod: 'GET' }, 200, headers, content, mediaType).headers).toEqual({
     'X-Own': '1',
     'Cache-Control': 'no-store',
     'Content-Security-Policy': [
@@ -52,7 +52,8 @@ test('a page may do what it names, and nothing else', () => {
     ].join('; '),
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',
+    'Content-Type': mediaType,
   });
-  expect(text).toContain('<title>&lt;Title&gt;</title>');
-  expect(text).toContain(`<style>${style}</style>`);
+  expect(content).toContain('<title>&lt;Title&gt;</title>');
+  expect(content).toContain(`<style>${style}</style>`);
 });
