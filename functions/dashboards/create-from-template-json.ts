@@ -9,6 +9,5 @@ export const handler = endpoint(row, {
     const made = await createFromTemplate(context, creator, body.template, idempotencyOps);
     return dashboardAnswer(context, made, tenant, caller);
   },
-  replay: (id, { params, tenant, caller }, context) =>
-    replayAnswer(context, { project: Number(params.project_id), id: Number(id) }, tenant, caller),
+  replay: (id, { tenant, caller }, context) => replayAnswer(context, Number(id), tenant, caller),
 });

@@ -8,6 +8,5 @@ export const handler = endpoint(row, {
     const creator = { tenant, activityOps };
     return dashboardAnswer(context, await createDashboard(context, creator, body, idempotencyOps), tenant, caller);
   },
-  replay: (id, { params, tenant, caller }, context) =>
-    replayAnswer(context, { project: Number(params.project_id), id: Number(id) }, tenant, caller),
+  replay: (id, { tenant, caller }, context) => replayAnswer(context, Number(id), tenant, caller),
 });

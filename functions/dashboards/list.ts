@@ -7,7 +7,7 @@ import { rightsOf } from '../../lib/dashboards/rules.ts';
 import { page } from '../../lib/http/page.ts';
 
 export const handler = endpoint(listDashboards, {
-  read: ({ params, query, paging }, { table }) => readListing(table, Number(params.project_id), query, paging),
+  read: ({ params, query, paging }, { table }) => readListing(table, params.project_id, query, paging),
   async run({ read, tenant, query, paging, caller }, context) {
     const listed = await listingFor(context.table, tenant, read, query, paging);
     const creators = listed.items.map((summary) => summary.created_by);

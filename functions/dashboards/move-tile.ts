@@ -5,7 +5,7 @@ import { foundDashboardToEdit, readDashboard } from '../../lib/dashboards/store.
 import { targetOf } from '../../lib/dashboards/tiles.ts';
 
 export const handler = endpoint(row, {
-  read: ({ params }, { table }) => readDashboard(table, Number(params.project_id), params.id),
+  read: ({ params }, { table }) => readDashboard(table, params.project_id, params.id),
   found: foundDashboardToEdit,
   run: ({ read, body, tenant, ifMatch, activityOps }, context) =>
     moveTile(context, read, { tile: body.tile.id, to: targetOf(body) }, { tenant, ifMatch, activityOps }),

@@ -5,7 +5,7 @@ import { foundDashboard, readDashboard } from '../../lib/dashboards/store.ts';
 import { overridesIn } from '../../lib/insights/overrides.ts';
 
 export const handler = endpoint(retrieveDashboard, {
-  read: ({ params }, { table }) => readDashboard(table, Number(params.project_id), params.id),
+  read: ({ params }, { table }) => readDashboard(table, params.project_id, params.id),
   found: foundDashboard,
   run: ({ read, query, tenant, caller }, context) =>
     dashboardAnswer(context, { stored: read }, tenant, caller, {

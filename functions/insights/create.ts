@@ -5,11 +5,11 @@ import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(row, {
   async run({ params, body, tenant, caller, idempotencyOps, activityOps }, context) {
-    const author = { project: Number(params.project_id), member: tenant.membership, activityOps };
+    const author = { project: params.project_id, member: tenant.membership, activityOps };
     return insightAnswer(context, await createInsight(context, author, body, idempotencyOps), tenant, caller);
   },
   async replay(id, { params, tenant, caller }, context) {
-    const made = await readInsight(context.table, Number(params.project_id), Number(id));
+    const made = await readInsight(context.table, params.project_id, Number(id));
     return insightAnswer(context, made ?? fail('not_found'), tenant, caller);
   },
 });

@@ -4,7 +4,7 @@ import { fittingItems, page } from '../../lib/http/page.ts';
 import { listInsights } from '../../lib/insights/routes.ts';
 
 export const handler = endpoint(listInsights, {
-  read: ({ params, query, paging }, { table }) => readInsightPage(table, Number(params.project_id), query, paging),
+  read: ({ params, query, paging }, { table }) => readInsightPage(table, params.project_id, query, paging),
   async run({ read, tenant, query, paging, caller }, context) {
     const listed = await insightPageFor(context.table, tenant, read, query, paging);
     const { items: found, taken } = fittingItems(listed.found, ({ item }) => item.query?.length ?? 0);

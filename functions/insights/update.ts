@@ -8,10 +8,10 @@ import {
 import { updateInsight } from '../../lib/insights/routes.ts';
 
 export const handler = endpoint(updateInsight, {
-  read: ({ params }, { table }) => readInsight(table, Number(params.project_id), params.id),
+  read: ({ params }, { table }) => readInsight(table, params.project_id, params.id),
   found: foundInsightToChange,
   async run({ params, read, body, tenant, caller, ifMatch, activityOps }, context) {
-    const author = { project: Number(params.project_id), member: tenant.membership, activityOps };
+    const author = { project: params.project_id, member: tenant.membership, activityOps };
     const changed = await changeInsight(context, author, read, body, ifMatch);
     return insightAnswer(context, changed, tenant, caller);
   },

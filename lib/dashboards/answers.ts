@@ -68,11 +68,11 @@ export function dashboardOverrides({ detail }: Pick<StoredDashboard, 'detail'>, 
 /** Returns the answer to a create that is repeated: the dashboard as it is now, with insights of which it was cut off. */
 export async function replayAnswer(
   context: Pick<Context, 'table' | 'clock' | 'answers' | 'callerLeft'>,
-  { project, id }: { project: number; id: number },
+  id: number,
   tenant: Tenant,
   caller: Caller,
 ): Promise<Answer<z.input<typeof DashboardDetail>>> {
-  const stored = (await readDashboard(context.table, project, id)) ?? fail('not_found');
+  const stored = (await readDashboard(context.table, placeIn(tenant).project.id, id)) ?? fail('not_found');
   checkCanSee(stored.summary, tenant.membership);
   if (stored.summary.deleted_at === null) await bringBack(context.table, stored.summary, insightsOf(stored.tiles));
   return dashboardAnswer(context, { stored }, tenant, caller);

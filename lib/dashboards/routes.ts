@@ -15,8 +15,8 @@ import {
 const tag = 'Dashboards';
 const read = { method: 'GET', scope: 'dashboard:read', tag } as const;
 const write = { scope: 'dashboard:write', tag } as const;
-const inProject = z.object({ project_id: z.string() });
-const ofDashboard = z.object({ project_id: z.string(), id: integer() });
+const inProject = z.object({ project_id: integer() });
+const ofDashboard = z.object({ project_id: integer(), id: integer() });
 const all = { paths: ['/api/projects/{project_id}/dashboards'], params: inProject } as const;
 const one = { paths: ['/api/projects/{project_id}/dashboards/{id}'], params: ofDashboard } as const;
 
@@ -95,7 +95,7 @@ export const destroyDashboard = route({
   paths: one.paths,
   summary: 'Refused: dashboards are deleted softly',
   description: 'Always 405, without a body. A dashboard is removed by PATCH with `deleted: true`.',
-  params: z.object({ project_id: z.string(), id: z.string() }),
+  params: z.object({ project_id: integer(), id: z.string() }),
   status: 405,
 });
 

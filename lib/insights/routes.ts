@@ -6,10 +6,10 @@ import { Insight, InsightInput, InsightPatch, InsightQuery, insightId, ResultQue
 const tag = 'Insights';
 const read = { method: 'GET', scope: 'insight:read', tag } as const;
 const write = { scope: 'insight:write', tag } as const;
-const all = { paths: ['/api/projects/{project_id}/insights'], params: z.object({ project_id: z.string() }) } as const;
+const all = { paths: ['/api/projects/{project_id}/insights'], params: z.object({ project_id: integer() }) } as const;
 const one = {
   paths: ['/api/projects/{project_id}/insights/{id}'],
-  params: z.object({ project_id: z.string(), id: insightId() }),
+  params: z.object({ project_id: integer(), id: insightId() }),
 } as const;
 
 const UNSUPPORTED = { _create_in_folder: null, order: null } as const;
