@@ -4,9 +4,9 @@ import { createInsight as row } from '../../lib/insights/routes.ts';
 import { fail } from '../../lib/ports/errors.ts';
 
 export const handler = endpoint(row, {
-  async run({ params, body, tenant, caller, idempotencyOps, activityOps }, context) {
-    const author = { project: params.project_id, member: tenant.membership, activityOps };
-    return insightAnswer(context, await createInsight(context, author, body, idempotencyOps), tenant, caller);
+  async run({ body, tenant, caller, idempotencyOps, activityOps }, context) {
+    const made = await createInsight(context, { tenant, activityOps }, body, idempotencyOps);
+    return insightAnswer(context, made, tenant, caller);
   },
   async replay(id, { params, tenant, caller }, context) {
     const made = await readInsight(context.table, params.project_id, Number(id));

@@ -8,7 +8,7 @@ export const handler = endpoint(listInsights, {
   async run({ read, tenant, query, paging, caller }, context) {
     const listed = await insightPageFor(context.table, tenant, read, query, paging);
     const { items: found, taken } = fittingItems(listed.found, ({ item }) => item.query?.length ?? 0);
-    const items = await insightObjects(context, found, { member: tenant.membership, user: caller.user });
+    const items = await insightObjects(context, found, tenant, caller);
     return page(paging, { ...listed, items, taken }, (insight) => insight);
   },
 });

@@ -10,9 +10,8 @@ import { updateInsight } from '../../lib/insights/routes.ts';
 export const handler = endpoint(updateInsight, {
   read: ({ params }, { table }) => readInsight(table, params.project_id, params.id),
   found: foundInsightToChange,
-  async run({ params, read, body, tenant, caller, ifMatch, activityOps }, context) {
-    const author = { project: params.project_id, member: tenant.membership, activityOps };
-    const changed = await changeInsight(context, author, read, body, ifMatch);
+  async run({ read, body, tenant, caller, ifMatch, activityOps }, context) {
+    const changed = await changeInsight(context, { tenant, activityOps }, read, body, ifMatch);
     return insightAnswer(context, changed, tenant, caller);
   },
 });

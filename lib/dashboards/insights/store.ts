@@ -6,7 +6,6 @@ import type { MemberWithLevel } from '../../accounts/organizations/model.ts';
 import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
 import { userLookup } from '../../accounts/users/lookup.ts';
-import type { UserItem } from '../../accounts/users/model.ts';
 import { Answer } from '../../http/answer.ts';
 import { checkVersion, type IfMatch, inVersion } from '../../http/etag.ts';
 import { type Paging, readPage } from '../../http/page.ts';
@@ -79,7 +78,8 @@ export function foundInsightToChange(read: InsightWithTiles | undefined): Insigh
 export async function insightObjects(
   context: Pick<Context, 'table' | 'clock'>,
   found: readonly InsightWithTiles[],
-  { member, user }: { member: MemberWithLevel; user: UserItem },
+  { membership: member }: Tenant,
+  { user }: Caller,
 ): Promise<z.input<typeof Insight>[]> {
   const project = found[0]?.item.project_id ?? 0;
   const authors = found.flatMap(({ item }) => [item.created_by, item.last_modified_by]);
@@ -99,8 +99,7 @@ export async function insightObjects(
 
 /** Who writes an insight, and where. */
 interface Author {
-  readonly project: number;
-  readonly member: MemberWithLevel;
+  readonly tenant: Tenant;
   readonly activityOps: ActivityOps;
 }
 
@@ -109,16 +108,16 @@ type WriteContext = Pick<Context, 'table' | 'clock'>;
 /** Makes an insight with a tile on each of the dashboards that it names, in one transaction. */
 export async function createInsight(
   { table, clock }: WriteContext,
-  author: Author,
+  { tenant, activityOps }: Author,
   input: z.output<typeof InsightInput>,
   idempotencyOps: (insightId: string) => readonly Op[],
 ): Promise<InsightWithTiles> {
   const now = clock();
   const id = await nextNumber(table, 'insight');
-  const item = newInsight({ project: author.project, id, now }, input, author.member.user_uuid);
-  const logOps = author.activityOps({ ...aboutInsight(item), activity: 'created' });
+  const item = newInsight({ project: placeIn(tenant).project.id, id, now }, input, tenant.membership.user_uuid);
+  const logOps = activityOps({ ...aboutInsight(item), activity: 'created' });
   return untilWritten(async () => {
-    const added = await tilesToAdd(table, author, item, dashboardsIn(input), { now, isNew: true });
+    const added = await tilesToAdd(table, tenant.membership, item, dashboardsIn(input), { now, isNew: true });
     await table.write([{ put: item, if: 'absent' }, ...added.ops, ...idempotencyOps(String(id)), ...logOps]);
     return { item, tiles: added.tiles };
   });
@@ -142,13 +141,14 @@ function dashboardChanges(action: 'created' | 'deleted', tiles: readonly Key[]):
  */
 export async function changeInsight(
   { table, clock }: WriteContext,
-  { member, project, activityOps }: Author,
+  { tenant: { membership: member }, activityOps }: Author,
   read: InsightWithTiles,
   patch: z.output<typeof InsightPatch>,
   ifMatch: IfMatch,
 ): Promise<InsightWithTiles> {
+  const { project_id: project, id } = read.item;
   return untilWritten(async (isAgain) => {
-    const stored = isAgain ? foundInsightToChange(await readInsight(table, project, read.item.id)) : read;
+    const stored = isAgain ? foundInsightToChange(await readInsight(table, project, id)) : read;
     const { item, tiles } = stored;
     if (item.deleted_at !== null && patch.deleted !== false) fail('not_found');
     checkVersion(item, ifMatch);
@@ -159,16 +159,16 @@ export async function changeInsight(
     const wanted = dashboardsIn(patch);
     const isWhole = patch.dashboards !== undefined;
     const removed = isWhole ? tilesToRemove({ item, tiles, showings }, member, wanted) : NOTHING;
-    const added = await tilesToAdd(table, { project, member }, item, wanted, { now, isNew: false });
+    const added = await tilesToAdd(table, member, item, wanted, { now, isNew: false });
     checkOpCount(added, removed);
     const left = showings.filter(({ summary }) => !removed.dashboards.includes(summary));
     const come = added.dashboards.map((summary) => ({ summary, placedBy: member.user_uuid }));
     checkStaysSeen(item, { before: showings, after: [...left, ...come] }, member);
     // Whoever puts it elsewhere at the same time has found its tiles as they were, too.
     const asRead = added.tiles.length > 0 ? { ver: item.ver } : inVersion(ifMatch);
-    const unchanged = { id: item.id, deleted_at: item.deleted_at, ...asRead };
+    const unchanged = { id, deleted_at: item.deleted_at, ...asRead };
     const [written] = await table.write([
-      { change: keys.insight(project, item.id), set, add: { ver: 1 }, if: { is: unchanged } },
+      { change: keys.insight(project, id), set, add: { ver: 1 }, if: { is: unchanged } },
       ...removed.ops,
       ...added.ops,
       ...activityOps({
@@ -213,8 +213,8 @@ const NOTHING: TileOps = { ops: [], tiles: [], dashboards: [] };
 /** Returns a tile for each dashboard without one. Throws a 400 for one not there, a 403 for one not theirs to edit. */
 async function tilesToAdd(
   table: Table,
-  { project, member }: Omit<Author, 'activityOps'>,
-  item: InsightItem,
+  member: MemberWithLevel,
+  { id: insight, project_id: project }: InsightItem,
   wanted: readonly number[],
   { now, isNew }: { readonly now: number; readonly isNew: boolean },
 ): Promise<TileOps> {
@@ -223,7 +223,7 @@ async function tilesToAdd(
   const missing = found.flatMap((stored, at): StoredDashboard[] => {
     if (stored?.summary.deleted_at !== null || !maySee(stored.summary, member))
       return invalidReference('dashboards', ids[at] ?? 0);
-    return stored.tiles.some(({ insight }) => insight === item.id) ? [] : [stored];
+    return stored.tiles.some((tile) => tile.insight === insight) ? [] : [stored];
   });
   if (missing.length === 0) return NOTHING;
   const first = await nextNumber(table, 'tile', missing.length);
@@ -232,7 +232,7 @@ async function tilesToAdd(
     checkCanEdit(summary, member);
     checkTileCount(countedTiles(stored, now) + 1);
     const place = { project, dashboard: summary.id, id: first + at, now };
-    return tileItem(place, { insight: item.id, text: null, layouts: '{}', color: null, created_by: member.user_uuid });
+    return tileItem(place, { insight, text: null, layouts: '{}', color: null, created_by: member.user_uuid });
   });
   const ops = missing.map((stored): Op => {
     const { id, ver } = stored.summary;
@@ -390,16 +390,16 @@ export async function insightAnswer(
   context: Pick<Context, 'table' | 'clock' | 'answers' | 'callerLeft'>,
   found: InsightWithTiles,
   tenant: Tenant,
-  { user }: Caller,
+  caller: Caller,
   asked: Pick<Asking, 'refresh' | 'overrides'> | null = { refresh: 'force_cache' },
 ): Promise<Answer<z.input<typeof Insight>>> {
-  const [body] = await insightObjects(context, [found], { member: tenant.membership, user });
+  const [body] = await insightObjects(context, [found], tenant, caller);
   const shown = body ?? failUnseen();
   const version = found.item.ver;
   // Dashboards that take it up or leave it out change it without a new version.
   const isOnDashboards = found.tiles.length > 0;
   if (asked === null) return new Answer(shown, { version, isComputed: isOnDashboards });
-  const asker = { callerLeft: context.callerLeft, user: user.uuid };
+  const asker = { callerLeft: context.callerLeft, user: caller.user.uuid };
   const result = await resultOf(context, found.item, { project: placeIn(tenant).project, ...asked }, asker);
   const isComputed = isOnDashboards || result.last_refresh !== null;
   return new Answer({ ...shown, ...result }, { version, isComputed });
