@@ -3,16 +3,15 @@
  * their memberships, and the project or the organization.
  */
 import type { OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
+import { findProject } from '../accounts/organizations/projects/store.ts';
 import { currentPlace, openPlaces } from '../accounts/organizations/rules.ts';
-import { organizationsIn } from '../accounts/organizations/store.ts';
+import { findOrganization, organizationsIn, userWithMemberships } from '../accounts/organizations/store.ts';
 import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
 import { Recent } from '../basics/recent.ts';
 import type { Credentials } from '../http/credentials.ts';
 import { uuidOf } from '../http/fields.ts';
 import type { Route } from '../http/route.ts';
 import { Failure, fail } from '../ports/errors.ts';
-import { isSameKind, keys, ranges } from '../ports/table/keys.ts';
-import { listAll } from '../ports/table/list-all.ts';
 import type { Table } from '../ports/table/table.ts';
 
 const CURRENT = '@current';
@@ -51,7 +50,7 @@ export async function resolveCurrent(
 ): Promise<Readonly<Record<string, string | undefined>>> {
   const isProject = params['project_id'] === CURRENT;
   if (!isProject && params['organization_id'] !== CURRENT) return params;
-  const { user, memberships } = await readUser(table, credentials.userId);
+  const { user, memberships } = await userWithMemberships(table, credentials.userId);
   if (user === undefined) fail('not_authenticated');
   const joined = await organizationsIn(table, memberships);
   const { organization, project } = currentPlace(openPlaces(joined, credentials));
@@ -86,17 +85,6 @@ export function tenantPathOf(
 /** Returns whether the operation is about the organization itself. */
 const isItself = (template: string): boolean => template.endsWith('/{organization_id}');
 
-const present = <T extends { readonly deleted_at: number | null }>(item: T | undefined): T | undefined =>
-  item?.deleted_at === null ? item : undefined;
-
-async function readUser(table: Table, userId: string) {
-  const items = await listAll(table, ranges.userAndMemberships(userId));
-  return {
-    user: items.find(isSameKind(keys.user(userId))),
-    memberships: items.filter(isSameKind(keys.membership(userId, ''))),
-  };
-}
-
 /** The organizations of so many projects are remembered, so that both are read at once. */
 const MAX_REMEMBERED = 10_000;
 
@@ -104,25 +92,25 @@ const MAX_REMEMBERED = 10_000;
 export function tenancy(table: Table) {
   const organizationIds = new Recent<string, number>(MAX_REMEMBERED);
 
-  const readOrganization = async (id: string) => present(await table.get(keys.organization(id)));
-
   const readProject = async (id: number): Promise<Found> => {
     const known = organizationIds.get(id);
-    const [item, beside] = await Promise.all([
-      table.get(keys.project(id)),
-      known === undefined ? undefined : readOrganization(known),
+    const [project, beside] = await Promise.all([
+      findProject(table, id),
+      known === undefined ? undefined : findOrganization(table, known),
     ]);
-    const project = present(item);
     if (project === undefined) return {};
     const { organization_id } = project;
     organizationIds.set(id, organization_id);
-    return { project, organization: known === organization_id ? beside : await readOrganization(organization_id) };
+    return {
+      project,
+      organization: known === organization_id ? beside : await findOrganization(table, organization_id),
+    };
   };
 
   const readNamed = async (path: TenantPath): Promise<Found> => {
     if (path.organization === undefined) return readProject(path.project);
     const [organization, { project }] = await Promise.all([
-      readOrganization(path.organization),
+      findOrganization(table, path.organization),
       path.project === undefined ? nothing : readProject(path.project),
     ]);
     return project?.organization_id === path.organization ? { organization, project } : { organization };
@@ -136,7 +124,7 @@ export function tenancy(table: Table) {
     path: TenantPath | undefined,
   ): Promise<Admission> => {
     const [{ user, memberships }, { organization, project }] = await Promise.all([
-      readUser(table, credentials.userId),
+      userWithMemberships(table, credentials.userId),
       path === undefined ? nothing : readNamed(path),
     ]);
     if (user === undefined) fail('not_authenticated');

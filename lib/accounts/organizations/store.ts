@@ -173,10 +173,13 @@ export async function organizationsIn(table: Table, memberships: readonly Member
     .toSorted(({ organization: a }, { organization: b }) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1));
 }
 
-/** Returns the memberships of a user. */
-export async function membershipsOf(table: Table, uid: string): Promise<MembershipItem[]> {
+/** Returns a user, if there is one, and their memberships. One read. */
+export async function userWithMemberships(table: Table, uid: string) {
   const items = await listAll(table, ranges.userAndMemberships(uid));
-  return items.filter(isSameKind(keys.membership(uid, '')));
+  return {
+    user: items.find(isSameKind(keys.user(uid))),
+    memberships: items.filter(isSameKind(keys.membership(uid, ''))),
+  };
 }
 
 /** Returns a user's membership in one organization; undefined when they are no member. */
@@ -186,7 +189,8 @@ export async function findMembership(table: Table, uid: string, oid: string): Pr
 
 /** Returns the organizations of a user that are not deleted, oldest first. */
 export async function organizationsOf(table: Table, uid: string): Promise<OrganizationItem[]> {
-  const found = await organizationsIn(table, await membershipsOf(table, uid));
+  const { memberships } = await userWithMemberships(table, uid);
+  const found = await organizationsIn(table, memberships);
   return found.map(({ organization }) => organization);
 }
 

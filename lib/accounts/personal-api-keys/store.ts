@@ -13,7 +13,7 @@ import type { ActivityOps, Change } from '../activity/model.ts';
 import { systemActivityOps } from '../activity/ops.ts';
 import { changesOf, creationChanges, type LoggedFields } from '../activity/rules.ts';
 import type { MembershipItem } from '../organizations/model.ts';
-import { membershipsOf } from '../organizations/store.ts';
+import { userWithMemberships } from '../organizations/store.ts';
 import type { KeyRef, UserItem } from '../users/model.ts';
 import { sha256 } from './lookup.ts';
 import { type Grant, grantOf, NewPersonalApiKey, type PersonalApiKeyItem, type PersonalApiKeyPatch } from './model.ts';
@@ -53,7 +53,8 @@ type KeyContext = Pick<Context, 'table' | 'newId' | 'clock'>;
 
 /** Returns how acts of an operator, or of the service itself, on a user's keys are logged. */
 async function systemKeyActivity(context: KeyContext, uid: string): Promise<KeyActivity> {
-  return { activityOps: systemActivityOps(context), memberships: await membershipsOf(context.table, uid) };
+  const { memberships } = await userWithMemberships(context.table, uid);
+  return { activityOps: systemActivityOps(context), memberships };
 }
 
 /** The fields that the activity log shows of a key. Its mask changes with its value. */

@@ -4,8 +4,8 @@ import {
   createOrganization,
   deleteOrganization,
   findOrganization,
-  membershipsOf,
   organizationsOf,
+  userWithMemberships,
 } from '../../../../lib/accounts/organizations/store.ts';
 import { createUser } from '../../../../lib/accounts/users/store.ts';
 import { LEVELS } from '../../../../lib/http/levels.ts';
@@ -74,7 +74,7 @@ test('a member is counted, listed by the organization and finds it', async () =>
   context.clock.advance(1);
   const membership = await addMember(context, { organization, user, level: LEVELS.admin });
   expect(membership).toMatchObject({ level: 8, joined_at: context.clock() });
-  expect(await membershipsOf(context.table, user.uuid)).toEqual([membership]);
+  expect(await userWithMemberships(context.table, user.uuid)).toEqual({ user, memberships: [membership] });
   expect(await findOrganization(context.table, organization.id)).toMatchObject({ members: 2, ver: 1 });
   const { items } = await context.table.list(ranges.membersOf(organization.id), { limit: 10 });
   expect(items.map((item) => item['level'])).toEqual([15, 8]);

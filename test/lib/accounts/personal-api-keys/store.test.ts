@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import { systemActivityOps } from '../../../../lib/accounts/activity/ops.ts';
-import { createOrganization, deleteOrganization, membershipsOf } from '../../../../lib/accounts/organizations/store.ts';
+import {
+  createOrganization,
+  deleteOrganization,
+  userWithMemberships,
+} from '../../../../lib/accounts/organizations/store.ts';
 import { findKey, noteUse, sha256 } from '../../../../lib/accounts/personal-api-keys/lookup.ts';
 import {
   changeKey,
@@ -121,7 +125,7 @@ test('a change of limits is told to as many organizations as one write can hold'
     context.clock.advance(1);
     made.push((await createOrganization(context, { name: `Acme ${n}`, owner: user })).organization.id);
   }
-  const memberships = await membershipsOf(context.table, user.uuid);
+  const { memberships } = await userWithMemberships(context.table, user.uuid);
   const { item } = await createKey(context, { user, label: 'CI', scopes: ['*'] });
   const activity = { activityOps: systemActivityOps(context), memberships };
   const limits = { scoped_organizations: made.slice(-10) };
