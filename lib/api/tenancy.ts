@@ -8,7 +8,7 @@ import { currentPlace, openPlaces } from '../accounts/organizations/rules.ts';
 import { findOrganization, organizationsIn, userWithMemberships } from '../accounts/organizations/store.ts';
 import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
 import { Recent } from '../basics/recent.ts';
-import type { Credentials } from '../http/credentials.ts';
+import { type Credentials, opens } from '../http/credentials.ts';
 import { uuidOf } from '../http/fields.ts';
 import type { Route } from '../http/route.ts';
 import { Failure, fail } from '../ports/errors.ts';
@@ -159,7 +159,7 @@ const isAboutTheUser = ({ scope }: Pick<Route, 'scope'>): boolean =>
   scope === 'any' || scope === 'user:read' || scope === 'user:write';
 
 function checkTeams({ scopedTeams }: Caller, project: number | undefined): void {
-  if (scopedTeams.length === 0 || (project !== undefined && scopedTeams.includes(project))) return;
+  if (opens<number | undefined>(scopedTeams, project)) return;
   fail(
     'permission_denied',
     project === undefined
@@ -169,6 +169,6 @@ function checkTeams({ scopedTeams }: Caller, project: number | undefined): void 
 }
 
 function checkOrganizations({ scopedOrganizations }: Caller, organization: string): void {
-  if (scopedOrganizations.length === 0 || scopedOrganizations.includes(organization)) return;
+  if (opens(scopedOrganizations, organization)) return;
   fail('permission_denied', `API key does not have access to the requested organization: ID ${organization}.`);
 }

@@ -1,4 +1,4 @@
-import type { Credentials } from '../../http/credentials.ts';
+import { type Credentials, opens } from '../../http/credentials.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { MembershipItem, OrganizationItem, ProjectBrief } from './model.ts';
 
@@ -19,11 +19,6 @@ export function slugOf(name: string, tail?: string): string {
   return tail === undefined ? slug.slice(0, SLUG_LENGTH) : `${slug.slice(0, SLUG_LENGTH - 1 - tail.length)}-${tail}`;
 }
 
-/** Returns the memberships that a key may show: all, or those of the organizations that it is limited to. */
-export function visibleMemberships(memberships: readonly MembershipItem[], limits: readonly string[]) {
-  return limits.length === 0 ? memberships : memberships.filter((member) => limits.includes(member.organization_id));
-}
-
 /** An organization that is not deleted, with somebody's membership in it. */
 export interface OrganizationMembership {
   readonly organization: OrganizationItem;
@@ -35,9 +30,7 @@ export function openPlaces(
   joined: readonly OrganizationMembership[],
   { scopedTeams, scopedOrganizations }: Pick<Credentials, 'scopedTeams' | 'scopedOrganizations'>,
 ): readonly OrganizationMembership[] {
-  const open = joined.filter(
-    ({ organization: { id } }) => scopedOrganizations.length === 0 || scopedOrganizations.includes(id),
-  );
+  const open = joined.filter(({ organization: { id } }) => opens(scopedOrganizations, id));
   if (scopedTeams.length === 0) return open;
   return open.flatMap(({ organization, membership }) => {
     const projects = fromJsonText(organization.projects).filter(({ id }) => scopedTeams.includes(id));

@@ -1,4 +1,5 @@
 /** The one place that decides which keys may be made. */
+import { opens } from '../../http/credentials.ts';
 import { isPermitted, type Scope } from '../../http/scopes.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
@@ -31,7 +32,7 @@ export function organizationsOpen(
   return memberships
     .toSorted((a, b) => a.joined_at - b.joined_at)
     .map(({ organization_id }) => organization_id)
-    .filter((id) => limits.length === 0 || limits.includes(id))
+    .filter((id) => opens(limits, id))
     .slice(0, MAX_LOGS);
 }
 

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../../basics/units.ts';
+import { opens } from '../../../http/credentials.ts';
 import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
 import { fail } from '../../../ports/errors.ts';
 import type { MembershipItem } from '../model.ts';
@@ -35,7 +36,7 @@ export function refuseOthers(
   { user, scopedOrganizations }: Pick<Caller, 'scopedOrganizations'> & { readonly user: { readonly email: string } },
 ): void {
   if (user.email.toLowerCase() !== invite.target_email) fail('not_found');
-  if (scopedOrganizations.length > 0 && !scopedOrganizations.includes(invite.organization_id)) {
+  if (!opens(scopedOrganizations, invite.organization_id)) {
     fail('permission_denied', 'API keys with scoped organizations cannot join other organizations.');
   }
 }
