@@ -225,15 +225,17 @@ const listed = {
   deleted: z.boolean(),
   creation_mode: z.enum(CREATION_MODES),
 };
-const levels = {
+const levels = z.object({
   restriction_level: z.literal(Object.values(RESTRICTION)).describe('21: all members may edit; 37: collaborators.'),
   effective_restriction_level: z.literal(Object.values(RESTRICTION)),
   effective_privilege_level: z.literal(Object.values(PRIVILEGE)).describe('What the caller may: 21 view, 37 edit.'),
   user_access_level: z.enum(ACCESS_LEVELS).describe("The caller's level."),
-};
+});
+/** What somebody may do with a dashboard, as answers show it. */
+export type Rights = Readonly<z.output<typeof levels>>;
 
 /** A dashboard in a list. */
-export const Dashboard = z.object({ ...listed, tags, ...levels }).meta({ id: 'Dashboard' });
+export const Dashboard = z.object({ ...listed, tags, ...levels.shape }).meta({ id: 'Dashboard' });
 
 const TileText = z.object({
   id: z.int(),
@@ -270,21 +272,15 @@ export const DashboardDetail = z
     variables: freeObject(),
     tags,
     tiles: z.array(Tile),
-    ...levels,
+    ...levels.shape,
   })
   .meta({ id: 'DashboardDetail' });
-
-/** The caller's rights, as far as an answer shows them. */
-type Levels = Pick<
-  z.output<typeof Dashboard>,
-  'restriction_level' | 'effective_restriction_level' | 'effective_privilege_level' | 'user_access_level'
->;
 
 /** Returns what a dashboard is called where something has to be said. */
 export const dashboardName = ({ name }: Pick<DashboardItem, 'name'>): string => name || 'Untitled dashboard';
 
 /** Returns the public object of a summary, as lists show it. */
-export function dashboardObject(summary: DashboardItem, levels: Levels, userOf: UserLookup): z.input<typeof Dashboard> {
+export function dashboardObject(summary: DashboardItem, rights: Rights, userOf: UserLookup): z.input<typeof Dashboard> {
   return {
     id: summary.id,
     name: summary.name,
@@ -296,10 +292,7 @@ export function dashboardObject(summary: DashboardItem, levels: Levels, userOf: 
     deleted: summary.deleted_at !== null,
     creation_mode: summary.creation_mode,
     tags: fromJsonText(summary.tags),
-    restriction_level: levels.restriction_level,
-    effective_restriction_level: levels.effective_restriction_level,
-    effective_privilege_level: levels.effective_privilege_level,
-    user_access_level: levels.user_access_level,
+    ...rights,
   };
 }
 
@@ -310,7 +303,7 @@ export function dashboardObject(summary: DashboardItem, levels: Levels, userOf: 
 export function dashboardDetailObject(
   { stored: { summary, detail, tiles }, insights }: DashboardWithInsights,
   results: ReadonlyMap<number, ResultFields>,
-  levels: Levels,
+  rights: Rights,
   userOf: UserLookup,
 ): z.input<typeof DashboardDetail> {
   const shown = inLayoutOrder(summary.deleted_at === null ? tiles : []).flatMap(({ tile, layouts }) => {
@@ -318,7 +311,7 @@ export function dashboardDetailObject(
     return tile.insight === null || insight?.deleted_at === null ? [{ tile, layouts, insight }] : [];
   });
   return {
-    ...dashboardObject(summary, levels, userOf),
+    ...dashboardObject(summary, rights, userOf),
     use_template: detail.use_template,
     use_dashboard: detail.use_dashboard,
     delete_insights: detail.delete_insights,

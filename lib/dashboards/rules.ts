@@ -9,15 +9,7 @@ import type { InsightItem } from '../insights/model.ts';
 import { fail } from '../ports/errors.ts';
 import { ACCESS_LEVELS, type AccessLevel, DEFAULT_ACCESS, EVERYONE, ruleField } from './access-controls/model.ts';
 import { collaboratorField, PRIVILEGE, type PrivilegeLevel } from './collaborators/model.ts';
-import { type DashboardItem, RESTRICTION, type RestrictionLevel } from './model.ts';
-
-/** What a member may do with one dashboard. */
-interface Rights {
-  readonly restriction_level: RestrictionLevel;
-  readonly effective_restriction_level: RestrictionLevel;
-  readonly effective_privilege_level: PrivilegeLevel;
-  readonly user_access_level: AccessLevel;
-}
+import { type DashboardItem, RESTRICTION, type Rights } from './model.ts';
 
 /** Returns whether nobody can take rights from the member: the dashboard's creator, an admin, an owner. */
 function hasInherentRights(summary: DashboardItem, { user_uuid, level }: MemberWithLevel): boolean {

@@ -56,7 +56,7 @@ export const SharedDashboard = z
 const FLAGS = ['noHeader', 'whitelabel', 'legend', 'detailed'] as const;
 
 /** PostHog's levels of somebody who may only look. */
-const READER_LEVELS = {
+const READER_RIGHTS = {
   effective_restriction_level: RESTRICTION.collaborators,
   effective_privilege_level: PRIVILEGE.view,
   user_access_level: 'viewer',
@@ -71,8 +71,8 @@ export function sharedObject(
   results: ReadonlyMap<number, ResultFields>,
   { type, query }: { type: 'scene' | 'embed'; query: z.output<typeof SharedQuery> },
 ): z.input<typeof SharedDashboard> {
-  const levels = { ...READER_LEVELS, restriction_level: stored.summary.restriction_level };
-  const dashboard = dashboardDetailObject({ stored, insights }, results, levels, () => null);
+  const rights = { ...READER_RIGHTS, restriction_level: stored.summary.restriction_level };
+  const dashboard = dashboardDetailObject({ stored, insights }, results, rights, () => null);
   const flags = FLAGS.flatMap((name) => (query[name] === undefined ? [] : [[name, true] as const]));
   const tiles = dashboard.tiles.map((tile) =>
     tile.insight === null ? tile : { ...tile, insight: { ...tile.insight, query: null, filters: {} } },
