@@ -220,41 +220,30 @@ export function newItems(
 async function writeDashboard(
   context: CreateContext,
   { tenant, activityOps }: Creator,
-  made: NewDashboard,
+  { isDeleted, tiles: made, use_template, use_dashboard, delete_insights, filters, variables, ...shown }: NewDashboard,
   idempotencyOps: IdempotencyOps,
 ): Promise<DashboardWithInsights> {
   const { table, clock, random } = context;
   const project = placeIn(tenant).project.id;
   const now = clock();
-  const [id, numbers] = await Promise.all([nextNumber(table, 'dashboard'), numbersFor(table, tenant, made.tiles)]);
-  const { tiles, insights } = newItems({ project, dashboard: id, now }, numbers, made.tiles);
+  const [id, numbers] = await Promise.all([nextNumber(table, 'dashboard'), numbersFor(table, tenant, made)]);
+  const { tiles, insights } = newItems({ project, dashboard: id, now }, numbers, made);
+  const deleted_at = isDeleted ? now : null;
   const summary: DashboardItem = {
     ...keys.dashboard(project, id),
-    ...indexPlace(project, id, { name: made.name, pinned: made.pinned, deleted_at: made.isDeleted ? now : null }),
+    ...indexPlace(project, id, { ...shown, deleted_at }),
+    ...shown,
     id,
     project_id: project,
-    name: made.name,
-    description: made.description,
-    pinned: made.pinned,
     created_at: now,
     created_by: tenant.membership.user_uuid,
     is_shared: false,
-    deleted_at: made.isDeleted ? now : null,
-    creation_mode: made.creation_mode,
-    tags: made.tags,
-    restriction_level: made.restriction_level,
+    deleted_at,
     tiles: tiles.length,
     ver: 1,
   };
-  const { use_template, use_dashboard, delete_insights, filters, variables } = made;
-  const detail: DashboardDetailItem = {
-    ...keys.dashboardDetail(project, id),
-    use_template,
-    use_dashboard,
-    delete_insights,
-    filters,
-    variables,
-  };
+  const kept = { use_template, use_dashboard, delete_insights, filters, variables };
+  const detail: DashboardDetailItem = { ...keys.dashboardDetail(project, id), ...kept };
   checkDashboardSize(summary, detail);
   const { sharing, token } = newSharing(random, summary, tenant);
   const also = [...idempotencyOps(String(id)), ...activityOps({ ...aboutDashboard(summary), activity: 'created' })];
