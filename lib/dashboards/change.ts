@@ -305,11 +305,10 @@ export async function moveTile(
     const now = clock();
     checkTileCount(countedTiles(target, now) + 1);
     const [less, more] = [counting(source, -1, now), counting(target, 1, now)];
-    const { insight, text, layouts, color, show_description = null, created_by } = tile;
     await checkStaySeen(table, tenant, insightsOf([tile]), { from, to: destination });
     const place = { project: project_id, dashboard: to, id: tile.id, now: tile.created_at };
     const moved: TileItem = {
-      ...tileItem(place, { insight, text, layouts, color, show_description, created_by }),
+      ...tileItem(place, tile),
       last_modified_at: tile.last_modified_at,
       last_modified_by: tile.last_modified_by,
       ver: tile.ver + 1,

@@ -36,6 +36,7 @@ import {
   checkTileCount,
   insightsOf,
   invalidReference,
+  lookOf,
   type NewTile,
   newTiles,
   onePerInsight,
@@ -155,13 +156,13 @@ async function copyTiles(
   }
   const insights = await readInsights(table, project.id, insightsOf(source.tiles));
   return source.tiles.flatMap((tile): NewTile[] => {
-    const { insight: id, text, layouts, color, show_description = null } = tile;
+    const { insight: id } = tile;
     const insight = id === null ? undefined : insights.get(id);
     if (id !== null && insight?.deleted_at !== null) return [];
     return [
       duplicate_tiles
         ? tileCopy(tile, insight, membership.user_uuid)
-        : { insight: id, text, layouts, color, show_description, created_by: membership.user_uuid },
+        : { ...lookOf(tile), insight: id, created_by: membership.user_uuid },
     ];
   });
 }
@@ -268,24 +269,15 @@ export function indexPlace(
 /** Returns a new tile, which is not yet written. */
 export function tileItem(
   { project, dashboard, id, now }: { project: number; dashboard: number; id: number; now: number },
-  {
-    insight,
-    text,
-    layouts,
-    color,
-    show_description = null,
-    created_by,
-  }: Omit<NewTile, 'insight'> & { insight: number | null },
+  tile: Omit<NewTile, 'insight'> & { readonly insight: number | null },
 ): TileItem {
+  const { insight, created_by } = tile;
   return {
     ...keys.tile(project, dashboard, id),
     ...(insight === null ? {} : places.tileOf(project, insight, dashboard, id)),
     id,
     insight,
-    text,
-    layouts,
-    color,
-    show_description,
+    ...lookOf(tile),
     created_at: now,
     created_by,
     last_modified_at: now,

@@ -23,6 +23,14 @@ const MAX_TILE_BYTES = 100 * 1024;
 /** What a tile shows beside its insight, and how. */
 type TileLook = Pick<TileItem, 'text' | 'layouts' | 'color' | 'show_description'>;
 
+/** Returns what a tile shows beside its insight. */
+export const lookOf = ({ text, layouts, color, show_description = null }: TileLook): TileLook => ({
+  text,
+  layouts,
+  color,
+  show_description,
+});
+
 /** A tile to be made; its insight is known by its number, or is made with it. */
 export interface NewTile extends TileLook, Pick<TileItem, 'created_by'> {
   readonly insight: number | NewInsight | null;
@@ -90,14 +98,9 @@ function copyName(name: string | null): string | null {
 }
 
 /** Returns a new tile that is the copy of one, with a copy of its insight. */
-export function tileCopy(
-  { text, layouts, color, show_description = null }: TileLook,
-  insight: NewInsight | undefined,
-  by: string,
-): NewTile {
-  const tile = { text, layouts, color, show_description, created_by: by };
-  if (insight === undefined) return { ...tile, insight: null };
-  return { ...tile, insight: { ...insight, name: copyName(insight.name), created_by: by } };
+export function tileCopy(tile: TileLook, insight: NewInsight | undefined, by: string): NewTile {
+  const copied = insight === undefined ? null : { ...insight, name: copyName(insight.name), created_by: by };
+  return { ...lookOf(tile), created_by: by, insight: copied };
 }
 
 /**
