@@ -156,9 +156,7 @@ export function placeIn({ project, ...tenant }: Tenant): Tenant & ProjectPlace {
 }
 
 /** The condition that a project is there, in one of these versions. */
-const isThere = (ifMatch: IfMatch) => ({
-  is: { deleted_at: null, ...inVersion(ifMatch) },
-});
+const isThere = (ifMatch: IfMatch) => ({ deleted_at: null, ...inVersion(ifMatch) });
 
 /** Changes fields of a project. Throws `Refused` when it is gone, or in none of `ifMatch`. */
 export async function changeProject(
@@ -174,7 +172,7 @@ export async function changeProject(
   await changeBriefs(table, organization, (briefs) => ({
     briefs: briefs.map((brief) => (brief.id === project.id ? { ...brief, ...shown } : brief)),
     ops: [
-      { change: key, set: changes, add: { ver: 1 }, if: isThere(ifMatch) },
+      { change: key, set: changes, add: { ver: 1 }, if: { is: isThere(ifMatch) } },
       ...activityOps({ ...about, activity: 'updated', changes: changesOf(project, changes, LOGGED_FIELDS) }),
     ],
   }));
@@ -228,11 +226,10 @@ export async function resetToken(
   const { id, api_token: old } = project;
   const previous = keepOld ? [...(await stillWorking(table, project)), old] : [];
   const set = { api_token: newToken(random), previous_tokens: toJsonText(previous) };
-  const there = isThere(ifMatch);
   await changeBriefs(table, organization, (briefs) => ({
     briefs: briefs.map((brief) => (brief.id === id ? { ...brief, api_token: set.api_token } : brief)),
     ops: [
-      { change: keys.project(id), set, add: { ver: 1 }, if: { is: { ...there.is, api_token: old } } },
+      { change: keys.project(id), set, add: { ver: 1 }, if: { is: { ...isThere(ifMatch), api_token: old } } },
       { put: { ...keys.projectToken(set.api_token), project_id: id }, if: 'absent' },
       ...(keepOld
         ? [{ put: { ...keys.projectToken(old), project_id: id, ttl: ttlAt(clock() + DAY_MS) } }]
@@ -258,8 +255,7 @@ export async function deleteProject(
   ifMatch: IfMatch,
 ): Promise<void> {
   const now = clock();
-  const { is } = isThere(ifMatch);
-  const unchanged = { is: { ...is, api_token: project.api_token } };
+  const unchanged = { is: { ...isThere(ifMatch), api_token: project.api_token } };
   await changeBriefs(table, organization, (briefs) => ({
     briefs: briefs.filter(({ id }) => id !== project.id),
     ops: [
