@@ -10,6 +10,7 @@ import { toJsonText } from '../../ports/table/json-text.ts';
 import { isSameKind, keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Op, Refused, type Table, type Value } from '../../ports/table/table.ts';
+import { writeOrFail } from '../../ports/table/until-written.ts';
 import type { ActivityOps } from '../activity/model.ts';
 import { systemActivityOps } from '../activity/ops.ts';
 import { changesOf, type LoggedFields } from '../activity/rules.ts';
@@ -128,31 +129,22 @@ export async function addMember(
   const { uuid: id, email: name } = user;
   const changes = [{ action: 'created', field: 'level', before: null, after: level } as const];
   const item = newMembership(organization, user, level, clock());
-  try {
-    await table.write([
-      {
-        change: keys.organization(organization.id),
-        add: { members: 1 },
-        if: { is: isAlive(organization.id) },
-        else: 'organization_gone',
-      },
-      { put: item, if: 'absent', else: 'is_member' },
-      ...also,
-      ...activityOps({
-        organization: organization.id,
-        scope: 'OrganizationMembership',
-        id,
-        activity: 'created',
-        name,
-        changes,
-      }),
-    ]);
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    if (error.reason === 'organization_gone') fail('not_found', 'Organization not found.');
-    if (error.reason === 'is_member') invalid(null, 'The user is already a member of the organization.');
-    throw error;
-  }
+  const about = { organization: organization.id, scope: 'OrganizationMembership', id, name } as const;
+  const ops: Op[] = [
+    {
+      change: keys.organization(organization.id),
+      add: { members: 1 },
+      if: { is: isAlive(organization.id) },
+      else: 'organization_gone',
+    },
+    { put: item, if: 'absent', else: 'is_member' },
+    ...also,
+    ...activityOps({ ...about, activity: 'created', changes }),
+  ];
+  await writeOrFail(table, ops, {
+    organization_gone: () => fail('not_found', 'Organization not found.'),
+    is_member: () => invalid(null, 'The user is already a member of the organization.'),
+  });
   return item;
 }
 

@@ -5,7 +5,8 @@ import { fail, invalid } from '../../ports/errors.ts';
 import { toJsonText } from '../../ports/table/json-text.ts';
 import { keys, places } from '../../ports/table/keys.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
-import { Refused, type Table } from '../../ports/table/table.ts';
+import type { Op, Table } from '../../ports/table/table.ts';
+import { writeOrFail } from '../../ports/table/until-written.ts';
 import { UserInput, type UserItem } from './model.ts';
 
 /** Makes a user. Throws a 400 when the e-mail address is none, or is another user's, in whatever case. */
@@ -28,15 +29,13 @@ export async function createUser(
     created_at: now,
     keys: toJsonText([]),
   };
-  try {
-    await table.write([
-      { put: user, if: 'absent' },
-      { put: { ...keys.email(email), user_uuid: uuid }, if: 'absent' },
-    ]);
-  } catch (error) {
-    if (error instanceof Refused) invalid('email', 'There is already an account with this email address.', 'unique');
-    throw error;
-  }
+  const ops: Op[] = [
+    { put: user, if: 'absent' },
+    { put: { ...keys.email(email), user_uuid: uuid }, if: 'absent', else: 'email_taken' },
+  ];
+  await writeOrFail(table, ops, {
+    email_taken: () => invalid('email', 'There is already an account with this email address.', 'unique'),
+  });
   return user;
 }
 

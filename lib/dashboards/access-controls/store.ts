@@ -6,7 +6,8 @@ import type { Context } from '../../ports/context.ts';
 import { invalid } from '../../ports/errors.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
-import { type Op, Refused, type Table } from '../../ports/table/table.ts';
+import type { Op, Table } from '../../ports/table/table.ts';
+import { writeOrFail } from '../../ports/table/until-written.ts';
 import type { DashboardItem } from '../model.ts';
 import { checkCanManage } from '../rules.ts';
 import { aboutDashboard, type DashboardPath, foundSummary, readSummary, summaryOp } from '../store.ts';
@@ -91,20 +92,14 @@ export async function putAccessRule(
           created_at: before?.created_at ?? now,
           updated_at: now,
         };
-  try {
-    await table.write([
-      ...(level === null ? [] : naming),
-      summaryOp(summary, { [ruleField(target)]: level }),
-      rule === undefined ? { remove: key } : { put: rule },
-      ...hidingOps(level, tenant),
-      ...activityOps({ ...aboutDashboard(summary), activity: 'updated', changes: ruleChanges(target, before, level) }),
-    ]);
-  } catch (error) {
-    if (error instanceof Refused && error.reason === 'no_member') {
-      invalidReference('organization_member', target);
-    }
-    throw error;
-  }
+  const ops: Op[] = [
+    ...(level === null ? [] : naming),
+    summaryOp(summary, { [ruleField(target)]: level }),
+    rule === undefined ? { remove: key } : { put: rule },
+    ...hidingOps(level, tenant),
+    ...activityOps({ ...aboutDashboard(summary), activity: 'updated', changes: ruleChanges(target, before, level) }),
+  ];
+  await writeOrFail(table, ops, { no_member: () => invalidReference('organization_member', target) });
   return rule;
 }
 

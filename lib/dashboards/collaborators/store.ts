@@ -6,7 +6,8 @@ import type { Context } from '../../ports/context.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { keys, places, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
-import { type Op, Refused, type Table } from '../../ports/table/table.ts';
+import type { Op, Table } from '../../ports/table/table.ts';
+import { writeOrFail } from '../../ports/table/until-written.ts';
 import type { DashboardItem } from '../model.ts';
 import { aboutDashboard, type DashboardPath, summaryOp } from '../store.ts';
 import { type CollaboratorInput, type CollaboratorItem, collaboratorField } from './model.ts';
@@ -59,14 +60,10 @@ export async function addCollaborator(
       changes: [collaboratorChange('created', { user_uuid, level })],
     }),
   ];
-  try {
-    await table.write(ops);
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    if (error.reason === 'is_collaborator') invalid(null, 'User already is a collaborator.');
-    if (error.reason === 'no_member') refuseStranger();
-    throw error;
-  }
+  await writeOrFail(table, ops, {
+    is_collaborator: () => invalid(null, 'User already is a collaborator.'),
+    no_member: refuseStranger,
+  });
   return { item, user };
 }
 
@@ -90,10 +87,5 @@ export async function removeCollaborator(table: Table, summary: DashboardItem, u
       changes: [collaboratorChange('deleted', { user_uuid: uid })],
     }),
   ];
-  try {
-    await table.write(ops);
-  } catch (error) {
-    if (error instanceof Refused && error.reason === 'no_collaborator') fail('not_found');
-    throw error;
-  }
+  await writeOrFail(table, ops, { no_collaborator: () => fail('not_found') });
 }

@@ -52,3 +52,17 @@ export async function tryWrite(table: Table, ops: readonly Op[]): Promise<boolea
     throw error;
   }
 }
+
+/** Writes the ops. Throws what `failures` has for the reason (`else`) of the condition that does not hold, else `Refused`. */
+export async function writeOrFail(
+  table: Table,
+  ops: readonly Op[],
+  failures: Readonly<Record<string, () => never>>,
+): Promise<void> {
+  try {
+    await table.write(ops);
+  } catch (error) {
+    if (error instanceof Refused && error.reason !== undefined) failures[error.reason]?.();
+    throw error;
+  }
+}
