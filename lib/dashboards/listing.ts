@@ -22,15 +22,15 @@ const hasFilter = (filter: DashboardFilter): boolean => Object.values(filter).so
 /** A dashboard that a filter lets through: what sorts it. Its summary may be large, and is read for its page. */
 type Sought = Pick<DashboardItem, 'id' | 'name' | 'pinned' | 'created_at'>;
 
-/** Returns the page; or, for a filter, all that it lets through. Who asks is not yet known. */
+/** Returns a page of a project's dashboards, and how many there are in all. Who asks is not yet known. */
 export async function readListing(
   table: Table,
   project: number,
   filter: DashboardFilter,
   paging: Paging,
-): Promise<DashboardPage | Sought[]> {
+): Promise<DashboardPage> {
   return hasFilter(filter)
-    ? soughtIn(table, project, filter, () => true)
+    ? pageOf(table, project, await soughtIn(table, project, filter), filter, paging)
     : readPage(table, ranges.dashboardsOf(project), paging);
 }
 
@@ -38,23 +38,27 @@ export async function readListing(
 export async function listingFor(
   table: Table,
   tenant: Tenant,
-  read: DashboardPage | Sought[],
+  read: DashboardPage,
   filter: DashboardFilter,
+  paging: Paging,
+): Promise<DashboardPage> {
+  if (!mayBeHidden(tenant)) return read;
+  const { project, membership } = placeIn(tenant);
+  const sought = await soughtIn(table, project.id, filter, (summary) => maySee(summary, membership));
+  return pageOf(table, project.id, sought, filter, paging);
+}
+
+async function pageOf(
+  table: Table,
+  project: number,
+  sought: readonly Sought[],
+  { deleted = false, ordering }: DashboardFilter,
   { limit, offset }: Paging,
 ): Promise<DashboardPage> {
-  const { membership } = tenant;
-  const { project } = placeIn(tenant);
-  const isOpen = !mayBeHidden(tenant);
-  if (!Array.isArray(read) && isOpen) return read;
-  const sought =
-    Array.isArray(read) && isOpen
-      ? read
-      : await soughtIn(table, project.id, filter, (summary) => maySee(summary, membership));
-  const ofPage = sort(sought, filter.ordering).slice(offset, offset + limit);
-  const summaries = await table.many(ofPage.map(({ id }) => keys.dashboard(project.id, id)));
+  const ofPage = sort(sought, ordering).slice(offset, offset + limit);
+  const summaries = await table.many(ofPage.map(({ id }) => keys.dashboard(project, id)));
   // One may have been deleted meanwhile, or brought back.
-  const isDeleted = filter.deleted === true;
-  const items = summaries.flatMap((one) => (one === undefined || (one.deleted_at !== null) !== isDeleted ? [] : [one]));
+  const items = summaries.flatMap((one) => (one === undefined || (one.deleted_at !== null) !== deleted ? [] : [one]));
   return { items, count: sought.length };
 }
 
@@ -63,7 +67,7 @@ async function soughtIn(
   table: Table,
   project: number,
   filter: DashboardFilter,
-  isThere: (summary: DashboardItem) => boolean,
+  isThere: (summary: DashboardItem) => boolean = () => true,
 ): Promise<Sought[]> {
   const pick = (summary: DashboardItem): Sought | undefined => {
     const { id, name, pinned, created_at } = summary;
