@@ -4,14 +4,6 @@ import { openShared } from '../../lib/dashboards/public-page/routes.ts';
 import { sharedAnswer } from '../../lib/dashboards/public-page/view.ts';
 
 export const handler = endpoint(openShared, {
-  run: ({ params, query, body, paging, header, address }, context) =>
-    sharedAnswer(context, {
-      url: paging.url,
-      sent: params.token,
-      query,
-      cookie: header('cookie'),
-      from: address,
-      password: body.password,
-    }),
+  run: (request, context) => sharedAnswer(context, request),
   failurePage: failurePageAt,
 });

@@ -17,7 +17,8 @@ interface DashboardPage {
   readonly cursor?: string | undefined;
 }
 
-const hasFilter = (filter: DashboardFilter): boolean => Object.values(filter).some((value) => value !== undefined);
+/** Returns whether a filter asks for something. */
+export const hasFilter = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined);
 
 /** A dashboard that a filter lets through: what sorts it. Its summary may be large, and is read for its page. */
 type Sought = Pick<DashboardItem, 'id' | 'name' | 'pinned' | 'created_at'>;

@@ -31,7 +31,7 @@ import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Key, Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
 import { tileItem } from '../create.ts';
-import { byName } from '../listing.ts';
+import { byName, hasFilter } from '../listing.ts';
 import type { DashboardItem, StoredDashboard, TileItem } from '../model.ts';
 import {
   checkCanEdit,
@@ -307,7 +307,7 @@ export async function readInsightPage(
   filter: InsightFilter,
   paging: Paging,
 ): Promise<InsightPage> {
-  if (Object.values(filter).some((value) => value !== undefined)) {
+  if (hasFilter(filter)) {
     return pageOf(table, project, await soughtIn(table, project, filter), filter, paging);
   }
   const { items, count, cursor } = await readPage(table, ranges.insightsOf(project), paging);

@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import { isObject } from '../../basics/json.ts';
 import { Answer, type AnyAnswer, ContentAnswer } from '../../http/answer.ts';
+import type { Paging } from '../../http/page.ts';
 import { FiltersOverride, joinedProperties } from '../../insights/overrides.ts';
 import { PictureFailed, type PictureForm } from '../../pictures/pictures.ts';
 import type { Context } from '../../ports/context.ts';
@@ -21,16 +22,15 @@ type ViewContext = Pick<Context, 'table' | 'clock' | 'answers' | 'log' | 'pictur
 
 /** What a request says of the page that it wants. */
 interface SharedRequest {
-  /** The absolute address. */
-  readonly url: string;
-  /** The parameter of the path: the token, with the ending of a form. */
-  readonly sent: string;
+  readonly paging: Pick<Paging, 'url'>;
+  /** The token, with the ending of a form. */
+  readonly params: { readonly token: string };
   readonly query: z.output<typeof SharedQuery>;
-  readonly cookie: string | undefined;
+  readonly header: (name: string) => string | undefined;
   /** The address from which the request came. */
-  readonly from: string;
+  readonly address: string;
   /** The password that was entered with the request. */
-  readonly password?: string;
+  readonly body: { readonly password: string } | undefined;
 }
 
 /** What was asked for and may be shown: each form of the page is made of it. */
@@ -50,7 +50,7 @@ export async function sharedAnswer(
   context: ViewContext,
   request: SharedRequest,
 ): Promise<AnyAnswer<z.input<typeof SharedDashboard>>> {
-  const { token, type, path, form } = readAddress(request.url, request.sent);
+  const { token, type, path, form } = readAddress(request.paging.url, request.params.token);
   const { query } = request;
   const found = (await findShared(context, token)) ?? fail('not_found');
   const headers = await passHeaders(context, found, request, token);
@@ -173,18 +173,18 @@ async function markdownOf(tiles: readonly TileItem[]): Promise<(text: string) =>
 async function passHeaders(
   context: ViewContext,
   { stored: { sharing }, organization }: SharedItem,
-  { url, cookie, from, password }: SharedRequest,
+  { paging: { url }, header, address, body }: SharedRequest,
   token: string,
 ): Promise<Record<string, string>> {
   const hash = sharing.password ?? null;
   if (hash === null) return {};
   const now = context.clock();
   const name = `page_${token.slice(0, 10)}`;
-  const passes = (cookie ?? '').split(/; */).filter((pair) => pair.startsWith(`${name}=`));
+  const passes = (header('cookie') ?? '').split(/; */).filter((pair) => pair.startsWith(`${name}=`));
   if (passes.some((pair) => isPass(pair.slice(name.length + 1), { hash, token, now }))) return {};
-  if (password === undefined) fail('permission_denied', PASSWORD_NEEDED);
+  if (body === undefined) fail('permission_denied', PASSWORD_NEEDED);
   const waiter = { organization: organization.id, signal: context.callerLeft };
-  const isRight = await countedTry(context, token, from, () => isPassword(password, waiter, hash));
+  const isRight = await countedTry(context, token, address, () => isPassword(body.password, waiter, hash));
   if (!isRight) fail('permission_denied', PASSWORD_WRONG);
   // A frame of another site gets its cookies back only over TLS.
   const safety = url.startsWith('https:') ? 'SameSite=None; Secure; Partitioned' : 'SameSite=Lax';
