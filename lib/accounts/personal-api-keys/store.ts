@@ -31,14 +31,7 @@ import {
 const VALUE_BYTES = 35;
 
 /** The fields of a new key; instants are milliseconds since 1970. */
-export interface NewKey {
-  readonly label: string;
-  /** `object:read`, `object:write` or `*`. */
-  readonly scopes: readonly string[];
-  readonly scoped_teams?: readonly number[] | undefined;
-  readonly scoped_organizations?: readonly string[] | undefined;
-  readonly expires_at?: number | null | undefined;
-}
+export type NewKey = z.output<typeof NewPersonalApiKey>;
 
 /** The changes that a caller may make to a key. */
 type KeyChanges = z.output<typeof PersonalApiKeyPatch>;
