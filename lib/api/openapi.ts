@@ -278,18 +278,18 @@ function success(row: Route, hasVersion: boolean, schemas: Map<string, JsonObjec
     ...(row.idempotent === true ? ['Idempotent-Replayed'] : []),
     ...(isRefused(row) ? ['Allow'] : []),
   ];
-  const schema =
-    row.response === undefined
-      ? undefined
-      : component(row.response, 'output', `${pascal(row.handler)}Response`, schemas);
-  const content: [string, JsonObject][] = [
-    ...(schema === undefined ? [] : [['application/json', { schema }] satisfies [string, JsonObject]]),
-    ...(row.content ?? []).map((type): [string, JsonObject] => [type, { schema: { type: 'string' } }]),
-  ];
+  const { response, handler, content: types = [] } = row;
+  const content = {
+    ...(response && {
+      'application/json': { schema: component(response, 'output', `${pascal(handler)}Response`, schemas) },
+    }),
+    ...Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }])),
+  };
+  const isEmpty = Object.keys(content).length === 0;
   return {
-    description: isRefused(row) ? 'Always.' : content.length === 0 ? 'Done; the answer has no body.' : 'Done.',
+    description: isRefused(row) ? 'Always.' : isEmpty ? 'Done; the answer has no body.' : 'Done.',
     headers: headersNamed(headers),
-    ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
+    ...(isEmpty ? {} : { content }),
   };
 }
 
