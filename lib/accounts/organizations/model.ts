@@ -80,7 +80,7 @@ export interface ProjectItem extends Item {
   /** As IANA names it. Absent: UTC. */
   readonly timezone?: string;
   /** 1: weeks begin on Monday. Absent, null and 0: on Sunday. */
-  readonly week_start_day?: number | null;
+  readonly week_start_day?: 0 | 1 | null;
   /** Property filters that a query adds by `filterTestAccounts`. Absent: none. */
   readonly test_account_filters?: JsonText<readonly unknown[]>;
   /** Whether events have been added since this field is there. Absent: no. */

@@ -8,7 +8,7 @@ import { type ProjectItem, Team, teamObject } from '../model.ts';
 /** Filters of a project's own people, at most so many. */
 const MAX_TEST_FILTERS = 50;
 
-/** The body that makes a project. */
+/** The body that makes a project, or changes one. */
 export const ProjectInput = z.object({
   name: text({ max: 200 }).optional(),
   timezone: timeZone().optional().describe('As IANA names it: in it days, weeks and months of insights begin.'),
@@ -25,9 +25,6 @@ export const ProjectInput = z.object({
     .optional()
     .describe('True: events that SDKs send land without `$ip`, their own too. What has landed keeps it.'),
 });
-
-/** The body that changes a project. */
-export const ProjectPatch = ProjectInput;
 
 /** The body that gives a project another token. */
 export const TokenReset = z.object({
@@ -78,7 +75,7 @@ export function projectObject(item: ProjectItem, level: MembershipLevel): z.inpu
   return {
     ...teamObject(item.organization_id, item),
     created_at: wireInstant(item.created_at),
-    week_start_day: item.week_start_day === 0 || item.week_start_day === 1 ? item.week_start_day : null,
+    week_start_day: item.week_start_day ?? null,
     test_account_filters: [...(item.test_account_filters === undefined ? [] : fromJsonText(item.test_account_filters))],
     effective_membership_level: level,
     anonymize_ips: item.anonymize_ips ?? false,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { integer, uuid } from '../../../http/fields.ts';
 import { LEVELS } from '../../../http/levels.ts';
 import { pageOf, route } from '../../../http/route.ts';
-import { Project, ProjectInput, ProjectPatch, TokenReset } from './model.ts';
+import { Project, ProjectInput, TokenReset } from './model.ts';
 
 const tag = 'Projects';
 const read = { method: 'GET', scope: 'project:read', tag } as const;
@@ -89,7 +89,7 @@ export const updateProject = route({
   method: 'PATCH',
   summary: 'Change a project',
   description: 'Answers to queries follow its time zone, week start and test accounts at once; exports stay in UTC.',
-  body: ProjectPatch,
+  body: ProjectInput,
   example: { name: 'Web and mobile' },
   unsupported: UNSUPPORTED,
   response: Project,

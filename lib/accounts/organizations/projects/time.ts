@@ -11,6 +11,6 @@ interface ProjectMoment {
 
 export const insightMoment = ({ timezone, week_start_day, test_account_filters }: ProjectItem): ProjectMoment => ({
   timezone: timezone ?? 'UTC',
-  weekStartDay: week_start_day === 1 ? 1 : 0,
+  weekStartDay: week_start_day ?? 0,
   testAccountFilters: test_account_filters === undefined ? [] : fromJsonText(test_account_filters),
 });
