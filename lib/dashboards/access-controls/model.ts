@@ -18,17 +18,17 @@ export type AccessLevel = (typeof ACCESS_LEVELS)[number];
 /** The level of a member whom no rule names. */
 export const DEFAULT_ACCESS: AccessLevel = 'editor';
 
-/** Whom an access rule is for: one member, or everyone whom no rule names. */
-export type RuleTarget = string;
-export const EVERYONE: RuleTarget = 'everyone';
+/** Whom an access rule is for that names no member: everyone whom no rule names. */
+export const EVERYONE = 'everyone';
 
 /** The summary's field for an access rule: its level (`AccessLevel`). It is written with the `AccessRuleItem`. */
-export const ruleField = (target: RuleTarget): `rule:${string}` => `rule:${target}`;
+export const ruleField = (target: string): `rule:${string}` => `rule:${target}`;
 
 /** An access rule as it is stored: what one member, or everyone else, may do with a dashboard. */
 export interface AccessRuleItem extends Item {
   readonly dashboard_id: number;
-  readonly target: RuleTarget;
+  /** A user's uuid, or `EVERYONE`. */
+  readonly target: string;
   readonly access_level: AccessLevel;
   readonly created_by: string;
   readonly created_at: number;

@@ -18,7 +18,6 @@ import {
   type AccessLevel,
   type AccessRuleItem,
   EVERYONE,
-  type RuleTarget,
   ruleField,
 } from './model.ts';
 
@@ -104,7 +103,7 @@ export async function putAccessRule(
 }
 
 /** Returns how the activity log shows a rule that is written, changed or taken away; nothing when it stays the same. */
-function ruleChanges(target: RuleTarget, before: AccessRuleItem | undefined, level: AccessLevel | null): Change[] {
+function ruleChanges(target: string, before: AccessRuleItem | undefined, level: AccessLevel | null): Change[] {
   const was = before?.access_level ?? null;
   if (was === level) return [];
   const action = was === null ? 'created' : level === null ? 'deleted' : 'changed';
