@@ -1,5 +1,6 @@
 import { endpoint } from '../../lib/api/endpoint.ts';
-import { insightObjects, insightPageFor, readInsightPage } from '../../lib/dashboards/insights/store.ts';
+import { insightPageFor, readInsightPage } from '../../lib/dashboards/insights/listing.ts';
+import { insightObjects } from '../../lib/dashboards/insights/store.ts';
 import { fittingItems, page } from '../../lib/http/page.ts';
 import { listInsights } from '../../lib/insights/routes.ts';
 
