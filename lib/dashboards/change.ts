@@ -1,6 +1,6 @@
 /** Changes dashboards: their fields, their tiles, their deletion and their return. */
 import type { ActivityOps, Change } from '../accounts/activity/model.ts';
-import { changesOf, type LoggedFields, patchActivity } from '../accounts/activity/rules.ts';
+import { changesOf, type LoggedFields, partChanges, patchActivity } from '../accounts/activity/rules.ts';
 import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { definedOf } from '../basics/defined.ts';
 import { checkVersion, type IfMatch, inVersion } from '../http/etag.ts';
@@ -246,17 +246,14 @@ async function tileOps(
   // Each beside its tile: what is cut off between two transactions leaves no insight that no dashboard shows.
   const put = made.tiles.flatMap((tile) => [tile, ...made.insights.filter(({ id }) => id === tile.insight)]);
   ops.push(...put.map((item) => weighed({ put: item, if: 'absent' }, item)));
-  const among = (ids: { has(id: number): boolean }) => tiles.filter((tile) => ids.has(tile.id));
-  const gone = tileNumbers('deleted', among(removed));
-  const changes = [...tileNumbers('created', made.tiles), ...tileNumbers('changed', among(changed)), ...gone];
+  const come = made.tiles.map(({ id }) => id);
+  const among = (ids: { has(id: number): boolean }) => tiles.map(({ id }) => id).filter((id) => ids.has(id));
+  const changes = [
+    ...partChanges('created', 'tiles', come),
+    ...partChanges('changed', 'tiles', among(changed)),
+    ...partChanges('deleted', 'tiles', among(removed)),
+  ];
   return { ops, after: [...after, ...made.tiles], changes, isPlacing: insightsOf(added).length > 0 };
-}
-
-/** Returns how the activity log shows tiles that come, change or go: by their numbers. */
-function tileNumbers(action: Change['action'], tiles: readonly TileItem[]): Change[] {
-  const ids = tiles.map(({ id }) => id);
-  const [before, after] = [action === 'created' ? null : ids, action === 'deleted' ? null : ids];
-  return ids.length === 0 ? [] : [{ action, field: 'tiles', before, after }];
 }
 
 /** Returns the ops on insights of a deletion with `delete_insights`, and of a return. */

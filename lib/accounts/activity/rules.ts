@@ -32,6 +32,12 @@ export function changesOf(
 export const secretChanges = (fields: readonly string[]): Change[] =>
   fields.map((field) => ({ action: 'changed', field, before: null, after: null }));
 
+/** Returns how parts that come, change or go are logged in a field; nothing where there are none. */
+export function partChanges(action: Change['action'], field: string, parts: readonly unknown[]): Change[] {
+  const [before, after] = [action === 'created' ? null : parts, action === 'deleted' ? null : parts];
+  return parts.length === 0 ? [] : [{ action, field, before, after }];
+}
+
 /** Returns what a PATCH does to an object that was deleted softly before, or was not. */
 export const patchActivity = (
   wasDeleted: boolean,

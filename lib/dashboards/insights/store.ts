@@ -1,7 +1,7 @@
 /** Reads, makes and changes insights together with the tiles that show them. */
 import type * as z from 'zod';
-import type { ActivityOps, Change } from '../../accounts/activity/model.ts';
-import { patchActivity } from '../../accounts/activity/rules.ts';
+import type { ActivityOps } from '../../accounts/activity/model.ts';
+import { partChanges, patchActivity } from '../../accounts/activity/rules.ts';
 import type { MemberWithLevel } from '../../accounts/organizations/model.ts';
 import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
@@ -118,13 +118,6 @@ export async function createInsight(
 const dashboardsIn = ({ dashboards = [], dashboard = null }: z.output<typeof InsightPatch>): readonly number[] =>
   dashboard === null ? dashboards : [...dashboards, dashboard];
 
-/** Returns how the activity log shows the dashboards on which an insight comes or goes. */
-function dashboardChanges(action: 'created' | 'deleted', tiles: readonly Key[]): Change[] {
-  const ids = dashboardsOf(tiles);
-  const [before, after] = action === 'created' ? [null, ids] : [ids, null];
-  return ids.length === 0 ? [] : [{ action, field: 'dashboards', before, after }];
-}
-
 /**
  * Changes the fields that were sent, and only those; tiles that come and go change with it, in one transaction. Throws
  * a 404, a 403 or a 412 when it is deleted, closed to the member or would be from then on, or in none of the versions
@@ -167,8 +160,8 @@ export async function changeInsight(
         activity: patchActivity(item.deleted_at !== null, patch),
         changes: [
           ...changes,
-          ...dashboardChanges('deleted', removed.tiles),
-          ...dashboardChanges('created', added.tiles),
+          ...partChanges('deleted', 'dashboards', dashboardsOf(removed.tiles)),
+          ...partChanges('created', 'dashboards', dashboardsOf(added.tiles)),
         ],
       }),
     ]);
