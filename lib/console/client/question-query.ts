@@ -25,8 +25,8 @@ export const PATH_TYPES = [PAGEVIEW, 'custom_event'] as const;
 export function queryOf(question: Question): Schemas['Query'] {
   const { kept, kind } = question;
   const made = madeOf(question);
-  const before = kept === undefined ? undefined : readQuestion(kept);
-  if (kept === undefined || before?.kind !== kind) return made;
+  const before = readQuestion(kept);
+  if (before?.kind !== kind) return made;
   return patched(kept, madeOf({ ...before, kept }), made) as Schemas['Query'];
 }
 
@@ -42,7 +42,7 @@ function sourceOf(question: Question, kind: ChosenKind): Schemas[ChosenKind] {
   const { range, interval, display, window } = question;
   const formula = question.formula.trim();
   const compared = question.isCompared ? { compareFilter: { compare: true } } : {};
-  const isSameKind = question.kept !== undefined && sourceIn(question.kept)['kind'] === kind;
+  const isSameKind = sourceIn(question.kept)['kind'] === kind;
   const series = question.series.map((one) => (isSameKind ? keptNodeOf(one, kind) : nodeOf(one, kind)));
   const properties = sentFilters(question.filters);
   const shared = {
@@ -235,16 +235,10 @@ export function questionOf(query: unknown): Question | undefined {
   if (!covers(evenSource(sourceIn(made)), within(form, evenSource(source)))) return undefined;
   // What nothing says how to show is shown as the form has it.
   const kept = source === query ? { ...made, source } : object(query);
-  return isSame(made, kept) ? question : keeping(question, kept);
+  if (isSame(made, kept)) return question;
+  const nodes = list(source['series']);
+  return { ...question, kept, series: question.series.map((one, at) => ({ ...one, kept: nodes[at] })) };
 }
-
-/** Returns a question with what it was read from. */
-function keeping(question: Question, kept: Json): Question {
-  const nodes = list(sourceIn(kept)['series']);
-  return { ...question, kept, series: question.series.map((one, at) => ({ ...one, ...keptNode(nodes[at]) })) };
-}
-
-const keptNode = (node: Json | undefined): Pick<Series, 'kept'> => (node === undefined ? {} : { kept: node });
 
 const spanIn = (source: Json): { readonly count: number; readonly period: string } => {
   const { totalIntervals, period } = object(source['retentionFilter']);

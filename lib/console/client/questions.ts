@@ -2,8 +2,7 @@
 import type { Json } from './json.ts';
 import { type Filter, nextKey, type PropertyType } from './property-filters.ts';
 import { type QuestionKind, TRAITS } from './question-kinds.ts';
-import type { WindowUnit } from './question-options.ts';
-import { type Display, type Interval, type Math, OF_PROPERTY, PAGEVIEW } from './question-options.ts';
+import { type Display, type Interval, type Math, OF_PROPERTY, PAGEVIEW, type WindowUnit } from './question-options.ts';
 import { DAY_MS, type DateRange } from './ranges.ts';
 import type { Schemas } from './schemas.ts';
 
