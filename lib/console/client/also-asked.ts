@@ -1,9 +1,9 @@
 /** What a query says besides the fields of the form, in words: nobody takes its numbers for those of the form alone. */
 import { list as elements } from '../../charts/describe/read.ts';
-import { type Json, object } from './json.ts';
+import { type Json, object, sourceIn } from './json.ts';
 import { type Form, said } from './kept-members.ts';
 import { type QuestionKind, TRAITS } from './question-kinds.ts';
-import { FORMS, kindOf, PATH_TYPES, sourceIn } from './question-query.ts';
+import { FORMS, kindOf, PATH_TYPES } from './question-query.ts';
 import { FIRST_QUESTION, type Question } from './questions.ts';
 
 /** Members that change no number. */

@@ -2,7 +2,7 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
 import { type Answered, answerOf, whenAnswered } from './answers.ts';
 import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
-import { object, text } from './json.ts';
+import { sourceIn, text } from './json.ts';
 import { rowsOfPage } from './paged.ts';
 import { eachMinute } from './polling.ts';
 import type { SentFilter } from './property-filters.ts';
@@ -168,8 +168,7 @@ const isSaid = (value: unknown): boolean => (Array.isArray(value) ? value.length
  * `{filters}`, its dates in that of `{filters.dateRange.from}` too. Undefined: nothing that is in force.
  */
 export function unheededBy(board: BoardView, query: unknown): string | undefined {
-  const node = object(query);
-  const source = node['source'] === undefined ? node : object(node['source']);
+  const source = sourceIn(query);
   if (source['kind'] !== 'HogQLQuery') return undefined;
   const hogql = text(source['query'], '');
   const shown = { ...board.filters, ...overrideOf(board) };

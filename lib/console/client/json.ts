@@ -1,10 +1,16 @@
 /** What the API keeps as it was sent, and so may be of any shape. */
-import { object } from '../../charts/describe/read.ts';
+import { type Json, object } from '../../charts/describe/read.ts';
 
 export { type Json, object, objects as list } from '../../charts/describe/read.ts';
 
 /** Returns a text; `otherwise` for what is none. */
 export const text = (value: unknown, otherwise: string): string => (typeof value === 'string' ? value : otherwise);
+
+/** Returns the query itself, out of what says how it is shown. */
+export function sourceIn(query: unknown): Json {
+  const node = object(query);
+  return node['source'] === undefined ? node : object(node['source']);
+}
 
 /** What somebody may choose, and how it is called. */
 export interface Option<Value extends string> {

@@ -1,5 +1,5 @@
 /** A question as the API takes it, and a query as the form has it. */
-import { chosen, covers, isSame, type Json, list, object, text } from './json.ts';
+import { chosen, covers, isSame, type Json, list, object, sourceIn, text } from './json.ts';
 import { type Form, patched, said, within } from './kept-members.ts';
 import { evenFilters, filtersIn, PROPERTY_TYPES, sentFilters } from './property-filters.ts';
 import { KINDS, type QuestionKind } from './question-kinds.ts';
@@ -215,12 +215,6 @@ export const FORMS: Readonly<Record<QuestionKind, Form>> = {
   PathsQuery: { ...SHARED, pathsFilter: { startPoint: true } },
   HogQLQuery: { kind: true, query: true },
 };
-
-/** Returns the query itself, out of what says how it is shown. */
-export function sourceIn(query: unknown): Json {
-  const node = object(query);
-  return node['source'] === undefined ? node : object(node['source']);
-}
 
 /**
  * Returns the question that a query asks; what it says besides the form's fields is kept beside them, and is in the

@@ -1,5 +1,6 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { type Insight, setInsightDeleted, useInsights } from '../client/insights.ts';
+import { sourceIn } from '../client/json.ts';
 import { KINDS } from '../client/question-kinds.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { DeletedSwitch, RestoreButton } from '../parts/deleted.tsx';
@@ -68,7 +69,7 @@ export default function Insights() {
   );
 }
 
-function kindName(query: Readonly<Record<string, unknown>> | null): string {
-  const { kind } = (query?.['source'] ?? query ?? {}) as { readonly kind?: unknown };
+function kindName(query: Insight['query']): string {
+  const { kind } = sourceIn(query);
   return KINDS.find(({ value }) => value === kind)?.label ?? '–';
 }

@@ -1,7 +1,7 @@
 import { Group, MultiSelect, PasswordInput, Select, Switch, Text, TextInput } from '@mantine/core';
 import { type Alert, type AlertValues, areTurned } from '../../client/alerts.ts';
 import type { Schemas } from '../../client/api.ts';
-import { list, object, text } from '../../client/json.ts';
+import { list, sourceIn, text } from '../../client/json.ts';
 import { useMembers, useOrganizationId } from '../../client/organization.ts';
 import type { Form } from '../form.ts';
 import { faultOf } from '../problem.tsx';
@@ -146,8 +146,7 @@ export function AlertFields({ form, project, query, kept }: AlertFieldsProps) {
 
 /** Returns the series of a query to choose from. */
 function seriesIn(query: Schemas['Insight']['query']) {
-  const source = object(query?.['source'] ?? query);
-  return list(source['series']).map((one, at) => ({
+  return list(sourceIn(query)['series']).map((one, at) => ({
     value: String(at),
     label: `${at + 1}. ${text(one['custom_name'], text(one['name'], text(one['event'], 'All events')))}`,
   }));
