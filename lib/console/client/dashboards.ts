@@ -16,22 +16,19 @@ export const editLack = ({ user_access_level: level, effective_privilege_level: 
     : 'The dashboard is yours to see, not to edit';
 
 interface DashboardFilter {
-  readonly search: string;
-  readonly tag: string | undefined;
-  readonly pinned: boolean;
+  readonly search?: string;
+  readonly tag?: string;
+  readonly pinned?: boolean;
   /** Those that were deleted, instead of the others. */
-  readonly deleted: boolean;
+  readonly deleted?: boolean;
 }
-
-/** Dashboards of which nothing is asked. */
-export const ALL_DASHBOARDS: DashboardFilter = { search: '', tag: undefined, pinned: false, deleted: false };
 
 export function useDashboards(project: string, page: number, { search, tag, pinned, deleted }: DashboardFilter) {
   const query = {
     ...rowsOfPage(page, search),
     ...(tag === undefined ? {} : { tags: [tag] }),
-    ...(pinned ? { pinned: true } : {}),
-    ...(deleted ? { deleted: true } : {}),
+    ...(pinned ? { pinned } : {}),
+    ...(deleted ? { deleted } : {}),
   };
   return useQuery({
     queryKey: ['dashboards', project, query],
@@ -43,11 +40,6 @@ export function useDashboards(project: string, page: number, { search, tag, pinn
 
 export const dashboardKey = (project: string, id: string) => ['dashboard', project, id];
 
-const dashboardAt = (project: string, id: string) =>
-  api.GET('/api/projects/{project_id}/dashboards/{id}/', {
-    params: { path: { project_id: project, id: Number(id) } },
-  });
-
 export function useDashboard(project: string, id: string | undefined) {
   return useQuery({
     queryKey: dashboardKey(project, id ?? ''),
@@ -57,7 +49,12 @@ export function useDashboard(project: string, id: string | undefined) {
 }
 
 /** Returns the dashboard as it is now. */
-export const readDashboard = (project: string, id: string) => versioned(dashboardAt(project, id));
+export const readDashboard = (project: string, id: string): Promise<Versioned<Dashboard>> =>
+  versioned(
+    api.GET('/api/projects/{project_id}/dashboards/{id}/', {
+      params: { path: { project_id: project, id: Number(id) } },
+    }),
+  );
 
 /** Brings a deleted dashboard back, with its tiles. */
 export const restoreDashboard = (project: string, id: number): Promise<Dashboard> =>

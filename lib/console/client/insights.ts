@@ -15,7 +15,7 @@ interface InsightFilter {
   /** A part of a name, description or tag; empty: any. */
   readonly search: string;
   /** Those that were deleted, instead of the others. */
-  readonly deleted: boolean;
+  readonly deleted?: boolean;
 }
 
 export function useInsights(project: string, page: number, { search, deleted }: InsightFilter) {

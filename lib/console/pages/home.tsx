@@ -1,7 +1,7 @@
 import { Card, Group, SimpleGrid, Stack, Tabs, Text } from '@mantine/core';
 import { useProject } from '../client/access.ts';
 import { ADDRESS } from '../client/api.ts';
-import { ALL_DASHBOARDS, useDashboards } from '../client/dashboards.ts';
+import { useDashboards } from '../client/dashboards.ts';
 import { useEvents } from '../client/events.ts';
 import { isOpen, useExports } from '../client/exports.ts';
 import { useParam } from '../parts/address.ts';
@@ -145,7 +145,7 @@ function FailedExports({ project }: { readonly project: string }) {
 }
 
 function PinnedDashboards({ project }: { readonly project: string }) {
-  const asked = useDashboards(project, 1, { ...ALL_DASHBOARDS, pinned: true });
+  const asked = useDashboards(project, 1, { pinned: true });
   const { data } = asked;
   return (
     <Card withBorder>

@@ -69,7 +69,7 @@ interface InsightsChoiceProps {
 
 function InsightsChoice({ project, without, value, change }: InsightsChoiceProps) {
   const { search, field } = useSearch();
-  const { data, error, refetch } = useInsights(project, 1, { search, deleted: false });
+  const { data, error, refetch } = useInsights(project, 1, { search });
   /** What those are called that were chosen, which what is found by now may be without. */
   const [chosen, setChosen] = useState<readonly { value: string; label: string }[]>([]);
   const found = (data?.results ?? [])

@@ -1,6 +1,6 @@
 import { MultiSelect, type MultiSelectProps, Select, type SelectProps } from '@mantine/core';
 import { useQueries } from '@tanstack/react-query';
-import { ALL_DASHBOARDS, dashboardKey, readDashboard, useDashboards } from '../../client/dashboards.ts';
+import { dashboardKey, readDashboard, useDashboards } from '../../client/dashboards.ts';
 import { useSearch } from '../typing.ts';
 
 const optionOf = ({ id, name }: { readonly id: number; readonly name: string }) => ({
@@ -11,7 +11,7 @@ const optionOf = ({ id, name }: { readonly id: number; readonly name: string }) 
 /** Returns the dashboards that have a part of their name like what is typed, and what a field takes to type it. */
 function useFound(project: string) {
   const { search, field } = useSearch();
-  const { data } = useDashboards(project, 1, { ...ALL_DASHBOARDS, search });
+  const { data } = useDashboards(project, 1, { search });
   return { found: (data?.results ?? []).map(optionOf), field };
 }
 
