@@ -1,7 +1,7 @@
 import { Group, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, useState } from 'react';
 import type { Place } from '../../charts/places.ts';
 import type { Schemas, Versioned } from '../client/api.ts';
 import {
@@ -19,7 +19,6 @@ import { counted } from '../client/words.ts';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { type Disputed, disputedFields } from '../parts/conflict-notice.tsx';
-import { Access } from '../parts/dashboards/access.tsx';
 import { AddInsight, newInsightOn } from '../parts/dashboards/add-insight.tsx';
 import { BoardDates, useChosenRange } from '../parts/dashboards/board-dates.tsx';
 import { useChosenFilters } from '../parts/dashboards/board-filters.tsx';
@@ -29,14 +28,19 @@ import { Sharing } from '../parts/dashboards/sharing.tsx';
 import { EditText, NewText } from '../parts/dashboards/text-tile.tsx';
 import { TileActions } from '../parts/dashboards/tile-actions.tsx';
 import { TileGrid } from '../parts/dashboards/tile-grid.tsx';
+import { DialogButton } from '../parts/dialog-button.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Label } from '../parts/label.tsx';
 import { Empty } from '../parts/listing.tsx';
+import { LoadedLater } from '../parts/loaded-later.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
 import { tellProblem, tellUndoable } from '../parts/problem.tsx';
 import { type Needed, ScopedButton } from '../parts/scoped-button.tsx';
 import { ToButton } from '../parts/to.tsx';
 import { useVersionedWrite } from '../parts/versioned-write.tsx';
+
+const AccessRules = lazy(() => import('../parts/dashboards/access-rules.tsx'));
 
 type Change = Schemas['DashboardsUpdateRequest'];
 
@@ -109,6 +113,8 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
     properties: useChosenFilters(),
   };
 
+  const own = { project, id: value.id, beside };
+
   const lacks = editLack(value);
   if (isEditing && lacks !== undefined) endEditing();
   const write = (change: Change, seen = data): Promise<boolean> => send(change, seen);
@@ -156,9 +162,15 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
             {value.pinned ? 'Unpin' : 'Pin'}
           </ScopedButton>
           <Rename data={data} write={write} lacks={lacks} />
-          <Sharing project={project} id={value.id} beside={beside} lacks={lacks} />
-          <Access project={project} id={value.id} beside={beside} />
-          <Collaborators project={project} value={value} write={write} beside={beside} />
+          <Sharing {...own} lacks={lacks} />
+          <DialogButton label="Access" scope="access_control:read" dialogSize="lg">
+            <LoadedLater fallback={<Loading />}>
+              <AccessRules {...own} />
+            </LoadedLater>
+          </DialogButton>
+          <DialogButton label="Collaborators" scope="dashboard:read">
+            <Collaborators {...own} value={value} write={write} />
+          </DialogButton>
           <ToButton to={`/projects/${project}/subscriptions`} view={{ dashboard: id }} variant="default" size="xs">
             Subscriptions
           </ToButton>
@@ -224,7 +236,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
                     write={(body, seen) => write({ tiles: [{ id: tile.id, text: { body } }] }, seen)}
                   />
                 )}
-                <TileActions project={project} dashboard={value.id} tile={tile} name={name} beside={beside} />
+                <TileActions {...own} tile={tile} name={name} />
               </>
             )}
           />

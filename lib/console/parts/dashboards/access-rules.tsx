@@ -8,24 +8,16 @@ import {
   useAccessRules,
   writeAccessRule,
 } from '../../client/access-rules.ts';
-import type { Dashboard } from '../../client/dashboards.ts';
 import { useMembers, useOrganizationId } from '../../client/organization.ts';
 import { useSubmission } from '../form.ts';
 import { Loading } from '../loading.tsx';
 import { Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
-import type { OwnChanges } from '../versioned-write.tsx';
-
-interface AccessRulesProps {
-  readonly project: string;
-  readonly id: number;
-  /** Does what makes another version of the dashboard. */
-  readonly beside: OwnChanges<Dashboard>['beside'];
-}
+import type { OfBoard } from './of-board.ts';
 
 /** The access rules of a dashboard: one for everybody, and those of members. */
-export default function AccessRules({ project, id, beside }: AccessRulesProps) {
+export default function AccessRules({ project, id, beside }: OfBoard) {
   const queries = useQueryClient();
   const { data, error } = useAccessRules(project, id);
   const members = useMembers(useOrganizationId(project));

@@ -1,5 +1,4 @@
-import { Group, List, Modal, Select, Stack, Switch, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { Group, List, Select, Stack, Switch, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMe, useProject } from '../../client/access.ts';
@@ -10,40 +9,23 @@ import { useSubmission } from '../form.ts';
 import { Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
-import type { OwnChanges } from '../versioned-write.tsx';
+import type { OfBoard } from './of-board.ts';
 
 const EVERYONE = 21;
 const COLLABORATORS = 37;
 
-interface CollaboratorsProps {
-  readonly project: string;
+interface CollaboratorsProps extends OfBoard {
   readonly value: Dashboard;
   readonly write: (change: Schemas['DashboardsUpdateRequest']) => Promise<unknown>;
-  /** Does what makes another version of the dashboard. */
-  readonly beside: OwnChanges<Dashboard>['beside'];
 }
 
 /** Who may edit a dashboard: every member, or those who are named. */
-export function Collaborators(props: CollaboratorsProps) {
-  const [isOpen, { open, close }] = useDisclosure(false);
-  return (
-    <>
-      <ScopedButton scope="dashboard:read" variant="default" size="xs" onClick={open}>
-        Collaborators
-      </ScopedButton>
-      <Modal opened={isOpen} onClose={close} title="Collaborators">
-        <Editors {...props} />
-      </Modal>
-    </>
-  );
-}
-
-function Editors({ project, value, write, beside }: CollaboratorsProps) {
+export function Collaborators({ project, id, value, write, beside }: CollaboratorsProps) {
   const queries = useQueryClient();
   const [member, setMember] = useState<string | null>(null);
   const writing = useSubmission();
-  const key = ['collaborators', project, value.id];
-  const path = { project_id: project, id: value.id };
+  const key = ['collaborators', project, id];
+  const path = { project_id: project, id };
   const { data, error } = useQuery({
     queryKey: key,
     queryFn: () => answered(api.GET('/api/projects/{project_id}/dashboards/{id}/collaborators/', { params: { path } })),

@@ -1,7 +1,6 @@
 import { Button, Card, Code, Group, PasswordInput, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { Versioned } from '../../client/api.ts';
-import type { Dashboard } from '../../client/dashboards.ts';
 import { changedOf } from '../../client/json.ts';
 import { nextKey } from '../../client/property-filters.ts';
 import {
@@ -17,13 +16,10 @@ import { disputedFields } from '../conflict-notice.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { PropertyFilters } from '../property-filters.tsx';
 import type { Needed } from '../scoped-button.tsx';
-import { type OwnChanges, useVersionedWrite } from '../versioned-write.tsx';
+import { useVersionedWrite } from '../versioned-write.tsx';
+import type { OfBoard } from './of-board.ts';
 
-interface SharingSettingsProps extends Pick<Needed, 'lacks'> {
-  readonly project: string;
-  readonly id: number;
-  /** Does what makes another version of the dashboard. */
-  readonly beside: OwnChanges<Dashboard>['beside'];
+interface SharingSettingsProps extends OfBoard, Pick<Needed, 'lacks'> {
   readonly seen: Versioned<Sharing>;
   readonly show: (version: Versioned<Sharing>) => void;
 }

@@ -1,30 +1,22 @@
 import { Group, Modal, Stack, Switch, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import type { Versioned } from '../../client/api.ts';
-import { ADDRESS } from '../../client/api.ts';
-import type { Dashboard } from '../../client/dashboards.ts';
+import { ADDRESS, type Versioned } from '../../client/api.ts';
 import { readSharing, renewLink, type Sharing as Shared, writeSharing } from '../../client/sharing.ts';
 import { ConfirmButton } from '../confirm-button.tsx';
 import { disputedFields } from '../conflict-notice.tsx';
 import { Copied } from '../copied.tsx';
 import { Problem, tellProblem } from '../problem.tsx';
 import { type Needed, ScopedButton } from '../scoped-button.tsx';
-import { type OwnChanges, useVersionedWrite } from '../versioned-write.tsx';
+import { useVersionedWrite } from '../versioned-write.tsx';
+import type { OfBoard } from './of-board.ts';
 import { SharingSettings } from './sharing-settings.tsx';
-
-interface SharingProps extends Pick<Needed, 'lacks'> {
-  readonly project: string;
-  readonly id: number;
-  /** Does what makes another version of the dashboard. */
-  readonly beside: OwnChanges<Dashboard>['beside'];
-}
 
 /** In the place of a token that the service has not told yet. */
 const NO_LINK_YET = '';
 
 /** The link by which anybody sees the dashboard: made, ended, changed for another one. */
-export function Sharing({ project, id, beside, lacks }: SharingProps) {
+export function Sharing({ project, id, beside, lacks }: OfBoard & Pick<Needed, 'lacks'>) {
   const queries = useQueryClient();
   const [isOpen, { open, close }] = useDisclosure(false);
   const key = ['sharing', project, id];

@@ -1,31 +1,26 @@
 import { Checkbox } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { type Dashboard, duplicateTile, moveTile, showTile, type Tile } from '../../client/dashboards.ts';
+import { duplicateTile, moveTile, showTile, type Tile } from '../../client/dashboards.ts';
 import { ActButton } from '../act-button.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { tell } from '../problem.tsx';
-import type { OwnChanges } from '../versioned-write.tsx';
 import { DashboardChoice } from './dashboard-choice.tsx';
+import type { OfBoard } from './of-board.ts';
 
-interface TileActionsProps {
-  readonly project: string;
-  /** The dashboard that shows the tile. */
-  readonly dashboard: number;
+interface TileActionsProps extends OfBoard {
   readonly tile: Tile;
   /** What the tile is called. */
   readonly name: string;
-  /** Does what makes another version of the dashboard. */
-  readonly beside: OwnChanges<Dashboard>['beside'];
 }
 
 /** Copies a tile, and brings it to another dashboard. */
-export function TileActions({ project, dashboard, tile, name, beside }: TileActionsProps) {
+export function TileActions({ project, id, tile, name, beside }: TileActionsProps) {
   const queries = useQueryClient();
   const renew = async (): Promise<void> => {
     for (const list of ['dashboard', 'dashboards', 'insights', 'insight'])
       await queries.invalidateQueries({ queryKey: [list, project] });
   };
-  const copy = (): Promise<void> => beside(() => duplicateTile(project, dashboard, tile.id)).then(renew);
+  const copy = (): Promise<void> => beside(() => duplicateTile(project, id, tile.id)).then(renew);
   return (
     <>
       <ActButton scope="dashboard:write" act={copy} aria-label={`Copy ${name}`}>
@@ -41,7 +36,7 @@ export function TileActions({ project, dashboard, tile, name, beside }: TileActi
         isReady={({ to_dashboard: to }) => to !== ''}
         submit={async ({ to_dashboard: to, stays }) => {
           await beside(() =>
-            stays ? showTile(project, tile, Number(to)) : moveTile(project, dashboard, tile.id, Number(to)),
+            stays ? showTile(project, tile, Number(to)) : moveTile(project, id, tile.id, Number(to)),
           );
           await renew();
           tell(stays ? 'The other dashboard shows it too.' : 'The other dashboard has it.');
@@ -49,7 +44,7 @@ export function TileActions({ project, dashboard, tile, name, beside }: TileActi
       >
         {(form) => (
           <>
-            <DashboardChoice project={project} without={dashboard} {...form.choice('to_dashboard')} />
+            <DashboardChoice project={project} without={id} {...form.choice('to_dashboard')} />
             <Checkbox
               label="Leave it here too"
               description={
