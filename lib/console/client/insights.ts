@@ -11,6 +11,10 @@ import { sideBySide } from './side-by-side.ts';
 
 export type Insight = Schemas['Insight'];
 
+/** Returns what an insight is called: by who has named it, or by what it asks; `otherwise` where it asks nothing. */
+export const insightName = ({ name, derived_name }: Pick<Insight, 'name' | 'derived_name'>, otherwise = 'Untitled') =>
+  name || derived_name || otherwise;
+
 interface InsightFilter {
   /** A part of a name, description or tag; empty: any. */
   readonly search: string;

@@ -149,7 +149,7 @@ function DashboardView({ project, id, data }: DashboardViewProps) {
 
   return (
     <Page
-      title={value.name === '' ? 'Untitled' : value.name}
+      title={value.name || 'Untitled'}
       actions={
         <>
           <ScopedButton

@@ -2,14 +2,13 @@ import { Button, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/
 import { type Dashboard, dashboardKey, restoreDashboard, useDashboards } from '../client/dashboards.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { useMakeDashboard } from '../parts/dashboards/make-dashboard.ts';
-import { DeletedSwitch, RestoreButton } from '../parts/deleted.tsx';
+import { DeletedSwitch, RowName, restoreColumn } from '../parts/deleted.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
 import { Listing, useNumbered } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
-import { To } from '../parts/to.tsx';
 
 export default function Dashboards() {
   const project = useParam('project');
@@ -57,11 +56,9 @@ export default function Dashboards() {
               name: 'Name',
               cell: ({ id, name, pinned, deleted }) => (
                 <Group gap="xs">
-                  {deleted ? (
-                    <Text size="sm">{name === '' ? 'Untitled' : name}</Text>
-                  ) : (
-                    <To to={`/projects/${project}/dashboards/${id}`}>{name === '' ? 'Untitled' : name}</To>
-                  )}
+                  <RowName deleted={deleted} to={`/projects/${project}/dashboards/${id}`}>
+                    {name || 'Untitled'}
+                  </RowName>
                   {pinned && <Label color="indigo">Pinned</Label>}
                 </Group>
               ),
@@ -91,21 +88,12 @@ export default function Dashboards() {
               from: 'md',
             },
             { name: 'Made', cell: ({ created_at }) => <Instant at={created_at} />, from: 'xs' },
-            ...(filter.deleted
-              ? [
-                  {
-                    name: 'Action',
-                    cell: ({ id, name }: Pick<Dashboard, 'id' | 'name'>) => (
-                      <RestoreButton
-                        scope="dashboard:write"
-                        name={name || 'The dashboard'}
-                        restore={() => restoreDashboard(project, id)}
-                        lists={[dashboardKey(project, String(id)), ['dashboards', project]]}
-                      />
-                    ),
-                  },
-                ]
-              : []),
+            ...restoreColumn<Pick<Dashboard, 'id' | 'name'>>(filter.deleted, ({ id, name }) => ({
+              scope: 'dashboard:write',
+              name: name || 'The dashboard',
+              restore: () => restoreDashboard(project, id),
+              lists: [dashboardKey(project, String(id)), ['dashboards', project]],
+            })),
           ]}
         />
       </Stack>

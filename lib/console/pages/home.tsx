@@ -159,7 +159,7 @@ function PinnedDashboards({ project }: { readonly project: string }) {
       <Stack gap="xs">
         {data?.results.map(({ id, name }) => (
           <To key={id} to={`/projects/${project}/dashboards/${id}`}>
-            {name === '' ? 'Untitled' : name}
+            {name || 'Untitled'}
           </To>
         ))}
       </Stack>

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Refusal, type Versioned } from '../client/api.ts';
 import { useEventNames } from '../client/events.ts';
-import { type Insight, insightKey, useInsight } from '../client/insights.ts';
+import { type Insight, insightKey, insightName, useInsight } from '../client/insights.ts';
 import { FORMULA_FIELDS } from '../client/question-query.ts';
 import { FIRST_QUESTION, firstQuestion, type Question } from '../client/questions.ts';
 import { useParam, useView } from '../parts/address.ts';
@@ -71,7 +71,7 @@ function InsightEditor({ project, ...options }: InsightFormOptions) {
     form.save();
   };
 
-  const title = kept === undefined ? NEW : kept.name || kept.derived_name || 'Untitled';
+  const title = kept === undefined ? NEW : insightName(kept);
   return (
     <Page
       title={title}

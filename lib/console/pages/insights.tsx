@@ -1,14 +1,14 @@
 import { Group, Stack, Text } from '@mantine/core';
-import { type Insight, setInsightDeleted, useInsights } from '../client/insights.ts';
+import { type Insight, insightName, setInsightDeleted, useInsights } from '../client/insights.ts';
 import { sourceIn } from '../client/json.ts';
 import { KINDS } from '../client/question-kinds.ts';
 import { useParam, useView } from '../parts/address.ts';
-import { DeletedSwitch, RestoreButton } from '../parts/deleted.tsx';
+import { DeletedSwitch, RowName, restoreColumn } from '../parts/deleted.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing, useNumbered } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
-import { To, ToButton } from '../parts/to.tsx';
+import { ToButton } from '../parts/to.tsx';
 
 export default function Insights() {
   const project = useParam('project');
@@ -37,31 +37,21 @@ export default function Insights() {
           columns={[
             {
               name: 'Name',
-              cell: ({ id, name, derived_name, deleted }) =>
-                deleted ? (
-                  <Text size="sm">{name || derived_name || 'Untitled'}</Text>
-                ) : (
-                  <To to={`/projects/${project}/insights/${id}`}>{name || derived_name || 'Untitled'}</To>
-                ),
+              cell: (one) => (
+                <RowName deleted={one.deleted} to={`/projects/${project}/insights/${one.id}`}>
+                  {insightName(one)}
+                </RowName>
+              ),
             },
             { name: 'Question', cell: ({ query }) => kindName(query), from: 'xs' },
             { name: 'On dashboards', cell: ({ dashboards }) => dashboards.length, from: 'md' },
             { name: 'Changed', cell: ({ last_modified_at }) => <Instant at={last_modified_at} />, from: 'sm' },
-            ...(filter.deleted
-              ? [
-                  {
-                    name: 'Action',
-                    cell: ({ id, name, derived_name }: Insight) => (
-                      <RestoreButton
-                        scope="insight:write"
-                        name={name || derived_name || 'The insight'}
-                        restore={() => setInsightDeleted(project, id, false)}
-                        lists={['insights', 'insight', 'dashboard'].map((list) => [list, project])}
-                      />
-                    ),
-                  },
-                ]
-              : []),
+            ...restoreColumn<Insight>(filter.deleted, (one) => ({
+              scope: 'insight:write',
+              name: insightName(one, 'The insight'),
+              restore: () => setInsightDeleted(project, one.id, false),
+              lists: ['insights', 'insight', 'dashboard'].map((list) => [list, project]),
+            })),
           ]}
         />
       </Stack>

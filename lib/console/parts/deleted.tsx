@@ -1,8 +1,9 @@
-import { Switch } from '@mantine/core';
+import { Switch, Text } from '@mantine/core';
 import { type QueryKey, useQueryClient } from '@tanstack/react-query';
 import { ActButton } from './act-button.tsx';
 import { useView } from './address.ts';
 import { tell } from './problem.tsx';
+import { To } from './to.tsx';
 
 /** Whether a list shows what was deleted instead; the address keeps it as `deleted`. */
 export function DeletedSwitch() {
@@ -17,6 +18,21 @@ export function DeletedSwitch() {
   );
 }
 
+interface RowNameProps {
+  readonly deleted: boolean;
+  /** The page of what is not deleted. */
+  readonly to: string;
+  readonly children: string;
+}
+
+/** What a row of a list is called, which leads to its page unless it is deleted. */
+export const RowName = ({ deleted, to, children }: RowNameProps) =>
+  deleted ? <Text size="sm">{children}</Text> : <To to={to}>{children}</To>;
+
+/** Returns the column that brings rows back, of a list of deleted ones; of another one none. */
+export const restoreColumn = <T,>(isOfDeleted: boolean, of: (row: T) => RestoreButtonProps) =>
+  isOfDeleted ? [{ name: 'Action', cell: (row: T) => <RestoreButton {...of(row)} /> }] : [];
+
 interface RestoreButtonProps {
   readonly scope: string;
   readonly name: string;
@@ -26,7 +42,7 @@ interface RestoreButtonProps {
 }
 
 /** Brings back what was deleted. */
-export function RestoreButton({ scope, name, restore, lists }: RestoreButtonProps) {
+function RestoreButton({ scope, name, restore, lists }: RestoreButtonProps) {
   const queries = useQueryClient();
   const act = async (): Promise<void> => {
     try {

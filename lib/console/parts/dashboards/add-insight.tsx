@@ -2,7 +2,7 @@ import { MultiSelect, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useScope } from '../../client/access.ts';
-import { useInsights } from '../../client/insights.ts';
+import { insightName, useInsights } from '../../client/insights.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { Problem } from '../problem.tsx';
 import type { Needed } from '../scoped-button.tsx';
@@ -74,7 +74,7 @@ function InsightsChoice({ project, without, value, change }: InsightsChoiceProps
   const [chosen, setChosen] = useState<readonly { value: string; label: string }[]>([]);
   const found = (data?.results ?? [])
     .filter(({ id }) => !without.includes(id))
-    .map(({ id, name, derived_name: derived }) => ({ value: String(id), label: name || derived || 'Untitled' }));
+    .map((one) => ({ value: String(one.id), label: insightName(one) }));
   const all = [...found, ...chosen.filter((one) => !found.some((other) => other.value === one.value))];
   const nothing = data?.next == null ? 'No other insight is like that.' : 'Type a part of the name; there are more.';
   return (

@@ -5,7 +5,7 @@ import { useSearch } from '../typing.ts';
 
 const optionOf = ({ id, name }: { readonly id: number; readonly name: string }) => ({
   value: String(id),
-  label: name === '' ? 'Untitled' : name,
+  label: name || 'Untitled',
 });
 
 /** Returns the dashboards that have a part of their name like what is typed, and what a field takes to type it. */

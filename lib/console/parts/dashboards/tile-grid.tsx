@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type PointerEvent, type ReactNode, type Ref, useState } from 'react';
 import { COLUMNS, type Place, placesOf } from '../../../charts/places.ts';
 import type { Tile } from '../../client/dashboards.ts';
-import { type BoardView, tileAnswer, toldAnswer, unheededBy } from '../../client/insights.ts';
+import { type BoardView, insightName, tileAnswer, toldAnswer, unheededBy } from '../../client/insights.ts';
 import { moved, pastNext } from '../../client/layout.ts';
 import { eachMinute } from '../../client/polling.ts';
 import { counted } from '../../client/words.ts';
@@ -204,7 +204,7 @@ const FIRST_LINE = /^[#\s]*(.{1,60})/;
 
 /** Returns what a tile is called: its insight's name, or how its text begins. */
 function nameOf({ insight, text }: Tile): string {
-  if (insight !== null) return insight.name || insight.derived_name || 'Untitled insight';
+  if (insight !== null) return insightName(insight, 'Untitled insight');
   return FIRST_LINE.exec(text?.body ?? '')?.[1] ?? 'Text';
 }
 

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { type Insight, setInsightDeleted } from '../../client/insights.ts';
+import { type Insight, insightName, setInsightDeleted } from '../../client/insights.ts';
 import { useNavigateFromHere } from '../address.ts';
 import { ConfirmButton } from '../confirm-button.tsx';
 import { tellUndoable } from '../problem.tsx';
@@ -10,11 +10,11 @@ interface DeleteInsightProps {
 }
 
 /** Deletes an insight, and offers for a while to bring it back. */
-export function DeleteInsight({ project, insight: { id, name, derived_name } }: DeleteInsightProps) {
+export function DeleteInsight({ project, insight }: DeleteInsightProps) {
   const queries = useQueryClient();
   const navigate = useNavigateFromHere();
   const set = async (deleted: boolean): Promise<void> => {
-    await setInsightDeleted(project, id, deleted);
+    await setInsightDeleted(project, insight.id, deleted);
     for (const list of ['insights', 'insight', 'dashboard'])
       await queries.invalidateQueries({
         queryKey: [list, project],
@@ -23,7 +23,7 @@ export function DeleteInsight({ project, insight: { id, name, derived_name } }: 
   };
   const remove = async (): Promise<void> => {
     await set(true);
-    tellUndoable(`${name || derived_name || 'The insight'} is deleted.`, () => set(false));
+    tellUndoable(`${insightName(insight, 'The insight')} is deleted.`, () => set(false));
     navigate({ to: `/projects/${project}/insights`, ignoreBlocker: true });
   };
   return (

@@ -1,5 +1,5 @@
 import { useDashboard } from '../../client/dashboards.ts';
-import { useInsight } from '../../client/insights.ts';
+import { insightName, useInsight } from '../../client/insights.ts';
 import type { Subject } from '../../client/subscriptions.ts';
 
 interface KnownSubject {
@@ -19,15 +19,12 @@ export function useSubject(project: string, { dashboard, insight }: Subject): Kn
     return {
       name: board.name || 'Untitled',
       to: `/projects/${project}/dashboards/${board.id}`,
-      insights: shown.map(({ id, name, derived_name }) => ({
-        value: String(id),
-        label: name || derived_name || `Insight ${id}`,
-      })),
+      insights: shown.map((one) => ({ value: String(one.id), label: insightName(one, `Insight ${one.id}`) })),
     };
   }
   if (one === undefined) return undefined;
   return {
-    name: one.name || one.derived_name || 'Untitled',
+    name: insightName(one),
     to: `/projects/${project}/insights/${one.id}`,
     insights: undefined,
   };
