@@ -1,6 +1,5 @@
 import { Select, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import {
   type Alert,
   type AlertChange,
@@ -56,7 +55,6 @@ interface AlertViewProps {
 function AlertView({ project, seen }: AlertViewProps) {
   const queries = useQueryClient();
   const navigate = useNavigateFromHere();
-  const [edited, setEdited] = useState(seen);
   const { value } = seen;
   const { id, insight } = value;
   const name = value.name || 'Untitled';
@@ -106,8 +104,8 @@ function AlertView({ project, seen }: AlertViewProps) {
             fields={SHOWN_FIELDS}
             does="Save"
             isReady={(values) => !areTurned(values)}
-            opened={() => setEdited(seen)}
-            submit={(values) => send(changedOf(values, alertValues(edited.value)), edited)}
+            seen={seen}
+            submit={(_, edited) => send(edited.changed, edited.seen)}
           >
             {(form) => <AlertFields form={form} project={project} query={insight.query} kept={value} />}
           </FormDialog>

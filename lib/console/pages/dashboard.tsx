@@ -1,7 +1,7 @@
 import { Group, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
-import { lazy, useState } from 'react';
+import { lazy } from 'react';
 import type { Place } from '../../charts/places.ts';
 import type { Schemas, Versioned } from '../client/api.ts';
 import {
@@ -14,7 +14,6 @@ import {
   useDashboard,
   writeDashboard,
 } from '../client/dashboards.ts';
-import { changedOf } from '../client/json.ts';
 import { counted } from '../client/words.ts';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
@@ -253,17 +252,15 @@ interface RenameProps extends Pick<Needed, 'lacks'> {
 }
 
 function Rename({ data, write, lacks }: RenameProps) {
-  const [seen, setSeen] = useState(data);
   return (
     <FormDialog
       label="Rename"
       scope="dashboard:write"
       lacks={lacks}
       initial={namesOf(data.value)}
-      opened={() => setSeen(data)}
+      seen={data}
       does="Save"
-      submit={(values) => {
-        const { tags, ...rest } = changedOf(values, namesOf(seen.value));
+      submit={(_, { changed: { tags, ...rest }, seen }) => {
         const named = tags?.split(',').map((tag) => tag.trim());
         return write({ ...rest, ...(named && { tags: named.filter((tag) => tag !== '') }) }, seen);
       }}

@@ -1,6 +1,5 @@
 import { Stack } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import type { Versioned } from '../client/api.ts';
 import { changedOf } from '../client/json.ts';
 import { live } from '../client/polling.ts';
@@ -59,7 +58,6 @@ interface SubscriptionViewProps {
 function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
   const queries = useQueryClient();
   const navigate = useNavigateFromHere();
-  const [edited, setEdited] = useState(seen);
   const { value } = seen;
   const { id } = value;
   const name = value.title || value.resource_name || 'Untitled';
@@ -113,8 +111,8 @@ function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
             dialogSize="lg"
             initial={subscriptionValues(value, zone)}
             does="Save"
-            opened={() => setEdited(seen)}
-            submit={(values) => send(changedOf(values, subscriptionValues(edited.value, zone)), edited)}
+            seen={seen}
+            submit={(_, edited) => send(edited.changed, edited.seen)}
           >
             {(form) => <SubscriptionFields form={form} zone={zone} insights={known?.insights} />}
           </FormDialog>

@@ -1,24 +1,27 @@
 import { Button, type ButtonProps, Group, Modal, type ModalProps, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { type ReactNode, useRef } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { sessionKey } from '../client/session.ts';
 import { type Form, useForm } from './form.ts';
 import { Problem } from './problem.tsx';
 import { type Needed, ScopedButton } from './scoped-button.tsx';
 import { useUnsaved } from './unsaved.tsx';
 
-interface FormDialogProps<Values extends object> extends Omit<ButtonProps, 'children'>, Needed {
+interface FormDialogProps<Values extends object, Seen> extends Omit<ButtonProps, 'children'>, Needed {
   /** What the button says, and the dialog that it opens. */
   readonly label: string;
   /** What the fields hold whenever the dialog is opened. */
   readonly initial: Values;
-  /** Is called when it opens: what is changed later is not what the fields began with. */
-  readonly opened?: () => void;
-  readonly children: (form: Form<Values>) => ReactNode;
+  /** What the fields are of: what it is when the dialog is opened stays `seen` until it is closed. */
+  readonly seen?: Seen;
+  readonly children: (form: Form<Values>, seen: Seen) => ReactNode;
   /** Which fields show by themselves what is wrong with them. */
   readonly fields?: readonly string[];
   /** The dialog closes when it is done, and not before: what it is refused for stands beside what was written. */
-  readonly submit: (values: Values) => Promise<unknown>;
+  readonly submit: (
+    values: Values,
+    edited: { readonly changed: Partial<Values>; readonly seen: Seen },
+  ) => Promise<unknown>;
   /** What the button says that does it. */
   readonly does: string;
   /** What the button says that does not; absent: there is none. */
@@ -29,10 +32,10 @@ interface FormDialogProps<Values extends object> extends Omit<ButtonProps, 'chil
 }
 
 /** A button that opens a form. */
-export function FormDialog<Values extends object>({
+export function FormDialog<Values extends object, Seen = undefined>({
   label,
   initial,
-  opened,
+  seen,
   children,
   fields = Object.keys(initial),
   submit,
@@ -42,16 +45,17 @@ export function FormDialog<Values extends object>({
   isReady = () => true,
   dialogSize = 'md',
   ...button
-}: FormDialogProps<Values>) {
+}: FormDialogProps<Values, Seen>) {
   const [isOpen, { open, close }] = useDisclosure(false);
   const form = useForm(initial);
-  const { values, error, isBusy } = form;
+  const [seenThen, setSeenThen] = useState(seen as Seen);
+  const { values, changed, error, isBusy } = form;
   const isSending = useRef(false);
   // What is typed to confirm something is nothing that anybody misses.
-  const unsaved = useUnsaved(isOpen && form.isChanged && !isDangerous, isSending);
+  const unsaved = useUnsaved(isOpen && Object.keys(changed).length > 0 && !isDangerous, isSending);
   const begin = (): void => {
     form.begin();
-    opened?.();
+    setSeenThen(seen as Seen);
     open();
   };
   const dismiss = (): void => {
@@ -61,7 +65,7 @@ export function FormDialog<Values extends object>({
   const send = async (): Promise<void> => {
     isSending.current = true;
     try {
-      await submit(values);
+      await submit(values, { changed, seen: seenThen });
       close();
     } finally {
       isSending.current = false;
@@ -83,7 +87,7 @@ export function FormDialog<Values extends object>({
       >
         <form onSubmit={form.sends(send)}>
           <Stack>
-            {children(form)}
+            {children(form, seenThen)}
             <Problem error={error} fields={fields} />
             <Group justify="end">
               {cancel !== undefined && (

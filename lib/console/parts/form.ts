@@ -53,8 +53,8 @@ export function useForm<Values extends object>(initial: Values) {
   return {
     ...submission,
     values,
-    /** Is anything otherwise than it began? */
-    isChanged: Object.keys(changedOf(values, begun)).length > 0,
+    /** What is otherwise than it began. */
+    changed: changedOf(values, begun),
     set,
     /** Returns what a form takes that does this when it is sent. */
     sends: (act: () => Promise<unknown>) => (event: FormEvent) => {

@@ -1,7 +1,5 @@
 import { Button, Card, Code, Group, PasswordInput, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { useState } from 'react';
 import type { Versioned } from '../../client/api.ts';
-import { changedOf } from '../../client/json.ts';
 import { nextKey } from '../../client/property-filters.ts';
 import {
   type Choice,
@@ -26,7 +24,6 @@ interface SharingSettingsProps extends OfBoard, Pick<Needed, 'lacks'> {
 
 /** Who opens the page with which password, until when, and what readers may choose. */
 export function SharingSettings({ project, id, beside, lacks, seen, show }: SharingSettingsProps) {
-  const [edited, setEdited] = useState(seen);
   const { send, notice } = useVersionedWrite<Partial<SharingValues>, Sharing>({
     what: 'the page',
     read: () => readSharing(project, id),
@@ -48,17 +45,17 @@ export function SharingSettings({ project, id, beside, lacks, seen, show }: Shar
         lacks={lacks}
         dialogSize="xl"
         initial={sharingValues(seen.value)}
-        opened={() => setEdited(seen)}
+        seen={seen}
         fields={['password', 'expires_at']}
         does="Save"
-        submit={(values) => send(changedOf(values, sharingValues(edited.value)), edited)}
+        submit={(_, edited) => send(edited.changed, edited.seen)}
       >
-        {(form) => (
+        {(form, { value: kept }) => (
           <>
             <PasswordInput
               label="Password"
               description={
-                edited.value.password_required
+                kept.password_required
                   ? 'Readers are asked for one. Left empty: it stays.'
                   : 'Readers are asked for it. Left empty: the link is enough.'
               }
@@ -67,7 +64,7 @@ export function SharingSettings({ project, id, beside, lacks, seen, show }: Shar
               visibilityToggleButtonProps={{ 'aria-label': 'Show the password' }}
               {...form.text('password')}
             />
-            {edited.value.password_required && <Switch label="Ask for no password" {...form.tick('isOpen')} />}
+            {kept.password_required && <Switch label="Ask for no password" {...form.tick('isOpen')} />}
             <TextInput
               label="Closes by itself"
               type="datetime-local"

@@ -1,5 +1,4 @@
 import { Textarea } from '@mantine/core';
-import { useState } from 'react';
 import type { Versioned } from '../../client/api.ts';
 import type { Dashboard } from '../../client/dashboards.ts';
 import type { Form } from '../form.ts';
@@ -39,7 +38,6 @@ interface EditTextProps {
 
 /** Changes the text of a tile. */
 export function EditText({ body: initial, seen, write }: EditTextProps) {
-  const [edited, setEdited] = useState(seen);
   return (
     <FormDialog
       label="Edit"
@@ -47,9 +45,9 @@ export function EditText({ body: initial, seen, write }: EditTextProps) {
       size="compact-xs"
       dialogSize="lg"
       initial={{ body: initial }}
-      opened={() => setEdited(seen)}
+      seen={seen}
       does="Save"
-      submit={({ body }) => write(body, edited)}
+      submit={({ body }, edited) => write(body, edited.seen)}
     >
       {field}
     </FormDialog>
