@@ -42,6 +42,18 @@ export const answerOf = (
 
 const now = (): string => new Date().toISOString();
 
+/** Returns what a query answers, computed if it must be. Throws the `Refusal` of one that has no answer. */
+export async function askQuery(project: string, query: Schemas['Query'], signal?: AbortSignal): Promise<Answered> {
+  const told = await answered(
+    api.POST('/api/projects/{project_id}/query/', {
+      params: { path: { project_id: project } },
+      body: { query, refresh: 'blocking' },
+      signal,
+    }),
+  );
+  return whenAnswered(project, told.results, told, signal);
+}
+
 /** Returns an answer, once it is there if it is answered later. Throws the `Refusal` of a query that has none. */
 export async function whenAnswered(
   project: string,

@@ -1,7 +1,6 @@
 /** The days that have events. */
 import { queryOptions } from '@tanstack/react-query';
-import { whenAnswered } from './answers.ts';
-import { answered, api } from './api.ts';
+import { askQuery } from './answers.ts';
 import type { SentFilter } from './property-filters.ts';
 import { type DateRange, firstDayAfter, lastDayBefore } from './ranges.ts';
 
@@ -74,21 +73,12 @@ async function lastDays(
   { events = [], properties = [], dateRange = {} }: Among,
 ): Promise<DateRange | null> {
   const isNamed = events.length > 0;
-  const answer = await answered(
-    api.POST('/api/projects/{project_id}/query/', {
-      params: { path: { project_id: project } },
-      body: {
-        query: {
-          kind: 'HogQLQuery',
-          query: isNamed ? `${DAYS} AND event IN {events}` : DAYS,
-          filters: { dateRange, ...(properties.length === 0 ? {} : { properties: [...properties] }) },
-          ...(isNamed ? { values: { events: [...events] } } : {}),
-        },
-        refresh: 'blocking',
-      },
-    }),
-  );
-  const { results } = await whenAnswered(project, answer.results, answer);
+  const { results } = await askQuery(project, {
+    kind: 'HogQLQuery',
+    query: isNamed ? `${DAYS} AND event IN {events}` : DAYS,
+    filters: { dateRange, ...(properties.length === 0 ? {} : { properties: [...properties] }) },
+    ...(isNamed ? { values: { events: [...events] } } : {}),
+  });
   const [[from, to, count] = []] = results as [string, string, number][];
   return from === undefined || to === undefined || count === 0 ? null : { date_from: from, date_to: to };
 }

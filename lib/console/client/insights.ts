@@ -1,6 +1,6 @@
 /** Saved questions of a project, and what they answer. */
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
-import { type Answered, answerOf, whenAnswered } from './answers.ts';
+import { type Answered, answerOf, askQuery, whenAnswered } from './answers.ts';
 import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { sourceIn, text } from './json.ts';
 import { rowsOfPage } from './paged.ts';
@@ -131,16 +131,7 @@ export function useAnswer(project: string, query: Schemas['Query'], isAsked: boo
     placeholderData: keepPreviousData,
     refetchInterval: eachMinute,
     ...whileBusy,
-    queryFn: async ({ signal }) => {
-      const answer = await answered(
-        api.POST('/api/projects/{project_id}/query/', {
-          params: { path: { project_id: project } },
-          body: { query, refresh: 'blocking' },
-          signal,
-        }),
-      );
-      return { query, answer: await whenAnswered(project, answer.results, answer, signal) };
-    },
+    queryFn: async ({ signal }) => ({ query, answer: await askQuery(project, query, signal) }),
   });
 }
 

@@ -1,6 +1,6 @@
 /** The names that properties have, and the values that they had lately: what forms complete. */
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
-import { whenAnswered } from './answers.ts';
+import { askQuery } from './answers.ts';
 import { answered, api } from './api.ts';
 import { dataRange } from './data-range.ts';
 import { list } from './json.ts';
@@ -55,23 +55,17 @@ export function usePropertyValues(project: string, type: NamedType, property: st
     queryFn: async ({ signal }) => {
       const dateRange = await queries.ensureQueryData(dataRange(project));
       if (dateRange === null) return [];
-      const answer = await answered(
-        api.POST('/api/projects/{project_id}/query/', {
-          params: { path: { project_id: project } },
-          body: {
-            query: {
-              kind: 'TrendsQuery',
-              dateRange,
-              series: [{ kind: 'EventsNode', event: null }],
-              breakdownFilter: { breakdown: property, breakdown_type: type, breakdown_limit: MOST_VALUES },
-              trendsFilter: { display: 'ActionsTable' },
-            },
-            refresh: 'blocking',
-          },
-          signal,
-        }),
+      const { results } = await askQuery(
+        project,
+        {
+          kind: 'TrendsQuery',
+          dateRange,
+          series: [{ kind: 'EventsNode', event: null }],
+          breakdownFilter: { breakdown: property, breakdown_type: type, breakdown_limit: MOST_VALUES },
+          trendsFilter: { display: 'ActionsTable' },
+        },
+        signal,
       );
-      const { results } = await whenAnswered(project, answer.results, answer, signal);
       return list(results)
         .map((one) => String(one['breakdown_value']))
         .filter((value) => !value.startsWith(NO_VALUE));
