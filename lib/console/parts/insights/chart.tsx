@@ -1,4 +1,5 @@
 import { useComputedColorScheme } from '@mantine/core';
+import { getNonce } from 'get-nonce';
 import { useLayoutEffect, useMemo, useRef } from 'react';
 import { chartOf } from '../../../charts/describe/describe.ts';
 import { figure } from '../../../charts/figure.ts';
@@ -32,12 +33,11 @@ export default function Chart({ query, answer, room }: ChartProps) {
       isUnfolded.current = details.open;
     };
   }, [markup]);
-  const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content;
   // The reader's choice of colours is not always the system's.
   const style = CHART_STYLE.replaceAll(DARK, scheme === 'dark' ? '@media screen' : '@media not all');
   return (
     <>
-      <style nonce={nonce}>{`${style}${PLACE}`}</style>
+      <style nonce={getNonce()}>{`${style}${PLACE}`}</style>
       <div ref={place} dangerouslySetInnerHTML={{ __html: markup }} />
     </>
   );

@@ -5,6 +5,7 @@ import { lintKeymap, setDiagnostics } from '@codemirror/lint';
 import { Annotation, EditorState, type Text } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { Input } from '@mantine/core';
+import { getNonce } from 'get-nonce';
 import { useEffect, useLayoutEffect, useRef } from 'react';
 import { HOGQL, hogqlCompletions } from './hogql-completion.ts';
 
@@ -66,13 +67,12 @@ export default function HogqlEditor({ value, change, run, error }: HogqlEditorPr
   }, [change, run]);
   useEffect(() => {
     if (place.current === null) return undefined;
-    const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.content ?? '';
     const view = new EditorView({
       parent: place.current,
       state: EditorState.create({
         doc: first.current.value,
         extensions: [
-          EditorView.cspNonce.of(nonce),
+          EditorView.cspNonce.of(getNonce() ?? ''),
           EditorView.contentAttributes.of({ 'aria-label': LABEL }),
           EditorView.lineWrapping,
           lineNumbers(),
