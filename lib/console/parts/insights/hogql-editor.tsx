@@ -6,7 +6,7 @@ import { Annotation, EditorState, type Text } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { Input } from '@mantine/core';
 import { getNonce } from 'get-nonce';
-import { useEffect, useLayoutEffect, useRef } from 'react';
+import { useEffect, useEffectEvent, useLayoutEffect, useRef } from 'react';
 import { HOGQL, hogqlCompletions } from './hogql-completion.ts';
 
 interface HogqlEditorProps {
@@ -59,18 +59,16 @@ const FROM_OUTSIDE = Annotation.define<boolean>();
 export default function HogqlEditor({ value, change, run, error }: HogqlEditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView>(null);
-  const first = useRef({ value, change, run });
   /** Texts that were told and may still come as `value`, though what is typed meanwhile is newer. */
   const told = useRef(new Set<string>());
-  useEffect(() => {
-    first.current = { ...first.current, change, run };
-  }, [change, run]);
+  const tell = useEffectEvent(change);
+  const ask = useEffectEvent(run);
   useEffect(() => {
     if (place.current === null) return undefined;
     const view = new EditorView({
       parent: place.current,
       state: EditorState.create({
-        doc: first.current.value,
+        doc: value,
         extensions: [
           EditorView.cspNonce.of(getNonce() ?? ''),
           EditorView.contentAttributes.of({ 'aria-label': LABEL }),
@@ -83,7 +81,7 @@ export default function HogqlEditor({ value, change, run, error }: HogqlEditorPr
           FAULT,
           TYPED_OVER,
           keymap.of([
-            { key: 'Mod-Enter', run: () => (first.current.run(), true) },
+            { key: 'Mod-Enter', run: () => (ask(), true) },
             ...lintKeymap,
             ...historyKeymap,
             ...defaultKeymap,
@@ -92,7 +90,7 @@ export default function HogqlEditor({ value, change, run, error }: HogqlEditorPr
             if (!docChanged || transactions.some((one) => one.annotation(FROM_OUTSIDE) === true)) return;
             const text = state.doc.toString();
             told.current.add(text);
-            first.current.change(text);
+            tell(text);
           }),
         ],
       }),
