@@ -12,9 +12,6 @@ import { useVersionedWrite } from '../versioned-write.tsx';
 import type { OfBoard } from './of-board.ts';
 import { SharingSettings } from './sharing-settings.tsx';
 
-/** In the place of a token that the service has not told yet. */
-const NO_LINK_YET = '';
-
 /** The link by which anybody sees the dashboard: made, ended, changed for another one. */
 export function Sharing({ project, id, beside, lacks }: OfBoard & Pick<Needed, 'lacks'>) {
   const queries = useQueryClient();
@@ -34,16 +31,10 @@ export function Sharing({ project, id, beside, lacks }: OfBoard & Pick<Needed, '
     written: () => queries.invalidateQueries({ queryKey: ['dashboards', project] }),
     disputed: disputedFields,
   });
-  // Shown at once, but without a link: opening makes another one, where there was one before.
-  const data =
-    seen &&
-    underWay.reduce<Shared>((value, change) => ({ ...value, ...change, access_token: NO_LINK_YET }), seen.value);
   const refresh = async (): Promise<void> => {
     await beside(() => renewLink(project, id));
     await queries.invalidateQueries({ queryKey: key });
   };
-  const link = `${ADDRESS}/shared/${data?.access_token ?? ''}`;
-  const embed = `<iframe src="${ADDRESS}/embedded/${data?.access_token ?? ''}" width="100%" height="400"></iframe>`;
   return (
     <>
       <ScopedButton scope="sharing_configuration:read" variant="default" size="xs" onClick={open}>
@@ -55,22 +46,24 @@ export function Sharing({ project, id, beside, lacks }: OfBoard & Pick<Needed, '
           {lacks !== undefined && <Text size="sm">{lacks}.</Text>}
           <Switch
             label="Anybody who has the link sees the dashboard"
-            checked={data?.enabled ?? false}
+            checked={underWay.at(-1)?.enabled ?? seen?.value.enabled ?? false}
             disabled={seen === undefined || lacks !== undefined}
             onChange={(event) =>
               seen !== undefined && void send({ enabled: event.currentTarget.checked }, seen).catch(tellProblem)
             }
           />
-          {data?.enabled === true && data.access_token !== NO_LINK_YET && (
+          {/* Not before it is written: opening makes another link, where there was one before. */}
+          {seen?.value.enabled === true && underWay.length === 0 && (
             <>
               <Text size="sm">Link</Text>
-              <Copied value={link} what="the link" />
+              <Copied value={`${ADDRESS}/shared/${seen.value.access_token}`} what="the link" />
               <Text size="sm">To show it in a page of yours</Text>
-              <Copied value={embed} what="the code" />
+              <Copied
+                value={`<iframe src="${ADDRESS}/embedded/${seen.value.access_token}" width="100%" height="400"></iframe>`}
+                what="the code"
+              />
               <Group>
-                {seen !== undefined && (
-                  <SharingSettings project={project} id={id} beside={beside} lacks={lacks} seen={seen} show={show} />
-                )}
+                <SharingSettings project={project} id={id} beside={beside} lacks={lacks} seen={seen} show={show} />
                 <ConfirmButton label="Change the link" scope="sharing_configuration:write" lacks={lacks} act={refresh}>
                   The link of now stops working at once, and there is another one.
                 </ConfirmButton>
