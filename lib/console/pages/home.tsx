@@ -55,13 +55,8 @@ export default function Home() {
 /** What PostHog's own snippet loads from `api_host`, which serves no scripts of PostHog's here. */
 const POSTHOG_JS = 'https://cdn.jsdelivr.net/npm/posthog-js@1.449.2/dist/array.js';
 
-interface Snippet {
-  readonly name: string;
-  readonly text: string;
-}
-
 /** Returns how an event is sent with PostHog's SDKs, which need no more than the address and the token. */
-const snippets = (token: string): readonly Snippet[] => [
+const snippets = (token: string) => [
   {
     name: 'curl',
     text: `curl ${ADDRESS}/e/ -d '{"api_key": "${token}", "event": "paid", "distinct_id": "ada"}'`,

@@ -2,6 +2,7 @@ import { Group, Select } from '@mantine/core';
 import { lazy } from 'react';
 import type { Dashboard, Tile } from '../../client/dashboards.ts';
 import type { BoardView } from '../../client/insights.ts';
+import { text } from '../../client/json.ts';
 import { BOARD_RANGES, type DateRange, rangeText } from '../../client/ranges.ts';
 import { ActButton } from '../act-button.tsx';
 import { useView } from '../address.ts';
@@ -11,8 +12,6 @@ import type { Needed } from '../scoped-button.tsx';
 import { BoardFilters } from './board-filters.tsx';
 
 const DataRangeOffer = lazy(() => import('./data-range-offer.tsx'));
-
-const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 /** How the address says that each chart has its own dates, whatever the dashboard keeps. */
 const OWN = 'own';
@@ -54,7 +53,7 @@ interface BoardDatesProps extends Pick<Needed, 'lacks'> {
 export function BoardDates({ board, tiles, write, lacks }: BoardDatesProps) {
   const [, setView] = useView();
   const { filters, range } = board;
-  const kept = { date_from: text(filters['date_from']), date_to: text(filters['date_to']) };
+  const kept = { date_from: text(filters['date_from'], '') || null, date_to: text(filters['date_to'], '') || null };
   const choose = (next: DateRange | undefined): void =>
     setView({ from: next && (next.date_from ?? OWN), to: next?.date_to ?? undefined });
   const keep = async (): Promise<void> => {

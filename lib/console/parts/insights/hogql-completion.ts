@@ -47,6 +47,12 @@ const WORDS: ReadonlySet<string> = new Set(KEYWORDS.split(' '));
 
 const WORD = /^\w*$/;
 
+/** Returns what completes a word that stands alone: behind a dot is what the name before it has. */
+const alone =
+  (source: CompletionSource): CompletionSource =>
+  (context) =>
+    context.matchBefore(/\.\s*\w*$/) === null ? source(context) : null;
+
 type Completes = (context: CompletionContext) => Promise<CompletionResult | null>;
 
 /**
@@ -64,24 +70,18 @@ export function hogqlCompletions(functions: readonly string[]): readonly Complet
       .filter((name) => !WORDS.has(name.toLowerCase()))
       .map((name) => snippetCompletion(`${name}(\${})`, { label: name, type: 'function' })),
   );
-  const anywhere = [schemaCompletionSource({ dialect: HOGQL, schema: SCHEMA, defaultTable: 'events' })];
-  // Behind a dot is what the name before it has.
-  const alone = [
-    keywordCompletionSource(HOGQL, true),
-    ifNotIn(['QuotedIdentifier', 'String', 'LineComment', 'BlockComment'], calls),
-  ].map(
-    (source): CompletionSource =>
-      (context) =>
-        context.matchBefore(/\.\s*\w*$/) === null ? source(context) : null,
-  );
-  return [...anywhere, ...alone].map(
+  const sources: CompletionSource[] = [
+    schemaCompletionSource({ dialect: HOGQL, schema: SCHEMA, defaultTable: 'events' }),
+    alone(keywordCompletionSource(HOGQL, true)),
+    alone(ifNotIn(['QuotedIdentifier', 'String', 'LineComment', 'BlockComment'], calls)),
+  ];
+  return sources.map(
     (source): Completes =>
       async (context) => {
         const word = context.matchBefore(/\w*$/);
         if (word === null || isOther(context)) return null;
         if (!context.explicit && isWhole(word.text, word.from, context.state)) return null;
         const found = await source(context);
-        // Half a word may be taken for a name that the query gives, and would then be the first that completes itself.
         const isBehind = isBehindTable(context);
         return (
           found && {
