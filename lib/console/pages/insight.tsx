@@ -63,9 +63,6 @@ function InsightEditor({ project, ...options }: InsightFormOptions) {
   const { kept, question, change, isForm, saving } = form;
   const { isAsked, answer, failure } = form.asking;
   const fault = failure instanceof Refusal ? failure.message : undefined;
-  const ask = (): void => {
-    if (isAsked) void answer.refetch();
-  };
   const saveByEnter = (event: FormEvent): void => {
     event.preventDefault();
     form.save();
@@ -108,7 +105,7 @@ function InsightEditor({ project, ...options }: InsightFormOptions) {
                 project={project}
                 question={question}
                 change={change}
-                run={ask}
+                run={() => isAsked && void answer.refetch()}
                 fault={question.kind === 'HogQLQuery' ? fault : faultOf(failure, ...FORMULA_FIELDS)}
               />
             ) : (
@@ -149,7 +146,7 @@ function InsightEditor({ project, ...options }: InsightFormOptions) {
             )}
           </Group>
         </Stack>
-        <AnswerCard project={project} form={form} title={title} ask={ask} />
+        <AnswerCard project={project} form={form} title={title} />
       </SimpleGrid>
       {form.notice}
       <Unsaved isThere={form.isUnsaved} />

@@ -17,13 +17,13 @@ interface AnswerCardProps {
   readonly form: Pick<InsightForm, 'question' | 'change' | 'isForm' | 'asking'>;
   /** What the insight is called. */
   readonly title: string;
-  readonly ask: () => void;
 }
 
 /** What a question answers, or why it does not. */
-export function AnswerCard({ project, form, title, ask }: AnswerCardProps) {
+export function AnswerCard({ project, form, title }: AnswerCardProps) {
   const { question, change, isForm } = form;
   const { settled, isAsked, answer, failure } = form.asking;
+  const retry = (): void => void answer.refetch();
   return (
     <Card withBorder aria-busy={answer.isFetching}>
       {failure !== null && question.kind === 'HogQLQuery' && (
@@ -32,12 +32,12 @@ export function AnswerCard({ project, form, title, ask }: AnswerCardProps) {
         </Alert>
       )}
       {failure !== null && question.kind !== 'HogQLQuery' && (
-        <Problem error={failure} fields={isForm ? FORMULA_FIELDS : []} retry={ask} />
+        <Problem error={failure} fields={isForm ? FORMULA_FIELDS : []} retry={retry} />
       )}
       {answer.data === undefined && answer.error === null && isAsked && <Loading />}
       {answer.data !== undefined && (
         <>
-          <MayBeOld error={answer.error} retry={ask} />
+          <MayBeOld error={answer.error} retry={retry} />
           <LazyChart {...answer.data} />
           {isAsked && <Computed answer={answer.data.answer} ask={answer.refetch} />}
           <LoadedLater>

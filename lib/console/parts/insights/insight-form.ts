@@ -9,7 +9,6 @@ import {
   changedBoards,
   type Insight,
   type InsightChange,
-  insightKey,
   readInsight,
   useAnswer,
   writeInsight,
@@ -67,11 +66,9 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
   // What could not be asked for again is there still.
   const failure = answer.data === undefined ? answer.error : null;
 
-  const renew = (id: number) =>
+  const renew = () =>
     Promise.all(
-      [['insights', project], ['dashboard', project], insightKey(project, String(id))].map((queryKey) =>
-        queries.invalidateQueries({ queryKey }),
-      ),
+      ['insights', 'insight', 'dashboard'].map((list) => queries.invalidateQueries({ queryKey: [list, project] })),
     );
   const { send, notice } = useVersionedWrite<InsightChange, Insight>({
     what: 'the insight',
@@ -99,7 +96,7 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
       } else if (isSame(queryOf(question), own.query)) setUntouched(question);
     },
     written: async ({ value }) => {
-      await renew(value.id);
+      await renew();
       tell(`${value.name || 'The insight'} is kept.`);
     },
     disputed: ({ dashboards, ...fields }, theirs) =>
@@ -135,7 +132,7 @@ export function useInsightForm({ project, first, boards: chosen = [], seen, look
     const { id } = await answered(
       api.POST('/api/projects/{project_id}/insights/', { params: { path: { project_id: project } }, body }),
     );
-    await renew(id);
+    await renew();
     tell(`${body.name || 'The insight'} is kept.`);
     navigate({ to: `/projects/${project}/insights/${id}`, replace, ignoreBlocker: true });
   }
