@@ -32,8 +32,14 @@ interface Console {
   /** Returns a path of the console, and one of the API, in the first project. */
   readonly at: (path: string) => string;
   readonly api: (path: string) => string;
+  /** Leads a page to a path of the console. */
+  readonly show: (page: Page, path: string) => Promise<unknown>;
   /** Makes something in a list of the first project. */
   readonly made: (list: string, body: object) => Promise<Called['body']>;
+  /** Returns what is at a path of the first project by now. */
+  readonly read: (path: string) => Promise<Called['body']>;
+  /** Makes another project, and returns it with the beginning of its paths. */
+  readonly newProject: (name: string) => Promise<{ readonly there: string; readonly project: Called['body'] }>;
 }
 
 /** `describe` for the console. */
@@ -50,7 +56,13 @@ export function describeConsole(name: string, body: (console: Console) => void):
       open: (path, options) => opened(openPage, service, path, options),
       at: (path) => `/projects/${service.project}${path}`,
       api,
+      show: (page, path) => page.goto(`${service.address}/#${path}`),
       made: async (list, sent) => (await service.call('POST', api(list), sent)).body,
+      read: async (path) => (await service.call('GET', `${api(path)}/`)).body,
+      newProject: async (called) => {
+        const { body: project } = await service.call('POST', '/api/organizations/@current/projects/', { name: called });
+        return { project, there: `/projects/${String(project['id'])}` };
+      },
     });
   });
 }

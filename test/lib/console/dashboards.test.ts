@@ -17,19 +17,18 @@ import { run } from '../../support/local-service.ts';
 
 const tile = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
 
-describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
+describeConsole('a dashboard in the console', ({ service, open, at, api, show, made: madeIn, read, newProject }) => {
   /** Makes a dashboard, and returns its path. */
-  const made = async (body: object): Promise<string> => {
-    const { body: board } = await service().call('POST', api('/dashboards/'), body);
-    return `/dashboards/${String(board['id'])}`;
-  };
+  const made = async (body: object): Promise<string> =>
+    `/dashboards/${String((await madeIn('/dashboards/', body))['id'])}`;
+  /** Makes an insight, and returns its number. */
+  const insightOf = async (name: string, query: object) => (await madeIn('/insights/', { name, query }))['id'];
   /** Makes a key of a member who is no admin. */
   const keyOfMember = async (): Promise<string> => {
     const words = ['key', 'create', '--email', 'member@example.com', '--label', 'Own', '--scopes', '*'];
     const { out } = await run('infra/local/admin.ts', words, { WORKSPACE_HOME: service().home });
     return String(/phx_\w+/.exec(out));
   };
-  const boardAt = async (path: string) => (await service().call('GET', `${api(path)}/`)).body;
 
   test('makes a dashboard, lays it out by keyboard, and shares it', async () => {
     const { page } = await open(at('/dashboards'));
@@ -139,12 +138,9 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
   });
 
   test('chooses the dates of a whole dashboard, offers those that have events, filters them, says who may edit, makes a copy and brings it back', async () => {
-    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', {
-      name: 'Old log',
-    });
+    const { project, there } = await newProject('Old log');
     const timestamp = '2015-05-17T10:05:03Z';
     await service().send({ api_key: project['api_token'], event: 'seen', distinct_id: 'ada', timestamp });
-    const there = `/projects/${String(project['id'])}`;
     const series = [{ kind: 'EventsNode', event: 'seen' }];
     const { body: insight } = await service().call('POST', `/api${there}/insights/`, {
       name: 'Seen',
@@ -156,7 +152,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     });
     const { page, complaints } = await open(`${there}/events`);
     await expectSeen(row(page, 'Events', 'seen'));
-    await page.goto(`${service().address}/#${there}/dashboards/${String(board['id'])}`);
+    await show(page, `${there}/dashboards/${String(board['id'])}`);
     const number = page.getByRole('region', { name: 'Seen' }).locator('figure');
     await button(page, 'Show 17 May 2015').click();
     await expectSeen(number.getByText('1', { exact: true }));
@@ -193,16 +189,16 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
       timestamp,
       properties: { plan: 'pro' },
     });
-    await page.goto(`${service().address}/#${there}/events`);
+    await show(page, `${there}/events`);
     await expectSeen(row(page, 'Events', 'bob'));
-    await page.goto(`${service().address}/#${there}/dashboards/${String(board['id'])}`);
+    await show(page, `${there}/dashboards/${String(board['id'])}`);
     // An answer is shown for a minute before it is asked for again.
     await page.reload();
     await expectSeen(number.getByText('2', { exact: true }));
     await service().send({ api_key: project['api_token'], event: 'other', distinct_id: 'bob' });
-    await page.goto(`${service().address}/#${there}/events`);
+    await show(page, `${there}/events`);
     await expectSeen(row(page, 'Events', 'other'));
-    await page.goto(`${service().address}/#${there}/dashboards/${String(board['id'])}?from=-7d`);
+    await show(page, `${there}/dashboards/${String(board['id'])}?from=-7d`);
     // The days of today's event have none that the dashboard counts.
     await button(page, 'Show 17 May 2015').click();
     await expectSeen(number.getByText('2', { exact: true }));
@@ -255,7 +251,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     for (const name of ['Above', 'Far below']) {
       const series = [{ kind: 'EventsNode', event: 'nobody does it' }];
       const query = { kind: 'TrendsQuery', series, trendsFilter: { display: 'BoldNumber' } };
-      ids.push(Number((await service().call('POST', api('/insights/'), { name, query })).body['id']));
+      ids.push(Number(await insightOf(name, query)));
     }
     const [above, below] = ids as [number, number];
     const place = (y: number, h: number) => ({ layouts: { sm: { x: 0, y, w: 12, h } } });
@@ -283,7 +279,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
         json: { ...json, last_refresh, result: [{ ...json.result[0], aggregated_value: 1_000 + asked[id] }] },
       });
     });
-    await page.goto(`${service().address}/#${at(path)}`);
+    await show(page, at(path));
     await expectSeen(tile(page, 'Above').locator('figure').getByText('1,001'));
     await expectSeen(tile(page, 'Far below').locator('figure').getByText('1,001'));
     await expectSeen(tile(page, 'Above').getByText('Computed 3 hours ago'));
@@ -320,7 +316,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await whileWritten(page, () => button(notice, 'Write mine').click());
     await notice.waitFor({ state: 'hidden' });
     await expectSeen(page.getByRole('heading', { name: 'Mine' }));
-    const { body: after } = await service().call('GET', `${api(path)}/`);
+    const after = await read(path);
     expect(after['name']).toBe('Mine');
   });
 
@@ -330,17 +326,16 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
       retentionFilter: { targetEntity: { id: 'seen' }, returningEntity: { id: 'seen' } },
     };
     await service().send({ event: 'seen', distinct_id: 'ada' });
-    const { body } = await service().call('POST', api('/insights/'), { name: 'Retention', query: retention });
+    const insight = await insightOf('Retention', retention);
     const { page } = await open(at('/events'));
     await expectSeen(row(page, 'Events', 'seen'));
-    await page.goto(`${service().address}/#${at(await made({ name: 'Back', tiles: [{ insight: body['id'] }] }))}`);
+    await show(page, at(await made({ name: 'Back', tiles: [{ insight }] })));
     await expectSeen(tile(page, 'Retention').locator('figure').getByRole('table'));
     expect(await obstacles(page)).toEqual([]);
   });
 
   test('says of a chart in HogQL that it does not heed the dates and filters of the dashboard', async () => {
-    const hogql = async (name: string, query: string) =>
-      (await service().call('POST', api('/insights/'), { name, query: { kind: 'HogQLQuery', query } })).body['id'];
+    const hogql = (name: string, query: string) => insightOf(name, { kind: 'HogQLQuery', query });
     const deaf = await hogql('Deaf', 'SELECT count() FROM events');
     const heeding = await hogql('Heeding', 'SELECT count() FROM events WHERE {filters}');
     const dated = await hogql('Dated', 'SELECT count() FROM events WHERE timestamp >= {filters.dateRange.from}');
@@ -369,9 +364,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     const long = `${'A name that goes on '.repeat(4)}and_does_not_end_${'where_it_should_'.repeat(4)}`.trim();
     const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'drawn' }] };
     const insights = [];
-    for (const name of ['Short', long]) {
-      insights.push({ insight: (await service().call('POST', api('/insights/'), { name, query })).body['id'] });
-    }
+    for (const name of ['Short', long]) insights.push({ insight: await insightOf(name, query) });
     const narrow = { layouts: { sm: { x: 0, y: 5, w: 3, h: 5 } } };
     const path = await made({ name: 'Old ones', tiles: [insights[0], { ...insights[1], ...narrow }] });
     const { page } = await open(at(path), { colorScheme, viewport: { width, height: 1200 } });
@@ -441,7 +434,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
 
   test('shows the whole legend of a chart in a tile of usual size, edited or not, and that there is more to scroll to', async () => {
     const path = await made({ name: 'Legends' });
-    await service().call('POST', api('/insights/'), {
+    await madeIn('/insights/', {
       name: 'By browser',
       query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'seen' }] },
       dashboards: [Number(path.split('/').at(-1))],
@@ -455,7 +448,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await page.route(/\/insights\/\d+\/\?/, (asked) =>
       asked.fulfill({ json: { result, last_refresh: '2020-01-03T10:00:00Z', timezone: 'UTC' } }),
     );
-    await page.goto(`${service().address}/#${at(path)}`);
+    await show(page, at(path));
     const names = tile(page, 'By browser').locator('.legend li');
     await expectSeen(names.nth(5));
     const bottomOf = async (one: Locator): Promise<number> => {
@@ -505,14 +498,14 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect((await ended).status()).toBe(200);
     await expectGone(page.getByRole('dialog', { name: 'Somebody else has changed it' }));
     expect(await left()).toBe(after);
-    expect(await boardAt(path)).toMatchObject({ tiles: [{ layouts: { sm: { x: 3 } } }] });
+    expect(await read(path)).toMatchObject({ tiles: [{ layouts: { sm: { x: 3 } } }] });
   });
 
   test('is not written to by the page of another one that was open before', async () => {
     const [one, other] = [await made({ name: 'One' }), await made({ name: 'Other' })];
     const { page } = await open(at(one));
     const visit = async (path: string, name: string): Promise<void> => {
-      await page.goto(`${service().address}/#${at(path)}`);
+      await show(page, at(path));
       await expectSeen(page.getByRole('heading', { name }));
     };
     // Both are known to the page from now on.
@@ -522,8 +515,8 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await visit(other, 'Other');
     await whileWritten(page, () => button(page, 'Pin').click());
     await expectSeen(button(page, 'Unpin'));
-    expect(await boardAt(one)).toMatchObject({ name: 'One', pinned: true });
-    expect(await boardAt(other)).toMatchObject({ name: 'Other', pinned: true });
+    expect(await read(one)).toMatchObject({ name: 'One', pinned: true });
+    expect(await read(other)).toMatchObject({ name: 'Other', pinned: true });
   });
 
   test('brings a tile back that was removed by mistake, where it was', async () => {
@@ -537,7 +530,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await expectSeen(page.getByRole('group', { name: 'Tiles' }).and(page.locator(':focus')));
     await button(page, 'Undo').click();
     await expectSeen(tile(page, 'Kept'));
-    const { tiles } = (await boardAt(path)) as { tiles: unknown[] };
+    const { tiles } = (await read(path)) as { tiles: unknown[] };
     expect(tiles).toContainEqual(expect.objectContaining({ ...kept, text: expect.objectContaining(kept.text) }));
     expect(complaints).toEqual([]);
   });
@@ -558,14 +551,14 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await expectSeen(notice.getByText('0 tiles', { exact: true }));
     await whileWritten(page, () => button(notice, 'Write mine').click());
     await expectGone(notice);
-    expect(await boardAt(path)).toMatchObject({ name: 'Theirs', pinned: true, tiles: [] });
+    expect(await read(path)).toMatchObject({ name: 'Theirs', pinned: true, tiles: [] });
   });
 
   test('counts the insights that were to be added where somebody else was faster', async () => {
     const [there, one, other] = await Promise.all(
       ['There', 'One', 'Other'].map(async (name) => {
         const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'ordered' }] };
-        return (await service().call('POST', api('/insights/'), { name: `${name} of three`, query })).body['id'];
+        return insightOf(`${name} of three`, query);
       }),
     );
     const path = await made({ name: 'Counted', tiles: [{ text: { body: 'Note' } }] });
@@ -582,7 +575,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await expectSeen(notice.getByText('4 tiles', { exact: true }));
     await whileWritten(page, () => button(notice, 'Write mine').click());
     await expectGone(notice);
-    const tiles = (await boardAt(path))['tiles'] as { insight: { id: number } | null }[];
+    const tiles = (await read(path))['tiles'] as { insight: { id: number } | null }[];
     expect(tiles.map(({ insight }) => insight?.id)).toEqual([undefined, there, one, other]);
   });
 
@@ -603,9 +596,9 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await button(ask, 'Delete').click();
     await expectSeen(page.getByText('Stays is deleted.'));
     await expectSeen(page.getByRole('heading', { name: 'Dashboards' }));
-    expect(await boardAt(path)).toMatchObject({ detail: 'Not found.' });
+    expect(await read(path)).toMatchObject({ detail: 'Not found.' });
     // A link that somebody has kept.
-    await page.goto(`${service().address}/#${at(path)}`);
+    await show(page, at(path));
     await page.reload();
     await expectSeen(page.getByRole('alert').filter({ hasText: 'It is not there, was deleted, or is not for you' }));
   });
@@ -623,7 +616,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await button(tile(page, 'After'), 'Edit').click();
     expect(await dialog.getByRole('textbox', { name: 'Text' }).inputValue()).toBe('# After\n\nwords');
     await dialog.getByRole('textbox', { name: 'Text' }).fill('Mine');
-    const { tiles } = (await boardAt(path)) as { tiles: { id: number; text: { body: string } }[] };
+    const { tiles } = (await read(path)) as { tiles: { id: number; text: { body: string } }[] };
     const [first] = tiles.filter(({ text }) => text.body.startsWith('# After'));
     await service().call('PATCH', `${api(path)}/`, { tiles: [{ id: first?.id, text: { body: 'Theirs' } }] });
     await button(dialog, 'Save').click();
@@ -631,7 +624,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await expectSeen(notice.getByText('Theirs', { exact: true }));
     await expectSeen(notice.getByText('Mine', { exact: true }));
     await whileWritten(page, () => button(notice, 'Write mine').click());
-    expect(await boardAt(path)).toMatchObject({ tiles: [{ text: { body: 'Mine' } }, { text: { body: 'Other' } }] });
+    expect(await read(path)).toMatchObject({ tiles: [{ text: { body: 'Mine' } }, { text: { body: 'Other' } }] });
   });
 
   test('keeps what was written, where somebody else was faster, until it is written or given up', async () => {
@@ -654,19 +647,19 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     expect(await obstacles(page)).toEqual([]);
     await whileWritten(page, () => button(notice, 'Write mine').click());
     await expectGone(notice);
-    expect(await boardAt(path)).toMatchObject({ description: 'Theirs', tiles: [{ text: { body: 'Mine' } }] });
+    expect(await read(path)).toMatchObject({ description: 'Theirs', tiles: [{ text: { body: 'Mine' } }] });
   });
 
   test('moves a tile to another dashboard, where it covers none, leaves one here too, and copies one', async () => {
-    const { body: insight } = await service().call('POST', api('/insights/'), {
-      name: 'Orders',
-      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'ordered' }] },
+    const insight = await insightOf('Orders', {
+      kind: 'TrendsQuery',
+      series: [{ kind: 'EventsNode', event: 'ordered' }],
     });
     const corner = { layouts: { sm: { x: 0, y: 0, w: 6, h: 4 } } };
     const target = await made({ name: 'Archive', tiles: [{ text: { body: 'Kept' }, ...corner }] });
     const path = await made({
       name: 'Work',
-      tiles: [{ text: { body: 'Note' }, ...corner }, { insight: insight['id'] }],
+      tiles: [{ text: { body: 'Note' }, ...corner }, { insight }],
     });
     const { page, complaints } = await open(at(path), { viewport: { width: 1440, height: 900 } });
     await button(page, 'Edit layout').click();
@@ -686,9 +679,9 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await expectSeen(page.getByText('The other dashboard shows it too.'));
     await button(tile(page, 'Orders'), 'Copy Orders').click();
     await expectSeen(tile(page, 'Orders (Copy)'));
-    expect(((await boardAt(path))['tiles'] as unknown[]).length).toBe(2);
+    expect(((await read(path))['tiles'] as unknown[]).length).toBe(2);
 
-    await page.goto(`${service().address}/#${at(target)}`);
+    await show(page, at(target));
     await expectSeen(tile(page, 'Orders'));
     const [kept, note] = await Promise.all(['Kept', 'Note'].map((name) => tile(page, name).boundingBox()));
     expect(note?.y).toBeGreaterThanOrEqual((kept?.y ?? 0) + (kept?.height ?? 0));
@@ -697,7 +690,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
 
   test('puts insights that there are on a dashboard, several at once, and leads to a new one for it', async () => {
     const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'ordered' }] };
-    for (const name of ['Alpha', 'Beta', 'Gamma']) await service().call('POST', api('/insights/'), { name, query });
+    for (const name of ['Alpha', 'Beta', 'Gamma']) await insightOf(name, query);
     const path = await made({ name: 'Chosen' });
     const { page, complaints } = await open(at(path));
     await expectSeen(page.getByText('Nothing on it yet.'));
@@ -723,7 +716,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await page.getByRole('textbox', { name: 'Name' }).fill('Delta');
     await button(page, 'Save').click();
     await expectSeen(page.getByRole('heading', { name: 'Delta' }));
-    const tiles = (await boardAt(path))['tiles'] as { insight: { name: string } }[];
+    const tiles = (await read(path))['tiles'] as { insight: { name: string } }[];
     expect(tiles.map(({ insight }) => insight.name).toSorted()).toEqual(['Alpha', 'Delta', 'Gamma']);
     expect(complaints).toEqual([]);
   });
@@ -731,8 +724,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
   test('says that there are more insights than are offered, and does not offer any to a key that may not read them', async () => {
     const query = { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'ordered' }] };
     const ids: unknown[] = [];
-    for (let n = 0; n < 26; n += 1)
-      ids.push((await service().call('POST', api('/insights/'), { name: `Of many ${n}`, query })).body['id']);
+    for (let n = 0; n < 26; n += 1) ids.push(await insightOf(`Of many ${n}`, query));
     const path = await made({ name: 'Full', tiles: ids.slice(1).map((insight) => ({ insight })) });
     const { page } = await open(at(path));
     await button(page, 'Add insight').click();
@@ -761,15 +753,12 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
   });
 
   test('shows all of a large number where there is little room', async () => {
-    const { body: insight } = await service().call('POST', api('/insights/'), {
-      name: 'Large',
-      query: {
-        kind: 'TrendsQuery',
-        series: [{ kind: 'EventsNode', event: 'ordered' }],
-        trendsFilter: { display: 'BoldNumber' },
-      },
+    const insight = await insightOf('Large', {
+      kind: 'TrendsQuery',
+      series: [{ kind: 'EventsNode', event: 'ordered' }],
+      trendsFilter: { display: 'BoldNumber' },
     });
-    const path = await made({ name: 'Numbers', tiles: [{ insight: insight['id'] }] });
+    const path = await made({ name: 'Numbers', tiles: [{ insight }] });
     const { page } = await open(at(path), { viewport: { width: 380, height: 800 } });
     const number = tile(page, 'Large').locator('.numbers strong');
     await expectSeen(number);
@@ -780,11 +769,12 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
   });
 
   test('chooses a first and a last day, which the address remembers', async () => {
-    const { body: insight } = await service().call('POST', api('/insights/'), {
-      name: 'Seen',
-      query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'seen' }], dateRange: { date_from: '-7d' } },
+    const insight = await insightOf('Seen', {
+      kind: 'TrendsQuery',
+      series: [{ kind: 'EventsNode', event: 'seen' }],
+      dateRange: { date_from: '-7d' },
     });
-    const path = await made({ name: 'Days', tiles: [{ insight: insight['id'] }] });
+    const path = await made({ name: 'Days', tiles: [{ insight }] });
     const { page } = await open(at(path));
     await button(page, 'Other days').click();
     const dialog = page.getByRole('dialog', { name: 'Other days' });
@@ -824,10 +814,8 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     ['dates', 'from=-7d'],
     ['filters', 'filters=%22%5B%5D%22'],
   ])('leaves the address of the page alone to which somebody went while %s were being kept', async (what, chosen) => {
-    const { body: insight } = await service().call('POST', api('/insights/'), {
-      query: { kind: 'HogQLQuery', query: 'SELECT 1' },
-    });
-    const path = await made({ name: 'Kept', tiles: [{ insight: insight['id'] }] });
+    const insight = await insightOf('', { kind: 'HogQLQuery', query: 'SELECT 1' });
+    const path = await made({ name: 'Kept', tiles: [{ insight }] });
     const { page } = await open(at(`${path}?${chosen}`));
     const write = await heldBack(page, `**${api(path)}/`, (one) => one.method() === 'PATCH');
     await button(page, `Keep these ${what}`).click();
@@ -845,8 +833,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     const tiles = [];
     for (const name of names) {
       const query = { kind: 'HogQLQuery', query: `SELECT '${name}' AS word` };
-      const { body } = await service().call('POST', api('/insights/'), { name, query });
-      tiles.push({ insight: body['id'] });
+      tiles.push({ insight: await insightOf(name, query) });
     }
     return made({ name: 'Charts', tiles });
   };
@@ -854,7 +841,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
   test('asks for four of its charts at a time, in the order in which they stand', async () => {
     const names = Array.from({ length: 12 }, (_, n) => `Chart ${n + 1}`);
     const path = await charts(names);
-    const { tiles } = (await boardAt(path)) as { tiles: { insight: { id: number } }[] };
+    const { tiles } = (await read(path)) as { tiles: { insight: { id: number } }[] };
     const { page } = await open(at('/home'));
     const asked: string[] = [];
     let [underWay, most] = [0, 0];
@@ -868,7 +855,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
       underWay -= 1;
       await one.fulfill({ response });
     });
-    await page.goto(`${service().address}/#${at(path)}`);
+    await show(page, at(path));
     for (const name of names) await expectSeen(tile(page, name).getByRole('cell', { name }));
     expect(asked).toEqual(tiles.map(({ insight }) => String(insight.id)));
     expect(most).toBe(4);
@@ -883,7 +870,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     const headers = { 'Retry-After': '20' };
     await page.route(url, (one) => one.fulfill({ status: 429, headers, json: refused }), { times: 1 });
     const first = page.waitForResponse((one) => one.status() === 429);
-    await page.goto(`${service().address}/#${at(path)}`);
+    await show(page, at(path));
     await (await first).finished();
     await expectSeen(tile(page, 'Busy'));
     expect(await page.getByText('Too many queries.').count()).toBe(0);
@@ -908,10 +895,10 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
       dateRange: { date_from: '-3d' },
       interval: 'day',
     };
-    const { body: insight } = await service().call('POST', api('/insights/'), { name: 'Of three days', query });
+    const insight = await insightOf('Of three days', query);
     const properties = [{ key: 'plan', operator: 'exact', type: 'event', value: ['pro'] }];
     const filters = { date_from: '-7d', date_to: null, properties };
-    const path = await made({ name: 'Kept', tiles: [{ insight: insight['id'] }], filters });
+    const path = await made({ name: 'Kept', tiles: [{ insight }], filters });
     const { page, complaints } = await open(at(path));
     const dates = page.getByRole('combobox', { name: 'Dates' });
     await expectSeen(tile(page, 'Of three days').locator('figure'));
@@ -926,10 +913,10 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     await page.reload();
     await expectSeen(tile(page, 'Of three days').locator('figure'));
     expect(await dates.inputValue()).toBe('As each chart has it');
-    expect(await boardAt(path)).toMatchObject({ filters });
+    expect(await read(path)).toMatchObject({ filters });
     await whileWritten(page, () => button(page, 'Keep these dates').click());
     await expectGone(button(page, 'Keep these dates'));
-    expect(await boardAt(path)).toMatchObject({ filters: { date_from: null, date_to: null, properties } });
+    expect(await read(path)).toMatchObject({ filters: { date_from: null, date_to: null, properties } });
     expect(await dates.inputValue()).toBe('As each chart has it (kept)');
     expect(complaints).toEqual([]);
   });
@@ -1027,8 +1014,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
   });
 
   test('offers other days than those that it keeps, where these have nothing', async () => {
-    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Kept' });
-    const there = `/projects/${String(project['id'])}`;
+    const { project, there } = await newProject('Kept');
     const old = { api_key: project['api_token'], event: '$pageview', distinct_id: 'ada' };
     await service().send({ ...old, timestamp: '2015-05-17T10:05:03Z' });
     await service().send({ ...old, event: 'paid' });
@@ -1041,7 +1027,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     });
     const { page } = await open(`${there}/events`);
     for (const event of ['paid', '$pageview']) await expectSeen(row(page, 'Events', event));
-    await page.goto(`${service().address}/#${there}/dashboards/${String(board['id'])}`);
+    await show(page, `${there}/dashboards/${String(board['id'])}`);
     await expectSeen(page.getByRole('button', { name: /^Show / }));
     expect(await page.getByRole('button', { name: /^Show / }).textContent()).toBe('Show 17 May 2015');
   });
@@ -1084,7 +1070,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api }) => {
     );
     await expectGone(page.getByRole('dialog', { name: 'Change the link' }));
     await pin('Pin');
-    expect(await boardAt(path)).toMatchObject({ pinned: true, is_shared: true, restriction_level: 37 });
+    expect(await read(path)).toMatchObject({ pinned: true, is_shared: true, restriction_level: 37 });
     expect(complaints).toEqual([]);
 
     // What others change before is theirs still.

@@ -18,12 +18,12 @@ import {
 import { temporaryFolder } from '../../support/context.ts';
 import { run } from '../../support/local-service.ts';
 
-describeConsole('insights in the console', ({ service, open, at, api, made }) => {
+describeConsole('insights in the console', ({ service, open, at, api, show, made, read, newProject }) => {
   const trend = (name: string) =>
     made('/insights/', { name, query: { kind: 'TrendsQuery', series: [{ kind: 'EventsNode', event: 'paid' }] } });
 
   test('asks a question by choosing and in HogQL, keeps it, and shows it on a dashboard', async () => {
-    const { body: board } = await service().call('POST', api('/dashboards/'), { name: 'Numbers' });
+    const board = await made('/dashboards/', { name: 'Numbers' });
     await service().send({ event: 'ordered', distinct_id: 'ada', properties: { amount: 12, plan: HOSTILE } });
     const { page, complaints } = await open(at('/events'));
     await expectSeen(row(page, 'Events', 'ordered'));
@@ -41,7 +41,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await button(page, 'Save').click();
     await expectSeen(page.getByRole('heading', { name: 'Orders' }));
 
-    await page.goto(`${service().address}/#${at('/insights/new')}`);
+    await show(page, at('/insights/new'));
     await expectSeen(page.getByRole('heading', { name: 'New insight' }));
     await page.getByRole('combobox', { name: 'Question' }).click();
     await page.getByRole('option', { name: /^HogQL/ }).click();
@@ -69,7 +69,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await write("SELECT count() AS orders FROM events WHERE event = 'ordered'");
     await expectSeen(page.locator('figure').getByRole('columnheader', { name: 'orders' }));
 
-    await page.goto(`${service().address}/#${at(`/dashboards/${String(board['id'])}`)}`);
+    await show(page, at(`/dashboards/${String(board['id'])}`));
     // What was asked in HogQL is not kept.
     await button(page, 'Leave').click();
     await expectSeen(page.getByRole('region', { name: 'Orders' }).locator('figure'));
@@ -87,7 +87,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await page.route('**/query/', (asked) =>
       asked.fulfill({ json: { results: rows, columns: names, hasMore: false } }),
     );
-    await page.goto(`${service().address}/#${at(`/insights/${String(id)}`)}`);
+    await show(page, at(`/insights/${String(id)}`));
     await expectSeen(page.getByText('100 more rows are not shown here.'));
     await expectSeen(page.getByTitle('0.00031234').getByText('0.0003123', { exact: true }));
     const [file] = await Promise.all([page.waitForEvent('download'), button(page, 'Download CSV').click()]);
@@ -118,8 +118,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
   });
 
   test('finds a dashboard among many by a part of its name, and names it where it is chosen', async () => {
-    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Many' });
-    const there = `/projects/${String(project['id'])}`;
+    const { there } = await newProject('Many');
     const names = [...Array.from({ length: 25 }, (_, index) => `Board ${index + 10}`), 'Zebras'];
     for (const name of names) await service().call('POST', `/api${there}/dashboards/`, { name });
     const { body: kept } = await service().call('POST', `/api${there}/insights/`, { name: 'On one of many' });
@@ -133,8 +132,8 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
   });
 
   test('says once that there is nothing, and how the first event is sent', async () => {
-    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'New' });
-    const { page } = await open(`/projects/${String(project['id'])}/insights/new`);
+    const { there } = await newProject('New');
+    const { page } = await open(`${there}/insights/new`);
     await expectSeen(page.getByText('There are no events yet.'));
     await page.getByRole('combobox', { name: 'Question' }).click();
     await page.getByRole('option', { name: /^Retention/ }).click();
@@ -144,8 +143,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
   });
 
   test('begins with an event that the project has, and offers the days that have those of the question', async () => {
-    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Shop 2' });
-    const there = `/projects/${String(project['id'])}`;
+    const { project, there } = await newProject('Shop 2');
     const history = join(temporaryFolder(), 'history.jsonl');
     const past = (event: string, timestamp: string) => JSON.stringify({ event, distinct_id: 'ada', timestamp });
     writeFileSync(history, [past('older', '2014-05-17T10:00:00Z'), past('bought', '2015-05-17T10:00:00Z')].join('\n'));
@@ -155,7 +153,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await service().send({ api_key: project['api_token'], event: 'paid', distinct_id: 'ada' });
     const { page, complaints } = await open(`${there}/events`);
     await expectSeen(row(page, 'Events', 'paid'));
-    await page.goto(`${service().address}/#${there}/insights/new`);
+    await show(page, `${there}/insights/new`);
     await expectSeen(page.locator('figure').getByRole('img', { name: /^Line chart of paid/ }));
     const event = page.getByRole('combobox', { name: 'Event 1' });
     expect(await event.inputValue()).toBe('paid');
@@ -174,8 +172,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
   });
 
   test('completes names and values of properties in filters and breakdowns, and offers the days that have events', async () => {
-    const { body: project } = await service().call('POST', '/api/organizations/@current/projects/', { name: 'Shop' });
-    const there = `/projects/${String(project['id'])}`;
+    const { project, there } = await newProject('Shop');
     const bought = (distinct_id: string, plan: string, country: string) =>
       JSON.stringify({
         event: 'bought',
@@ -278,7 +275,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     );
     expect(await page.getByRole('textbox', { name: 'Label 1' }).inputValue()).toBe('Paid by card');
     expect(await obstacles(page)).toEqual([]);
-    const kept = async () => (await service().call('GET', api(`/insights/${String(id)}/`))).body['query'];
+    const kept = async () => (await read(`/insights/${String(id)}`))['query'];
     await page.getByRole('combobox', { name: 'Shown as' }).click();
     await page.getByRole('option', { name: 'Lines', exact: true }).click();
     await expectSeen(page.locator('figure').getByRole('img', { name: /^Line chart of Paid by card/ }));
@@ -310,7 +307,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await page.getByRole('option', { name: 'minutes' }).click();
     expect(await obstacles(page)).toEqual([]);
     await whileWritten(page, () => button(page, 'Save').click());
-    const { body } = await service().call('GET', api(`/insights/${String(id)}/`));
+    const body = await read(`/insights/${String(id)}`);
     const changed = { ...funnelsFilter, funnelWindowInterval: 20, funnelWindowIntervalUnit: 'minute' };
     expect(body['query']).toMatchObject({ source: { kind: 'FunnelsQuery', series, funnelsFilter: changed } });
     expect(complaints).toEqual([]);
@@ -338,7 +335,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await button(notice, 'Write mine').click();
     await expectSeen(page.getByRole('heading', { name: 'Mine again' }));
     // What was not touched here stays as they have it.
-    const { body: after } = await service().call('GET', `${api(path)}/`);
+    const after = await read(path);
     expect(after).toMatchObject({ name: 'Mine again', query });
     expect(await page.getByRole('combobox', { name: 'Event 1' }).inputValue()).toBe('ordered');
   });
@@ -365,7 +362,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await service().send({ event: 'sold', distinct_id: 'ada', properties: { price: 5 } });
     const { page, complaints } = await open(at('/events'));
     await expectSeen(row(page, 'Events', 'sold'));
-    await page.goto(`${service().address}/#${at('/insights/new')}`);
+    await show(page, at('/insights/new'));
     await page.getByRole('combobox', { name: 'Event 1' }).fill('sold');
     await expectSeen(page.locator('figure').getByRole('img', { name: /^Line chart of sold/ }));
     await page.getByRole('combobox', { name: 'Counted 1' }).click();
@@ -423,7 +420,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.getByRole('heading', { name: 'Base (copy)' }));
     const copy = page.url().split('/').at(-1) ?? '';
     expect(copy).not.toBe(String(first['id']));
-    const kept = async (id: unknown) => (await service().call('GET', api(`/insights/${String(id)}/`))).body;
+    const kept = async (id: unknown) => read(`/insights/${String(id)}`);
     expect(await kept(first['id'])).toMatchObject({ name: 'Base', query });
     expect(await kept(copy)).toMatchObject({
       dashboards: [],
@@ -504,7 +501,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectGone(dialog);
     expect(await page.getByRole('combobox', { name: 'When' }).inputValue()).toBe('17 May 2015 to 18 May 2015');
     await whileWritten(page, () => button(page, 'Save').click());
-    const { body } = await service().call('GET', api(`/insights/${String(id)}/`));
+    const body = await read(`/insights/${String(id)}`);
     const dateRange = { date_from: '2015-05-17', date_to: '2015-05-18' };
     expect(body).toMatchObject({ query: { source: { dateRange } } });
     expect(await obstacles(page)).toEqual([]);
@@ -525,7 +522,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await service().send({ event: 'drawn', distinct_id: 'ada' });
     const { page } = await open(at('/events'));
     await expectSeen(row(page, 'Events', 'drawn'));
-    await page.goto(`${service().address}/#${at('/insights/new')}`);
+    await show(page, at('/insights/new'));
     await page.getByRole('combobox', { name: 'Event 1' }).fill('drawn');
     const figure = page.locator('figure');
     await expectSeen(figure.getByRole('img', { name: /^Line chart of drawn/ }));
@@ -552,7 +549,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     });
     const kept = { name: 'In HogQL', query: { kind: 'HogQLQuery', query: 'SELECT 1' } };
     const { id: hogql } = await made('/insights/', kept);
-    await page.goto(`${service().address}/#${at(`/insights/${String(hogql)}`)}`);
+    await show(page, at(`/insights/${String(hogql)}`));
     const cell = (text: string) => page.getByRole('cell', { name: text, exact: true });
     await expectSeen(cell('1'));
     await expectSeen(page.getByText('Computed 3 hours ago'));
@@ -570,7 +567,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     const { id } = await made('/insights/', { name: 'By keys', query: { kind: 'HogQLQuery', query: 'SELECT 1' } });
     const { page } = await open(at('/insights'));
     await page.clock.install();
-    await page.goto(`${service().address}/#${at(`/insights/${String(id)}`)}`);
+    await show(page, at(`/insights/${String(id)}`));
     const again = button(page, 'Ask again');
     await again.focus();
     let asked = 0;
@@ -611,7 +608,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     expect(await event.inputValue()).toBe('second');
     expect(await name.inputValue()).toBe('Second');
     await whileWritten(page, () => button(page, 'Save').click());
-    expect((await service().call('GET', `${api(path)}/`)).body).toMatchObject({
+    expect(await read(path)).toMatchObject({
       name: 'Second',
       query: { source: { series: [{ event: 'second' }] } },
     });
@@ -638,7 +635,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await whileWritten(page, () => button(page, 'Save').click());
     const path = api(`/insights/${String(id)}/`);
     expect((await service().call('GET', path)).body['dashboards']).toEqual([first, second, third]);
-    expect((await service().call('GET', api(`/dashboards/${third}/`))).body).toMatchObject({
+    expect(await read(`/dashboards/${third}`)).toMatchObject({
       tiles: [{ insight: { id }, layouts }],
     });
     await expectSeen(page.getByRole('main').getByText('Thirdly', { exact: true }));
@@ -685,7 +682,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(page.getByText('The form cannot show this query'));
     await page.getByRole('textbox', { name: 'Name' }).fill('Mine again');
     await whileWritten(page, () => button(page, 'Save').click());
-    const { body } = await service().call('GET', `${api(path)}/`);
+    const body = await read(path);
     expect(body).toMatchObject({ name: 'Mine again', query });
   });
 
@@ -734,7 +731,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await when.click();
     await page.getByRole('option', { name: 'the last 7 days' }).click();
     await whileWritten(page, () => button(page, 'Save').click());
-    const { body } = await service().call('GET', api(`/insights/${String(id)}/`));
+    const body = await read(`/insights/${String(id)}`);
     expect(body['query']).toMatchObject({ source: { dateRange: { date_from: '-7d' }, retentionFilter } });
     expect(complaints).toEqual([]);
   });
@@ -752,7 +749,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
 
   test('asks also where somebody has come by a pasted address, and before another one is followed', async () => {
     const { page } = await open(at('/insights'));
-    const paste = (path: string) => page.goto(`${service().address}/#${at(path)}`);
+    const paste = (path: string) => show(page, at(path));
     await page.getByRole('link', { name: 'Events' }).click();
     await expectSeen(page.getByRole('heading', { name: 'Events', level: 1 }));
     await paste('/insights/new');
@@ -807,7 +804,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
   test('asks once about a page and a dialog on it, and leads who stays back to where they wrote', async () => {
     const { id } = await trend('Twice written');
     const { page } = await open(at('/insights'));
-    await page.goto(`${service().address}/#${at(`/insights/${String(id)}`)}`);
+    await show(page, at(`/insights/${String(id)}`));
     await page.getByRole('textbox', { name: 'Name' }).fill('Half of it');
     await button(page, 'Other days').click();
     const from = page.getByRole('dialog', { name: 'Other days' }).getByLabel('From');
@@ -868,7 +865,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
         .click();
     await undo('Money in is deleted.');
     await expectSeen(row(page, 'Insights', 'Money in'));
-    await page.goto(`${service().address}/#${at(`/dashboards/${String(board['id'])}`)}`);
+    await show(page, at(`/dashboards/${String(board['id'])}`));
     await expectSeen(page.getByRole('region', { name: 'Money in' }));
     await button(page, 'Delete').click();
     await button(page.getByRole('dialog'), 'Delete').click();
@@ -978,11 +975,11 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
       condition: { type: 'relative_increase' },
       threshold: { configuration: { type: 'percentage', bounds: { upper: 0.2 } } },
     });
-    await page.goto(`${service().address}/#${at(`/alerts/${String(alert['id'])}`)}`);
+    await show(page, at(`/alerts/${String(alert['id'])}`));
     await expectSeen(row(page, 'Alert', 'Its increase is above 20 percent'));
     await expectSeen(row(page, 'Checks', 'Firing').getByText('50 percent', { exact: true }));
     await expectSeen(row(page, 'Alert', 'Number').getByText('50 percent', { exact: true }));
-    await page.goto(`${service().address}/#${at('/alerts')}`);
+    await show(page, at('/alerts'));
     await expectSeen(row(page, 'Alerts', 'Grows').getByText('50 percent', { exact: true }));
 
     // What is found between small bounds is no zero.
@@ -999,7 +996,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
 
   test('sends the numbers of a dashboard: a subscription is made, changed, disabled and deleted', async () => {
     const insight = await trend('Sent alone');
-    const { body: board } = await service().call('POST', api('/dashboards/'), {
+    const board = await made('/dashboards/', {
       name: HOSTILE,
       tiles: [{ insight: insight['id'] }],
     });
@@ -1034,8 +1031,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await expectSeen(row(page, 'Subscription', 'sent every month on the last Monday and Friday'));
     await expectSeen(row(page, 'Subscription', 'https://hooks.slack.com/…'));
     const path = api(`/subscriptions/${page.url().split('/').at(-1) ?? ''}/`);
-    const { body: made } = await service().call('GET', path);
-    expect(made).toMatchObject({
+    expect((await service().call('GET', path)).body).toMatchObject({
       target_type: 'slack',
       bysetpos: -1,
       start_date: '2030-01-01T08:30:00Z',
@@ -1110,7 +1106,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
     await service().call('PATCH', `${api(path)}/`, { name: 'Fewest' });
     await button(page, 'Enable').click();
     await whileWritten(page, () => button(notice, 'Write mine').click());
-    expect((await service().call('GET', `${api(path)}/`)).body).toMatchObject({ name: 'Fewest', enabled: true });
+    expect(await read(path)).toMatchObject({ name: 'Fewest', enabled: true });
 
     const subscription = await made('/subscriptions/', {
       insight: insight['id'],
@@ -1121,7 +1117,7 @@ describeConsole('insights in the console', ({ service, open, at, api, made }) =>
       start_date: '2030-01-01T08:30:00Z',
     });
     const sent = `/subscriptions/${String(subscription['id'])}`;
-    await page.goto(`${service().address}/#${at(sent)}`);
+    await show(page, at(sent));
     await expectSeen(page.getByRole('heading', { name: 'Weekly' }));
     await asBefore(page, `${api(sent)}/`);
     await service().call('PATCH', `${api(sent)}/`, { title: 'Monthly' });
