@@ -56,14 +56,15 @@ export const readDashboard = (project: string, id: string): Promise<Versioned<Da
     }),
   );
 
+const patch = (project: string, id: number, body: Schemas['DashboardsUpdateRequest'], seen?: Versioned<Dashboard>) =>
+  api.PATCH('/api/projects/{project_id}/dashboards/{id}/', {
+    params: { path: { project_id: project, id }, ...(seen && { header: ifMatch(seen) }) },
+    body,
+  });
+
 /** Brings a deleted dashboard back, with its tiles. */
 export const restoreDashboard = (project: string, id: number): Promise<Dashboard> =>
-  answered(
-    api.PATCH('/api/projects/{project_id}/dashboards/{id}/', {
-      params: { path: { project_id: project, id } },
-      body: { deleted: false },
-    }),
-  );
+  answered(patch(project, id, { deleted: false }));
 
 /** Moves a tile to another dashboard, as it is by then. */
 export const moveTile = (project: string, from: number, tile: number, to: number): Promise<unknown> =>
@@ -75,34 +76,18 @@ export const moveTile = (project: string, from: number, tile: number, to: number
   );
 
 /** Puts what a tile shows on another dashboard too, below what is there: the same insight, or a text of its own. */
-export const showTile = (project: string, { insight, text, color }: Tile, on: number): Promise<unknown> =>
-  answered(
-    api.PATCH('/api/projects/{project_id}/dashboards/{id}/', {
-      params: { path: { project_id: project, id: on } },
-      body: {
-        tiles: [{ ...(insight === null ? { text: { body: text?.body ?? '' } } : { insight: insight.id }), color }],
-      },
-    }),
-  );
+export function showTile(project: string, { insight, text, color }: Tile, on: number): Promise<unknown> {
+  const shown = insight === null ? { text: { body: text?.body ?? '' } } : { insight: insight.id };
+  return answered(patch(project, on, { tiles: [{ ...shown, color }] }));
+}
 
 /** Copies a tile on its own dashboard, with a copy of its insight, below what is there. */
 export const duplicateTile = (project: string, id: number, tile: number): Promise<unknown> =>
-  answered(
-    api.PATCH('/api/projects/{project_id}/dashboards/{id}/', {
-      params: { path: { project_id: project, id } },
-      body: { duplicate_tiles: [{ id: tile }] },
-    }),
-  );
+  answered(patch(project, id, { duplicate_tiles: [{ id: tile }] }));
 
 /** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
 export const writeDashboard = (
   project: string,
   seen: Versioned<Dashboard>,
   change: Schemas['DashboardsUpdateRequest'],
-): Promise<Versioned<Dashboard>> =>
-  versioned(
-    api.PATCH('/api/projects/{project_id}/dashboards/{id}/', {
-      params: { path: { project_id: project, id: seen.value.id }, header: ifMatch(seen) },
-      body: change,
-    }),
-  );
+): Promise<Versioned<Dashboard>> => versioned(patch(project, seen.value.id, change, seen));

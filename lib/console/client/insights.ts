@@ -78,6 +78,12 @@ export type InsightChange = Pick<Schemas['InsightsUpdateRequest'], 'name' | 'que
   readonly dashboards?: BoardsChange;
 };
 
+const patch = (project: string, id: number, body: Schemas['InsightsUpdateRequest'], seen?: Versioned<Insight>) =>
+  api.PATCH('/api/projects/{project_id}/insights/{id}/', {
+    params: { path: { project_id: project, id }, ...(seen && { header: ifMatch(seen) }) },
+    body,
+  });
+
 /**
  * Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. Dashboards
  * take an insight up, and leave it out, without another version: those that are there by now stay.
@@ -88,25 +94,13 @@ export async function writeInsight(
   { dashboards, ...fields }: InsightChange,
 ): Promise<Versioned<Insight>> {
   const now = dashboards === undefined ? undefined : await readInsight(project, String(seen.value.id));
-  return versioned(
-    api.PATCH('/api/projects/{project_id}/insights/{id}/', {
-      params: { path: { project_id: project, id: seen.value.id }, header: ifMatch(seen) },
-      body: {
-        ...fields,
-        ...(now === undefined ? {} : { dashboards: changedBoards(now.value.dashboards, dashboards) }),
-      },
-    }),
-  );
+  const boards = now && { dashboards: changedBoards(now.value.dashboards, dashboards) };
+  return versioned(patch(project, seen.value.id, { ...fields, ...boards }, seen));
 }
 
 /** Deletes an insight, so that it can be brought back; or brings it back. */
 export const setInsightDeleted = (project: string, id: number, deleted: boolean): Promise<Insight> =>
-  answered(
-    api.PATCH('/api/projects/{project_id}/insights/{id}/', {
-      params: { path: { project_id: project, id } },
-      body: { deleted },
-    }),
-  );
+  answered(patch(project, id, { deleted }));
 
 const RETRIES = 3;
 const RETRY_MS = 5_000;
