@@ -129,6 +129,28 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
         {ordered.map((tile) => {
           const { x, y, w, h } = places.get(tile.id) as Place;
           const name = nameOf(tile);
+          const actionsHere = isEditing && (
+            <Group gap={4} justify="end" flex="none" ml="auto">
+              {actions(tile, name)}
+              {isWide && (
+                <>
+                  <Handle
+                    label={`Move ${name}`}
+                    path="M8 1v14M1 8h14M6 3l2-2 2 2M6 13l2 2 2-2M3 6L1 8l2 2M13 6l2 2-2 2"
+                    onPointerDown={drag(tile.id, false)}
+                    onKeyDown={step(tile.id, name, false)}
+                  />
+                  <Handle
+                    label={`Size ${name}`}
+                    path="M3 3l10 10M3 7V3h4M13 9v4H9"
+                    onPointerDown={drag(tile.id, true)}
+                    onKeyDown={step(tile.id, name, true)}
+                  />
+                </>
+              )}
+              <RemoveIcon what={name} onClick={() => remove(tile, name)} />
+            </Group>
+          );
           return (
             <Card
               key={tile.id}
@@ -138,37 +160,20 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
               aria-label={name}
               style={isWide ? { gridColumn: `${x + 1} / span ${w}`, gridRow: `${y + 1} / span ${h}` } : {}}
             >
-              <TileContent
-                board={board}
-                tile={tile}
-                room={isWide ? h * (ROW_PX + GAP_PX) - GAP_PX - AROUND_PX[isEditing ? 'edited' : 'seen'] : undefined}
-                actions={
-                  isEditing && (
-                    <Group gap={4} justify="end" flex="none" ml="auto">
-                      {actions(tile, name)}
-                      {isWide && (
-                        <>
-                          <Handle
-                            label={`Move ${name}`}
-                            help="Drag, or use the arrow keys"
-                            path="M8 1v14M1 8h14M6 3l2-2 2 2M6 13l2 2 2-2M3 6L1 8l2 2M13 6l2 2-2 2"
-                            onPointerDown={drag(tile.id, false)}
-                            onKeyDown={step(tile.id, name, false)}
-                          />
-                          <Handle
-                            label={`Size ${name}`}
-                            help="Drag, or use the arrow keys"
-                            path="M3 3l10 10M3 7V3h4M13 9v4H9"
-                            onPointerDown={drag(tile.id, true)}
-                            onKeyDown={step(tile.id, name, true)}
-                          />
-                        </>
-                      )}
-                      <RemoveIcon what={name} onClick={() => remove(tile, name)} />
-                    </Group>
-                  )
-                }
-              />
+              {tile.insight === null ? (
+                <>
+                  {actionsHere}
+                  <Scrolled>{tile.text !== null && <Markdown text={tile.text.body} />}</Scrolled>
+                </>
+              ) : (
+                <InsightContent
+                  board={board}
+                  insight={tile.insight}
+                  name={name}
+                  room={isWide ? h * (ROW_PX + GAP_PX) - GAP_PX - AROUND_PX[isEditing ? 'edited' : 'seen'] : undefined}
+                  actions={actionsHere}
+                />
+              )}
             </Card>
           );
         })}
@@ -179,19 +184,18 @@ export function TileGrid({ board, tiles, isEditing, place, remove, actions }: Ti
 
 interface HandleProps {
   readonly label: string;
-  readonly help: string;
   /** The lines of its picture, in a square of 16. */
   readonly path: string;
   readonly onPointerDown: (event: PointerEvent<HTMLElement>) => void;
   readonly onKeyDown: (event: KeyboardEvent) => void;
 }
 
-function Handle({ label, help, path, ...events }: HandleProps) {
+function Handle({ label, path, ...events }: HandleProps) {
   return (
     <ActionIcon
       variant="default"
       aria-label={label}
-      aria-description={help}
+      aria-description="Drag, or use the arrow keys"
       style={{ cursor: 'move', touchAction: 'none' }}
       {...events}
     >
@@ -208,26 +212,6 @@ function nameOf({ insight, text }: Tile): string {
   return FIRST_LINE.exec(text?.body ?? '')?.[1] ?? 'Text';
 }
 
-interface TileContentProps extends Pick<TileGridProps, 'board'> {
-  readonly tile: Tile;
-  /** How many pixels a chart may be high; undefined: as many as it needs. */
-  readonly room: number | undefined;
-  /** What stands in the line of the title while the tile is edited. */
-  readonly actions: ReactNode;
-}
-
-function TileContent({ board, tile, room, actions }: TileContentProps) {
-  const { insight, text } = tile;
-  if (insight !== null)
-    return <InsightContent board={board} insight={insight} name={nameOf(tile)} room={room} actions={actions} />;
-  return (
-    <>
-      {actions}
-      <Scrolled>{text !== null && <Markdown text={text.body} />}</Scrolled>
-    </>
-  );
-}
-
 /** What of a tile can be longer than it. */
 function Scrolled({ children, ...rest }: { readonly children: ReactNode; readonly ref?: Ref<HTMLDivElement> }) {
   return (
@@ -237,9 +221,13 @@ function Scrolled({ children, ...rest }: { readonly children: ReactNode; readonl
   );
 }
 
-interface InsightContentProps extends Omit<TileContentProps, 'tile'> {
+interface InsightContentProps extends Pick<TileGridProps, 'board'> {
   readonly insight: NonNullable<Tile['insight']>;
   readonly name: string;
+  /** How many pixels a chart may be high; undefined: as many as it needs. */
+  readonly room: number | undefined;
+  /** What stands in the line of the title while the tile is edited. */
+  readonly actions: ReactNode;
 }
 
 /**
