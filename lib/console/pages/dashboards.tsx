@@ -1,14 +1,15 @@
-import { Button, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Button, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { type Dashboard, dashboardKey, restoreDashboard, useDashboards } from '../client/dashboards.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { useMakeDashboard } from '../parts/dashboards/make-dashboard.ts';
-import { DeletedSwitch, RowName, restoreColumn } from '../parts/deleted.tsx';
+import { RowName, restoreColumn } from '../parts/deleted.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
 import { Listing, useNumbered } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
+import { ViewSwitch } from '../parts/view-switch.tsx';
 
 export default function Dashboards() {
   const project = useParam('project');
@@ -27,13 +28,8 @@ export default function Dashboards() {
       <Stack>
         <Group align="end">
           <SearchField />
-          <Switch
-            label="Pinned only"
-            checked={filter.pinned}
-            onChange={(event) => setView({ pinned: event.currentTarget.checked ? 'true' : undefined, page: undefined })}
-            mb={8}
-          />
-          <DeletedSwitch />
+          <ViewSwitch name="pinned" label="Pinned only" />
+          <ViewSwitch name="deleted" label="Deleted" />
           {filter.tag !== undefined && (
             <Button variant="default" onClick={() => setView({ tag: undefined })}>
               Tag {filter.tag} ✕

@@ -3,12 +3,13 @@ import { type Insight, insightName, setInsightDeleted, useInsights } from '../cl
 import { sourceIn } from '../client/json.ts';
 import { KINDS } from '../client/question-kinds.ts';
 import { useParam, useView } from '../parts/address.ts';
-import { DeletedSwitch, RowName, restoreColumn } from '../parts/deleted.tsx';
+import { RowName, restoreColumn } from '../parts/deleted.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing, useNumbered } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { ToButton } from '../parts/to.tsx';
+import { ViewSwitch } from '../parts/view-switch.tsx';
 
 export default function Insights() {
   const project = useParam('project');
@@ -21,7 +22,7 @@ export default function Insights() {
       <Stack>
         <Group align="end">
           <SearchField description="A part of the name, the description or a tag" />
-          <DeletedSwitch />
+          <ViewSwitch name="deleted" label="Deleted" />
         </Group>
         <Listing
           label="Insights"

@@ -1,22 +1,8 @@
-import { Switch, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { type QueryKey, useQueryClient } from '@tanstack/react-query';
 import { ActButton } from './act-button.tsx';
-import { useView } from './address.ts';
 import { tell } from './problem.tsx';
 import { To } from './to.tsx';
-
-/** Whether a list shows what was deleted instead; the address keeps it as `deleted`. */
-export function DeletedSwitch() {
-  const [{ deleted }, setView] = useView();
-  return (
-    <Switch
-      label="Deleted"
-      checked={deleted === 'true'}
-      onChange={(event) => setView({ deleted: event.currentTarget.checked ? 'true' : undefined, page: undefined })}
-      mb={8}
-    />
-  );
-}
 
 interface RowNameProps {
   readonly deleted: boolean;
