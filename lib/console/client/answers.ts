@@ -1,20 +1,6 @@
 /** Answers to queries as charts take them, waited for where they take longer than a request may. */
+import type { Answered } from '../../charts/describe/describer.ts';
 import { answered, api, type Schemas } from './api.ts';
-
-export interface Answered {
-  readonly results: unknown;
-  readonly columns: readonly string[] | undefined;
-  readonly types: readonly unknown[] | undefined;
-  readonly hasMore: boolean | undefined;
-  /** When it was computed, in ISO 8601; null: that is not known. It is true as long as nothing has come that touches it. */
-  readonly computedAt: string | null;
-  /** When it was last known to be true: when it came, undefined: only when it was computed. */
-  readonly trueAt: string | undefined;
-  /** The ends of the range that was asked for, as the service resolved them. */
-  readonly range: unknown;
-  /** The zone in which its days are, as IANA names it; null: that is not known. */
-  readonly timezone: string | null;
-}
 
 type Told = Pick<
   Schemas['QueryAnswer'],
@@ -34,10 +20,10 @@ export const answerOf = (
   columns: (columns as readonly string[] | null | undefined) ?? undefined,
   types: types ?? undefined,
   hasMore,
-  computedAt: last_refresh ?? null,
+  computedAt: last_refresh,
   trueAt,
   range: resolved_date_range,
-  timezone: timezone ?? null,
+  timezone,
 });
 
 const now = (): string => new Date().toISOString();

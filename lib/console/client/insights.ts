@@ -1,6 +1,7 @@
 /** Saved questions of a project, and what they answer. */
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
-import { type Answered, answerOf, askQuery, whenAnswered } from './answers.ts';
+import type { Answered } from '../../charts/describe/describer.ts';
+import { answerOf, askQuery, whenAnswered } from './answers.ts';
 import { answered, api, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { sourceIn, text } from './json.ts';
 import { rowsOfPage } from './paged.ts';

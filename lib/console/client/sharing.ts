@@ -5,7 +5,7 @@ import { instantOf, zonedOf } from './local-time.ts';
 import { type Filter, sentFilters, wholeFiltersIn } from './property-filters.ts';
 
 export type Sharing = Schemas['DashboardSharing'];
-export type SharingChange = Schemas['SharingUpdateRequest'];
+type SharingChange = Schemas['SharingUpdateRequest'];
 
 export const readSharing = (project: string, id: number): Promise<Versioned<Sharing>> =>
   versioned(

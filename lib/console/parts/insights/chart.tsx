@@ -2,9 +2,9 @@ import { useComputedColorScheme } from '@mantine/core';
 import { getNonce } from 'get-nonce';
 import { useLayoutEffect, useMemo, useRef } from 'react';
 import { chartOf } from '../../../charts/describe/describe.ts';
+import type { Answered } from '../../../charts/describe/describer.ts';
 import { figure } from '../../../charts/figure.ts';
 import { CHART_STYLE } from '../../../charts/style.ts';
-import type { Answered } from '../../client/answers.ts';
 
 export interface ChartProps {
   readonly query: unknown;

@@ -1,5 +1,5 @@
 import { ActionIcon, Group, Text, VisuallyHidden } from '@mantine/core';
-import type { Answered } from '../../client/answers.ts';
+import type { Answered } from '../../../charts/describe/describer.ts';
 import { useSubmission } from '../form.ts';
 import { Instant } from '../instant.tsx';
 import { LineIcon } from '../line-icon.tsx';
@@ -14,7 +14,7 @@ interface ComputedProps {
 /** Says how old an answer is, beside a button that asks for one that is true now. */
 export function Computed({ answer: { computedAt }, ask, isShort = false }: ComputedProps) {
   const { isBusy, attempt } = useSubmission();
-  if (computedAt === null) return null;
+  if (computedAt == null) return null;
   const words = 'Computed ';
   return (
     <Group gap={4} mt={isShort ? 0 : 'xs'} wrap="nowrap" flex="none">

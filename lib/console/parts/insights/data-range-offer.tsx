@@ -1,6 +1,6 @@
 import { isEmptyChart } from '../../../charts/chart.ts';
 import { chartOf } from '../../../charts/describe/describe.ts';
-import type { Answered } from '../../client/answers.ts';
+import type { Answered } from '../../../charts/describe/describer.ts';
 import { sentFilters } from '../../client/property-filters.ts';
 import { eventsOf, type Question } from '../../client/questions.ts';
 import type { DateRange } from '../../client/ranges.ts';

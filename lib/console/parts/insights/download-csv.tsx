@@ -1,7 +1,7 @@
 import { Stack } from '@mantine/core';
 import { useMemo } from 'react';
 import { chartOf } from '../../../charts/describe/describe.ts';
-import type { Answered } from '../../client/answers.ts';
+import type { Answered } from '../../../charts/describe/describer.ts';
 import { useSubmission } from '../form.ts';
 import { Problem } from '../problem.tsx';
 import { saveFile } from '../save-file.ts';
