@@ -14,6 +14,7 @@ import {
   writeAlert,
 } from '../client/alerts.ts';
 import { answered, api, type Versioned } from '../client/api.ts';
+import { insightName } from '../client/insights.ts';
 import { changedOf } from '../client/json.ts';
 import { ActButton } from '../parts/act-button.tsx';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
@@ -156,8 +157,6 @@ function AlertView({ project, seen }: AlertViewProps) {
   );
 }
 
-const insightName = ({ insight: { name, derived_name } }: Alert): string => name || derived_name || 'Untitled';
-
 /** Returns who is told, in words. */
 function toldText({ notify_host, subscribed_users }: Alert): string {
   const all = [...(notify_host === null ? [] : [notify_host]), ...subscribed_users.map(({ email }) => email)];
@@ -170,7 +169,7 @@ function factsOf(value: Alert, project: string): readonly Fact[] {
     [
       'Insight',
       <To key="insight" to={`/projects/${project}/insights/${value.insight.id}`}>
-        {insightName(value)}
+        {insightName(value.insight)}
       </To>,
     ],
     ['Tells when', boundsText(value)],

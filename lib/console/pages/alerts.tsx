@@ -1,6 +1,6 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { boundsText, useAlerts } from '../client/alerts.ts';
-import { useInsight } from '../client/insights.ts';
+import { insightName, useInsight } from '../client/insights.ts';
 import { useParam, useView } from '../parts/address.ts';
 import { AlertState, numberText } from '../parts/alerts/alert-state.tsx';
 import { NewAlert } from '../parts/alerts/new-alert.tsx';
@@ -53,9 +53,7 @@ export default function Alerts() {
             },
             {
               name: 'Insight',
-              cell: ({ insight: { id: number, name, derived_name } }) => (
-                <To to={`/projects/${project}/insights/${number}`}>{name || derived_name || 'Untitled'}</To>
-              ),
+              cell: ({ insight: one }) => <To to={`/projects/${project}/insights/${one.id}`}>{insightName(one)}</To>,
               from: 'md',
             },
             { name: 'Tells when', cell: (one) => boundsText(one), from: 'sm' },
