@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Server } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { pathMatcher } from '../../../../infra/local/gateway/path-matcher.ts';
 import {
   type GatewayLimits,
@@ -166,7 +167,7 @@ test('a connection on which nothing was ever sent is closed without a word, for 
   const spoken = async (head: string): Promise<string> => {
     const socket = connect(Number(port), hostname);
     socket.write(head);
-    return String(Buffer.concat(await Array.fromAsync(socket as AsyncIterable<Buffer>)));
+    return text(socket);
   };
   expect(await spoken('')).toBe('');
   expect(await spoken('GET /dev/there HTTP/1.1\r\n')).toMatch(/^HTTP\/1\.1 400 /);
