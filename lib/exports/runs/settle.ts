@@ -20,7 +20,7 @@ import { completeRun, endRun, errorText, runFailureOps } from './outcome.ts';
 import { type Active, nextDue, type Plan, settle } from './plan.ts';
 import { attemptOf, intervalOf, intervalsOfExecution, isOpen, latestRuns, rangeText } from './run.ts';
 import { inputOf, removeFiles, Unreadable } from './run-files.ts';
-import { exportWithPlan, planOp, runsOf } from './store.ts';
+import { type ExportAndPlan, exportWithPlan, planOp, runsOf } from './store.ts';
 import { ticketBackOps } from './ticket.ts';
 
 /** The number of runs that failed for good in a row, after which an export is paused. */
@@ -58,8 +58,25 @@ export async function settleExecution(
   const read = await exportWithPlan(context.table, exportId);
   const mine = read?.plan.active.find((active) => active.execution === execution);
   if (read === undefined || mine === undefined) return undefined;
-  const attempt = attemptOf(exportId, mine);
-  const intervals = intervalsOfExecution(read.item, read.plan, mine);
+  await endRuns(context, read, mine, endingOfInterval, { findDestination, signal });
+  const runs = await runsOf(context.table, read, mine);
+  await tellOfFailedAtOnce(context, runs);
+  await writeSettled(context, exportId, execution, runs);
+  await removeFiles(context, attemptOf(exportId, mine));
+  return runs;
+}
+
+/** Ends the open runs of what an execution acquired, and leaves nothing of them at their destination, if there is time. */
+async function endRuns(
+  context: Context,
+  read: ExportAndPlan,
+  mine: Active,
+  endingOfInterval: (n: number) => Ending,
+  delivering: Delivering,
+): Promise<void> {
+  const { item, plan } = read;
+  const attempt = attemptOf(item.id, mine);
+  const intervals = intervalsOfExecution(item, plan, mine);
   const input = await inputOf(context, attempt).catch((error: unknown) => {
     // What was prepared is left to the next run of the interval, which takes it away.
     if (!(error instanceof Unreadable)) throw error;
@@ -70,22 +87,15 @@ export async function settleExecution(
   let left = 0;
   for (const run of commitsFirst(await runsOf(context.table, read, mine))) {
     const n = intervals.findIndex(({ start }) => start === run.data_interval_start);
-    const isToClear = input !== undefined && hasPrepared(run);
-    const isInTime = context.clock() < until;
-    if (isToClear && !isInTime) left += 1;
-    const isCommitted =
-      isToClear &&
-      isInTime &&
-      (await cleared(context, { item: read.item, input, n, run }, { findDestination, signal }));
-    if (!isCommitted && isOpen(run)) await endOpenRun(context, read.item, run, endingOfInterval(n));
+    let isCommitted = false;
+    if (input !== undefined && hasPrepared(run)) {
+      if (context.clock() < until) isCommitted = await cleared(context, { item, input, n, run }, delivering);
+      else left += 1;
+    }
+    if (!isCommitted && isOpen(run)) await endOpenRun(context, item, run, endingOfInterval(n));
   }
   // The next run of each interval takes it away.
   if (left > 0) context.log.warning('what was prepared could not be removed in time', { attempt, runs: left });
-  const runs = await runsOf(context.table, read, mine);
-  await tellOfFailedAtOnce(context, runs);
-  await writeSettled(context, exportId, execution, runs);
-  await removeFiles(context, attempt);
-  return runs;
 }
 
 const commitsFirst = (runs: readonly RunItem[]): RunItem[] =>
