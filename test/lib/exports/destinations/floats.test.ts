@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { array, assert, asyncProperty, bigInt, constantFrom, double, integer, oneof, tuple } from 'fast-check';
 import { HOUR_MS } from '../../../../lib/basics/units.ts';
-import { literal, openDatabase } from '../../../../lib/duckdb/database.ts';
+import { literal } from '../../../../lib/duckdb/database.ts';
 import type { Config, Destination } from '../../../../lib/exports/destinations/destination.ts';
 import { folder } from '../../../../lib/exports/destinations/folder.ts';
 import { http } from '../../../../lib/exports/destinations/http.ts';
@@ -19,11 +19,11 @@ import { contentOfJson } from '../../../../lib/lake/sources/fields.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import { deliveredColumns } from '../../../../lib/warehouse/query-columns.ts';
+import { onAnyFile } from '../../../support/any-file.ts';
 import { startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { delivery, send } from '../../../support/delivery.ts';
 import { planOf, writeRows } from '../../../support/lake-rows.ts';
-import { onEnd } from '../../../support/on-end.ts';
 import { describeOnPostgres, newDatabase, type PostgresDatabase } from '../../../support/postgres.ts';
 import { startReceiver } from '../../../support/receiver.ts';
 import { REDSHIFT_WORDS, startRedshiftProxy } from '../../../support/redshift-stand-in.ts';
@@ -199,21 +199,15 @@ test('in files of JSON lines', async () => {
   await expect(delivered).resolves.toBeUndefined();
 });
 
+const rowsOf = (sql: string) => onAnyFile((connection) => connection.runAndReadAll(sql));
+
 test('in files of Parquet', async () => {
-  const database = await openDatabase({ threads: 1, places: ['/'] });
-  const connection = await database.connect();
-  onEnd(() => {
-    connection.closeSync();
-    database.closeSync();
-  });
   const delivered = sent(async (deliver) => {
     const path = join(temporaryFolder(), 'out');
     await deliver(folder, { path, file_format: 'Parquet' });
     const [file = ''] = files(path);
-    const answer = await connection.runAndReadAll(
-      `SELECT uuid, x, properties, person_properties FROM read_parquet(${literal(file)})`,
-    );
-    const rows = answer.getRowObjects().map((row) => ({
+    const found = await rowsOf(`SELECT uuid, x, properties, person_properties FROM read_parquet(${literal(file)})`);
+    const rows = found.getRowObjects().map((row) => ({
       ...row,
       properties: JSON.parse(String(row['properties'])),
       person_properties: JSON.parse(String(row['person_properties'])),
@@ -304,12 +298,6 @@ describeOnPostgres('in tables', () => {
 });
 
 test('that a query names', async () => {
-  const database = await openDatabase({ threads: 1, places: ['/'] });
-  const connection = await database.connect();
-  onEnd(() => {
-    connection.closeSync();
-    database.closeSync();
-  });
   const parser = hogqlParser();
   await assert(
     asyncProperty(array(written, { minLength: 50, maxLength: 50 }), async (all) => {
@@ -321,7 +309,7 @@ test('that a query names', async () => {
         'Batch exports',
       );
       const values = (select.slice(1) as Selected[]).map((one) => `(${duckdbColumn(one, 0n)})::VARCHAR`);
-      const answer = await connection.runAndReadAll(`SELECT [${values.join(', ')}]`);
+      const answer = await rowsOf(`SELECT [${values.join(', ')}]`);
       const [[found] = []] = answer.getRowsJS() as string[][][];
       // As a column and as its text.
       expect(found?.map((text) => bits(Number(text)))).toEqual(

@@ -3,15 +3,15 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { HOUR_MS } from '../../../../lib/basics/units.ts';
-import { literal, openDatabase, pathList } from '../../../../lib/duckdb/database.ts';
+import { literal, pathList } from '../../../../lib/duckdb/database.ts';
 import type { Delivery, Destination } from '../../../../lib/exports/destinations/destination.ts';
 import { folder } from '../../../../lib/exports/destinations/folder.ts';
 import { s3 } from '../../../../lib/exports/destinations/s3.ts';
 import { folderFiles } from '../../../../lib/ports/files/folder.ts';
 import { duckdbWarehouse } from '../../../../lib/warehouse/duckdb.ts';
 import type { FrozenPlan } from '../../../../lib/warehouse/warehouse.ts';
+import { onAnyFile } from '../../../support/any-file.ts';
 import { type Bucket, startBucket } from '../../../support/bucket.ts';
 import { temporaryFolder } from '../../../support/context.ts';
 import { delivery, digest, send } from '../../../support/delivery.ts';
@@ -44,12 +44,10 @@ const root = temporaryFolder();
 const lake = folderFiles(join(root, 'lake'));
 const warehouse = duckdbWarehouse({ lake, tempDirectory: join(root, 'spill') });
 let listed: FrozenPlan['files'];
-let connection: DuckDBConnection;
 let bucket: Bucket;
 
 beforeAll(async () => {
   listed = await writeRows(lake, [ROWS.slice(0, 400), ROWS.slice(400)]);
-  connection = await (await openDatabase({ places: ['/'] })).connect();
   bucket = await startBucket();
 });
 afterEach(() => bucket.empty());
@@ -99,7 +97,8 @@ const onDisk = (parts: readonly Buffer[], extension: string): string[] =>
     return file;
   });
 
-const answers = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson();
+const answers = (sql: string) =>
+  onAnyFile(async (connection) => (await connection.runAndReadAll(sql)).getRowObjectsJson());
 
 /** What is read back of them. */
 const EXPECTED = ROWS.map((row) => ({
