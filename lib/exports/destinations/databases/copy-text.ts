@@ -10,11 +10,8 @@ const ESCAPED: ReadonlyMap<string, string> = new Map([
 const unescaped = (text: string): string =>
   text.includes('\\') ? text.replace(/\\([^])/g, (_, letter: string) => ESCAPED.get(letter) ?? letter) : text;
 
-/** A value of a row. */
-type CopyValue = string | null;
-
-/** Returns the rows of a piece of whole lines. */
-export const rowsIn = (piece: Buffer): CopyValue[][] =>
+/** Returns the rows of a piece of whole lines: the values of each. */
+export const rowsIn = (piece: Buffer): (string | null)[][] =>
   piece
     .toString()
     .split('\n')
