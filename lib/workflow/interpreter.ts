@@ -74,7 +74,7 @@ async function run(state: State, position: BranchPosition, host: BranchHost): Pr
         const result = withinLimit(await host.perform(state, await evaluate(state.Arguments, states)));
         return leave(state, await outputOf(state.Output, result, { ...states, result }));
       } catch (error) {
-        return retried(state, position, error, host) ?? (await caught(state, states, error));
+        return (retried(state, position, error, host) ?? (await caught(state, states, error))) satisfies Next;
       }
     case 'Map':
       try {
@@ -98,11 +98,12 @@ async function run(state: State, position: BranchPosition, host: BranchHost): Pr
     case 'Succeed':
       return { output: await outputOf(state.Output, input, states) };
     case 'Fail':
-      throw new StateError(
-        textFrom(await evaluate(state.Error, states), 'Error'),
-        textFrom(await evaluate(state.Cause ?? '', states), 'Cause'),
-      );
+      break;
   }
+  throw new StateError(
+    textFrom(await evaluate(state.Error, states), 'Error'),
+    textFrom(await evaluate(state.Cause ?? '', states), 'Cause'),
+  );
 }
 
 function enter(state: string, data: Json): BranchPosition {
