@@ -27,7 +27,10 @@ export const ORDER_MS = ORDER_WAITS_MS + BEGUN_MS;
 /** An order travels in the event of an invocation, which has 256 KB. */
 const MAX_ORDER_BYTES = 240_000;
 
-export const ordered = ({ project: _, ...query }: AskedQuery): OrderedQuery => query;
+export function ordered(asked: AskedQuery): OrderedQuery {
+  const { project: _, ...query } = asked;
+  return query;
+}
 
 export const fits = (order: QueryOrder): boolean => Buffer.byteLength(JSON.stringify(order)) <= MAX_ORDER_BYTES;
 
