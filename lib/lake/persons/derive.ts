@@ -199,43 +199,13 @@ const inGroups = (order: ChangesInOrderOf): string => `
     SELECT *, 0 AS kind FROM person_found JOIN person_groups USING (distinct_id) LEFT JOIN person_texts USING (distinct_id)
   ) ORDER BY number, kind, arrival, ${order === 'time' ? 'timestamp_us, ' : ''}row`;
 
-/** So many characters of properties are held in memory before DuckDB has them, which may spill them. */
-const HELD_LENGTH = 4 * MIB;
-
 /** `writing`: another connection, for what is made while the groups are read. */
 async function foldGroups(
   connection: DuckDBConnection,
   writing: DuckDBConnection,
   { projectId, at, changesInOrderOf, signal }: DeriveOptions,
 ): Promise<RefusedChanges> {
-  const { rows, repeats, repeated } = await derivedTables(writing);
-  let [held, texts, text] = [0, 0, ''];
-  const give = (row: PersonRow): void => {
-    const isShared = row.distinct_ids >= MANY;
-    if (isShared && (texts === 0 || text !== row.properties)) {
-      text = row.properties;
-      texts += 1;
-      repeated.appendInteger(texts);
-      repeated.appendVarchar(text);
-      repeated.endRow();
-      held += text.length;
-    }
-    const appender = isShared ? repeats : rows;
-    const values: Readonly<Record<string, string | number | boolean>> = { ...row, team_id: projectId };
-    for (const { name, type } of PERSON_COLUMNS) {
-      const value = values[name];
-      if (isShared && name === 'properties') appender.appendInteger(texts);
-      else if (type === 'BIGINT') appender.appendBigInt(BigInt(value as number));
-      else if (type === 'BOOLEAN') appender.appendBoolean(value as boolean);
-      else appender.appendVarchar(value as string);
-    }
-    appender.endRow();
-    if (!isShared) held += row.properties.length;
-    if (held < HELD_LENGTH) return;
-    // By itself an appender keeps 204,800 rows, whatever their length.
-    for (const one of [rows, repeated]) one.flushSync();
-    held = 0;
-  };
+  const { give, end } = await derivedTables(writing, projectId);
   let refused: RefusedChanges = {};
   const refuse = (reason: PersonRefusal, distinctId: string): void => {
     refused = bothRefused(refused, { [reason]: { changes: 1, distinctId } });
@@ -270,22 +240,54 @@ async function foldGroups(
     }
   }
   current?.fold.end();
-  for (const appender of [rows, repeats, repeated]) appender.closeSync();
+  end();
   return refused;
 }
 
-/** Makes the tables of `DERIVED` anew. */
-async function derivedTables(connection: DuckDBConnection) {
+/** So many characters of properties are held in memory before DuckDB has them, which may spill them. */
+const HELD_LENGTH = 4 * MIB;
+
+/** Makes the tables of `DERIVED` anew. Returns what adds a row to them, and what ends that. */
+async function derivedTables(connection: DuckDBConnection, projectId: number) {
   const columns = PERSON_COLUMNS.map(({ name, type }) => `${name} ${type}`);
   const repeating = columns.map((column) => (column.startsWith('properties ') ? 'text INTEGER' : column));
   await connection.run(`CREATE OR REPLACE TABLE person_rows (${columns.join(', ')})`);
   await connection.run(`CREATE OR REPLACE TABLE person_repeats (${repeating.join(', ')})`);
   await connection.run('CREATE OR REPLACE TABLE person_repeated (text INTEGER, properties VARCHAR)');
-  return {
-    rows: await connection.createAppender('person_rows'),
-    repeats: await connection.createAppender('person_repeats'),
-    repeated: await connection.createAppender('person_repeated'),
+  const rows = await connection.createAppender('person_rows');
+  const repeats = await connection.createAppender('person_repeats');
+  const repeated = await connection.createAppender('person_repeated');
+  let [held, texts, text] = [0, 0, ''];
+  const give = (row: PersonRow): void => {
+    const isShared = row.distinct_ids >= MANY;
+    if (isShared && (texts === 0 || text !== row.properties)) {
+      text = row.properties;
+      texts += 1;
+      repeated.appendInteger(texts);
+      repeated.appendVarchar(text);
+      repeated.endRow();
+      held += text.length;
+    }
+    const appender = isShared ? repeats : rows;
+    const values: Readonly<Record<string, string | number | boolean>> = { ...row, team_id: projectId };
+    for (const { name, type } of PERSON_COLUMNS) {
+      const value = values[name];
+      if (isShared && name === 'properties') appender.appendInteger(texts);
+      else if (type === 'BIGINT') appender.appendBigInt(BigInt(value as number));
+      else if (type === 'BOOLEAN') appender.appendBoolean(value as boolean);
+      else appender.appendVarchar(value as string);
+    }
+    appender.endRow();
+    if (!isShared) held += row.properties.length;
+    if (held < HELD_LENGTH) return;
+    // By itself an appender keeps 204,800 rows, whatever their length.
+    for (const one of [rows, repeated]) one.flushSync();
+    held = 0;
   };
+  const end = (): void => {
+    for (const appender of [rows, repeats, repeated]) appender.closeSync();
+  };
+  return { give, end };
 }
 
 /** Returns the first column of what a query gives. */
