@@ -71,6 +71,24 @@ async function confine(connection: DuckDBConnection, places: readonly string[]):
   await connection.run('SET GLOBAL lock_configuration = true');
 }
 
+/** Makes a table anew, of columns as SQL writes them, and with these rows: of texts and whole numbers. */
+export async function makeTable(
+  connection: DuckDBConnection,
+  name: string,
+  columns: string,
+  rows: Iterable<readonly (string | number)[]>,
+): Promise<void> {
+  await connection.run(`CREATE OR REPLACE TABLE ${name} (${columns})`);
+  const appender = await connection.createAppender(name);
+  for (const row of rows) {
+    for (const value of row)
+      if (typeof value === 'string') appender.appendVarchar(value);
+      else appender.appendBigInt(BigInt(value));
+    appender.endRow();
+  }
+  appender.closeSync();
+}
+
 /** A name as it is written in SQL. */
 export const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 

@@ -31,7 +31,8 @@ export interface LakeFile extends FileDigest {
   readonly hours: JsonText<number[]>;
 }
 
-type LakeFileItem = Item & LakeFile;
+/** A file as stored. */
+export type LakeFileItem = Item & LakeFile;
 
 /** Changes whenever files take the place of others. */
 interface LayoutItem extends Item {

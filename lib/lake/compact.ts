@@ -9,13 +9,13 @@ import { DAY_MS, HOUR_MS, MIB, MINUTE_MS } from '../basics/units.ts';
 import { parquet } from '../duckdb/database.ts';
 import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
-import type { Item, Table } from '../ports/table/table.ts';
-import { allFiles, type LakeFile, publishedAt } from './catalog.ts';
+import type { Table } from '../ports/table/table.ts';
+import { allFiles, type LakeFile, type LakeFileItem, publishedAt } from './catalog.ts';
 import { writeDayFiles } from './day-files.ts';
 import { intactCopies, intactFiles } from './intact.ts';
 import { learnedProperties } from './learned-properties.ts';
 import type { LakeWriter } from './lease.ts';
-import { MAX_REPLACED, removeRetired, replaceFiles } from './replace.ts';
+import { MAX_REPLACED, type Replacement, removeRetired, replaceFiles } from './replace.ts';
 import { MODELS, type Model } from './schema.ts';
 
 /** A file of fewer bytes is small. */
@@ -29,8 +29,6 @@ const MANY = 16;
 /** So long after a day's end its files are joined whatever their number: those of a late landing too. */
 const CLOSED_MS = HOUR_MS;
 
-type CatalogFile = LakeFile & Item;
-
 /** What a walk through a project's files has done. */
 export interface CompactionReport {
   /** Files that were joined. */
@@ -39,11 +37,6 @@ export interface CompactionReport {
   readonly next: number | null;
   /** Its time was over: there is more to do now. */
   readonly isCut: boolean;
-}
-
-interface CompactionOptions {
-  /** It begins nothing more then, milliseconds since 1970. */
-  readonly until?: number;
 }
 
 /** Returns which of a day's files of one model are to be joined now, those of each list to one. */
@@ -70,11 +63,14 @@ function packed<File extends LakeFile>(files: readonly File[]): File[][] {
   return lists;
 }
 
-/** Joins what is to be joined of a project, and removes files whose place others have taken. Safe beside anything else. */
+/**
+ * Joins what is to be joined of a project, and removes files whose place others have taken. Safe beside anything else. It
+ * begins nothing more at `until`, milliseconds since 1970.
+ */
 export async function compact(
   context: LakeWriter,
   projectId: number,
-  { until = Number.POSITIVE_INFINITY }: CompactionOptions = {},
+  { until = Number.POSITIVE_INFINITY }: { readonly until?: number } = {},
 ): Promise<CompactionReport> {
   const { table, clock } = context;
   const project = await table.get(keys.project(projectId));
@@ -103,26 +99,20 @@ export async function compact(
  * The files of batches that are published for good. Whoever finishes a batch may put its FILE items once more as long as
  * the batch is pending, also after they were replaced; one that is not pending any more never is again.
  */
-async function settledFiles(table: Table, projectId: number, model: Model): Promise<CatalogFile[]> {
+async function settledFiles(table: Table, projectId: number, model: Model): Promise<LakeFileItem[]> {
   const files = await allFiles(table, projectId, model);
   const pending = (await listAll(table, ranges.pendingBatches(projectId))).map(({ batch }) => batch);
   return files.filter(({ path }) => !pending.some((batch) => path.includes(batch)));
 }
 
-interface Join {
-  readonly projectId: number;
-  readonly model: Model;
-  readonly files: readonly CatalogFile[];
-}
-
 /** Returns whether the files were joined. What fails is told, and keeps nothing else from being joined. */
-async function joinFiles(context: LakeWriter, join_: Join): Promise<boolean> {
-  const { projectId, model, files } = join_;
+async function joinFiles(context: LakeWriter, replacement: Replacement): Promise<boolean> {
+  const { projectId, model, files } = replacement;
   const { table, lake, log, databases } = context;
   try {
     const learned = model === 'events' ? await learnedProperties(table, projectId) : [];
     return await databases.use(({ connection, folder: scratch }) =>
-      replaceFiles(context, join_, async (folder, name) => {
+      replaceFiles(context, replacement, async (folder, name) => {
         const copies = await intactCopies(lake, intactFiles(), files, join(scratch, 'copies'));
         const target = {
           scratch: join(scratch, 'parquet'),

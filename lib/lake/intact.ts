@@ -28,7 +28,7 @@ export type Intact = (file: Compared, signal?: AbortSignal) => Promise<void>;
  */
 const REMEMBERED_MS = 10 * MINUTE_MS;
 
-/** The number of files that are remembered at most; then all are forgotten. */
+/** So many files are remembered at most. */
 const MAX_REMEMBERED = 10_000;
 
 /** Larger pieces would keep the process from other work for longer, and gain nothing. */

@@ -11,7 +11,7 @@ import { keys, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, type Op } from '../ports/table/table.ts';
 import { tryWrite } from '../ports/table/until-written.ts';
-import { filesBetween, type LakeFile, publishedAt, rowsOf } from './catalog.ts';
+import { filesBetween, type LakeFileItem, publishedAt, rowsOf } from './catalog.ts';
 import type { Publishing } from './lease.ts';
 import type { WrittenFile } from './publish.ts';
 import type { Model } from './schema.ts';
@@ -39,12 +39,12 @@ export const RETIRED_MS = 2 * DAY_MS;
 /** Beside the files that are replaced, a transaction has the new one, two lists of files, the layout and the project. */
 export const MAX_REPLACED = MAX_TRANSACTION - 5;
 
-/** Files of one model and one day of arrival. */
-interface Replacement {
+/** Files of one model and one day of arrival that are replaced together. */
+export interface Replacement {
   readonly projectId: number;
   readonly model: Model;
   /** At least one, `MAX_REPLACED` at most. */
-  readonly files: readonly (LakeFile & Item)[];
+  readonly files: readonly LakeFileItem[];
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   forgetProperties,
   forgottenOf,
   markForgotten,
+  type Walk,
 } from './forgotten.ts';
 import { foundDistinctIds } from './found-persons.ts';
 
@@ -37,13 +38,9 @@ interface AskedPerson extends DeletedPerson {
   readonly at: number;
 }
 
-interface DeletionOptions {
+interface DeletionOptions extends Walk {
   /** It waits for whoever adds to the project, batch by batch. Default: it throws `ImportUnderWay`. */
   readonly waits?: boolean;
-  /** Where an earlier call was cut; null: nowhere. */
-  readonly place?: string | null;
-  /** It is cut then, milliseconds since 1970. */
-  readonly until?: number;
 }
 
 /**

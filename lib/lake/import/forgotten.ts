@@ -5,12 +5,12 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { parquet } from '../../duckdb/database.ts';
+import { makeTable, parquet } from '../../duckdb/database.ts';
 import type { DatabaseJob } from '../../duckdb/pool.ts';
 import { idsIn, keys, ranges } from '../../ports/table/keys.ts';
 import { listAll } from '../../ports/table/list-all.ts';
 import { type Item, MAX_TRANSACTION, type Op, type Table } from '../../ports/table/table.ts';
-import { allFiles, type LakeFile, personStates } from '../catalog.ts';
+import { allFiles, type LakeFileItem, personStates } from '../catalog.ts';
 import { writeDayFiles } from '../day-files.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
 import { learnedProperties } from '../learned-properties.ts';
@@ -67,16 +67,13 @@ export async function forgottenAmong(
 }
 
 /** Puts them into a table `forgotten`: `sha256`, and `at_us`, microseconds since 1970. They may be many: rows are joined to it. */
-export async function makeForgottenTable(connection: DuckDBConnection, forgotten: readonly Forgotten[]): Promise<void> {
-  await connection.run('CREATE OR REPLACE TABLE forgotten (sha256 VARCHAR, at_us BIGINT)');
-  const appender = await connection.createAppender('forgotten');
-  for (const { sha256, at } of forgotten) {
-    appender.appendVarchar(sha256);
-    appender.appendBigInt(BigInt(at) * 1000n);
-    appender.endRow();
-  }
-  appender.closeSync();
-}
+export const makeForgottenTable = (connection: DuckDBConnection, forgotten: readonly Forgotten[]): Promise<void> =>
+  makeTable(
+    connection,
+    'forgotten',
+    'sha256 VARCHAR, at_us BIGINT',
+    forgotten.map(({ sha256, at }) => [sha256, at * 1000]),
+  );
 
 /** SQL of whether a row is forgotten that happened at this time, in microseconds since 1970, beside `forgotten`. */
 export const isForgotten = (time: string): string =>
@@ -97,10 +94,10 @@ export async function markForgotten(context: Publishing, lease: Lease, forgotten
 }
 
 /** A walk through files that may be cut, and goes on where it was. */
-interface EventsOptions {
-  /** Where a walk before was cut; null: this is the first. */
+export interface Walk {
+  /** Where a walk before was cut. Default, and null: this is the first. */
   readonly place?: string | null;
-  /** It begins no other file then, milliseconds since 1970. */
+  /** It begins no other file then, milliseconds since 1970. Default: it goes on to the end. */
   readonly until?: number;
 }
 
@@ -113,11 +110,11 @@ export async function forgetEvents(
   context: LakeWriter,
   projectId: number,
   forgotten: readonly Forgotten[],
-  { place = null, until = Number.POSITIVE_INFINITY }: EventsOptions = {},
+  walk: Walk = {},
 ): Promise<string | null> {
   // What has arrived since is of the persons that they have become.
   const isTheirs = isForgotten('least(timestamp_us, inserted_us)');
-  const rewriting = { model: 'events', of: isTheirs, columns: '*', where: `NOT ${isTheirs}`, place, until } as const;
+  const rewriting = { model: 'events', of: isTheirs, columns: '*', where: `NOT ${isTheirs}`, ...walk } as const;
   return context.databases.use(async (job) => {
     await makeForgottenTable(job.connection, forgotten);
     return rewritten(context, projectId, rewriting, job);
@@ -146,7 +143,11 @@ export async function forgetProperties(
   const columns = `* REPLACE (CASE WHEN ${IS_THEIRS} THEN '{}' ELSE properties END AS properties)`;
   const rewriting = { model: 'persons', of, columns, where: 'true', signal } as const;
   await context.databases.use(async (job) => {
-    await makePersonsTable(job.connection, persons);
+    const theirs = persons.flatMap(({ person: { id, version }, forgotten }) =>
+      forgotten.map(({ sha256 }) => [sha256, id, version]),
+    );
+    const theirColumns = 'sha256 VARCHAR, found_id VARCHAR, found_version BIGINT';
+    await makeTable(job.connection, 'forgotten_persons', theirColumns, theirs);
     await rewritten(context, projectId, rewriting, job);
   });
   // It is made again of the files.
@@ -154,30 +155,14 @@ export async function forgetProperties(
   await context.lake.remove(personStates(projectId));
 }
 
-async function makePersonsTable(connection: DuckDBConnection, persons: readonly ForgottenPerson[]): Promise<void> {
-  const columns = 'sha256 VARCHAR, found_id VARCHAR, found_version BIGINT';
-  await connection.run(`CREATE OR REPLACE TABLE forgotten_persons (${columns})`);
-  const appender = await connection.createAppender('forgotten_persons');
-  for (const { person, forgotten } of persons)
-    for (const { sha256 } of forgotten) {
-      appender.appendVarchar(sha256);
-      appender.appendVarchar(person.id);
-      appender.appendBigInt(BigInt(person.version));
-      appender.endRow();
-    }
-  appender.closeSync();
-}
-
 /** Its SQL stands beside the table of what is forgotten. */
-interface Rewriting {
+interface Rewriting extends Walk {
   readonly model: Model;
   /** SQL of the rows for which a file is written anew. */
   readonly of: string;
   /** SQL of the columns that it has then, and of its rows. */
   readonly columns: string;
   readonly where: string;
-  readonly place?: string | null;
-  readonly until?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -191,7 +176,7 @@ async function rewritten(
   const { table, lake, clock } = context;
   const learned = await learnedProperties(table, projectId);
   /** Returns whether the file has none of them, or another has taken its place that has none. */
-  const isWithout = async (file: LakeFile & Item): Promise<boolean> => {
+  const isWithout = async (file: LakeFileItem): Promise<boolean> => {
     const copies = join(folder, 'copies');
     const [copy = ''] = await intactCopies(lake, intactFiles(), [file], copies);
     try {

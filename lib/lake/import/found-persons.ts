@@ -1,7 +1,7 @@
 /** Which distinct_ids persons had when they were found, however many: read of the lake again, as often as it is asked. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parquet } from '../../duckdb/database.ts';
+import { makeTable, parquet } from '../../duckdb/database.ts';
 import { allFiles } from '../catalog.ts';
 import { intactCopies, intactFiles } from '../intact.ts';
 import type { LakeWriter } from '../lease.ts';
@@ -29,17 +29,11 @@ export async function foundDistinctIds(
         }
       }
     };
-    await connection.run(`CREATE OR REPLACE TABLE found_persons (n INTEGER, found_id VARCHAR, found_version BIGINT);
-      CREATE OR REPLACE TABLE found_once (n INTEGER, distinct_id VARCHAR);
+    const columns = 'n INTEGER, found_id VARCHAR, found_version BIGINT';
+    const sought = persons.map(({ id, version }, n) => [n, id, version]);
+    await makeTable(connection, 'found_persons', columns, sought);
+    await connection.run(`CREATE OR REPLACE TABLE found_once (n INTEGER, distinct_id VARCHAR);
       CREATE OR REPLACE TABLE found_states (n INTEGER, distinct_id VARCHAR, at_us BIGINT, is_theirs BOOLEAN)`);
-    const appender = await connection.createAppender('found_persons');
-    for (const [n, { id, version }] of persons.entries()) {
-      appender.appendInteger(n);
-      appender.appendVarchar(id);
-      appender.appendBigInt(BigInt(version));
-      appender.endRow();
-    }
-    appender.closeSync();
     await ofEach(
       (rows) => `INSERT INTO found_once SELECT DISTINCT n, distinct_id
         FROM ${rows} JOIN found_persons ON person_id = found_id WHERE inserted_us <= found_version`,

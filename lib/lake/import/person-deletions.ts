@@ -13,6 +13,7 @@ import { tryWrite } from '../../ports/table/until-written.ts';
 import type { LakeWriter } from '../lease.ts';
 import type { FoundPerson } from '../persons/change.ts';
 import { type DeletedPerson, type Deletion, deletePersons } from './delete-person.ts';
+import type { Walk } from './forgotten.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -119,13 +120,12 @@ function transactionsOf(recordings: readonly (readonly Op[])[]): readonly (reado
 /** So many persons are deleted together at most. */
 const MAX_TOGETHER = 1_000;
 
-interface WalkOptions {
-  /** It begins no other file then, milliseconds since 1970. */
-  readonly until: number;
-}
-
 /** Does what was asked for in a project. Returns whether there may be more. Killed anywhere, the next walk goes on. */
-export async function walkDeletions(context: LakeWriter, projectId: number, options: WalkOptions): Promise<boolean> {
+export async function walkDeletions(
+  context: LakeWriter,
+  projectId: number,
+  { until }: Required<Pick<Walk, 'until'>>,
+): Promise<boolean> {
   const { table } = context;
   const project = await table.get(keys.project(projectId));
   if (project === undefined || project.deleted_at !== null) return false;
@@ -137,7 +137,7 @@ export async function walkDeletions(context: LakeWriter, projectId: number, opti
     person: fromJsonText(one.person),
     telling: one.telling === undefined ? [] : fromJsonText(one.telling),
   }));
-  const cut = await deletePersons(context, { projectId, persons }, { ...options, waits: true, place });
+  const cut = await deletePersons(context, { projectId, persons }, { until, waits: true, place });
   for (const { pk, sk, place: known } of asked) {
     if (cut === null) await table.write([{ remove: { pk, sk } }]);
     else if (cut > (known ?? '')) await tryWrite(table, [{ change: { pk, sk }, set: { place: cut }, if: 'present' }]);
