@@ -162,9 +162,12 @@ export async function importEvents(context: LakeWriter, options: ImportOptions):
         // What was fetched is read whole: it is not kept, so what follows is no more than what is there again.
         const bookmark = name === path ? await bookmarkOf(context, projectId, path, size) : undefined;
         const known = options.format === undefined || options.format === bookmark?.format ? bookmark : undefined;
-        const { report, read } = await readFile(path, size, known, {
+        const { report, read } = await readFile({
           ...options,
           name,
+          path,
+          size,
+          bookmark: known,
           limits: { memoryLimit: '200MB', tempDirectory: join(folder, 'rows') },
           batches,
           onDeletion: () => (hasDeletions = true),
@@ -246,6 +249,10 @@ const sum = (files: readonly FileReport[], field: 'bytes' | 'events' | 'persons'
 interface Reading extends ImportOptions {
   /** Of the file, as reports call it. */
   readonly name: string;
+  readonly path: string;
+  readonly size: number;
+  /** How far it was read before; undefined: it is read whole. */
+  readonly bookmark: Bookmark | undefined;
   readonly batches: BatchWriter;
   readonly rejected: Rejected;
   readonly limits: DatabaseLimits;
@@ -266,40 +273,19 @@ interface FileOutcome {
 const BEGINNING: RestartPlace = { offset: 0, lines: 0, after: Number.NEGATIVE_INFINITY };
 
 /** Reads a file from where its bookmark says, or further back if an older line comes. */
-async function readFile(
-  path: string,
-  size: number,
-  bookmark: Bookmark | undefined,
-  options: Reading,
-): Promise<FileOutcome> {
-  for (const from of bookmark?.restarts ?? []) {
-    const outcome = await readFrom(path, size, bookmark, from, options);
+async function readFile(reading: Reading): Promise<FileOutcome> {
+  for (const from of reading.bookmark?.restarts ?? []) {
+    const outcome = await readFrom(from, reading);
     if (outcome !== undefined) return outcome;
   }
-  return (await readFrom(path, size, bookmark, BEGINNING, options)) as FileOutcome;
+  return (await readFrom(BEGINNING, reading)) as FileOutcome;
 }
 
 /** Undefined: a line came that is older than the place allows. What was read until then adds nothing when read again. */
-async function readFrom(
-  path: string,
-  size: number,
-  bookmark: Bookmark | undefined,
-  from: RestartPlace,
-  options: Reading,
-): Promise<FileOutcome | undefined> {
-  const { batches, rejected, projectId, mapping = {}, limits, pageViews, onlyEnded } = options;
-  const format = bookmark?.format ?? options.format;
-  const n = options.passage();
-  const source = await openSource({
-    path,
-    size,
-    mapping,
-    limits,
-    pageViews,
-    from,
-    onlyEnded,
-    ...(format === undefined ? {} : { format }),
-  });
+async function readFrom(from: RestartPlace, reading: Reading): Promise<FileOutcome | undefined> {
+  const { path, bookmark, batches, rejected, projectId, mapping = {} } = reading;
+  const n = reading.passage();
+  const source = await openSource({ ...reading, ...(bookmark && { format: bookmark.format }), mapping, from });
   const count = { events: 0, persons: 0, bad: 0, blank: 0 };
   let newest = from.after;
   const passed: RestartPlace[] = (bookmark?.restarts ?? []).filter(({ offset }) => offset <= from.offset).toReversed();
@@ -314,7 +300,7 @@ async function readFrom(
     const uuid = content.uuid ?? contentUuid(`${projectId} ${identity}`);
     const own = content.uuid !== null || content.event === null;
     if (!batches.add({ ...content, uuid, own, file: n })) return 'too large as JSON';
-    if (deletesPerson(content.personChange)) options.onDeletion();
+    if (deletesPerson(content.personChange)) reading.onDeletion();
     count[content.event === null ? 'persons' : 'events'] += 1;
     newest = Math.max(newest, content.timestamp);
     return undefined;
@@ -333,7 +319,7 @@ async function readFrom(
     }
     await rejected.flush();
     await batches.pass();
-    options.onRecords(source.bytesRead(), count);
+    reading.onRecords(source.bytesRead(), count);
     const place = source.place();
     if (place !== undefined && Number.isFinite(newest)) passed.push({ ...place, after: newest });
   }
@@ -341,7 +327,7 @@ async function readFrom(
   const found = source.format();
   return {
     report: {
-      file: options.name,
+      file: reading.name,
       format: found,
       bytes: source.bytesRead(),
       ...(from.offset > 0 ? { from: from.offset } : {}),
