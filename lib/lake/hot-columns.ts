@@ -16,13 +16,15 @@ export const hotColumn = (property: string): string => `${REPEATING}${property}`
 const propertyOf = (column: string): string | undefined =>
   column.startsWith(REPEATING) ? column.slice(REPEATING.length) : undefined;
 
+/** SQL of the values of these properties, as a list. All at once: the document is parsed once. */
+const valuesOf = (properties: readonly string[]): string =>
+  `TRY(json_extract_string(properties, [${properties.map((property) => literal(`$."${property}"`)).join(', ')}]))`;
+
 /** SQL of rows with these columns and those of properties, which are taken out of `properties`; the rows keep their order. */
 function withColumnsOf(rows: string, columns: readonly string[], properties: readonly string[]): string {
-  const paths = properties.map((property) => literal(`$."${property}"`));
   const values = properties.map((property, n) => `hot_[${n + 1}] AS ${identifier(hotColumn(property))}`);
-  // All at once: the document is parsed once.
   return `SELECT ${[...columns, ...values].join(', ')}
-    FROM (SELECT *, TRY(json_extract_string(properties, [${paths.join(', ')}])) AS hot_ FROM ${rows})`;
+    FROM (SELECT *, ${valuesOf(properties)} AS hot_ FROM ${rows})`;
 }
 
 /** SQL of events as a file of the lake holds them: rows with these columns, the hot ones, and those of more properties. */
@@ -41,10 +43,9 @@ export async function shortProperties(
   properties: readonly string[],
 ): Promise<readonly string[]> {
   if (properties.length === 0) return [];
-  const paths = properties.map((property) => literal(`$."${property}"`));
   const means = properties.map((_, n) => `coalesce(sum(strlen(v[${n + 1}])), 0) / count(*)`);
   const found = await connection.runAndReadAll(`SELECT ${means.join(', ')} FROM (
-      SELECT TRY(json_extract_string(properties, [${paths.join(', ')}])) AS v FROM ${rows} LIMIT ${SAMPLE})`);
+      SELECT ${valuesOf(properties)} AS v FROM ${rows} LIMIT ${SAMPLE})`);
   const [row = []] = found.getRows();
   return properties.filter((_, n) => Number(row[n]) <= LONG);
 }

@@ -1,4 +1,4 @@
-/** From rows to batches: one is filled, on disk, while the one before is published. Whoever adds rows to the lake does it so. */
+/** From rows to batches, for whoever adds to the lake: one is filled, on disk, while the one before is published. */
 import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MIB, MINUTE_MS } from '../../basics/units.ts';
