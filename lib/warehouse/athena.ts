@@ -34,7 +34,8 @@ interface AthenaOptions {
 const MAX_QUERY = 150_000;
 
 /** A warehouse over the lake's Glue tables. */
-export function athenaWarehouse({ database, workGroup, lake, runFiles, converter }: AthenaOptions): Warehouse {
+export function athenaWarehouse(options: AthenaOptions): Warehouse {
+  const { database, workGroup, runFiles, converter } = options;
   const forms = (): Converter => {
     if (converter === undefined) throw new Error('only the function that sends can read rows');
     return converter;
@@ -53,7 +54,7 @@ export function athenaWarehouse({ database, workGroup, lake, runFiles, converter
   return {
     unload: (plan, intervals) =>
       Promise.resolve({
-        QueryString: queryOf(plan, intervals, database, lake, runFiles),
+        QueryString: queryOf(plan, intervals, options),
         Database: database,
         WorkGroup: workGroup,
       }),
@@ -73,13 +74,7 @@ export function athenaWarehouse({ database, workGroup, lake, runFiles, converter
 }
 
 /** The UNLOAD of a batch. `{try}` stands where the state machine puts the number of the try. */
-function queryOf(
-  plan: FrozenPlan,
-  numbers: readonly number[],
-  database: string,
-  lake: AthenaOptions['lake'],
-  runFiles: AthenaOptions['runFiles'],
-): string {
+function queryOf(plan: FrozenPlan, numbers: readonly number[], { database, lake, runFiles }: AthenaOptions): string {
   const intervals = numbers.map((n) => [n, plan.intervals[n] as Interval] as const);
   const { columns } = LAKE_MODELS[plan.model];
   const names = columns.map(({ name }) => name);

@@ -8,7 +8,7 @@ import type { FileStore } from '../ports/files/files.ts';
 import { collectBuffersRarely } from '../workers/buffers.ts';
 import type { PoolTask, WorkerPool } from '../workers/pool.ts';
 import type { Converter } from './athena.ts';
-import { lineDatabase, type Rows } from './line-database.ts';
+import { lineDatabase, linesOf, type Rows } from './line-database.ts';
 import { packed, packingOf } from './packing.ts';
 import { formedFiles, piecesOf } from './parts.ts';
 import type { Form, FrozenPlan, LineForm, ParquetForm } from './warehouse.ts';
@@ -139,7 +139,7 @@ export function conversions(limits: DatabaseLimits) {
   return {
     count: ({ files }: ConvertWanted) => database.number(`SELECT count(*) FROM ${parquet(files)}`, never),
     read: async function* ({ form, ...wanted }: LinesWanted) {
-      const lines = database.during(never, (connection) => database.lines(connection, inOrder(wanted), form, never));
+      const lines = database.during(never, (connection) => linesOf(connection, inOrder(wanted), form, never));
       yield* packed(lines, packingOf(form));
     },
     files: async function* ({ form, ...wanted }: FilesWanted) {

@@ -11,7 +11,7 @@ import { intactFiles } from '../lake/intact.ts';
 import type { Interval } from '../lake/intervals.ts';
 import { LAKE_MODELS } from '../lake/schema.ts';
 import type { FileStore } from '../ports/files/files.ts';
-import { lineDatabase, type Rows } from './line-database.ts';
+import { countedLines, lineDatabase, linesOf, type Rows } from './line-database.ts';
 import { newestRows } from './newest.ts';
 import { packed, packedApart, packingOf } from './packing.ts';
 import { computedColumns } from './query-columns.ts';
@@ -100,7 +100,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
       interval,
       signal,
       (connection, files) => inOrder(connection, files, interval),
-      (connection, rows) => database.lines(connection, rows, form, signal),
+      (connection, rows) => linesOf(connection, rows, form, signal),
     );
 
   return {
@@ -139,7 +139,7 @@ export function duckdbWarehouse(options: DuckdbWarehouseOptions): BatchWarehouse
       yield* database.during(signal, async function* (connection) {
         const parts = await inOrder(connection, files, whole);
         const queries = parts.map((part) => rowsOf(part, plan, whole, () => 'true').sql);
-        for await (const pieces of packedApart(database.counted(connection, queries, form, counts, most), form)) {
+        for await (const pieces of packedApart(countedLines(connection, queries, form, counts, most), form)) {
           yield* pieces;
           yield INTERVAL_END;
         }

@@ -36,21 +36,8 @@ export interface Rows {
 interface LineDatabase {
   /** What `work` yields over a connection of its own. Ends with the signal's reason on abort, `Permanent` without memory. */
   during<T, R>(signal: AbortSignal, work: (connection: DuckDBConnection) => AsyncGenerator<T, R>): AsyncGenerator<T, R>;
-  /** The rows that a query answers, as lines in pieces of whole ones. */
-  lines(connection: DuckDBConnection, rows: Rows, form: LineForm, signal: AbortSignal): AsyncGenerator<Buffer>;
   /** The rows that a query answers, as Parquet files in the temporary directory: each until the next one is asked for. */
   files(connection: DuckDBConnection, rows: Rows, form: ParquetForm): AsyncGenerator<FormedFile>;
-  /**
-   * The rows that queries answer, one after another, as lines: the pieces of so many lines each as `counts` say. Ends
-   * early when there are `most` bytes, and before a count whose lines are more than that by themselves.
-   */
-  counted(
-    connection: DuckDBConnection,
-    queries: readonly string[],
-    form: LineForm,
-    counts: readonly number[],
-    most: number,
-  ): AsyncGenerator<Buffer[]>;
   /** All rows that a query answers. */
   rows(sql: string, signal: AbortSignal): Promise<unknown[][]>;
   /** The one number that a query answers. */
@@ -94,8 +81,6 @@ export function lineDatabase(given: DatabaseLimits): LineDatabase {
 
   return {
     during,
-    counted,
-    lines: linesOf,
     files: (connection, rows, form) => parquetOf(connection, rows, form, folder),
     rows,
     number: async (sql, signal) => Number((await rows(sql, signal))[0]?.[0]),
@@ -107,7 +92,8 @@ export function lineDatabase(given: DatabaseLimits): LineDatabase {
   };
 }
 
-async function* linesOf(
+/** The rows that a query answers, as lines in pieces of whole ones. */
+export async function* linesOf(
   connection: DuckDBConnection,
   { sql }: Rows,
   form: LineForm,
@@ -127,7 +113,11 @@ async function* linesOf(
 const lineStream = (connection: DuckDBConnection, sql: string, { format, columns }: LineForm) =>
   connection.stream(`SELECT ${format === 'JSONLines' ? jsonLine(columns) : copyLine(columns)} AS line FROM (${sql})`);
 
-async function* counted(
+/**
+ * The rows that queries answer, one after another, as lines: the pieces of so many lines each as `counts` say. Ends
+ * early when there are `most` bytes, and before a count whose lines are more than that by themselves.
+ */
+export async function* countedLines(
   connection: DuckDBConnection,
   queries: readonly string[],
   form: LineForm,
