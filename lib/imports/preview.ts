@@ -31,7 +31,7 @@ export async function previewOf(
     // Of lines the first part has enough.
     await joinParts(files, paths.slice(0, 1), path);
     const isParquet = options.format === 'parquet' || (await beginsAsParquet(path));
-    if (isParquet && !isWhole) return { ...NOTHING, format: 'parquet', problem: PARQUET_LATER };
+    if (isParquet && !isWhole) return { format: 'parquet', columns: null, records: [], problem: PARQUET_LATER };
     if (isParquet && paths.length > 1) await joinParts(files, paths, path);
     const limits = { memoryLimit: MEMORY_LIMIT, tempDirectory: join(folder, 'rows') };
     const isCut = !isParquet && (paths.length > 1 || !isWhole);
@@ -56,7 +56,6 @@ export async function previewOf(
 
 const NO_RECORD = 'There is no record in it.';
 const PARQUET_LATER = 'A Parquet file is read when all of it is uploaded.';
-const NOTHING = { format: null, columns: null, records: [], problem: null };
 
 /** Returns the columns of a table, and of what may be one: a file of no known format, whose columns somebody could name. */
 async function csvColumns(path: string, format: string | null): Promise<string[] | null> {

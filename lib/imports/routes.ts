@@ -66,10 +66,8 @@ export const uploadImport = route({
 });
 
 export const previewImport = route({
+  ...read,
   ...below('preview'),
-  scope: 'batch_import:read',
-  tag,
-  needs: ['imports'],
   handler: 'imports/preview',
   method: 'POST',
   table: 'read',

@@ -85,30 +85,60 @@ const inLine = lineOf(1);
 /** Makes an import, whose file is not there yet. Throws a 413, a 429, or the 503 of a disk without room for the file, or of one where it is kept for others. */
 export async function createImport(
   context: Importing,
-  input: z.output<typeof ImportInput>,
+  { name, bytes }: z.output<typeof ImportInput>,
   author: Author,
 ): Promise<ImportItem> {
+  const { table, clock, newId, settings } = context;
   const imports = context.imports ?? notOffered();
-  return inLine(() => createNext({ ...context, imports }, input, author));
-}
-
-async function createNext(
-  context: Importing & { readonly imports: Imports },
-  { name, bytes }: z.output<typeof ImportInput>,
-  { organization, project, user, idempotencyOps, activityOps }: Author,
-): Promise<ImportItem> {
-  const { table, clock, newId, settings, imports } = context;
   const { importBytes } = settings;
   if (importBytes !== null && bytes > importBytes)
     fail('request_too_large', {
       attr: 'bytes',
       detail: `The file has ${bytes} bytes, and one import takes ${importBytes} at most. Split it, or import it with the command line.`,
     });
-  const open = await listAll(table, ranges.openImports());
+  const { organization, project, user, idempotencyOps, activityOps } = author;
+  return inLine(async () => {
+    await checkRoom({ ...context, imports }, bytes, author);
+    const id = newId();
+    const now = clock();
+    const item: ImportItem = {
+      ...keys.requestedImport(project.id, id),
+      ...places.openImport(now, id),
+      id,
+      organization_id: organization.id,
+      project_id: project.id,
+      name,
+      bytes,
+      state: 'uploading',
+      options: null,
+      attempts: 0,
+      ...NOTHING_READ,
+      created_by: user,
+      created_at: now,
+      started_at: null,
+      finished_at: null,
+    };
+    await table.write([
+      { put: item, if: 'absent' },
+      { check: keys.project(project.id), if: { is: { deleted_at: null } } },
+      ...idempotencyOps(id),
+      ...activityOps({ scope: 'Import', id, name, activity: 'created' }),
+    ]);
+    return item;
+  });
+}
+
+/** Throws where an import of so many bytes would be one too many, or has no room beside those that are open. */
+async function checkRoom(
+  context: Importing & { readonly imports: Imports },
+  bytes: number,
+  { organization, user }: Author,
+): Promise<void> {
+  const open = await listAll(context.table, ranges.openImports());
   const ofOrganization = open.filter(({ organization_id }) => organization_id === organization.id);
   checkOpen(ofOrganization);
   const ofUser = open.filter(({ created_by }) => created_by === user);
-  const room = (await imports.freeBytes()) - RESERVED_BYTES;
+  const room = (await context.imports.freeBytes()) - RESERVED_BYTES;
   // A file lies there in parts, and once more while it is read.
   const needed = 2 * bytes;
   if (needed > room) noRoom('file');
@@ -127,32 +157,6 @@ async function createNext(
       'The room that the disk of the service has for files is kept for other imports, which are being uploaded or ' +
         'wait for their turn. Try again later.',
     );
-  const id = newId();
-  const now = clock();
-  const item: ImportItem = {
-    ...keys.requestedImport(project.id, id),
-    ...places.openImport(now, id),
-    id,
-    organization_id: organization.id,
-    project_id: project.id,
-    name,
-    bytes,
-    state: 'uploading',
-    options: null,
-    attempts: 0,
-    ...NOTHING_READ,
-    created_by: user,
-    created_at: now,
-    started_at: null,
-    finished_at: null,
-  };
-  await table.write([
-    { put: item, if: 'absent' },
-    { check: keys.project(project.id), if: { is: { deleted_at: null } } },
-    ...idempotencyOps(id),
-    ...activityOps({ scope: 'Import', id, name, activity: 'created' }),
-  ]);
-  return item;
 }
 
 /** Returns how many bytes of the disk are kept free for an open import. */
