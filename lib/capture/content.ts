@@ -54,7 +54,6 @@ const MOST_RESULTS = 10_000;
 
 /** The events of a request, as they were sent, and with what they came. */
 interface SentEvents {
-  readonly token: string;
   readonly sent: readonly unknown[];
   readonly bytes: number;
   readonly arrival: Arrival;
@@ -65,23 +64,19 @@ function sentIn(request: ArrivedRequest, limits: DecodeLimits): SentEvents | Ref
   if ('status' in payload) return payload;
   const { token, sentAt, events: sent, bytes } = payload;
   const { id, receivedAt: now, address: clientAddress } = request;
-  return { token, sent, bytes, arrival: { token, request: id, sentAt, now, clientAddress } };
-}
-
-/** What can be read of a request: its token, and its events one by one, each taken or refused. */
-interface ReadEvents {
-  readonly token: string;
-  readonly events: ReturnType<typeof eachEvent>;
+  return { sent, bytes, arrival: { token, request: id, sentAt, now, clientAddress } };
 }
 
 /**
- * Returns the events of a request, or why it is refused as a whole. The same request gives the same at any time, but for the
- * addresses of senders, which only those events have that are not `isAnonymized`.
+ * Returns what becomes of the events of a request, one by one, or why it is refused as a whole. The same request gives the
+ * same at any time, but for the addresses of senders, which only those events have that are not `isAnonymized`.
  */
-export function eventsIn(request: ArrivedRequest, isAnonymized: boolean): ReadEvents | RefusedPayload {
+export function eventsIn(
+  request: ArrivedRequest,
+  isAnonymized: boolean,
+): ReturnType<typeof eachEvent> | RefusedPayload {
   const found = sentIn(request, DECODE_LIMITS);
-  if ('status' in found) return found;
-  return { token: found.token, events: eachEvent(found.sent, { ...found.arrival, isAnonymized }) };
+  return 'status' in found ? found : eachEvent(found.sent, { ...found.arrival, isAnonymized });
 }
 
 /**
@@ -110,5 +105,5 @@ export function contentOf(
     const { reason, event, distinctId } = refusal;
     refused[reason] = { events: (refused[reason]?.events ?? 0) + 1, sample: { event, distinctId } };
   }
-  return { token: found.token, taken, bytes: found.bytes, refused, results: [...results] };
+  return { token: found.arrival.token, taken, bytes: found.bytes, refused, results: [...results] };
 }

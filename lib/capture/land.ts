@@ -149,6 +149,7 @@ interface Suspect extends Part {
 interface Pass {
   readonly context: Landing;
   readonly lists: UuidLists | undefined;
+  readonly turns: LandingTurns;
   readonly projects: ProjectLanding[];
   readonly landed: Part[];
   readonly failures: LandingReport['failures'][number][];
@@ -179,9 +180,9 @@ export async function land(
   const parts = segments.flatMap((segment, n) => partsOf(segment, contents[n]?.requests ?? []));
   const byProject = Map.groupBy(parts, ({ projectId }) => projectId);
   const left = new Set(byProject.keys());
-  const pass: Pass = { context, lists, projects: [], landed: [], failures: [], waiting: new Set(), left };
-  const inTurn = await turnsOf(context, byProject, { turns, service });
-  await landInTurn(pass, inTurn, { turns, until });
+  const pass: Pass = { context, lists, turns, projects: [], landed: [], failures: [], waiting: new Set(), left };
+  const inTurn = await turnsOf(pass, byProject, service);
+  await landInTurn(pass, inTurn, until);
   const apart = await landSuspects(pass, suspectsIn(inTurn.filter(({ projectId }) => !left.has(projectId))));
   const read = segments.map((segment, n) => ({ ...segment, content: contents[n] }));
   return reportOf(pass, read, apart);
@@ -189,9 +190,9 @@ export async function land(
 
 /** Returns whose turn comes in a pass, in the order of the turns. */
 async function turnsOf(
-  context: Landing,
+  { context, turns }: Pass,
   byProject: ReadonlyMap<number, readonly Part[]>,
-  { turns, service }: Required<Pick<LandingOptions, 'turns'>> & Pick<LandingOptions, 'service'>,
+  service: string | undefined,
 ): Promise<Turn[]> {
   const since = (of: readonly Part[]): number => Math.min(...of.map(({ requests }) => oldestOf(context, requests)));
   const waiting = [...byProject].map(([projectId, of]) => ({ projectId, since: since(of) }));
@@ -200,17 +201,13 @@ async function turnsOf(
 }
 
 /** Lands of each project in turn what is no suspect, as long as there is time: one has its turn in any case. */
-async function landInTurn(
-  pass: Pass,
-  inTurn: readonly Turn[],
-  { turns, until }: { readonly turns: LandingTurns; readonly until: number },
-): Promise<void> {
+async function landInTurn(pass: Pass, inTurn: readonly Turn[], until: number): Promise<void> {
   let isBegun = false;
   for (const { projectId, parts, deaths } of inTurn) {
     // However long it took to read what waits.
     if (isBegun && pass.context.clock() >= until) break;
     pass.left.delete(projectId);
-    turns.take(projectId);
+    pass.turns.take(projectId);
     const good = parts.filter(({ segment }) => !deaths.isSuspect(segment));
     if (good.length === 0) continue;
     isBegun = true;
@@ -253,16 +250,11 @@ async function landSuspects(pass: Pass, suspects: readonly Suspect[]): Promise<S
 }
 
 /** Lands parts of a project, or tells why not. Returns whether that was begun: nothing is while an import has the project. */
-async function tryToLand(
-  pass: Pass,
-  projectId: number,
-  parts: readonly Part[],
-  begin: ProjectOptions['begin'],
-): Promise<boolean> {
-  const { context, lists } = pass;
+async function tryToLand(pass: Pass, projectId: number, parts: readonly Part[], begin: Begin): Promise<boolean> {
+  const { context } = pass;
   const requests = parts.flatMap((part) => part.requests);
   try {
-    pass.projects.push(await landProject(context, projectId, requests, { lists, begin }));
+    pass.projects.push(await landProject(pass, projectId, requests, begin));
     pass.landed.push(...parts);
   } catch (error) {
     if (error instanceof LandingDied) return true;
@@ -312,16 +304,14 @@ function partsOf({ name, landed, held = [] }: LandingSegment, requests: readonly
   return [...byProject].map(([projectId, of]) => ({ projectId, segment: name, requests: of }));
 }
 
-interface ProjectOptions extends LandingOptions {
-  /** Called before anything is done, with what for somebody had the lease who died. */
-  readonly begin: (left: LeasePurpose | undefined) => Promise<void>;
-}
+/** Called before anything is done, with what for somebody had the lease who died. */
+type Begin = (left: LeasePurpose | undefined) => Promise<void>;
 
 async function landProject(
-  context: Landing,
+  { context, lists }: Pass,
   projectId: number,
   requests: readonly CapturedRequest[],
-  { lists, begin }: ProjectOptions,
+  begin: Begin,
 ): Promise<ProjectLanding> {
   const refused: Partial<Record<EventRefusal, number>> = {};
   const refuse = (reason: EventRefusal): void => void (refused[reason] = (refused[reason] ?? 0) + 1);
@@ -392,7 +382,7 @@ interface Reading {
 function* eventsOf(request: CapturedRequest, { isAnonymized, refuse, warn }: Reading): Generator<CapturedEvent> {
   const read = eventsIn({ ...request, body: Buffer.from(request.body) }, isAnonymized);
   if ('status' in read) throw new Error(`request ${request.id} was accepted and cannot be read: ${read.detail}`);
-  for (const one of read.events) {
+  for (const one of read) {
     if ('refused' in one) {
       refuse(one.refused.reason);
       continue;

@@ -82,26 +82,20 @@ export function* eachEvent(
   arrival: Arrival,
 ): Generator<TakenEvent | { readonly refused: RefusedEvent }, void> {
   const times = new Map<string, number>();
+  const madeUuid = (sent: unknown): string => {
+    const uuid = uuidOf(sent, arrival);
+    const nth = (times.get(uuid) ?? 0) + 1;
+    times.set(uuid, nth);
+    return nth === 1 ? uuid : contentUuid(`${uuid} ${nth}`);
+  };
   for (const [index, sent] of events.entries()) {
-    const read = readEvent(sent);
-    if ('reason' in read) {
-      yield { refused: { ...read, index } };
-      continue;
-    }
-    const taken = normalized(read, arrival);
+    const taken = normalized(sent, arrival);
     if ('reason' in taken) {
       yield { refused: { ...taken, index } };
       continue;
     }
     const { event, warnings } = taken;
-    if (event.uuid !== null) {
-      yield { captured: { ...event, uuid: event.uuid }, warnings };
-      continue;
-    }
-    const uuid = uuidOf(sent, arrival);
-    const nth = (times.get(uuid) ?? 0) + 1;
-    times.set(uuid, nth);
-    yield { captured: { ...event, uuid: nth === 1 ? uuid : contentUuid(`${uuid} ${nth}`) }, warnings };
+    yield { captured: { ...event, uuid: event.uuid ?? madeUuid(sent) }, warnings };
   }
 }
 
@@ -183,9 +177,11 @@ function storedProperties(
 
 /** Returns what the lake takes in of an event, or why it is not taken. */
 function normalized(
-  read: ReadEvent,
+  whole: unknown,
   arrival: Arrival,
 ): Refusal | (Pick<TakenEvent, 'warnings'> & { readonly event: Normalized }) {
+  const read = readEvent(whole);
+  if ('reason' in read) return read;
   const { sent, uuid, event, distinctId } = read;
   const stored = storedProperties(read, arrival);
   if ('reason' in stored) return stored;
