@@ -1,7 +1,7 @@
 /** Changes dashboards: their fields, their tiles, their deletion and their return. */
-import type { ActivityOps, Change } from '../accounts/activity/model.ts';
+import type { Change } from '../accounts/activity/model.ts';
 import { changesOf, type LoggedFields, partChanges, patchActivity } from '../accounts/activity/rules.ts';
-import type { Tenant } from '../accounts/organizations/tenant.ts';
+import type { Tenant, Writing } from '../accounts/organizations/tenant.ts';
 import { definedOf } from '../basics/defined.ts';
 import { checkVersion, type IfMatch, inVersion } from '../http/etag.ts';
 import { tagTexts } from '../http/tags.ts';
@@ -30,10 +30,8 @@ import { checkTileCount, copiedTiles, countedTiles, counting, insightsOf, tileCh
 type ChangeContext = Pick<Context, 'table' | 'clock'>;
 
 /** Who changes a dashboard, and from which version. */
-interface Changer {
-  readonly tenant: Tenant;
+interface Changer extends Writing {
   readonly ifMatch: IfMatch;
-  readonly activityOps: ActivityOps;
 }
 
 /**

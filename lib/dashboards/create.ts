@@ -1,8 +1,7 @@
 /** Makes dashboards: empty, from a body, from a template, or from another dashboard's tiles. */
 import type * as z from 'zod';
-import type { ActivityOps } from '../accounts/activity/model.ts';
 import { placeIn } from '../accounts/organizations/projects/store.ts';
-import type { Tenant } from '../accounts/organizations/tenant.ts';
+import type { Tenant, Writing } from '../accounts/organizations/tenant.ts';
 import { DAY_MS } from '../basics/units.ts';
 import { tagTexts } from '../http/tags.ts';
 import type { InsightItem } from '../insights/model.ts';
@@ -51,19 +50,13 @@ interface NewDashboard
   readonly tiles: readonly NewTile[];
 }
 
-/** Who makes a dashboard, and where. */
-interface Creator {
-  readonly tenant: Tenant;
-  readonly activityOps: ActivityOps;
-}
-
 type CreateContext = Pick<Context, 'table' | 'clock' | 'random'>;
 type IdempotencyOps = (dashboardId: string) => readonly Op[];
 
 /** Makes a dashboard from a body. Throws a 400 for a template, dashboard or insight that is not there. */
 export async function createDashboard(
   context: CreateContext,
-  creator: Creator,
+  creator: Writing,
   input: z.output<typeof DashboardInput>,
   idempotencyOps: IdempotencyOps,
 ): Promise<DashboardWithInsights> {
@@ -107,7 +100,7 @@ const TEMPLATE_DAYS = 30;
  */
 async function templateFilters(
   context: CreateContext,
-  { tenant }: Creator,
+  { tenant }: Writing,
   template: Template | undefined,
 ): Promise<Template['dashboard_filters'] | undefined> {
   if (template === undefined) return undefined;
@@ -119,7 +112,7 @@ async function templateFilters(
 /** Makes a dashboard from a template that the caller sent; its tiles have no author. Throws a 400 when it is none. */
 export async function createFromTemplate(
   context: CreateContext,
-  creator: Creator,
+  creator: Writing,
   sent: unknown,
   idempotencyOps: IdempotencyOps,
 ): Promise<DashboardWithInsights> {
@@ -220,7 +213,7 @@ export function newItems(
 /** Writes a dashboard with its tiles and their insights. */
 async function writeDashboard(
   context: CreateContext,
-  { tenant, activityOps }: Creator,
+  { tenant, activityOps }: Writing,
   { isDeleted, tiles: made, use_template, use_dashboard, delete_insights, filters, variables, ...shown }: NewDashboard,
   idempotencyOps: IdempotencyOps,
 ): Promise<DashboardWithInsights> {

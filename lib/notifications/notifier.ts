@@ -1,7 +1,5 @@
 /** What tells people something by itself: alerts and subscriptions, as far as they are alike. */
-import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { MembershipItem, ProjectItem } from '../accounts/organizations/model.ts';
-import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { DAY_MS, MINUTE_MS } from '../basics/units.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
@@ -39,12 +37,6 @@ export interface NotifierItem extends Item {
 
 /** Who is told of is found by these. */
 export type NotifierKind = 'alert' | 'subscription';
-
-/** Who writes, and with what. */
-export interface Writing {
-  readonly tenant: Tenant;
-  readonly activityOps: ActivityOps;
-}
 
 /** Failures of so many days in a row pause it. */
 const FAILING_DAYS = 7;

@@ -1,4 +1,5 @@
 import type { Credentials } from '../../http/credentials.ts';
+import type { ActivityOps } from '../activity/model.ts';
 import type { UserItem } from '../users/model.ts';
 import type { MembershipItem, OrganizationItem, ProjectItem } from './model.ts';
 
@@ -15,4 +16,10 @@ export interface Tenant {
   readonly membership: MembershipItem;
   /** Present when the path names a project. */
   readonly project?: ProjectItem;
+}
+
+/** Who writes, where, and what tells the activity log of it. */
+export interface Writing {
+  readonly tenant: Tenant;
+  readonly activityOps: ActivityOps;
 }

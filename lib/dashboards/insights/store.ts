@@ -1,10 +1,9 @@
 /** Reads, makes and changes insights together with the tiles that show them. */
 import type * as z from 'zod';
-import type { ActivityOps } from '../../accounts/activity/model.ts';
 import { partChanges, patchActivity } from '../../accounts/activity/rules.ts';
 import type { MemberWithLevel } from '../../accounts/organizations/model.ts';
 import { placeIn } from '../../accounts/organizations/projects/store.ts';
-import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
+import type { Caller, Tenant, Writing } from '../../accounts/organizations/tenant.ts';
 import { userLookup } from '../../accounts/users/lookup.ts';
 import { Answer } from '../../http/answer.ts';
 import { checkVersion, type IfMatch, inVersion } from '../../http/etag.ts';
@@ -88,18 +87,12 @@ export async function insightObjects(
   });
 }
 
-/** Who writes an insight, and where. */
-interface Author {
-  readonly tenant: Tenant;
-  readonly activityOps: ActivityOps;
-}
-
 type WriteContext = Pick<Context, 'table' | 'clock'>;
 
 /** Makes an insight with a tile on each of the dashboards that it names, in one transaction. */
 export async function createInsight(
   { table, clock }: WriteContext,
-  { tenant, activityOps }: Author,
+  { tenant, activityOps }: Writing,
   input: z.output<typeof InsightInput>,
   idempotencyOps: (insightId: string) => readonly Op[],
 ): Promise<InsightWithTiles> {
@@ -125,7 +118,7 @@ const dashboardsIn = ({ dashboards = [], dashboard = null }: z.output<typeof Ins
  */
 export async function changeInsight(
   { table, clock }: WriteContext,
-  { tenant: { membership: member }, activityOps }: Author,
+  { tenant: { membership: member }, activityOps }: Writing,
   read: InsightWithTiles,
   patch: z.output<typeof InsightPatch>,
   ifMatch: IfMatch,

@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { changesOf, creationChanges, type LoggedFields, secretChanges } from '../../accounts/activity/rules.ts';
 import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
-import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
+import type { Caller, Tenant, Writing } from '../../accounts/organizations/tenant.ts';
 import { userLookup } from '../../accounts/users/lookup.ts';
 import { definedOf } from '../../basics/defined.ts';
 import { readSeenInsights, seenInsight, seenInsights } from '../../dashboards/insights/visibility.ts';
@@ -31,7 +31,6 @@ import {
   SUCCEEDED,
   troubleOf,
   UNTRIED,
-  type Writing,
 } from '../notifier.ts';
 import { type AlertInput, type AlertItem, type AlertObject, type AlertPatch, alertObject } from './model.ts';
 import { checkWatch } from './query.ts';

@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { changesOf, creationChanges, type LoggedFields, patchActivity } from '../../accounts/activity/rules.ts';
 import { placeIn } from '../../accounts/organizations/projects/store.ts';
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
-import type { Caller, Tenant } from '../../accounts/organizations/tenant.ts';
+import type { Caller, Tenant, Writing } from '../../accounts/organizations/tenant.ts';
 import { userLookup } from '../../accounts/users/lookup.ts';
 import { definedOf } from '../../basics/defined.ts';
 import { isPersonal } from '../../dashboards/insights/public-answer.ts';
@@ -22,16 +22,7 @@ import { listAll } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import {
-  checkMayChange,
-  dueOps,
-  enabledFields,
-  inPlace,
-  onlyStops,
-  troubleOf,
-  UNTRIED,
-  type Writing,
-} from '../notifier.ts';
+import { checkMayChange, dueOps, enabledFields, inPlace, onlyStops, troubleOf, UNTRIED } from '../notifier.ts';
 import {
   type SubscriptionInput,
   type SubscriptionItem,
