@@ -10,8 +10,7 @@ export const handler = endpoint(rejectedOfImport, {
   async run({ read, query: { offset = 0 } }, { imports }) {
     const { files } = imports ?? notOffered();
     const { text, next } = await readRejected(files, read, offset);
-    return new ContentAnswer(text, 'text/plain; charset=utf-8', {
-      ...(next === undefined ? {} : { [NEXT_OFFSET]: String(next) }),
-    });
+    const headers = next === undefined ? {} : { [NEXT_OFFSET]: String(next) };
+    return new ContentAnswer(text, 'text/plain; charset=utf-8', headers);
   },
 });
