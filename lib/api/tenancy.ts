@@ -8,9 +8,10 @@ import { currentPlace, openPlaces } from '../accounts/organizations/rules.ts';
 import { findOrganization, organizationsIn, userWithMemberships } from '../accounts/organizations/store.ts';
 import type { Caller, Tenant } from '../accounts/organizations/tenant.ts';
 import { Recent } from '../basics/recent.ts';
-import { type Credentials, opens } from '../http/credentials.ts';
+import type { Credentials } from '../http/credentials.ts';
 import { uuidOf } from '../http/fields.ts';
 import type { Route } from '../http/route.ts';
+import { opens } from '../http/scopes.ts';
 import { Failure, fail } from '../ports/errors.ts';
 import type { Table } from '../ports/table/table.ts';
 

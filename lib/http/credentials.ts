@@ -14,9 +14,6 @@ export interface Credentials {
   readonly expiresAt: number | null;
 }
 
-/** Returns whether a key with these limits opens a place. */
-export const opens = <T>(limits: readonly T[], place: T): boolean => limits.length === 0 || limits.includes(place);
-
 /**
  * Credentials as an authorizer's context, where API Gateway carries text and no lists: blanks stand between the items
  * of a list, for neither scopes nor ids hold one.

@@ -23,6 +23,9 @@ export function isPermitted(held: readonly string[], required: Scope): boolean {
   return required.endsWith(':read') && held.includes(required.replace(/:read$/, ':write'));
 }
 
+/** Returns whether a key with these limits opens a place. */
+export const opens = <T>(limits: readonly T[], place: T): boolean => limits.length === 0 || limits.includes(place);
+
 const OBJECTS: ReadonlySet<string> = new Set(SCOPE_OBJECTS);
 
 /** Returns whether a text is a scope that a key can carry. */

@@ -1,4 +1,5 @@
-import { type Credentials, opens } from '../../http/credentials.ts';
+import type { Credentials } from '../../http/credentials.ts';
+import { opens } from '../../http/scopes.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import type { MembershipItem, OrganizationItem, ProjectBrief } from './model.ts';
 

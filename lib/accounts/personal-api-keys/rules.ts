@@ -1,6 +1,5 @@
 /** The one place that decides which keys may be made. */
-import { opens } from '../../http/credentials.ts';
-import { isPermitted, type Scope } from '../../http/scopes.ts';
+import { isPermitted, opens, type Scope } from '../../http/scopes.ts';
 import { fail, invalid } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import type { Value } from '../../ports/table/table.ts';

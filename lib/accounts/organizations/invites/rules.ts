@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../../basics/units.ts';
-import { opens } from '../../../http/credentials.ts';
 import { LEVELS, type MembershipLevel } from '../../../http/levels.ts';
+import { opens } from '../../../http/scopes.ts';
 import { fail } from '../../../ports/errors.ts';
 import type { MembershipItem } from '../model.ts';
 import type { Caller } from '../tenant.ts';
