@@ -4,12 +4,8 @@ import { placeIn, resetToken } from '../../lib/accounts/organizations/projects/s
 import { endpoint } from '../../lib/api/endpoint.ts';
 import { Answer } from '../../lib/http/answer.ts';
 
-/** Returns the handler of a row by which a token is reset, whatever its method. */
-export const resetting = (row: typeof resetProjectToken) =>
-  endpoint(row, async ({ tenant, body, ifMatch, activityOps }, context) => {
-    const keepOld = body.keep_old_for_a_day ?? false;
-    const changed = await resetToken(context, placeIn(tenant), keepOld, activityOps, ifMatch);
-    return new Answer(projectObject(changed, tenant.membership.level), { version: changed.ver });
-  });
-
-export const handler = resetting(resetProjectToken);
+export const handler = endpoint(resetProjectToken, async ({ tenant, body, ifMatch, activityOps }, context) => {
+  const keepOld = body.keep_old_for_a_day ?? false;
+  const changed = await resetToken(context, placeIn(tenant), keepOld, activityOps, ifMatch);
+  return new Answer(projectObject(changed, tenant.membership.level), { version: changed.ver });
+});
