@@ -118,7 +118,8 @@ function NewBackfill({ project, id }: BackfillsProps) {
       <form onSubmit={form.sends(ask)}>
         <Heading mb="xs">Deliver the past</Heading>
         <Text size="sm" mb="xs">
-          Events that SDKs sent count by when they arrived; imported ones by when they happened.
+          It delivers what <i>arrived</i> in its range. Events arrive when they are sent or imported; imported history,
+          from long before the project’s first export, arrives when it happened.
         </Text>
         <Group align="end">
           <TextInput type="datetime-local" label="From (UTC)" required {...form.text('start_at')} />
