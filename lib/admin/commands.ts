@@ -10,6 +10,7 @@ import { type UserItem, userObject } from '../accounts/users/model.ts';
 import * as users from '../accounts/users/store.ts';
 import { definedOf } from '../basics/defined.ts';
 import { plain } from '../basics/plain.ts';
+import { counted } from '../basics/text.ts';
 import { hasLiveExports, neededBackfills } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
@@ -25,7 +26,7 @@ import { listAll } from '../ports/table/list-all.ts';
 import type { CommandResult } from './command-result.ts';
 import { examinationText, examine } from './examination.ts';
 import type { ChosenOfFiles } from './import-options.ts';
-import { counted, followedText, importObject, importText } from './import-report.ts';
+import { followedText, importObject, importText } from './import-report.ts';
 import { type Progress, silentProgress } from './progress.ts';
 
 /** What the commands may touch, on one machine and on AWS alike. */

@@ -1,3 +1,5 @@
+import { plain } from '../basics/plain.ts';
+import { counted } from '../basics/text.ts';
 import { backfillRanges, type NeededBackfill } from '../exports/resource/import-backfills.ts';
 import { wireInstant } from '../http/instant.ts';
 import type { ImportReport } from '../lake/import/import.ts';
@@ -22,9 +24,6 @@ export function importObject(report: ImportOutcome) {
     backfills: report.backfills.map(({ export: id, name, ...range }) => ({ export: id, name, ...isoRange(range) })),
   };
 }
-
-/** A number of things, in words. */
-export const counted = (n: number, word: string): string => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;
 
 /** Where the API of the service is, as a person writes it in a shell, and the project that was imported into. */
 interface Imported {
@@ -54,12 +53,20 @@ function nextSteps(report: ImportOutcome, imported: Imported): string[] {
       ...backfillRanges([arrived]).map((range) => backfillCommand(imported, '<id>', range)),
     ];
   }
-  return [...Map.groupBy(report.backfills, ({ export: id }) => id)].flatMap(([id, needed]) => {
+  return backfillLines(report.backfills, (id, range) => backfillCommand(imported, id, range));
+}
+
+/** Returns lines that tell of each export what it has passed, and by which commands backfills of it deliver that. */
+export function backfillLines(
+  backfills: readonly NeededBackfill[],
+  commandOf: (id: string, range: { from: number; to: number }) => string,
+): string[] {
+  return [...Map.groupBy(backfills, ({ export: id }) => id)].flatMap(([id, needed]) => {
     const ranges = backfillRanges(needed);
     const deliver = ranges.length === 1 ? 'a backfill delivers them' : `${ranges.length} backfills deliver them`;
     return [
-      `Export "${needed[0]?.name}" has passed ${counted(needed.length, 'range')} of it; ${deliver}:`,
-      ...ranges.map((range) => backfillCommand(imported, id, range)),
+      `Export "${plain(needed[0]?.name ?? '')}" has passed ${counted(needed.length, 'range')} of it; ${deliver}:`,
+      ...ranges.map((range) => commandOf(id, range)),
     ];
   });
 }

@@ -15,3 +15,6 @@ export function messageOf(error: unknown): string {
 
 /** Returns the words as messages list them: `'a', 'b'`. */
 export const inQuotes = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');
+
+/** Returns how many there are of something: `1 tile`, `1,200 tiles`. */
+export const counted = (n: number, word: string): string => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;

@@ -10,6 +10,8 @@ export interface Asked<Options = Readonly<Record<string, unknown>>> {
   readonly client: Client;
   /** Paths of the project, from its slash on: `of('/batch_exports')`. */
   readonly of: (path: string) => string;
+  /** The options by which another command asks the same service of the same project, each after a space. */
+  readonly same: string;
   readonly words: readonly string[];
   readonly options: Options;
   /** Shows a line at once, for what goes on: text for a person, or the object as JSON where that is asked for. */

@@ -5,12 +5,14 @@ import { basename, join } from 'node:path';
 import type * as z from 'zod';
 import { definedOf } from '../../basics/defined.ts';
 import { plain } from '../../basics/plain.ts';
+import { counted } from '../../basics/text.ts';
 import { MIB } from '../../basics/units.ts';
+import { wireInstant } from '../../http/instant.ts';
 import { type Import, OPEN_STATES, type ReadingInput, type Upload } from '../../imports/model.ts';
 import { localFile } from '../../lake/import/import.ts';
 import type { CommandResult } from '../command-result.ts';
 import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
-import { counted, problemText, rejectionLines } from '../import-report.ts';
+import { backfillLines, problemText, rejectionLines } from '../import-report.ts';
 import { ServiceError } from './client.ts';
 import { type Addressed, type Asked, LOOK_MS, type ServiceCommand, withLimit } from './command.ts';
 import { details, table } from './table.ts';
@@ -28,8 +30,11 @@ const PART_BYTES = 4 * MIB;
 
 const importPath = ({ of, words }: Addressed): string => of(`/imports/${encodeURIComponent(words[0] ?? '')}`);
 
-/** Returns what a person reads of an import: of what was rejected the first records, and where a copy of all is. */
-function importText({ client, of }: Pick<Asked, 'client' | 'of'>, one: ImportObject): string {
+/**
+ * Returns what a person reads of an import: of what was rejected the first records, and where a copy of all is, and the
+ * commands that deliver what no schedule will.
+ */
+function importText({ client, of, same }: Pick<Asked, 'client' | 'of' | 'same'>, one: ImportObject): string {
   const name = plain(one.name);
   const told = details({
     id: one.id,
@@ -45,8 +50,21 @@ function importText({ client, of }: Pick<Asked, 'client' | 'of'>, one: ImportObj
   });
   const rejections = one.rejections.map(({ line, reason }) => ({ file: name, line, reason: plain(reason) }));
   const copy = `Their copy, for your key: GET ${client.address(of(`/imports/${one.id}/rejected/`))}`;
-  const lines = [told, ...rejectionLines(one.rejected, rejections), ...(one.rejected_bytes === 0 ? [] : [copy])];
-  return lines.join('\n');
+  const backfills = one.backfills.map(({ start, end, ...of }) => ({
+    ...of,
+    from: Date.parse(start),
+    to: Date.parse(end),
+  }));
+  return [
+    told,
+    ...rejectionLines(one.rejected, rejections),
+    ...(one.rejected_bytes === 0 ? [] : [copy]),
+    ...backfillLines(
+      backfills,
+      (id, { from, to }) =>
+        `  npx workspace backfill start ${id} --from ${wireInstant(from)} --until ${wireInstant(to)}${same}`,
+    ),
+  ].join('\n');
 }
 
 /** Has anything of the file not become what it was to be? */

@@ -54,6 +54,11 @@ function groupOf(root: Command, { group }: ServiceCommand): Command {
   return root.commands.find((one) => one.name() === name) ?? root.command(name).description(description);
 }
 
+const sameOptions = ({ url, project }: OwnOptions): string =>
+  Object.entries({ url, project })
+    .flatMap(([name, value]) => (value === undefined || value === '@current' ? [] : [` --${name} ${value}`]))
+    .join('');
+
 function addCommand(
   group: Command,
   { spec, description, options, run }: ServiceCommand,
@@ -77,6 +82,7 @@ function addCommand(
       const outcome = await run({
         client: openClient(await surroundings.address(own.url), signal),
         of: (path: string) => `/api/projects/${encodeURIComponent(own.project)}${path}`,
+        same: sameOptions(own),
         words: made.args,
         options: own as never,
         show: (object: unknown, text: string) => print(`${own.json === true ? JSON.stringify(object) : text}\n`),

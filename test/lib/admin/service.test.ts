@@ -329,6 +329,22 @@ describe('an import', () => {
     });
   });
 
+  test('that no schedule delivers ends with the command that does', async () => {
+    const { run, json, file, created } = await importing(line);
+    const id = await created();
+    const shown = (await run('imports', 'send', file, '--arrived', 'then')).out;
+    const [{ id: sent }] = await json('imports', 'list');
+    const told = [
+      'Export "Hourly" has passed 1 range of it; a backfill delivers them:',
+      `  npx workspace backfill start ${id} --from 2026-01-01T00:00:00Z --until 2026-01-01T01:00:00Z`,
+    ];
+    expect(shown.trimEnd().split('\n').slice(-2)).toEqual(told);
+    const again = await run('imports', 'show', sent, '--project', '1');
+    expect(again.out.trimEnd().split('\n').slice(-2)).toEqual([told[0], `${told[1]} --project 1`]);
+    const command = told[1]?.trim().split(' ').slice(2) ?? [];
+    expect((await run(...command)).out).toMatch(/^Began backfill /);
+  });
+
   test('of which something was rejected is a failure of the command, which says what and why, and where all of it is', async () => {
     const { run, json, file, address } = await importing(`${line}no event\n`);
     expect(await run('imports', 'send', file)).toMatchObject({
