@@ -176,7 +176,7 @@ export async function followFiles(
   files: readonly string[],
   { stop, tell, pause }: Following,
 ): Promise<CommandResult> {
-  const total = { events: 0, added: 0, bad: 0 };
+  const total = { events: 0, added: 0, rejected: 0 };
   await follow({
     files,
     read: (some) =>
@@ -184,7 +184,7 @@ export async function followFiles(
     onRead: (report) => {
       total.events += report.events;
       total.added += report.added;
-      total.bad += report.bad;
+      total.rejected += report.bad;
       if (report.added > 0 || report.bad > 0) tell(`${followedText(report)}\n`);
     },
     onTrouble: (reason) => tell(`What the files get waits, and is read when this has passed: ${reason}\n`),
@@ -194,8 +194,8 @@ export async function followFiles(
   });
   return {
     object: total,
-    text: `Stopped. ${counted(total.added, 'event')} added${total.bad === 0 ? '' : `, ${counted(total.bad, 'bad record')}`}.`,
-    failed: total.bad > 0,
+    text: `Stopped. ${counted(total.added, 'event')} added${total.rejected === 0 ? '' : `, ${counted(total.rejected, 'record')} rejected`}.`,
+    failed: total.rejected > 0,
   };
 }
 
@@ -220,7 +220,7 @@ const importOptions = (
   mapping: { columns: options.column ?? {}, values: options.value ?? {} },
   rejectedFolder: join(context.folder, REJECTED, importsOf(options.project)),
   onProgress: ({ bytes, totalBytes, events, bad }) =>
-    progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} bad records`}`),
+    progress.update(bytes, totalBytes, `${events} events${bad === 0 ? '' : `, ${bad} rejected`}`),
 });
 
 async function importOutcome(

@@ -11,7 +11,7 @@ export interface ChosenOfFiles {
   readonly pageViews?: PageViews;
 }
 
-const HELP = `
+const help = (kept: string): string => `
 Formats (lines may be packed with gzip or zstd):
   combined  web server logs, as Apache and nginx write them
   jsonl     a JSON object a line: event, distinct_id, timestamp, properties ...
@@ -23,7 +23,7 @@ Tables: a column is the field of its name (event, distinct_id, timestamp, uuid, 
 person_properties, elements_chain), and any other column a property, unless there is a column properties.
   --column event=Action --column timestamp="Created at" --column properties.plan=Tier --value event=purchase
 
-Records that cannot be imported are counted, named with their reasons, and copied to a file, to be mended and imported again.
+Records that cannot be imported are counted, named with their reasons, and ${kept}, to be mended and imported again.
 `;
 
 /** Takes one more `name=text` in. */
@@ -33,8 +33,8 @@ function pair(text: string, before: Readonly<Record<string, string>> = {}): Reco
   return { ...before, [name]: value };
 }
 
-/** Adds the options, and what formats there are to the help. */
-export const withImportOptions = (command: Command): Command =>
+/** Adds the options, and to the help what formats there are, and where rejected records are: `copied to a file`. */
+export const withImportOptions = (command: Command, kept: string): Command =>
   command
     .addOption(
       new Option('--format <format>', 'what the files hold; default: told by how each file begins').choices(
@@ -57,4 +57,4 @@ export const withImportOptions = (command: Command): Command =>
         .choices(PAGE_VIEWS)
         .default('pages'),
     )
-    .addHelpText('after', HELP);
+    .addHelpText('after', help(kept));

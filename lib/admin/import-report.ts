@@ -16,10 +16,13 @@ interface ImportOutcome extends Omit<ImportReport, 'hours'> {
 export const problemText = (problem: string): string =>
   lacksColumns(problem) ? `${problem}. Name them with --column <field>=<column>` : problem;
 
-/** The report as `--json` prints it: instants are ISO 8601. */
-export function importObject(report: ImportOutcome) {
+/** The report as `--json` prints it: instants are ISO 8601, and what an import of the API has, too, is called as there. */
+export function importObject({ bad, rejected, files, ...report }: ImportOutcome) {
   return {
     ...report,
+    files: files.map(({ bad, rejected, ...file }) => ({ ...file, rejected: bad, copy: rejected })),
+    rejected: bad,
+    rejections: rejected,
     arrival: report.arrival === null ? null : isoRange(report.arrival),
     backfills: report.backfills.map(({ export: id, name, ...range }) => ({ export: id, name, ...isoRange(range) })),
   };
@@ -80,7 +83,8 @@ export function followedText({
 }: Pick<ImportReport, 'added' | 'bad' | 'rejected' | 'files'>) {
   const [first] = rejected;
   const copies = files.flatMap((file) => file.rejected ?? []).join(', ');
-  const reasons = first === undefined ? '' : `, ${counted(bad, 'bad record')} (${first.reason}) copied to ${copies}`;
+  const reasons =
+    first === undefined ? '' : `, ${counted(bad, 'record')} rejected (${first.reason}), copied to ${copies}`;
   return `${counted(added, 'event')} added${reasons}`;
 }
 
@@ -91,7 +95,7 @@ export function rejectionLines(
 ): string[] {
   if (bad === 0) return [];
   return [
-    `${counted(bad, 'bad record')}:`,
+    `${counted(bad, 'record')} rejected:`,
     ...first.map(({ file, line, reason }) => `  ${file}:${line}: ${reason}`),
     ...(bad > first.length ? [`  ... and ${bad - first.length} more`] : []),
   ];

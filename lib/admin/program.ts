@@ -150,6 +150,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
         return done.finally(end);
       },
     ),
+    'copied to a file',
   )
     .requiredOption('--project <id>', 'the project that gets the events', wholeNumber)
     .option('--follow', 'go on with what the files get, until it is interrupted');

@@ -203,8 +203,8 @@ export async function journey(options: JourneyOptions): Promise<void> {
     const file = join(folder, 'access.log');
     writeFileSync(file, accessLog(start, hours, PER_HOUR));
     const { object } = await admin.importFiles(context, { project: projectId }, [file], silentProgress());
-    const { added, bad } = object as { added: number; bad: number };
-    assert.deepEqual({ added, bad }, { added: hours * PER_HOUR, bad: 0 });
+    const { added, rejected } = object as { added: number; rejected: number };
+    assert.deepEqual({ added, rejected }, { added: hours * PER_HOUR, rejected: 0 });
     return `${added} events of ${hours} hours`;
   });
 

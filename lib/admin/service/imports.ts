@@ -49,7 +49,8 @@ function importText({ client, of, same }: Pick<Asked, 'client' | 'of' | 'same'>,
     ended: one.finished_at,
   });
   const rejections = one.rejections.map(({ line, reason }) => ({ file: name, line, reason: plain(reason) }));
-  const copy = `Their copy, for your key: GET ${client.address(of(`/imports/${one.id}/rejected/`))}`;
+  const address = client.address(of(`/imports/${one.id}/rejected/`));
+  const copy = `Download them: curl -H "Authorization: Bearer $WORKSPACE_KEY" ${address}`;
   const backfills = one.backfills.map(({ start, end, ...of }) => ({
     ...of,
     from: Date.parse(start),
@@ -160,7 +161,7 @@ export const IMPORT_COMMANDS: readonly ServiceCommand[] = [
     spec: 'send <file...>',
     description:
       'Upload files, folders, standard input (-), or s3://bucket/prefix, and import them, one file after the other',
-    options: withImportOptions,
+    options: (command) => withImportOptions(command, 'kept by the service for 90 days'),
     run: send,
   },
   {

@@ -242,7 +242,14 @@ test('help is help, and not an error', async () => {
   expect(out).toContain('--scopes');
 });
 
-test('an import tells what was added, and what was bad and why', async () => {
+test.each([
+  [['import'], 'copied to a file, to be mended'],
+  [['imports', 'send'], 'kept by the service for 90 days, to be mended'],
+])('help of %j tells where rejected records are', async (words, told) => {
+  expect((await commandLine().run(...words, '--help')).out).toContain(told);
+});
+
+test('an import tells what was added, and what was rejected and why', async () => {
   const { run, json, context } = await withOwner();
   const file = join(context.folder, 'access.log.gz');
   const good = '10.0.0.1 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "browser"';
@@ -253,7 +260,11 @@ test('an import tells what was added, and what was bad and why', async () => {
   expect(out).toContain(`${file}:2: `);
   // By its project: a purge of that removes it, and an import of the file into another one does not.
   expect(out).toContain(`They were copied to ${join(context.folder, 'rejected/team_id=1/')}`);
-  expect(await json('import', file, '--project', '1')).toMatchObject({ events: 1, added: 0, known: 1, bad: 1 });
+  expect(await json('import', file, '--project', '1')).toMatchObject({
+    ...{ events: 1, added: 0, known: 1, rejected: 1 },
+    rejections: [{ file, line: 2, reason: expect.any(String) }],
+    files: [{ file, rejected: 1, copy: expect.stringContaining(join(context.folder, 'rejected/team_id=1/')) }],
+  });
 });
 
 test('what a file gets is followed until somebody stops that, who is told what was added', async () => {
@@ -261,8 +272,8 @@ test('what a file gets is followed until somebody stops that, who is told what w
   const file = join(context.folder, 'access.log');
   writeFileSync(file, '10.0.0.1 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "browser"\nnonsense\n');
   const { code, out, errors } = await run('import', file, '--project', '1', '--follow');
-  expect([code, out]).toEqual([EXIT.failed, 'Stopped. 1 event added, 1 bad record.\n']);
-  expect(errors).toMatch(/^1 event added, 1 bad record \(/);
+  expect([code, out]).toEqual([EXIT.failed, 'Stopped. 1 event added, 1 record rejected.\n']);
+  expect(errors).toMatch(/^1 event added, 1 record rejected \(.*\), copied to /);
 });
 
 test('an import ends with the command of the backfill that delivers it, which does', async () => {

@@ -354,7 +354,9 @@ describe('an import', () => {
     const [{ id }] = await json('imports', 'list');
     const { out } = await run('imports', 'show', id);
     const at = `${address}/api/projects/%40current/imports/${id}/rejected/`;
-    expect(out).toMatch(/\n1 bad record:\n {2}sent\.jsonl:2: not JSON: .*\nTheir copy, for your key: GET /);
+    expect(out).toMatch(
+      /\n1 record rejected:\n {2}sent\.jsonl:2: not JSON: .*\nDownload them: curl -H "Authorization: Bearer \$WORKSPACE_KEY" /,
+    );
     expect(out.trimEnd().endsWith(` ${at}`)).toBe(true);
   });
 
