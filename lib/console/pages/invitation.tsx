@@ -83,7 +83,7 @@ function Open({ invite }: { readonly invite: Preview }) {
       {key === null ? (
         <SignIn
           title={<Heading>Sign in to accept</Heading>}
-          keyFrom="If you have none here yet, ask who runs the service for a user with this address and a key."
+          keyFrom="If you have none, ask whoever runs the service to make you a user with this address, and a key."
         />
       ) : (
         <Answer invite={invite} />

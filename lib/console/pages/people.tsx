@@ -205,9 +205,9 @@ function NewInvite({ organization, ownLevel }: WithLevel) {
           </Text>
           <Copied value={made.link} what="the invitation’s link" />
           <Text size="sm">
-            It asks for a key. Who has no user here yet gets both from who runs the service:{' '}
-            <Code>npm run -s admin -- user create --email …</Code>, then <Code>key create --email … --label …</Code>; on
-            AWS with <Code>--stage …</Code>.
+            It asks for a key. They have no user here yet? Whoever runs the service makes one, and a first key:{' '}
+            <Code>npx workspace user create --email …</Code>, then{' '}
+            <Code>npx workspace key create --email … --label … --scopes '*'</Code>; on AWS with <Code>--stage …</Code>.
           </Text>
         </Stack>
       )}

@@ -27,7 +27,7 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     await expectSeen(page.getByText('already belongs to the organization'));
     await page.getByRole('textbox', { name: 'Email' }).fill('bea@example.com');
     await button(page, 'Invite').click();
-    await expectSeen(page.getByText('npm run -s admin -- user create --email'));
+    await expectSeen(page.getByText("npx workspace key create --email … --label … --scopes '*'"));
     expect(await obstacles(page)).toEqual([]);
     const link = String(await page.getByText('/#/invites/').first().textContent());
     expect(link).toMatch(`${service().address}/#/invites/`);
@@ -50,7 +50,7 @@ describeConsole('the organization in the console', ({ service, open, at, api }) 
     await button(page, 'Sign in as somebody else').click();
     await expectSeen(facts);
     await expectSeen(page.getByRole('heading', { name: 'Sign in to accept' }));
-    await expectSeen(page.getByText('ask who runs the service for a user with this address and a key'));
+    await expectSeen(page.getByText('ask whoever runs the service to make you a user with this address, and a key.'));
     expect(await page.getByText('The first start of the service').count()).toBe(0);
     expect(await obstacles(page)).toEqual([]);
     await page.getByRole('textbox', { name: 'Personal API key' }).fill(String(/phx_\w+/.exec(made.out)));
