@@ -128,13 +128,13 @@ test('filters and columns of persons, whom captured events do not carry, are tol
   // The event is there: by what it carries nobody can tell that it is of the staff.
   expect(lines().length).toBeGreaterThan(0);
   const conditions =
-    'Captured events carry no person, only imported ones may: conditions on a person find nothing in them: those that ' +
-    'something is not so let all of them pass, others none. Choose by properties of the event.';
+    'Captured events carry no person, only imported ones may. A condition on a person passes none of them, and a ' +
+    'negated one (`is_not`, `not_icontains` …) passes all. Choose by properties of the event.';
   expect(await Promise.all([without, only, named, plain].map(warnings))).toEqual([
     [conditions],
     [conditions],
     [
-      'Captured events carry no person, only imported ones may: these columns are empty for them: plan. Choose by ' +
+      'Captured events carry no person, only imported ones may. These columns are empty for them: plan. Choose by ' +
         'properties of the event.',
     ],
     [],

@@ -14,12 +14,10 @@ export function personWarning({ select = null, where = null }: Partial<Selection
   const names = (select ?? []).flatMap((one) => ('all' in one || !readsPerson(one.expression) ? [] : [one.name]));
   const told = [
     ...(where !== null && readsPerson(where)
-      ? [
-          'conditions on a person find nothing in them: those that something is not so let all of them pass, others none',
-        ]
+      ? ['A condition on a person passes none of them, and a negated one (`is_not`, `not_icontains` …) passes all.']
       : []),
-    ...(names.length > 0 ? [`these columns are empty for them: ${names.join(', ')}`] : []),
+    ...(names.length > 0 ? [`These columns are empty for them: ${names.join(', ')}.`] : []),
   ];
   if (told.length === 0) return undefined;
-  return `Captured events carry no person, only imported ones may: ${told.join('; and ')}. Choose by properties of the event.`;
+  return `Captured events carry no person, only imported ones may. ${told.join(' ')} Choose by properties of the event.`;
 }
