@@ -84,7 +84,13 @@ export function checkWatch(item: AlertItem, insight: InsightItem): void {
     );
   }
   if (!hasBreakdown && series !== undefined && item.series_index >= series) {
-    invalid('config__series_index', `The insight has ${series} series, which are counted from 0.`);
+    if (series === 0) invalid('insight', 'The insight counts nothing: its query has no series.');
+    invalid(
+      'config__series_index',
+      series === 1
+        ? 'The insight has 1 series: series_index is 0.'
+        : `The insight has ${series} series: series_index is one of 0 to ${series - 1}.`,
+    );
   }
 }
 

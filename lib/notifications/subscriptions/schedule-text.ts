@@ -10,6 +10,10 @@ const POSITIONS = new Map([
   [4, 'fourth'],
   [5, 'fifth'],
   [-1, 'last'],
+  [-2, 'second to last'],
+  [-3, 'third to last'],
+  [-4, 'fourth to last'],
+  [-5, 'fifth to last'],
 ]);
 
 /** Returns a rule in words: `sent every 2 weeks on Monday and Friday`. */

@@ -752,7 +752,7 @@ describe('an alert is refused', () => {
     [
       { config: { type: 'TrendsAlertConfig', series_index: 1 } },
       'config__series_index',
-      'The insight has 1 series, which are counted from 0.',
+      'The insight has 1 series: series_index is 0.',
     ],
     [
       { threshold: threshold({ lower: 1 }), config: { type: 'TrendsAlertConfig', check_ongoing_interval: true } },
@@ -768,6 +768,14 @@ describe('an alert is refused', () => {
     [{ notify_url: 'ftp://x' }, 'notify_url', expect.stringContaining('is not a valid address')],
   ])('%j', async (fields, attr, detail) => {
     expect(await refused(fields)).toEqual([400, attr, detail]);
+  });
+
+  test('of an insight that has no series, which no index mends', async () => {
+    expect(await refused({}, { kind: 'TrendsQuery', series: [] })).toEqual([
+      400,
+      'insight',
+      'The insight counts nothing: its query has no series.',
+    ]);
   });
 
   test('of an insight that has no numbers by intervals', async () => {
