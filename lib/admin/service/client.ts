@@ -1,6 +1,7 @@
 /** The public API, as the command line speaks it. */
 import * as z from 'zod';
 import { SECOND_MS } from '../../basics/units.ts';
+import { FAILURES } from '../../ports/errors.ts';
 
 /** Where a service is, and who asks. */
 export interface ServiceAddress {
@@ -19,6 +20,9 @@ export class ServiceError extends Error {
     this.retryMs = retryMs;
   }
 }
+
+/** What a request named is not there, and the answer does not say what. */
+export class NotFound extends ServiceError {}
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
@@ -79,10 +83,9 @@ export function openClient({ url, key }: ServiceAddress, signal: AbortSignal): C
       throw new ServiceError(`The answer of ${url} broke off (${reasonOf(error)}).`, RETRY_MS);
     });
     if (answer.ok) return (text === '' ? null : JSON.parse(text)) as Found;
-    throw new ServiceError(
-      problemIn(text) ?? `${method} ${address} is answered with ${answer.status}.`,
-      retryMsOf(answer),
-    );
+    const problem = problemIn(text);
+    if (answer.status === 404 && problem === FAILURES.not_found.detail) throw new NotFound(problem);
+    throw new ServiceError(problem ?? `${method} ${address} is answered with ${answer.status}.`, retryMsOf(answer));
   }
 
   const addressOf = (path: string, query: Query = {}): string => {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ImportFile } from '../../lake/import/import.ts';
 import { type CommandResult, printResult } from '../command-result.ts';
 import type { Progress } from '../progress.ts';
-import { openClient, type ServiceAddress } from './client.ts';
+import { NotFound, openClient, type ServiceAddress, ServiceError } from './client.ts';
 import type { ServiceCommand } from './command.ts';
 import { SERVICE_COMMANDS } from './commands.ts';
 
@@ -34,7 +34,7 @@ export class Interrupted extends Error {
 
 interface OwnOptions {
   readonly url?: string;
-  readonly project: string;
+  readonly project?: string;
   readonly json?: boolean;
 }
 
@@ -56,8 +56,30 @@ function groupOf(root: Command, { group }: ServiceCommand): Command {
 
 const sameOptions = ({ url, project }: OwnOptions): string =>
   Object.entries({ url, project })
-    .flatMap(([name, value]) => (value === undefined || value === '@current' ? [] : [` --${name} ${value}`]))
+    .flatMap(([name, value]) => (value === undefined ? [] : [` --${name} ${value}`]))
     .join('');
+
+/** By which command things are listed, by their names in `spec`. */
+const LISTS: Readonly<Record<string, string>> = {
+  export: 'exports list',
+  run: 'runs list',
+  backfill: 'backfill list',
+  import: 'imports list',
+};
+
+/** Returns what is said when there is no such thing as the last word of a command names, and which command lists them. */
+function missingText({ args, registeredArguments }: Command, own: OwnOptions): string {
+  const [name = 'thing', owner] = registeredArguments.map((one) => one.name()).toReversed();
+  const [word, ofOwner] = args.toReversed();
+  const of = owner === undefined ? '' : ` of ${owner} ${ofOwner}`;
+  const where = own.project === undefined ? 'your first project' : `project ${own.project}`;
+  const lists = LISTS[name];
+  const list =
+    lists === undefined
+      ? ''
+      : ` \`npx workspace ${[lists, ...args.slice(0, -1)].join(' ')}${sameOptions(own)}\` shows them.`;
+  return `There is no ${name} ${word}${of} in ${where}.${list}`;
+}
 
 function addCommand(
   group: Command,
@@ -73,7 +95,7 @@ function addCommand(
       '--url <address>',
       'the service; its key is in the variable WORKSPACE_KEY. Default: the one of this machine',
     )
-    .option('--project <id>', 'the project', '@current')
+    .option('--project <id>', 'its number; default: the first of your first organization')
     .option('--json', 'print objects as JSON');
   (options?.(made) ?? made).action(async () => {
     const own = made.opts<OwnOptions>();
@@ -81,7 +103,7 @@ function addCommand(
     try {
       const outcome = await run({
         client: openClient(await surroundings.address(own.url), signal),
-        of: (path: string) => `/api/projects/${encodeURIComponent(own.project)}${path}`,
+        of: (path: string) => `/api/projects/${encodeURIComponent(own.project ?? '@current')}${path}`,
         same: sameOptions(own),
         words: made.args,
         options: own as never,
@@ -95,6 +117,8 @@ function addCommand(
       if (outcome === undefined) return;
       printResult(outcome, own, surroundings);
       ended(outcome);
+    } catch (error) {
+      throw error instanceof NotFound ? new ServiceError(missingText(made, own)) : error;
     } finally {
       end();
     }

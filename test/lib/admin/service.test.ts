@@ -445,7 +445,26 @@ describe('what goes wrong', () => {
       out: '',
       errors: "error: destination__non_field_errors: Configuration missing required field: 'path'\n",
     });
-    expect((await run('exports', 'show', 'nothing')).errors).toBe('error: Not found.\n');
+  });
+
+  test('is told with what there is none of, and what lists them', async () => {
+    const { run, created } = await commandLine();
+    const id = await created();
+    const told = async (...words: string[]) => (await run(...words)).errors;
+    const range = ['--from', '2026-01-01', '--until', '2026-01-02'];
+    expect(await told('exports', 'show', 'foo')).toBe(
+      'error: There is no export foo in your first project. `npx workspace exports list` shows them.\n',
+    );
+    expect(await told('backfill', 'start', 'foo', ...range, '--project', '1')).toBe(
+      'error: There is no export foo in project 1. `npx workspace exports list --project 1` shows them.\n',
+    );
+    expect(await told('imports', 'show', '7')).toBe(
+      'error: There is no import 7 in your first project. `npx workspace imports list` shows them.\n',
+    );
+    expect(await told('runs', 'show', id, '7')).toBe(
+      `error: There is no run 7 of export ${id} in your first project. \`npx workspace runs list ${id}\` shows them.\n`,
+    );
+    expect(await told('exports', 'list', '--project', '9')).toBe('error: Project not found.\n');
   });
 
   test('says that no service answers, or that the key is no key', async () => {
