@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { runAdmin } from '../../lib/admin/program.ts';
 import { silentProgress, terminalProgress } from '../../lib/admin/progress.ts';
 import { pause } from '../../lib/basics/pause.ts';
+import { counted } from '../../lib/basics/text.ts';
 import { lakeDatabases } from '../../lib/lake/databases.ts';
 import { logTo, shortLines } from '../../lib/ports/log.ts';
 import { backUp, restore } from './data/backup.ts';
@@ -15,6 +16,7 @@ import { findDataDirectory } from './data/data-version.ts';
 import { choicesOf } from './environment.ts';
 import { ownAddress, serviceAddress } from './gateway/service-address.ts';
 import { endWithReader, interruption } from './terminal.ts';
+import { VERSION } from './version.ts';
 
 // What it makes is for its user alone.
 process.umask(0o077);
@@ -27,7 +29,7 @@ const log = logTo(shortLines(write(process.stderr)), Date.now, 'WARNING');
 const fromHere = (path: string): string => resolve(process.env['INIT_CWD'] ?? process.cwd(), path);
 
 const sizeText = ({ files, bytes }: { readonly files: number; readonly bytes: number }): string =>
-  `${files} files, ${(bytes / 1e6).toFixed(1)} MB`;
+  `${counted(files, 'file')}, ${(bytes / 1e6).toFixed(1)} MB`;
 
 process.exitCode = await runAdmin(process.argv.slice(2), {
   open: async (stage, { isNew }) => {
@@ -55,6 +57,7 @@ process.exitCode = await runAdmin(process.argv.slice(2), {
       return { object: contents, text: `Restored ${folder} as of ${contents.made_at}: ${sizeText(contents)}.` };
     },
   },
+  version: VERSION,
   inWords: (error) => inWordsOf(choicesOf(process.env).folder, error),
   print: write(process.stdout),
   complain: write(process.stderr),

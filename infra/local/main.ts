@@ -8,6 +8,7 @@ import { firstStart, keyFile, type Welcome } from './first-start.ts';
 import { DEFAULT_RATE_LIMIT } from './gateway/token-bucket.ts';
 import { type Service, startService } from './service.ts';
 import { stopInTime } from './stop.ts';
+import { VERSION } from './version.ts';
 
 // A log that cannot be written, for its disk is full or its reader gone, stops no work; it goes on when there is space.
 process.stdout.on('error', () => {});
@@ -103,7 +104,7 @@ await builtConsole().catch((error: unknown) =>
 // What the service makes is for its user alone; the console, beside the program, is for whoever runs it.
 process.umask(0o077);
 const service = await start(choices, log);
-log.info('listening', { address: service.address, data_directory: folder });
+log.info('listening', { address: service.address, version: VERSION, data_directory: folder });
 const first = await firstStart(service.context, folder);
 if (first !== undefined) {
   // Who reads it may be at another machine.

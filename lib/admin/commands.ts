@@ -254,7 +254,7 @@ export async function doctor(context: AdminContext, progress: Progress): Promise
   return { object: found, text: examinationText(found), failed: found.problems.length > 0 };
 }
 
-export async function status(context: AdminContext): Promise<CommandResult> {
+export async function status(context: AdminContext, version: string): Promise<CommandResult> {
   const { table, clock } = context;
   const [everybody, running, jobs] = await Promise.all([
     allUsers(context),
@@ -262,6 +262,7 @@ export async function status(context: AdminContext): Promise<CommandResult> {
     listAll(table, ranges.dueJobs(clock())),
   ]);
   const object = {
+    version,
     data_directory: context.folder,
     users: everybody.length,
     organizations: (await organizationsOfAll(context, everybody)).map(({ id, name, projects }) => ({
@@ -275,15 +276,16 @@ export async function status(context: AdminContext): Promise<CommandResult> {
   return {
     object,
     text: [
+      `Version ${version}`,
       `Data directory ${object.data_directory}`,
-      `${object.users} users`,
+      counted(object.users, 'user'),
       ...object.organizations.map(
         ({ id, name, projects }) =>
           `Organization ${id} "${plain(name)}": ${projects.map((p) => `project ${p.id} "${plain(p.name)}"`).join(', ') || 'no project'}`,
       ),
       // On AWS, Step Functions keeps them.
-      ...(running.length === 0 ? [] : [`${running.length} executions under way`]),
-      `${jobs.length} jobs due`,
+      ...(running.length === 0 ? [] : [`${counted(running.length, 'execution')} under way`]),
+      `${counted(jobs.length, 'job')} due`,
     ].join('\n'),
   };
 }

@@ -18,6 +18,8 @@ interface Surroundings extends ServiceSurroundings {
   ): Promise<commands.AdminContext & { close(): void }>;
   /** Shows how far a long command is; silent where nobody watches. */
   readonly progress: () => Progress;
+  /** Of the program. */
+  readonly version: string;
   /** Of the data directory; absent where there is none. */
   readonly copies?: Copies;
   /** Returns in words what was thrown because the data directory is damaged, and anything else as it is. Default: all. */
@@ -60,6 +62,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
       'Makes users, organizations and keys, imports events, and asks a running service for its exports and numbers.',
     )
     .option('--stage <stage>', 'a stage on AWS, with the credentials of this shell; default: this machine')
+    .version(surroundings.version, '--version', 'print which version of the program this is')
     .exitOverride()
     .configureOutput({ writeOut: print, writeErr: complain })
     .showHelpAfterError('(add --help for the options)');
@@ -160,7 +163,9 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
     'Read all that is kept, and name what is not as it was written. Reads the whole lake.',
     (context) => commands.doctor(context, surroundings.progress()),
   );
-  command(root, 'status', 'What is there, what runs, what is due', commands.status);
+  command(root, 'status', 'What is there, what runs, what is due', (context) =>
+    commands.status(context, surroundings.version),
+  );
 
   /** A command on folders of this machine alone. */
   const copyCommand = (

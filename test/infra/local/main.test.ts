@@ -67,6 +67,8 @@ test('the first start leaves a key in a file of its reader alone, which works, a
   expect(keyFile).toBe(join(folder, 'first-key'));
   expect((statSync(keyFile).mode & 0o777).toString(8)).toBe('600');
   expect(JSON.stringify(service.lines)).not.toContain(key);
+  const { out } = await run('infra/local/admin.ts', ['--version'], { WORKSPACE_HOME: folder });
+  expect(await service.line('listening')).toMatchObject({ version: out.trim() });
   const answer = await call(service.address, key, '/api/organizations/');
   expect(answer.status).toBe(200);
   const { results } = (await answer.json()) as { results: { member_count: string; projects: unknown[] }[] };

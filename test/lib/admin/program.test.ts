@@ -24,7 +24,7 @@ import { tableWith } from '../../support/table-override.ts';
 /** Nobody presses Ctrl-C, and no command asks a service: those that do have a test of their own. */
 const never = () => ({ signal: new AbortController().signal, end: () => {} });
 const unasked = () => Promise.reject(new Error('understood'));
-const noService = { address: unasked, read: unasked };
+const noService = { address: unasked, read: unasked, version: '1.2.3' };
 const importFiles = async (words: readonly string[]) => [...words];
 
 function commandLine(paused: (stop: AbortController) => void = () => {}) {
@@ -354,7 +354,14 @@ test('status tells what is there', async () => {
     running_executions: [],
     due_jobs: [],
   });
-  expect((await run('status')).out).toContain('Organization');
+  const { out } = await run('status');
+  expect(out).toContain('Version 1.2.3\n');
+  expect(out).toContain('\n1 user\nOrganization');
+  expect(out).toContain('\n0 jobs due\n');
+});
+
+test('the program tells its version', async () => {
+  expect(await commandLine().run('--version')).toEqual({ code: EXIT.ok, out: '1.2.3\n', errors: '' });
 });
 
 test('doctor reads all that is kept, and names what is damaged', async () => {

@@ -49,6 +49,7 @@ async function commandLine() {
       resolve: (path) => path,
       importFiles: (words) =>
         importFiles(words, { resolve: (path) => path, input: Readable.from([input.text]), environment: {} }),
+      version: '1.2.3',
       address: async (given) => ({ url: given ?? url, key }),
       read: async (path) => (path === '-' ? input.text : Promise.reject(new Error(`no file ${path}`))),
       pause: async () => {
