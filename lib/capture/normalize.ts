@@ -52,9 +52,9 @@ export const EVENT_WARNINGS = {
   cookieless_team_disabled:
     'The visitor has no cookies, and nothing tells them from another such one: all of them count as one, and are no person.',
   ignored_invalid_timestamp:
-    'The `timestamp` of the event cannot be read, or is of a year that is not kept: it happened when it came, or in 1970.',
+    'The `timestamp` cannot be read, or its year is not kept: the event was given the time at which it came, or 1970.',
   event_timestamp_in_future:
-    'The event says that it happens more than 23 hours after it came: it happened when it came.',
+    'The `timestamp` is more than 23 hours ahead of when the event came: it was given the time at which it came.',
 } as const satisfies Readonly<Record<TimeWarning, string> & Record<string, string>>;
 export type EventWarning = keyof typeof EVENT_WARNINGS;
 

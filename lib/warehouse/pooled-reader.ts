@@ -10,7 +10,7 @@ export const pooledReader = (pool: Pick<WorkerPool, 'run'>): Reader => ({
     try {
       return (await pool.run({ name: 'look', input: reading, owner, user, signal })) as ReadRows;
     } catch (error) {
-      if (error instanceof LineFull) failFull('Too many requests of the organization, or of you, wait to be read.');
+      if (error instanceof LineFull) failFull('Too many requests of your organization, or of you, are waiting.');
       if (error === signal.reason && (error as Error).name === 'TimeoutError') tooMuch('more time');
       if (error instanceof WorkerLost && error.loss === 'silence') tooMuch('more time');
       if (error instanceof Damaged || !(error instanceof Permanent || error instanceof WorkerLost)) throw error;

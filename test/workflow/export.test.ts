@@ -497,7 +497,7 @@ describe('a run', () => {
     expect(tries).toBe(3);
     expect((await world.runs(id)).map(({ status, latest_error }) => [status, latest_error])).toContainEqual([
       'Failed',
-      'It took its process down three times, so it is not tried again. Selecting its rows needs more than 600 MB of memory.',
+      'Delivering it broke the service’s worker three times, so it is not tried again. Selecting its rows needs more than 600 MB of memory.',
     ]);
   });
 

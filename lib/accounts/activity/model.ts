@@ -105,7 +105,7 @@ export const ActivityEntry = z
     organization_id: z.uuid(),
     team_id: z.int().nullable().describe('The project; null: it is about the organization or its people.'),
     user: User.nullable(),
-    is_system: z.boolean().describe('Done by the service itself, or by an operator.'),
+    is_system: z.boolean().describe('Done by the service itself, or by whoever runs it.'),
     activity: z.string().describe('`created`, `updated`, `deleted` ...'),
     scope: z.enum(ACTIVITY_SCOPES).describe('What kind of object.'),
     item_id: z.string().describe("The object's id; of a membership the user's uuid."),

@@ -85,7 +85,7 @@ export const folder: Destination<FolderConfig, FolderReceipt> = {
       refuseConfig(`path must be an absolute path, such as ${join(sep, 'srv', 'exports')}.`);
     }
     if (folderRoots === undefined)
-      refuseConfig('This deployment offers no folders. On one machine, who runs it names some with FOLDER_ROOTS.');
+      refuseConfig('Folder is not offered here. On one machine whoever runs the service allows it with FOLDER_ROOTS.');
     if (folderRoots !== null && !isBelow(resolve(path), folderRoots)) {
       refuseConfig(`path must lie below one of: ${folderRoots.join(', ')}.`);
     }

@@ -65,7 +65,9 @@ export async function admit(context: Context, item: BatchExportItem, run: RunIte
     trouble.until <= now &&
     (await tryWrite(context.table, [exportTroubleOp(item, { ...trouble, until: now + TRIAL_MS })]));
   if (isTrial) return true;
-  const reason = errorText(`The batch export waits for its destination, which failed alike before: ${trouble.reason}`);
+  const reason = errorText(
+    `The batch export waits for its destination, which failed in the same way before: ${trouble.reason}`,
+  );
   if (run.latest_error !== reason) await tryWrite(context.table, [troubleOp(run, reason, now)]);
   throw new Transient(reason);
 }

@@ -96,7 +96,7 @@ export async function closeBackfill(
     const { plan, backfill } = read;
     if (!isOpen(backfill)) return backfill.status;
     if (ending === null && plan.active.some(({ by }) => by === backfill.id)) {
-      throw new Transient('Runs of the backfill have not been settled.', { isOwn: true });
+      throw new Transient('Runs of the backfill have not ended yet.', { isOwn: true });
     }
     const { finished, cancelled, records } = progressSum(backfill);
     const total = backfill.total_runs ?? 0;

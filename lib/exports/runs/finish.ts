@@ -43,7 +43,7 @@ function endingOf(error: ErrorOutput | null, log: Log): Ending {
     return { status: 'FailedRetryable', reason: NOT_RUN };
   }
   if (DEADLY_ERROR.test(error.Error)) {
-    const reason = `It took its process down three times, so it is not tried again. ${reasonOf(error)}`;
+    const reason = `Delivering it broke the service’s worker three times, so it is not tried again. ${reasonOf(error)}`;
     return { status: 'Failed', reason };
   }
   if (PASSING_ERROR.test(error.Error)) return { status: 'FailedRetryable', reason: reasonOf(error) };
@@ -81,7 +81,7 @@ export async function executionEnded(
   const ending: Ending = {
     FAILED: endingOf(error, context.log),
     TIMED_OUT: { status: 'FailedRetryable', reason: 'The run took longer than it may.' } as const,
-    ABORTED: { status: 'Terminated', reason: 'The run was stopped by an operator.' } as const,
+    ABORTED: { status: 'Terminated', reason: 'The run was stopped by whoever runs the service.' } as const,
   }[status];
   if (machine === 'export-run') {
     const { export: exportId, trigger } = input as ExportRunInput;

@@ -20,7 +20,7 @@ const SUSPICIOUS_AFTER_MS = 30 * MINUTE_MS;
 export async function reapRun(context: Context, { id }: BatchExportItem, { execution, since }: Active) {
   if (context.clock() - since <= SUSPICIOUS_AFTER_MS) return false;
   if ((await context.workflow.status('export-run', execution)) === 'RUNNING') return false;
-  const reason = 'Its execution ended without a word.';
+  const reason = 'The run ended, and the service does not know why. Retry it.';
   await settleExecution(context, id, execution, () => ({ status: 'Failed', reason }));
   return true;
 }

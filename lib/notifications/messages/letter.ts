@@ -10,7 +10,7 @@ import { leftOutText, type Message, type ShownInsight } from './message.ts';
 import { tableText } from './slack.ts';
 
 /** What is said where somebody would be sent mail. */
-export const NO_MAIL = 'This service sends no mail: its operator has set no mail server.';
+export const NO_MAIL = 'This service sends no mail: whoever runs the service has set no mail server.';
 
 const MAX_SUBJECT_LENGTH = 200;
 

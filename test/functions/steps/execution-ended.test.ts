@@ -41,7 +41,7 @@ const ENDINGS: [How, string, string, string][] = [
     'Athena did not run the query to its end.',
   ],
   [{ status: 'TIMED_OUT', error: null }, 'FailedRetryable', 'TimedOut', 'The run took longer than it may.'],
-  [{ status: 'ABORTED', error: null }, 'Terminated', 'Terminated', 'The run was stopped by an operator.'],
+  [{ status: 'ABORTED', error: null }, 'Terminated', 'Terminated', 'The run was stopped by whoever runs the service.'],
 ];
 
 describe.each(ENDINGS)('an execution that ended so: %j', (how, status, ofBackfill, reason) => {
@@ -107,7 +107,7 @@ test('a backfill waits with its end for runs of which it has not been told', asy
   await send(begun, 1);
   await expect(closeBackfill(context, input, null)).rejects.toMatchObject({
     name: 'Transient',
-    message: 'Runs of the backfill have not been settled.',
+    message: 'Runs of the backfill have not ended yet.',
   });
   const batch = { export: id, trigger: { backfill, batch: 0 } };
   const ended = { machine: 'export-run', execution, input: batch, status: 'ABORTED', error: null } as const;

@@ -278,7 +278,7 @@ test('without a mail server, addresses and users are refused by name', async () 
   const alert = await service.call('POST', `${inProject}/alerts/`, {
     body: { insight, threshold, subscribed_users: [service.owner.id] },
   });
-  const refusal = 'This service sends no mail: its operator has set no mail server.';
+  const refusal = 'This service sends no mail: whoever runs the service has set no mail server.';
   expect([alert.status, alert.body?.['attr'], alert.body?.['detail']]).toEqual([
     400,
     'subscribed_users',
