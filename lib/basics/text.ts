@@ -1,4 +1,5 @@
 /** Texts as messages show them. Lengths are in UTF-16 units. */
+import { GIB, KIB, MIB } from './units.ts';
 
 /** Returns as much of a text's beginning as fits, with no pair of surrogates cut in two. */
 export const beginningOf = (text: string, length: number): string =>
@@ -18,3 +19,18 @@ export const inQuotes = (words: readonly string[]): string => words.map((word) =
 
 /** Returns how many there are of something: `1 tile`, `1,200 tiles`. */
 export const counted = (n: number, word: string): string => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's'}`;
+
+/** Where it would be more of a unit, a size was not meant in it, as 10,000,000,000 bytes are not as 9,765,625 KiB. */
+const MOST_OF_A_UNIT = 10_000;
+
+const SIZES = [
+  [GIB, 'GiB'],
+  [MIB, 'MiB'],
+  [KIB, 'KiB'],
+] as const;
+
+/** Returns a size: `20 MiB` where it is a whole number of such units, or else `10,000,000 bytes`. */
+export function bytesText(bytes: number): string {
+  const [size, unit] = SIZES.find(([of]) => bytes >= of && bytes % of === 0 && bytes / of < MOST_OF_A_UNIT) ?? [1, 'bytes'];
+  return `${(bytes / size).toLocaleString('en')} ${unit}`;
+}

@@ -9,3 +9,6 @@ export const KIB = 1024;
 
 /** A mebibyte, in bytes. */
 export const MIB = 1024 * KIB;
+
+/** A gibibyte, in bytes. */
+export const GIB = 1024 * MIB;

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { messageOf } from '../basics/text.ts';
+import { bytesText, messageOf } from '../basics/text.ts';
 import { SECOND_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
@@ -271,7 +271,7 @@ function laterAnswer(why: string, waitMs: number): SdkAnswer {
 
 /** The answer to a request whose body is too large to be read, in bytes. */
 export const tooLargeAnswer = (request: Pick<SdkRequest, 'headers'>, limit: number): SdkAnswer =>
-  withCors(request, text(413, `The request is larger than ${limit} bytes. Send fewer events at a time.`));
+  withCors(request, text(413, `The request is larger than ${bytesText(limit)}. Send fewer events at a time.`));
 
 /** The answer to a request for which there is no room in memory at this moment. */
 export const noRoomAnswer = (request: Pick<SdkRequest, 'headers'>): SdkAnswer =>

@@ -122,6 +122,6 @@ const MAX_BYTES = 300 * 1024;
 /** Throws a 400 when what is written is too large to be stored. */
 export function checkDashboardSize(...written: readonly (DashboardItem | DashboardDetailItem)[]): void {
   if (written.some((item) => Buffer.byteLength(JSON.stringify(item)) > MAX_BYTES)) {
-    invalid(null, `A dashboard may hold at most ${MAX_BYTES / 1024} KB.`);
+    invalid(null, `A dashboard may hold at most ${MAX_BYTES / 1024} KiB.`);
   }
 }

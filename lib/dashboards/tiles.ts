@@ -228,7 +228,7 @@ function insightIn(sent: unknown, at: number): number | null {
 
 function checkTileSize(tile: object, attr: string): void {
   if (Buffer.byteLength(JSON.stringify(tile)) > MAX_TILE_BYTES) {
-    invalid(attr, `A tile may hold at most ${MAX_TILE_BYTES / 1024} KB.`);
+    invalid(attr, `A tile may hold at most ${MAX_TILE_BYTES / 1024} KiB.`);
   }
 }
 

@@ -3,6 +3,7 @@ import type { ActivityOps } from '../accounts/activity/model.ts';
 import type { OrganizationItem, ProjectItem } from '../accounts/organizations/model.ts';
 import { userLookup } from '../accounts/users/lookup.ts';
 import type { UserItem } from '../accounts/users/model.ts';
+import { bytesText } from '../basics/text.ts';
 import { DAY_MS, MINUTE_MS } from '../basics/units.ts';
 import type { Context } from '../ports/context.ts';
 import { fail, invalid } from '../ports/errors.ts';
@@ -94,7 +95,7 @@ export async function createImport(
   if (importBytes !== null && bytes > importBytes)
     fail('request_too_large', {
       attr: 'bytes',
-      detail: `The file has ${bytes} bytes, and one import takes ${importBytes} at most. Split it, or import it with the command line.`,
+      detail: `The file has ${bytesText(bytes)}, and one import takes ${bytesText(importBytes)} at most. Split it, or import it with the command line.`,
     });
   const { organization, project, user, idempotencyOps, activityOps } = author;
   return inLine(async () => {
@@ -225,11 +226,15 @@ export async function uploadPart(
   if (item.state !== 'uploading') fail('conflict', `The import is ${item.state}: it takes nothing more.`);
   if (bytes.length === 0) invalid(null, 'The body must be the bytes of the part.');
   if (bytes.length > PART_BYTES.max)
-    fail('request_too_large', `A part has ${PART_BYTES.max} bytes at most. Send the file in several parts.`);
+    fail('request_too_large', `A part has ${bytesText(PART_BYTES.max)} at most. Send the file in several parts.`);
   const end = offset + bytes.length;
-  if (end > item.bytes) invalid('offset', `The part would end at ${end}, and the file has ${item.bytes} bytes.`);
+  if (end > item.bytes)
+    invalid(
+      'offset',
+      `The part would end at byte ${end.toLocaleString('en')}, and the file has ${item.bytes.toLocaleString('en')}.`,
+    );
   if (end < item.bytes && bytes.length < PART_BYTES.min)
-    invalid(null, `A part has ${PART_BYTES.min} bytes at least, but for the last one.`);
+    invalid(null, `A part has ${bytesText(PART_BYTES.min)} at least, but for the last one.`);
   const parts = await partsIn(files, item);
   const uploaded = sizeOf(parts);
   const isRepeated = parts.some((part) => part.offset === offset && part.size === bytes.length);

@@ -18,6 +18,6 @@ export function refuseFiltersAlone(written: Pick<InsightItem, 'query' | 'filters
 /** Throws a 400 when an insight is too large to be stored; `attr` names the field that holds it. */
 export function checkInsightSize(written: Partial<InsightItem>, attr: string | null = null): void {
   if (Buffer.byteLength(JSON.stringify(written)) > MAX_BYTES) {
-    invalid(attr, `An insight may hold at most ${MAX_BYTES / 1024} KB.`);
+    invalid(attr, `An insight may hold at most ${MAX_BYTES / 1024} KiB.`);
   }
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { APIGatewayProxyEvent, APIGatewayProxyResult } from 'aws-lambda';
-import { messageOf } from '../../../lib/basics/text.ts';
+import { bytesText, messageOf } from '../../../lib/basics/text.ts';
 import { KIB, MIB, MINUTE_MS, SECOND_MS } from '../../../lib/basics/units.ts';
 import {
   type GatewayResponse,
@@ -383,7 +383,7 @@ class RestApiServer implements Gateway {
       const body = await readBody(request, most, held.take);
       if (body === undefined && held.isFull()) return NO_ROOM;
       if (body === undefined) {
-        const detail = `The request body is larger than ${most / KIB} KiB, which is enough without a key.`;
+        const detail = `The request body is larger than ${bytesText(most)}, which is enough without a key.`;
         return isPublic ? failure('request_too_large', detail) : this.#gatewayAnswer('REQUEST_TOO_LARGE');
       }
       if (body.length > 0) {

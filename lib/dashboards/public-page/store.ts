@@ -1,7 +1,7 @@
 import type { OrganizationItem, ProjectItem } from '../../accounts/organizations/model.ts';
 import { findProject } from '../../accounts/organizations/projects/store.ts';
 import { findOrganization } from '../../accounts/organizations/store.ts';
-import { messageOf } from '../../basics/text.ts';
+import { counted, messageOf } from '../../basics/text.ts';
 import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { readInsights } from '../../insights/store.ts';
 import type { Context } from '../../ports/context.ts';
@@ -100,7 +100,7 @@ export async function countedTry(
 function failTried(window: number, now: number): never {
   const seconds = Math.ceil(((window + 1) * TRIES.ms - now) / SECOND_MS);
   fail('throttled', {
-    detail: `There were too many tries. Try again in ${Math.ceil(seconds / 60)} minutes.`,
+    detail: `There were too many tries. Try again in ${counted(Math.ceil(seconds / 60), 'minute')}.`,
     headers: { 'Retry-After': String(seconds) },
   });
 }

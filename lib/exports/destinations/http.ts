@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import * as z from 'zod';
 import { prefetch } from '../../basics/prefetch.ts';
-import { beginningOf } from '../../basics/text.ts';
+import { beginningOf, counted } from '../../basics/text.ts';
 import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { withoutSecret } from '../../basics/without-secret.ts';
 import { traceOf } from '../../http/trace.ts';
@@ -108,7 +108,7 @@ export const http: Destination<HttpConfig> = {
       if (error instanceof Transient && !error.isOwn && accepted > before)
         throw new Transient(error.message, { cause: error, isPartial: true });
       if (!(error instanceof Permanent) || accepted === 0) throw error;
-      throw new Permanent(`${error.message} ${accepted} events had been accepted before.`, { cause: error });
+      throw new Permanent(`${error.message} ${counted(accepted, 'event')} had been accepted before.`, { cause: error });
     }
     return { receipt: { bytes } };
   },

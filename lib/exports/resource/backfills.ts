@@ -135,7 +135,7 @@ function intervalsAsked(
   if (count > MAX_BACKFILL_INTERVALS) {
     invalid(
       null,
-      `A backfill may have at most ${MAX_BACKFILL_INTERVALS} intervals, this range has ${count}: split it.`,
+      `A backfill may have at most ${MAX_BACKFILL_INTERVALS.toLocaleString('en')} intervals, this range has ${count.toLocaleString('en')}: split it.`,
     );
   }
   return range;

@@ -1,4 +1,5 @@
 import type { ProjectBrief } from '../../accounts/organizations/model.ts';
+import { bytesText } from '../../basics/text.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { datetime, integer } from '../../http/fields.ts';
 import { wireInstant } from '../../http/instant.ts';
@@ -92,7 +93,7 @@ export function checkedSize<T extends Sized>(item: T): T {
   const { name, destination_config, destination_secrets, hogql_query, schema, filters } = item;
   const texts = [name, destination_config, destination_secrets, hogql_query, schema, filters];
   if (texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0) > MAX_EXPORT_BYTES) {
-    invalid(null, `A batch export may hold at most ${MAX_EXPORT_BYTES / 1024} KB.`);
+    invalid(null, `A batch export may hold at most ${bytesText(MAX_EXPORT_BYTES)}.`);
   }
   return item;
 }

@@ -194,7 +194,7 @@ function message(
     title: `Alert: ${item.name || watched}`,
     lines: [
       ...breaches.slice(0, TOLD_BREACHES).map(({ sentence }) => sentence),
-      ...(more > 0 ? [`${more} more are out of bounds.`] : []),
+      ...(more > 0 ? [`${more} more ${more === 1 ? 'is' : 'are'} out of bounds.`] : []),
     ],
     link,
     insights: [],

@@ -1,6 +1,6 @@
 /** Composes what a subscription sends when it is due: the numbers of an insight, or of those of a dashboard. */
 import { insightMoment } from '../../accounts/organizations/projects/time.ts';
-import { shortened } from '../../basics/text.ts';
+import { counted, shortened } from '../../basics/text.ts';
 import type { Cell, NumberTable } from '../../charts/chart.ts';
 import { figure } from '../../charts/figure.ts';
 import { dashboardOverrides } from '../../dashboards/answers.ts';
@@ -273,7 +273,7 @@ function messageOf(
     title,
     lines: [
       `${title === name ? 'It is' : `${name},`} ${scheduleText(fromJsonText(item.schedule))}.`,
-      ...(more > 0 ? [`${more} more insights are on the dashboard.`] : []),
+      ...(more > 0 ? [`${counted(more, 'more insight')} ${more === 1 ? 'is' : 'are'} on the dashboard.`] : []),
     ],
     link,
     insights: shown,

@@ -102,7 +102,7 @@ test.each([
   ],
   [
     { start_at: '0001-01-01T00:00:00Z', end_at: '2025-12-31T00:00:00Z' },
-    'A backfill may have at most 200000 intervals, this range has 17750760: split it.',
+    'A backfill may have at most 200,000 intervals, this range has 17,750,760: split it.',
   ],
 ])('%j is refused as the backfill would be', async (body, detail) => {
   const { service, id } = await world();

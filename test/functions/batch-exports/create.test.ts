@@ -398,7 +398,7 @@ describe('a bad body is refused', () => {
     [
       'more than 100 KB',
       { ...INPUT, destination: { ...FOLDER, config: { ...FOLDER.config, exclude_events: ['x'.repeat(102_400)] } } },
-      { attr: null, detail: 'A batch export may hold at most 100 KB.' },
+      { attr: null, detail: 'A batch export may hold at most 100 KiB.' },
     ],
     ['a list', [INPUT], { attr: null, detail: 'Invalid data. Expected a dictionary, but got list.' }],
   ])('%s', async (_what, body, error) => {

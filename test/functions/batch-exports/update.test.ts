@@ -115,7 +115,7 @@ describe('a bad change is refused, and changes nothing', () => {
     ],
     [{ destination: { type: 'Folder', config: { path: 'relative' } } }, { attr: 'destination' }],
     [{ destination: { type: 'Folder', config: { exclude_events: ['x'.repeat(103_000)] } } }, { attr: null }],
-    [{ name: 'x'.repeat(103_000) }, { attr: null, detail: 'A batch export may hold at most 100 KB.' }],
+    [{ name: 'x'.repeat(103_000) }, { attr: null, detail: 'A batch export may hold at most 100 KiB.' }],
     ['{', { attr: null, code: 'parse_error' }],
     ['[]', { attr: null }],
   ])('%j', async (body, error) => {

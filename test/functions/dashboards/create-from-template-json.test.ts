@@ -143,7 +143,7 @@ test('a body without a template, or with something else, is refused', async () =
   );
   const big = { ...TEMPLATE, tiles: [{ type: 'INSIGHT', query: { a: 'x'.repeat(102_400) } }] };
   expect(told(await call('POST', PATH, { template: big }))).toEqual(
-    bad('An insight may hold at most 100 KB.', 'tiles'),
+    bad('An insight may hold at most 100 KiB.', 'tiles'),
   );
   const mistyped = { ...TEMPLATE, dashboard_filters: { date_from: 7 } };
   expect(told(await call('POST', PATH, { template: mistyped }))).toEqual(

@@ -163,10 +163,10 @@ test.each([
   ],
   [
     { tiles: [{ text: { body: 'x' }, layouts: { sm: 'x'.repeat(102_400) } }] },
-    bad('A tile may hold at most 100 KB.', 'tiles__0'),
+    bad('A tile may hold at most 100 KiB.', 'tiles__0'),
   ],
-  [{ description: 'x'.repeat(307_200) }, bad('A dashboard may hold at most 300 KB.')],
-  [{ filters: { a: 'x'.repeat(307_200) } }, bad('A dashboard may hold at most 300 KB.')],
+  [{ description: 'x'.repeat(307_200) }, bad('A dashboard may hold at most 300 KiB.')],
+  [{ filters: { a: 'x'.repeat(307_200) } }, bad('A dashboard may hold at most 300 KiB.')],
   [
     { tiles: Array.from({ length: 501 }, () => ({ text: { body: '' } })) },
     bad('Ensure this field has no more than 500 elements.', 'tiles', 'max_length'),

@@ -233,7 +233,7 @@ test.each([
   [{ dashboards: 1 }, bad('Expected a list of items but got type "int".', 'dashboards', 'not_a_list')],
   [{ dashboards: ['x'] }, bad('A valid integer is required.', 'dashboards__0')],
   [{ dashboards: [999] }, bad('Invalid pk "999" - object does not exist.', 'dashboards', 'does_not_exist')],
-  [{ query: { a: 'x'.repeat(102_400) } }, bad('An insight may hold at most 100 KB.')],
+  [{ query: { a: 'x'.repeat(102_400) } }, bad('An insight may hold at most 100 KiB.')],
 ])('case %#: bad input is told, on create and on PATCH', async (body, expected) => {
   const world = await dashboards();
   const { id } = await world.insight({ name: 'Visitors' });

@@ -347,7 +347,7 @@ describe('an import by request', () => {
     const { imports } = context;
     expect(await call('POST', '', { name: 'x', bytes: 10e9 + 1 })).toMatchObject({
       status: 413,
-      body: { attr: 'bytes', detail: expect.stringContaining('one import takes 10000000000 at most') },
+      body: { attr: 'bytes', detail: expect.stringContaining('one import takes 10,000,000,000 bytes at most') },
     });
     const id = await create('x', 3);
     expect(await call('PUT', `${id}/content/?offset=0`, 'four')).toMatchObject({
@@ -431,7 +431,7 @@ describe('an import by request', () => {
     const id = await create('x', 20 * MIB);
     expect(await call('PUT', `${id}/content/?offset=0`, 'x'.repeat(8 * MIB + 1))).toMatchObject({
       status: 413,
-      body: { detail: 'A part has 8388608 bytes at most. Send the file in several parts.' },
+      body: { detail: 'A part has 8 MiB at most. Send the file in several parts.' },
     });
     expect((await call('PUT', `${id}/content/?offset=0`, 'x'.repeat(8 * MIB))).status).toBe(200);
   });

@@ -298,7 +298,7 @@ describe('a receiver that takes no large requests', () => {
   test('is told of with all that it has accepted', async () => {
     receiver.answer = (_request, n) => ({ status: [200, 413, 200, 400][n - 1] ?? 200 });
     await expect(http.deliver(given(5004))).rejects.toThrow(
-      'Check url and token. 5002 events had been accepted before.',
+      'Check url and token. 5,002 events had been accepted before.',
     );
     expect(sizes()).toEqual([5000, 4, 2, 2]);
   });
@@ -366,7 +366,7 @@ describe('a receiver that refuses', () => {
     answering({ 3: { status: 400, body: 'No more!' } });
     await expect(http.deliver(given(12_001))).rejects.toEqual(
       new Permanent(
-        `${receiver.url}/batch/ answered 400: No more! Check url and token. 10000 events had been accepted before.`,
+        `${receiver.url}/batch/ answered 400: No more! Check url and token. 10,000 events had been accepted before.`,
       ),
     );
   });

@@ -156,7 +156,7 @@ test('an export has a largest size, counted in bytes', () => {
     ['é'.repeat(rest / 2 + 1), null],
   ] as const) {
     expect(refusal(() => checkedSize(item(name, secrets)))).toEqual(
-      refused(null, 'A batch export may hold at most 100 KB.'),
+      refused(null, 'A batch export may hold at most 100 KiB.'),
     );
   }
 });
