@@ -48,7 +48,8 @@ const Task = z.discriminatedUnion('Resource', [
     Resource: z.literal('arn:aws:states:::athena:startQueryExecution.sync'),
     Arguments: z.strictObject({
       QueryString: z.string(),
-      QueryExecutionContext: z.strictObject({ Database: z.string() }),
+      // Definitions that earlier versions have stored have none.
+      QueryExecutionContext: z.strictObject({ Database: z.string() }).optional(),
       WorkGroup: z.string(),
     }),
     ...TaskFields,

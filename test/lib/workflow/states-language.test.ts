@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { DefinitionRefused, readDefinition } from '../../../lib/workflow/states-language.ts';
 
 const end = { Type: 'Succeed' };
@@ -20,6 +21,12 @@ const machine = (A: object, more: object = {}, top: object = {}) => ({
   ...top,
 });
 
+/**
+ * What earlier versions have stored of the machines, from layout 1 of a data directory on, each once: the machine and its
+ * definition. Executions that were begun on one go on with it after an upgrade, so a line is added and never changed.
+ */
+const STORED = readFileSync(new URL('stored-definitions.jsonl', import.meta.url), 'utf8').trim().split('\n');
+
 const refusalOf = (definition: unknown): string => {
   try {
     readDefinition('m', definition);
@@ -29,6 +36,13 @@ const refusalOf = (definition: unknown): string => {
   }
   return 'accepted';
 };
+
+test('what earlier versions have stored is accepted: executions go on with it after an upgrade', () => {
+  const stored = STORED.map((line) => JSON.parse(line) as { readonly machine: string; readonly definition: unknown });
+  expect(stored.length).toBeGreaterThan(30);
+  const refused = stored.map(({ definition }) => refusalOf(definition)).filter((why) => why !== 'accepted');
+  expect(refused).toEqual([]);
+});
 
 test('what is in the subset is accepted', () => {
   expect(refusalOf(machine(work))).toBe('accepted');
