@@ -43,7 +43,7 @@ import {
 } from './execution-items.ts';
 import { IdleTracker } from './idle-tracker.ts';
 import { inLanes } from './in-lanes.ts';
-import { type BranchHost, type BranchPosition, startOf, walk } from './interpreter.ts';
+import { type BranchHost, startOf, walk } from './interpreter.ts';
 import { LateWrites } from './late-writes.ts';
 import type { EndedInput, ErrorOutput } from './messages.ts';
 import { StateError } from './state-error.ts';
@@ -228,10 +228,7 @@ class EmbeddedEngine implements Engine {
       if (item.parent !== null && endedNames.has(item.parent)) {
         await this.#haltDurably(name, 'ABORTED', PARENT_ENDED);
       } else if (flow === undefined) {
-        await this.#haltDurably(name, 'FAILED', {
-          Error: 'States.Runtime',
-          Cause: 'Its definition cannot be run any more.',
-        });
+        await this.#haltDurably(name, 'FAILED', BEGUN_EARLIER);
       } else {
         this.#run(item, flow, item.visit);
       }
@@ -298,11 +295,11 @@ class EmbeddedEngine implements Engine {
     const settled = Promise.resolve();
     const running = { name, machine, flow, parent, controller, resumedIn, visit, mapped, settled };
     this.#running.set(name, running);
-    running.settled = this.#inBackground(() => this.#drive(running, positionOf(item)));
+    running.settled = this.#inBackground(() => this.#drive(running, item));
   }
 
-  /** Runs an execution from the position to its end, unless somebody else ends it. */
-  async #drive(running: Running, position: BranchPosition): Promise<void> {
+  /** Runs an execution from its position to its end, unless somebody else ends it. */
+  async #drive(running: Running, item: ExecutionItem): Promise<void> {
     const { name, flow, controller } = running;
     const limit = flow.TimeoutSeconds;
     const cause = `The execution ran longer than ${limit} s.`;
@@ -317,7 +314,7 @@ class EmbeddedEngine implements Engine {
     try {
       let outcome: Outcome;
       try {
-        outcome = { status: 'SUCCEEDED', output: await walk(flow, position, this.#hostOf(running)) };
+        outcome = { status: 'SUCCEEDED', output: await walk(flow, positionOf(item), this.#hostOf(running)) };
       } catch (error) {
         if (controller.signal.aborted || error instanceof Halt) return;
         if (!(error instanceof StateError)) this.#log.error('the engine failed', { execution: name, error });
@@ -662,6 +659,12 @@ class EmbeddedEngine implements Engine {
 }
 
 const isMap = (flow: Flow, state: string): boolean => flow.States[state]?.Type === 'Map';
+
+/** It may pass: whoever starts it again starts it on the definition of today. */
+const BEGUN_EARLIER = {
+  Error: 'Transient',
+  Cause: 'An earlier version of the service began it, and this version cannot go on with it.',
+};
 
 const PARENT_ENDED = { Error: 'Stopped', Cause: 'The execution that started it has ended.' };
 

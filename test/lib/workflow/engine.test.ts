@@ -861,7 +861,7 @@ describe('an upgrade', () => {
     expect((await it.table.list({ partition: 'DEFINITIONS' }, { limit: 10 })).items).toHaveLength(1);
   });
 
-  test('a definition that is lost, or that this version refuses, fails its executions', async () => {
+  test('a definition that is lost, or that this version refuses, ends its executions, to be begun again', async () => {
     const it = world({ machines: before, tasks: {} });
     const first = it.boot();
     await first.engine.start('m', 'a', {});
@@ -873,7 +873,24 @@ describe('an upgrade', () => {
     await second.engine.resume();
     await second.run();
     expect(await second.engine.status('m', 'a')).toBe('FAILED');
+    const Cause = 'An earlier version of the service began it, and this version cannot go on with it.';
+    expect(it.ended).toMatchObject([{ execution: 'a', error: { Error: 'Transient', Cause } }]);
+  });
+
+  test('an execution whose position cannot be read fails, and is told of', async () => {
+    const it = world({ machines: before, tasks: {} });
+    const first = it.boot();
+    await first.engine.start('m', 'a', {});
+    await first.engine.idle();
+    await first.engine.close();
+    const [{ retries: _, ...item }] = (await it.items('a')) as [Item];
+    await it.table.write([{ put: { ...item, attempt: 0 } }]);
+    const second = it.boot();
+    await second.engine.resume();
+    await second.run();
+    expect(await second.engine.status('m', 'a')).toBe('FAILED');
     expect(it.ended).toMatchObject([{ execution: 'a', error: { Error: 'States.Runtime' } }]);
+    expect(await it.unfinished()).toEqual([]);
   });
 });
 
