@@ -7,6 +7,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, s
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { keys } from '../../../lib/ports/table/keys.ts';
+import { isDamage } from '../../../lib/ports/table/sqlite.ts';
 import { databaseIn, refuseFolder, UnusableDataDirectory } from './data-folder.ts';
 
 /** Brings a data directory from one version to the next. It may have been killed at any point, and is then run again. */
@@ -30,7 +31,7 @@ const NEW: Version = { version: 0, database: null };
 
 /**
  * Throws `UnusableDataDirectory` for what must not be opened, before anything of it is changed: a layout that only a
- * newer program knows, and a database that is gone or empty though the directory was in use.
+ * newer program knows, the one of 0.1.0, and a database that is gone or empty though the directory was in use.
  */
 export function checkDataDirectory(folder: string, upgrades = UPGRADES): void {
   const { version, database } = versionOf(folder);
@@ -41,7 +42,14 @@ export function checkDataDirectory(folder: string, upgrades = UPGRADES): void {
     );
   }
   const wasUsed = database !== null || existsSync(join(folder, 'welcomed'));
-  if (wasUsed && (statSync(databaseIn(folder), { throwIfNoEntry: false })?.size ?? 0) === 0) throw lost(folder);
+  const isThere = (statSync(databaseIn(folder), { throwIfNoEntry: false })?.size ?? 0) > 0;
+  if (wasUsed && !isThere) throw lost(folder);
+  if (version === 0 && isThere && isOfFirstRelease(folder)) {
+    throw new UnusableDataDirectory(
+      `${folder} is of version 0.1.0, which this version cannot go on with: start anew in an empty folder, and import its ` +
+        'events again (docs/operate-one-machine.md, "Upgrade").',
+    );
+  }
 }
 
 /** Throws `UnusableDataDirectory` where there is no data directory yet, for another user's, one that a restore has not made whole, and one that must not be opened. */
@@ -102,8 +110,8 @@ function writeVersion(folder: string, version: Version): void {
   closeSync(handle);
 }
 
-function withDatabase<T>(folder: string, work: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(databaseIn(folder), { timeout: 5_000 });
+function withDatabase<T>(folder: string, work: (database: DatabaseSync) => T, readOnly = false): T {
+  const database = new DatabaseSync(databaseIn(folder), { timeout: 5_000, readOnly });
   try {
     return work(database);
   } finally {
@@ -136,7 +144,10 @@ function findProjectsByToken(folder: string): void {
   });
 }
 
-/** Names in plans of exports, as 0.1.0 had them and as they are. Its plans hold no words but these, ids and frequencies. */
+/**
+ * Names in plans of exports, as 0.1.0 had them and as they are. Its plans hold no words but these, ids and frequencies.
+ * Versions of layouts 1 and 2 took its directories as they were.
+ */
 const PLAN_NAMES = { interval: 'frequency', holder: 'execution', chunk: 'batch' };
 
 /** Gives what plans of exports hold today's names: without them the intervals that an export has run have no edges. */
@@ -157,8 +168,25 @@ function renameInPlans(folder: string): void {
 
 function nameIn(folder: string): string | null {
   return withDatabase(folder, (database) => {
-    const table = "SELECT 1 FROM sqlite_schema WHERE name = 'data_directory'";
-    if (database.prepare(table).get() === undefined) return null;
+    if (!hasTable(database, 'data_directory')) return null;
     return (database.prepare('SELECT database FROM data_directory').get()?.['database'] as string | undefined) ?? null;
   });
 }
+
+/** Returns whether items are in a database without a name, as 0.1.0 left it: a first start names it before it has any. */
+function isOfFirstRelease(folder: string): boolean {
+  const isIt = (database: DatabaseSync): boolean =>
+    !hasTable(database, 'data_directory') &&
+    hasTable(database, 'item') &&
+    database.prepare('SELECT 1 FROM item LIMIT 1').get() !== undefined;
+  try {
+    return withDatabase(folder, isIt, true);
+  } catch (error) {
+    // Whoever opens it tells what is wrong with it.
+    if (isDamage(error)) return false;
+    throw error;
+  }
+}
+
+const hasTable = (database: DatabaseSync, name: string): boolean =>
+  database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined;

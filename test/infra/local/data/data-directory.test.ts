@@ -48,6 +48,14 @@ async function used(): Promise<string> {
   return folder;
 }
 
+/** Takes from a closed directory what 0.1.0 did not make. */
+function leaveAsOfFirstRelease(folder: string): void {
+  const database = new DatabaseSync(at(folder, 'workspace.db'));
+  database.exec('DROP TABLE data_directory');
+  database.close();
+  rmSync(at(folder, 'version.json'));
+}
+
 test('deletions of persons that were recorded are done by a worker beside the directory', async () => {
   const directory = open(temporaryFolder());
   const { table, personDeletions } = directory;
@@ -126,6 +134,30 @@ describe('the version', () => {
     expect(readFileSync(at(folder, 'version.json'), 'utf8')).toBe(newer);
   });
 
+  test('of 0.1.0, which had none, is refused in a sentence, and nothing is changed', async () => {
+    const folder = await used();
+    leaveAsOfFirstRelease(folder);
+    const before = readFileSync(at(folder, 'workspace.db'));
+    const why =
+      `${folder} is of version 0.1.0, which this version cannot go on with: start anew in an empty folder, and import its ` +
+      'events again (docs/operate-one-machine.md, "Upgrade").';
+    for (const begin of [open, findDataDirectory]) expect(() => begin(folder)).toThrow(why);
+    expect(readFileSync(at(folder, 'workspace.db'))).toEqual(before);
+    expect(existsSync(at(folder, 'version.json'))).toBe(false);
+  });
+
+  test('is made anew where it was lost, and where the first start was killed before it was there', async () => {
+    const folder = await used();
+    rmSync(at(folder, 'version.json'));
+    await open(folder).close();
+    expect(versionIn(folder)).toMatchObject({ version: 3 });
+    const begun = temporaryFolder();
+    await open(begun).close();
+    leaveAsOfFirstRelease(begun);
+    await open(begun).close();
+    expect(versionIn(begun)).toMatchObject({ version: 3 });
+  });
+
   test('of an older one is brought up to date, and goes on where it was killed', async () => {
     const folder = await used();
     const done: string[] = [];
@@ -178,7 +210,7 @@ describe('the version', () => {
   });
 });
 
-test('plans of 0.1.0, which had other names, keep what they have run, what is claimed and who runs', async () => {
+test('plans that 0.1.0 made, and a version between took over with their names, keep what they have run, what is claimed and who runs', async () => {
   const folder = await used();
   const old = open(folder);
   const hour = { from: 0, to: HOUR_MS };
