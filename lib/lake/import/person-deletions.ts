@@ -129,7 +129,7 @@ export async function walkDeletions(
   const { table } = context;
   const project = await table.get(keys.project(projectId));
   if (project === undefined || project.deleted_at !== null) return false;
-  const asked = together(await listAll(table, ranges.personDeletions(projectId)));
+  const asked = together(readable(context, await listAll(table, ranges.personDeletions(projectId))));
   if (asked.length === 0) return false;
   const place = asked.map((one) => one.place ?? '').reduce((least, one) => (one < least ? one : least));
   const persons = asked.map((one) => ({
@@ -143,6 +143,21 @@ export async function walkDeletions(
     else if (cut > (known ?? '')) await tryWrite(table, [{ change: { pk, sk }, set: { place: cut }, if: 'present' }]);
   }
   return true;
+}
+
+/**
+ * Returns those that say who was found, and whether their events go. Versions from before recorded less: by a distinct_id alone
+ * somebody else could be deleted.
+ */
+function readable({ log }: LakeWriter, asked: readonly PersonDeletionItem[]): readonly PersonDeletionItem[] {
+  const isReadable = ({ person, withEvents }: Partial<PersonDeletionItem>) =>
+    person !== undefined && withEvents !== undefined;
+  for (const { pk, sk } of asked.filter((one) => !isReadable(one)))
+    log.error('a deletion that an earlier version recorded cannot be done. Ask for it again, and remove its item', {
+      lake: pk,
+      deletion: sk,
+    });
+  return asked.filter(isReadable);
 }
 
 /**

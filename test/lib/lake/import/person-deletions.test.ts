@@ -345,3 +345,17 @@ test('a project that is gone has nobody deleted any more', async () => {
   expect(await walk(context)).toEqual({ do: 'nothing' });
   expect(await job(context)).toBeUndefined();
 });
+
+test('one that an earlier version recorded, in which it is not said who was found, is told of, and in the way of no other', async () => {
+  const context = await world(1);
+  const old = { ...keys.personDeletion(PROJECT, '0'), distinctId: 'bob', at: 1, sha256s: '[]', place: null };
+  await context.table.write([{ put: old as never }]);
+  await ask(context);
+  await whole(context);
+  expect(await eventsOf(context)).toEqual(['bob']);
+  expect(await listAll(context.table, ranges.personDeletions(PROJECT))).toEqual([old]);
+  const told = context.lines.filter(({ level }) => level === 'ERROR');
+  const message = expect.stringMatching(/cannot be done\. Ask for it again/) as string;
+  expect(told[0]).toMatchObject({ message, fields: { lake: old.pk, deletion: old.sk } });
+  expect(await job(context)).toBeUndefined();
+});
