@@ -49,7 +49,7 @@ const Task = z.discriminatedUnion('Resource', [
     Arguments: z.strictObject({
       QueryString: z.string(),
       // Definitions that earlier versions have stored have none.
-      QueryExecutionContext: z.strictObject({ Database: z.string() }).optional(),
+      QueryExecutionContext: z.strictObject({ Database: z.string() }).exactOptional(),
       WorkGroup: z.string(),
     }),
     ...TaskFields,
