@@ -4,8 +4,12 @@ import {
   CloudFormationServiceException,
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { messageOf } from '../../lib/basics/text.ts';
+import { DATA_LAYOUT, dataLayoutOf } from '../../lib/ports/table/data-layout.ts';
+import { dynamodbTable } from '../../lib/ports/table/dynamodb.ts';
+import type { Table } from '../../lib/ports/table/table.ts';
 import { isDefaultAddressClosed, type StageOptions } from './options.ts';
 import { dataStackName, type Stage, serviceStackName } from './stages.ts';
 
@@ -64,6 +68,48 @@ export async function checkAddress(
       'its own can lead to it: say "defaultAddress": "open" in its domain in cdk.json, until all who call it have moved ' +
       '(docs/deploy.md, "An address of its own").',
   );
+}
+
+/** The layouts with whose data this version can go on: on AWS nothing brings an older one up to date. */
+const KNOWN_LAYOUTS = { from: 3, to: DATA_LAYOUT };
+
+interface LayoutCheck {
+  readonly client?: Client;
+  readonly open?: (tableName: string) => Pick<Table, 'get'>;
+  readonly known?: { readonly from: number; readonly to: number };
+}
+
+const openTable = (tableName: string): Table =>
+  dynamodbTable({ client: new DynamoDBClient({ maxAttempts: 1 }), tableName, clock: Date.now });
+
+/** Throws `NotReady` when the table that a deploy would use was written in a layout that this version does not know. */
+export async function checkDataLayout(
+  stage: Stage,
+  { restoredTable }: Pick<StageOptions, 'restoredTable'>,
+  { client = new CloudFormationClient(), open = openTable, known = KNOWN_LAYOUTS }: LayoutCheck = {},
+): Promise<void> {
+  const stack = dataStackName(stage);
+  const tableName = restoredTable ?? (await outputsOf(client, stack))?.get(`${stack}-table`);
+  if (tableName === undefined) return;
+  const layout = await dataLayoutOf(open(tableName)).catch((error: unknown) => {
+    // Who deploys need not have this right.
+    if (isDenied(error)) return undefined;
+    if (error instanceof Error && error.name === 'ResourceNotFoundException')
+      throw new NotReady(`There is no table ${tableName} in this account and Region.`);
+    throw explained(error);
+  });
+  if (layout === undefined) return;
+  if (layout < known.from)
+    throw new NotReady(
+      `The data of the stage ${stage.name} has layout ${layout}, and this version can go on with none before ` +
+        `${known.from} (docs/deploy.md, "Upgrade").`,
+    );
+  if (layout > known.to)
+    throw new NotReady(
+      `The stage ${stage.name} was last used by a newer version: its data has layout ${layout}, and this version knows ` +
+        `layouts up to ${known.to}. Deploy the newer one, or name a table that was restored as of before it ` +
+        '(docs/deploy.md, "Go back to an earlier version").',
+    );
 }
 
 /**

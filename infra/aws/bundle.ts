@@ -197,12 +197,14 @@ async function programOf(path: string): Promise<Uint8Array> {
 
 /**
  * An entry makes the function's handler with the context of just what it needs, each port from its own file below
- * `runtime/ports/`, and hands it the event alone. The authorizer gets the scopes of all rows beside it.
+ * `runtime/ports/`, and hands it the event alone. The authorizer gets the scopes of all rows beside it, and the tick, which
+ * every stage has from its first minute on, notes the layout of the data.
  */
 function entryOf(spec: LambdaSpec): string {
   const { name, needs } = spec;
   const given = needs.map((need) => (need === 'converter' ? 'warehouse' : need)).join(', ');
   const event = name === 'steps/execution-ended' ? 'endedInput(event)' : 'event';
+  const isTick = name === 'tick';
   return [
     ...(isNative(spec) ? [`import './infra/aws/runtime/own-disk.ts';`] : []),
     `import { handler as made } from './functions/${name}.ts';`,
@@ -210,8 +212,11 @@ function entryOf(spec: LambdaSpec): string {
     `import { endedInput } from './infra/aws/runtime/ended-input.ts';`,
     ...needs.map((port) => `import { ${imported(port)} } from './infra/aws/runtime/ports/${fileOf(port)}.ts';`),
     ...(name === 'authorizer' ? [`import { scopeFor } from './lib/api/methods.ts';`] : []),
-    `const run = made(contextOf({ ${given} })${name === 'authorizer' ? ', scopeFor' : ''});`,
-    `export const handler = async (event) => run(${event});`,
+    ...(isTick ? [`import { layoutNote } from './infra/aws/runtime/layout-note.ts';`] : []),
+    `const context = contextOf({ ${given} });`,
+    `const run = made(context${name === 'authorizer' ? ', scopeFor' : ''});`,
+    ...(isTick ? ['const note = layoutNote(context);'] : []),
+    `export const handler = async (event) => ${isTick ? 'note().then(run)' : `run(${event})`};`,
   ].join('\n');
 }
 

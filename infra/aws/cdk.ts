@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { messageOf } from '../../lib/basics/text.ts';
-import { checkAddress, checkBootstrap, checkConcurrency, NotReady } from './account.ts';
+import { checkAddress, checkBootstrap, checkConcurrency, checkDataLayout, NotReady } from './account.ts';
 import { FUNCTIONS, reservedOf } from './functions.ts';
 import { BadOptions, concurrencyOf, optionsOf } from './options.ts';
 import { stageNamed, UnknownStage } from './stages.ts';
@@ -23,6 +23,7 @@ try {
   if (words[0] === 'deploy') {
     await checkConcurrency(FUNCTIONS.reduce((sum, spec) => sum + (reservedOf(spec, concurrency) ?? 0), 0));
     await checkAddress(stage, options);
+    await checkDataLayout(stage, options);
   }
   const cdk = createRequire(import.meta.url).resolve('aws-cdk/bin/cdk');
   process.exitCode = spawnSync(process.execPath, [cdk, ...words], { stdio: 'inherit' }).status ?? 1;

@@ -50,6 +50,7 @@
  *   what queries read          ANSWERS#pid   PROPERTY-READS
  *   shared turn (AWS)          TURNS#oid     TURN#kind#n
  *   last restore               RESTORED      RESTORED
+ *   layout of the data (AWS)   LAYOUT        LAYOUT
  *   execution (local mode)     X#name        EXECUTION | ITEM#state#index  EXECUTIONS / name       EXECUTIONS / name (running only)
  *   definition of a machine    DEFINITIONS   hash
  *
@@ -168,6 +169,7 @@ export const keys = {
   landingDeaths: (pid: number) => at<'landingDeaths'>(`W#${pid}`, 'LANDING-DEATHS'),
   personsState: (pid: number) => at<'personsState'>(`W#${pid}`, 'PERSONS'),
   restored: () => at<'restored'>('RESTORED', 'RESTORED'),
+  dataLayout: () => at<'dataLayout'>('LAYOUT', 'LAYOUT'),
   execution: (name: string) => at<'execution'>(`X#${name}`, 'EXECUTION'),
   executionItem: (name: string, state: string, index: number) =>
     at<'executionItem'>(`X#${name}`, `ITEM#${state}#${padded(index)}`),

@@ -5,8 +5,17 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { mockClient } from 'aws-sdk-client-mock';
-import { checkAddress, checkBootstrap, checkConcurrency, resourcesOf } from '../../../infra/aws/account.ts';
+import {
+  checkAddress,
+  checkBootstrap,
+  checkConcurrency,
+  checkDataLayout,
+  resourcesOf,
+} from '../../../infra/aws/account.ts';
 import { stageNamed } from '../../../infra/aws/stages.ts';
+import { noteDataLayout } from '../../../lib/ports/table/data-layout.ts';
+import { sqliteTable } from '../../../lib/ports/table/sqlite.ts';
+import { onEnd } from '../../support/on-end.ts';
 
 const refusal = (name: string, message: string) =>
   new CloudFormationServiceException({ name, message, $fault: 'client', $metadata: {} });
@@ -76,6 +85,44 @@ describe('what a shell finds in the account', () => {
       await expect(check(domain, { StackStatus })).resolves.toBeUndefined();
     await expect(check(domain, here)).rejects.toThrow(
       /^The stage dev is reached at https:\/\/abc123\S+, which this deploy would close, .* "defaultAddress": "open" .*cdk\.json/,
+    );
+  });
+
+  test('a deploy over data of a layout that it does not know is told so by numbers', async () => {
+    const table = sqliteTable(':memory:', { clock: () => 0 });
+    onEnd(() => table.close());
+    const asked: string[] = [];
+    const open = (name: string) => {
+      asked.push(name);
+      return table;
+    };
+    const Outputs = [{ OutputKey: 'x', ExportName: 'workspaces-dev-data-table', OutputValue: 'own' }];
+    const check = (options = {}, answer: object | Error = { Outputs }) =>
+      checkDataLayout(dev, options, { client: answering(answer), open, known: { from: 4, to: 5 } });
+    // A stage that is not there, and one that no version has noted in.
+    await check({}, refusal('ValidationError', 'Stack with id workspaces-dev-data does not exist'));
+    await check();
+    await noteDataLayout(table, 3);
+    await expect(check()).rejects.toThrow(
+      'The data of the stage dev has layout 3, and this version can go on with none before 4 (docs/deploy.md, "Upgrade").',
+    );
+    await noteDataLayout(table, 5);
+    await check({ restoredTable: 'restored' });
+    await noteDataLayout(table, 6);
+    await expect(check()).rejects.toThrow(
+      'The stage dev was last used by a newer version: its data has layout 6, and this version knows layouts up to 5. ' +
+        'Deploy the newer one, or name a table that was restored as of before it (docs/deploy.md, "Go back to an earlier version").',
+    );
+    expect(asked).toEqual(['own', 'own', 'restored', 'own']);
+  });
+
+  test('a deploy by somebody who may not read the table goes on, and one onto a table that is not there does not', async () => {
+    const failing = (name: string) => () => ({ get: () => Promise.reject(refusal(name, 'no')) });
+    const check = (name: string) =>
+      checkDataLayout(dev, { restoredTable: 'gone' }, { client: answering({ Outputs: [] }), open: failing(name) });
+    await check('AccessDeniedException');
+    await expect(check('ResourceNotFoundException')).rejects.toThrow(
+      'There is no table gone in this account and Region.',
     );
   });
 

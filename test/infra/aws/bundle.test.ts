@@ -68,6 +68,11 @@ describe('a bundle', () => {
     ]);
   });
 
+  test('notes the layout of the data in the tick, which every stage has, and nowhere else', () => {
+    const noting = FUNCTIONS.filter(({ name }) => filesIn(name).includes('infra/aws/runtime/layout-note.ts'));
+    expect(noting.map(({ name }) => name)).toEqual(['tick']);
+  });
+
   test('holds the adapters that the function needs, and no other', () => {
     for (const { name, needs } of FUNCTIONS) {
       const files = filesIn(name);

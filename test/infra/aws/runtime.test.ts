@@ -12,6 +12,7 @@ import { mockClient } from 'aws-sdk-client-mock';
 import { ENVIRONMENT } from '../../../infra/aws/functions.ts';
 import { contextOf } from '../../../infra/aws/runtime/context.ts';
 import { endedInput } from '../../../infra/aws/runtime/ended-input.ts';
+import { layoutNote } from '../../../infra/aws/runtime/layout-note.ts';
 import { events } from '../../../infra/aws/runtime/ports/events.ts';
 import { imports } from '../../../infra/aws/runtime/ports/imports.ts';
 import { inbox } from '../../../infra/aws/runtime/ports/inbox.ts';
@@ -28,12 +29,15 @@ import { ofMemory } from '../../../infra/aws/runtime/workers.ts';
 import { SECOND_MS } from '../../../lib/basics/units.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import type { CapturedRequest } from '../../../lib/ports/inbox/inbox.ts';
+import { DATA_LAYOUT, dataLayoutOf, noteDataLayout } from '../../../lib/ports/table/data-layout.ts';
+import { keys } from '../../../lib/ports/table/keys.ts';
 import type { Reading } from '../../../lib/warehouse/reader.ts';
 import { LineFull } from '../../../lib/workers/turns.ts';
 import { MACHINES } from '../../../lib/workflow/definitions/index.ts';
 import { testContext } from '../../support/context.ts';
 import { never, until } from '../../support/engine-world.ts';
 import { onEnd } from '../../support/on-end.ts';
+import { tableWith } from '../../support/table-override.ts';
 
 const arn = (machine: string) => `arn:aws:states:eu-central-1:123456789012:stateMachine:workspaces-dev-${machine}`;
 
@@ -269,6 +273,39 @@ describe('the context of a function', () => {
     } finally {
       write.mockRestore();
     }
+  });
+});
+
+describe('the layout of the data', () => {
+  const layoutIn = ({ table }: Context) => dataLayoutOf(table);
+
+  test('is noted at the first call of a function, and looked at by no other', async () => {
+    const context = testContext();
+    const note = layoutNote(context);
+    await note();
+    expect(await layoutIn(context)).toBe(DATA_LAYOUT);
+    await context.table.write([{ remove: keys.dataLayout() }]);
+    await note();
+    expect(await layoutIn(context)).toBeUndefined();
+  });
+
+  test('is raised by a later version, and left as it is by an earlier one', async () => {
+    const context = testContext();
+    for (const layout of [DATA_LAYOUT, DATA_LAYOUT + 2, DATA_LAYOUT + 1]) await noteDataLayout(context.table, layout);
+    await layoutNote(context)();
+    expect(await layoutIn(context)).toBe(DATA_LAYOUT + 2);
+  });
+
+  test('that could not be noted is in the way of nothing, and noted by the next call', async () => {
+    const context = testContext();
+    let failures = 1;
+    const get: Context['table']['get'] = (key) =>
+      failures-- > 0 ? Promise.reject(new Error('throttled')) : context.table.get(key);
+    const note = layoutNote({ ...context, table: tableWith(context.table, { get }) });
+    await note();
+    expect(context.lines).toMatchObject([{ level: 'ERROR', message: 'the layout of the data could not be noted' }]);
+    await note();
+    expect(await layoutIn(context)).toBe(DATA_LAYOUT);
   });
 });
 

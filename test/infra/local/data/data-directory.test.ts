@@ -28,6 +28,7 @@ import { recordDeletion } from '../../../../lib/lake/import/person-deletions.ts'
 import { folderInbox } from '../../../../lib/ports/inbox/folder.ts';
 import { logTo } from '../../../../lib/ports/log.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
+import { DATA_LAYOUT } from '../../../../lib/ports/table/data-layout.ts';
 import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
@@ -119,9 +120,10 @@ describe('a database that is not the one that was there', () => {
 });
 
 describe('the version', () => {
-  test('is written by the first start', async () => {
+  test('is written by the first start: the layout that stages on AWS have, too', async () => {
     const folder = await used();
     expect(versionIn(folder)).toEqual({ version: 3, database: expect.any(String) });
+    expect(DATA_LAYOUT).toBe(3);
   });
 
   test('of a newer program is refused in a sentence, and nothing is changed', async () => {
