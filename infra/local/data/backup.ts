@@ -21,7 +21,7 @@ import { syncPath } from '../../../lib/ports/files/sync-path.ts';
 import { isBusy, isDamage, sqliteTable } from '../../../lib/ports/table/sqlite.ts';
 import { databaseIn, isOthers, makeFolder, refuseOthersFolder, restoringIn } from './data-folder.ts';
 import { lakeIn, runFilesIn } from './data-stores.ts';
-import { checkDataDirectory, findDataDirectory } from './data-version.ts';
+import { checkBackup, findDataDirectory } from './data-version.ts';
 import { exclusiveLock } from './exclusive-lock.ts';
 
 /** A backup that cannot be made or used; the message says why, and what to do. */
@@ -230,7 +230,7 @@ async function copyWhileInUse(folder: string, target: string): Promise<Contents>
  */
 export async function restore(source: string, folder: string): Promise<Contents> {
   const contents = await contentsOf(source);
-  checkDataDirectory(source);
+  checkBackup(source);
   refuseOthersFolder(folder);
   // It would be a part of what it copies.
   if (isBelow(folder, [source])) throw new BackupRefused(`${folder} is in the backup: choose a folder elsewhere.`);

@@ -54,7 +54,7 @@ export function openStores(folder: string, settings: Settings, log: Log, { isCla
   checkDataDirectory(folder);
   const clock = Date.now;
   return {
-    table: openDatabase(folder, clock, isClaimed),
+    table: openDatabase(folder, clock, log, isClaimed),
     lake: folderFiles(lakeIn(folder)),
     clock,
     newId: v7,
@@ -64,11 +64,16 @@ export function openStores(folder: string, settings: Settings, log: Log, { isCla
   };
 }
 
-function openDatabase(folder: string, clock: () => number, isClaimed: boolean): ReturnType<typeof sqliteTable> {
+function openDatabase(
+  folder: string,
+  clock: () => number,
+  log: Log,
+  isClaimed: boolean,
+): ReturnType<typeof sqliteTable> {
   let table: ReturnType<typeof sqliteTable> | undefined;
   try {
     table = sqliteTable(databaseIn(folder), { clock });
-    upgradeDataDirectory(folder, isClaimed ? (work) => work() : (work) => whileClaimed(folder, work));
+    upgradeDataDirectory(folder, { alone: isClaimed ? (work) => work() : (work) => whileClaimed(folder, work), log });
     return table;
   } catch (error) {
     table?.close();

@@ -6,8 +6,10 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { Log } from '../../../lib/ports/log.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
 import { isDamage } from '../../../lib/ports/table/sqlite.ts';
+import { VERSION } from '../version.ts';
 import { databaseIn, refuseFolder, UnusableDataDirectory } from './data-folder.ts';
 
 /** Brings a data directory from one version to the next. It may have been killed at any point, and is then run again. */
@@ -25,6 +27,8 @@ interface Version {
   readonly version: number;
   /** What the database names itself by. Null: it has no name yet. */
   readonly database: string | null;
+  /** Which program brought it to this layout; absent: one that did not say so. */
+  readonly program?: string | undefined;
 }
 
 const NEW: Version = { version: 0, database: null };
@@ -35,10 +39,10 @@ const NEW: Version = { version: 0, database: null };
  */
 export function checkDataDirectory(folder: string, upgrades = UPGRADES): void {
   const { version, database } = versionOf(folder);
-  if (version > upgrades.length) {
+  const newer = newerIn(folder, upgrades);
+  if (newer !== undefined) {
     throw new UnusableDataDirectory(
-      `${folder} was last used by a newer version of this program: it has layout ${version}, and this version knows ` +
-        `layouts up to ${upgrades.length}. Start the newer one again, or restore a backup that this one has made.`,
+      `${folder} was last used by ${newer} Start the newer one again, or restore a backup that this one has made.`,
     );
   }
   const wasUsed = database !== null || existsSync(join(folder, 'welcomed'));
@@ -52,6 +56,25 @@ export function checkDataDirectory(folder: string, upgrades = UPGRADES): void {
   }
 }
 
+/** Throws `UnusableDataDirectory` for a backup that cannot become a data directory of this program. */
+export function checkBackup(source: string): void {
+  const newer = newerIn(source, UPGRADES);
+  if (newer !== undefined) {
+    throw new UnusableDataDirectory(
+      `${source} is a backup of ${newer} Restore it with the newer one, or restore a backup that this one has made.`,
+    );
+  }
+  checkDataDirectory(source);
+}
+
+/** Returns whose a layout is that this program does not know, as the end of a sentence; undefined: it knows the layout. */
+function newerIn(folder: string, upgrades: readonly Upgrade[]): string | undefined {
+  const { version, program } = versionOf(folder);
+  if (version <= upgrades.length) return undefined;
+  const whose = program === undefined || program === VERSION ? '' : `, of version ${program}`;
+  return `a newer version of this program: it has layout ${version}${whose}, and this version knows layouts up to ${upgrades.length}.`;
+}
+
 /** Throws `UnusableDataDirectory` where there is no data directory yet, for another user's, one that a restore has not made whole, and one that must not be opened. */
 export function findDataDirectory(folder: string): void {
   refuseFolder(folder);
@@ -60,23 +83,30 @@ export function findDataDirectory(folder: string): void {
   throw new UnusableDataDirectory(`There is no data directory at ${folder}: say with WORKSPACE_HOME where it is.`);
 }
 
+interface UpgradeOptions {
+  readonly alone: (work: () => void) => void;
+  readonly log: Log;
+  readonly upgrades?: readonly Upgrade[];
+}
+
 /**
  * Brings the directory, whose database is open, up to date. Throws `UnusableDataDirectory` when it is another database
  * than the directory had. `alone` runs what may not run while anybody else uses the directory; it is given only when
- * there is something to do.
+ * there is something to do. An upgrade is told in the log.
  */
-export function upgradeDataDirectory(
-  folder: string,
-  alone: (work: () => void) => void,
-  upgrades: readonly Upgrade[] = UPGRADES,
-): void {
+export function upgradeDataDirectory(folder: string, { alone, log, upgrades = UPGRADES }: UpgradeOptions): void {
   if (versionOf(folder).version < upgrades.length) {
     alone(() => {
       // Somebody else may have been first.
-      for (let { version } = versionOf(folder); version < upgrades.length; version += 1) {
+      const { version: before } = versionOf(folder);
+      for (let version = before; version < upgrades.length; version += 1) {
         upgrades[version]?.(folder);
-        writeVersion(folder, { version: version + 1, database: nameIn(folder) });
+        writeVersion(folder, { version: version + 1, database: nameIn(folder), program: VERSION });
       }
+      if (before === NEW.version || before >= upgrades.length) return;
+      log.info(
+        `brought the data directory from layout ${before} to ${upgrades.length}: earlier versions refuse it now`,
+      );
     });
   }
   if (nameIn(folder) !== versionOf(folder).database) throw lost(folder);
@@ -92,8 +122,8 @@ function versionOf(folder: string): Version {
   const file = versionFileIn(folder);
   if (!existsSync(file)) return NEW;
   try {
-    const { version, database } = JSON.parse(readFileSync(file, 'utf8')) as Version;
-    if (Number.isInteger(version) && typeof database === 'string') return { version, database };
+    const { version, database, program } = JSON.parse(readFileSync(file, 'utf8')) as Version;
+    if (Number.isInteger(version) && typeof database === 'string') return { version, database, program };
   } catch {
     // Told below.
   }

@@ -266,7 +266,10 @@ test('a backup of a newer version, and one whose database is damaged, are refuse
   await backUp(folder, backup);
   const version = readFileSync(join(backup, 'version.json'), 'utf8');
   writeFileSync(join(backup, 'version.json'), version.replace('"version":3', '"version":9'));
-  await expect(restore(backup, restored)).rejects.toThrow('was last used by a newer version of this program');
+  await expect(restore(backup, restored)).rejects.toThrow(
+    `${backup} is a backup of a newer version of this program: it has layout 9, and this version knows layouts up to 3. ` +
+      'Restore it with the newer one, or restore a backup that this one has made.',
+  );
   writeFileSync(join(backup, 'version.json'), version);
   const database = readFileSync(join(backup, 'workspace.db'));
   writeFileSync(join(backup, 'workspace.db'), database.fill(7, 4096, 8192));

@@ -22,6 +22,7 @@ import {
   findDataDirectory,
   upgradeDataDirectory,
 } from '../../../../infra/local/data/data-version.ts';
+import { VERSION } from '../../../../infra/local/version.ts';
 import { HOUR_MS } from '../../../../lib/basics/units.ts';
 import { planOf } from '../../../../lib/exports/runs/plan.ts';
 import { recordDeletion } from '../../../../lib/lake/import/person-deletions.ts';
@@ -32,7 +33,7 @@ import { DATA_LAYOUT } from '../../../../lib/ports/table/data-layout.ts';
 import { toJsonText } from '../../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
-import { temporaryFolder } from '../../../support/context.ts';
+import { type LogLine, temporaryFolder } from '../../../support/context.ts';
 import { asOrdinaryUser } from '../../../support/ordinary-user.ts';
 
 const silent = logTo(() => {}, Date.now);
@@ -122,7 +123,7 @@ describe('a database that is not the one that was there', () => {
 describe('the version', () => {
   test('is written by the first start: the layout that stages on AWS have, too', async () => {
     const folder = await used();
-    expect(versionIn(folder)).toEqual({ version: 3, database: expect.any(String) });
+    expect(versionIn(folder)).toEqual({ version: 3, database: expect.any(String), program: VERSION });
     expect(DATA_LAYOUT).toBe(3);
   });
 
@@ -134,6 +135,29 @@ describe('the version', () => {
       /was last used by a newer version of this program: it has layout 7, .* up to 3\./,
     );
     expect(readFileSync(at(folder, 'version.json'), 'utf8')).toBe(newer);
+    writeFileSync(at(folder, 'version.json'), newer.replace(`"program":"${VERSION}"`, '"program":"9.8.7"'));
+    expect(() => open(folder)).toThrow('it has layout 7, of version 9.8.7, and this version knows layouts up to 3.');
+  });
+
+  test('that is raised is told in the log, once, and of a first start nothing is', async () => {
+    const folder = temporaryFolder();
+    const lines: LogLine[] = [];
+    const told = (): Promise<void> =>
+      openDataDirectory(
+        folder,
+        LOCAL_SETTINGS,
+        logTo((line) => lines.push(line), Date.now),
+      ).close();
+    await told();
+    expect(lines).toEqual([]);
+    // As versions wrote it that did not say which they are.
+    const { program: _, ...version } = versionIn(folder) as Record<string, unknown>;
+    writeFileSync(at(folder, 'version.json'), JSON.stringify({ ...version, version: 1 }));
+    await told();
+    await told();
+    const message = 'brought the data directory from layout 1 to 3: earlier versions refuse it now';
+    expect(lines).toMatchObject([{ level: 'INFO', message }]);
+    expect(versionIn(folder)).toEqual({ ...version, version: 3, program: VERSION });
   });
 
   test('of 0.1.0, which had none, is refused in a sentence, and nothing is changed', async () => {
@@ -174,11 +198,11 @@ describe('the version', () => {
         done.push('third');
       },
     ];
-    const now = (work: () => void): void => work();
+    const options = { alone: (work: () => void): void => work(), log: silent, upgrades: steps };
     checkDataDirectory(folder, steps);
-    expect(() => upgradeDataDirectory(folder, now, steps)).toThrow('killed');
+    expect(() => upgradeDataDirectory(folder, options)).toThrow('killed');
     expect(versionIn(folder)).toMatchObject({ version: 4 });
-    upgradeDataDirectory(folder, now, steps);
+    upgradeDataDirectory(folder, options);
     expect(done).toEqual(['second', 'third']);
     expect(versionIn(folder)).toMatchObject({ version: 5 });
     expect(() => open(folder)).toThrow('newer version');
