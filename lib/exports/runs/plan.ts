@@ -97,6 +97,12 @@ export const MAX_BACKFILL_INTERVALS = 200_000;
 export const MAX_RANGES = 800;
 
 /**
+ * The ranges that the schedule leaves apart: each pause of an export would add one for good. With more, the oldest become
+ * one range with what was passed over between them. The rest of MAX_RANGES is for backfills.
+ */
+const MAX_RANGES_OF_SCHEDULE = MAX_RANGES / 2;
+
+/**
  * The backfills of one export that have not ended: 40 KB of its plan, where joined ranges count as one. As many as an
  * import names ranges to be backfilled.
  */
@@ -270,7 +276,34 @@ export function acquire(
   if (taken !== undefined) return { taken };
   const entry = { ...wanted, version: plan.version + 1 };
   const ran = merged([...plan.ran, ...unrun(plan, frequency, wanted)]);
-  return { plan: { ...plan, version: entry.version, ran, active: [...plan.active, entry] }, mine: entry };
+  const acquired = { ...plan, version: entry.version, ran, active: [...plan.active, entry] };
+  return { plan: wanted.by === 'schedule' ? withoutOldGaps(acquired) : acquired, mine: entry };
+}
+
+/**
+ * Joins the oldest neighbours of what was run, until at most so many ranges are left, across gaps that the schedule has
+ * passed over: only a backfill can run these, and their intervals are those of the grid on both sides from here on. What a
+ * backfill has claimed there stays as it is claimed.
+ */
+export function withoutOldGaps(plan: Plan, most = MAX_RANGES_OF_SCHEDULE): Plan {
+  const claimed = plan.claimed.flatMap(({ grids }) => grids);
+  const ran: GridRange[] = [];
+  let surplus = plan.ran.length - most;
+  for (const range of plan.ran) {
+    const last = ran.at(-1);
+    const joins =
+      surplus > 0 &&
+      last !== undefined &&
+      last.frequency === range.frequency &&
+      range.from <= plan.next &&
+      [last.to, range.from].every((edge) => isOnGrid(edge, range.frequency)) &&
+      !claimed.some((grid) => overlap(grid, { from: last.to, to: range.from }));
+    if (joins) {
+      ran[ran.length - 1] = { ...last, to: range.to };
+      surplus -= 1;
+    } else ran.push(range);
+  }
+  return { ...plan, ran };
 }
 
 /** Returns what of a range nobody has run yet, on the grids that hold there. */
@@ -356,7 +389,7 @@ export function backfillRange(plan: Plan, frequency: Frequency, asked: ArrivalRa
 
 /**
  * Reserves a backfill's range, so that its intervals stay what they are until it ends. Refused: it overlaps another one's,
- * MAX_CLAIMS have not ended, or the plan would have to keep more than MAX_RANGES apart.
+ * MAX_CLAIMS have not ended, or the plan would have to keep more apart than it does, and more than MAX_RANGES.
  */
 export function claim(
   plan: Plan,
@@ -372,8 +405,9 @@ export function claim(
   if (other !== undefined) return { refused: 'overlap', by: other };
   if (plan.claimed.length >= MAX_CLAIMS) return { refused: 'claims' };
   const grids = unrun(plan, frequency, range);
-  const kept = merged([...plan.ran, ...plan.claimed.flatMap((one) => one.grids), ...grids]).length;
-  if (kept > MAX_RANGES) return { refused: 'ranges' };
+  const kept = [...plan.ran, ...plan.claimed.flatMap((one) => one.grids)];
+  const most = Math.max(MAX_RANGES, merged(kept).length);
+  if (merged([...kept, ...grids]).length > most) return { refused: 'ranges' };
   const claimed = [...plan.claimed, { backfill, ...range, grids }];
   return { plan: { ...plan, version: plan.version + 1, claimed } };
 }

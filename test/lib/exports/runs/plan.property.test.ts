@@ -23,6 +23,7 @@ import {
   type Scheduled,
   settle,
   skipMissed,
+  withoutOldGaps,
 } from '../../../../lib/exports/runs/plan.ts';
 import { historyEnd } from '../../../../lib/lake/arrival.ts';
 import { alignDown, type Frequency, type Interval, LENGTH } from '../../../../lib/lake/intervals.ts';
@@ -106,6 +107,8 @@ interface Backfill {
 
 class World {
   readonly #mutation: Mutation | undefined;
+  /** The ranges that the schedule leaves apart; undefined: as many as it does. */
+  readonly #mostRanges: number | undefined;
   #now = START;
   #fence = 0;
   #live: number;
@@ -127,8 +130,9 @@ class World {
   #startSetAt = 0;
   readonly #began: number;
 
-  constructor(frequency: Frequency, mutation?: Mutation) {
+  constructor(frequency: Frequency, mutation?: Mutation, mostRanges?: number) {
     this.#mutation = mutation;
+    this.#mostRanges = mostRanges;
     this.#longest = frequency;
     this.#shortest = frequency;
     this.#item = {
@@ -228,7 +232,7 @@ class World {
   }
 
   #set(plan: Plan): void {
-    let ran: readonly GridRange[] = plan.ran;
+    let ran = this.#mostRanges === undefined ? plan.ran : withoutOldGaps(plan, this.#mostRanges).ran;
     if (this.#mutation === 'ran') ran = [];
     if (this.#mutation === 'grid') ran = joined(ran);
     this.#plan = { ...plan, ran };
@@ -355,12 +359,12 @@ function joined(ranges: readonly GridRange[]): GridRange[] {
   return result;
 }
 
-const holds = (mutation?: Mutation) =>
+const holds = (mutation?: Mutation, mostRanges?: number) =>
   fc.property(
     fc.constantFrom(...INTERVALS_TRIED),
     fc.array(step, { minLength: 20, maxLength: 60, size: 'max' }),
     (frequency, steps) => {
-      const world = new World(frequency, mutation);
+      const world = new World(frequency, mutation, mostRanges);
       for (const one of steps) world.run(one);
       world.end();
       world.check();
@@ -369,6 +373,11 @@ const holds = (mutation?: Mutation) =>
 
 test('whatever happens, every row is delivered once, in the file of its arrival', () => {
   const result = fc.check(holds(), { numRuns: HISTORIES, seed: 7 });
+  expect([result.counterexample, String(result.errorInstance)]).toEqual([null, 'null']);
+});
+
+test.each([1, 3])('so it is where the schedule leaves only %i ranges apart', (mostRanges) => {
+  const result = fc.check(holds(undefined, mostRanges), { numRuns: HISTORIES, seed: 7 });
   expect([result.counterexample, String(result.errorInstance)]).toEqual([null, 'null']);
 });
 

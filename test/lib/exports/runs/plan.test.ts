@@ -160,6 +160,65 @@ describe('a pause', () => {
   });
 });
 
+describe('what the schedule has passed over', () => {
+  /** Runs one hour and pauses for the next, so many times, from 13:00 on. */
+  function pausedOften(times: number, first = plan): Plan {
+    let after = first;
+    for (let n = 0; n < times; n += 1) {
+      const { next } = after;
+      const result = acquire(after, 'hour', {
+        ...wanted('01-07T13:00:00', '01-07T14:00:00'),
+        from: next,
+        to: next + HOUR_MS,
+      });
+      if ('taken' in result) throw new Error('taken');
+      const paused = hourly({ paused: true, last_paused_at: next + HOUR_MS });
+      after = skipMissed(settle(result.plan, 'somebody'), paused, next + 2 * HOUR_MS);
+    }
+    return after;
+  }
+
+  test('in 6,000 pauses leaves a plan that is as small as after 400, and room for backfills', () => {
+    const often = pausedOften(6_000);
+    expect(often.next).toBe(plan.next + 12_000 * HOUR_MS);
+    expect(often.ran).toHaveLength(400);
+    expect(JSON.stringify(planFields(often)).length).toBeLessThan(30_720);
+    expect('plan' in claim(often, 'hour', 'of long ago', { from: 0, to: HOUR_MS })).toBe(true);
+    const [oldest] = often.ran;
+    expect(oldest).toEqual({ from: plan.next, to: plan.next + (2 * 5_600 + 1) * HOUR_MS, frequency: 'hour' });
+  });
+
+  test('of a plan from before, which holds thousands of ranges, becomes one with the next run', () => {
+    const nth = (n: number) => ({ from: n * 2 * HOUR_MS, to: (n * 2 + 1) * HOUR_MS, frequency: 'hour' as const });
+    const large = { ...plan, ran: Array.from({ length: 5_000 }, (_, n) => nth(n)) };
+    expect(pausedOften(1, large).ran).toHaveLength(400);
+  });
+
+  test('keeps the edges that it had while the frequency is what it was', () => {
+    const often = pausedOften(500);
+    for (let n = 0; n < 1_000; n += 1) {
+      const start = plan.next + n * HOUR_MS;
+      expect(intervalAt(often, 'hour', start)).toEqual({ start, end: start + HOUR_MS });
+    }
+  });
+
+  test('stays apart where a backfill has claimed it, or its ranges have not one grid', () => {
+    const range = { from: plan.next + HOUR_MS, to: plan.next + 2 * HOUR_MS };
+    const once = pausedOften(1);
+    const claimed = claim(once, 'every 5 minutes', 'mine', range);
+    if ('refused' in claimed) throw new Error('refused');
+    const often = pausedOften(500, claimed.plan);
+    expect(often.ran.slice(0, 2).map(({ from, to }) => to - from)).toEqual([HOUR_MS, (2 * 102 - 1) * HOUR_MS]);
+    expect(intervalsOf(often, 'hour', range).count).toBe(12);
+    const ranges = Array.from({ length: 500 }, (_, n) => ({
+      from: n * 2 * HOUR_MS,
+      to: (n * 2 + 1) * HOUR_MS,
+      frequency: n % 2 === 0 ? ('hour' as const) : ('every 5 minutes' as const),
+    }));
+    expect(pausedOften(1, { ...plan, ran: ranges }).ran).toHaveLength(501);
+  });
+});
+
 test('what start_at or end_at forbade when its time came is not made up for when they are taken away', () => {
   const late = hourly({ start_at: at('01-08T00:00:00') });
   const freed = skipMissed(plan, late, at('01-07T18:30:00'));
@@ -365,6 +424,15 @@ describe('a backfill', () => {
     const joining = { from: at('01-01T00:00:00') - 2 * hour, to: at('01-01T00:00:00') };
     expect('plan' in claim(scattered, 'hour', 'joins', joining)).toBe(true);
     expect(JSON.stringify(planFields(scattered)).length).toBeLessThan(61_440);
+  });
+
+  test('of what was run is taken however much the plan keeps apart, and so is one that joins two ranges of it', () => {
+    const nth = (n: number) => ({ from: n * 2 * HOUR_MS, to: (n * 2 + 1) * HOUR_MS });
+    const ranges = Array.from({ length: MAX_RANGES + 3 }, (_, n) => ({ ...nth(n), frequency: 'hour' as const }));
+    const scattered = { ...plan, ran: ranges };
+    expect('plan' in claim(scattered, 'hour', 'a retry', nth(7))).toBe(true);
+    expect('plan' in claim(scattered, 'hour', 'joins', { from: nth(7).to, to: nth(8).from })).toBe(true);
+    expect(claim(scattered, 'hour', 'one more', nth(MAX_RANGES + 9))).toEqual({ refused: 'ranges' });
   });
 
   test('is refused when it would have to keep too much apart with those that are claimed, and no sooner', () => {
