@@ -31,9 +31,8 @@ const NOTHING: BeginOutput = { do: 'nothing' };
  * begun already is given the same answer.
  */
 export async function beginRun(context: Context, input: BeginInput): Promise<BeginOutput> {
-  const begun = await untilWritten(() => begin(context, input));
   if (input.trigger === 'schedule') await removeOldRuns(context, input.export);
-  return begun;
+  return untilWritten(() => begin(context, input));
 }
 
 async function begin(context: Context, input: BeginInput): Promise<BeginOutput> {

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../basics/units.ts';
+import { DAY_MS, HOUR_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { ranges } from '../../ports/table/keys.ts';
 import type { Op } from '../../ports/table/table.ts';
@@ -20,4 +20,21 @@ export async function removeOldRuns(
   const { items } = await table.list({ ...range, newestFirst: false }, { limit: MAX_RUNS_REMOVED });
   const ops = items.filter((run) => !isOpen(run)).map(({ pk, sk }): Op => ({ remove: { pk, sk } }));
   if (ops.length > 0) await table.write(ops, { apart: true });
+}
+
+/**
+ * Returns when an export that has nothing to run is to be looked at, so that its runs go in time: never twice in a day, but
+ * each hour while there are more than one look removes. Null: it has none, or they are kept for ever.
+ */
+export async function nextRemoval(
+  { table, clock, settings }: Pick<Context, 'table' | 'clock' | 'settings'>,
+  exportId: string,
+): Promise<number | null> {
+  if (settings.runDays === null) return null;
+  const { items } = await table.list({ ...ranges.runsByCreation(exportId), newestFirst: false }, { limit: 1 });
+  const [oldest] = items;
+  if (oldest === undefined) return null;
+  const now = clock();
+  const due = oldest.created_at + settings.runDays * DAY_MS;
+  return due <= now ? now + HOUR_MS : Math.max(due, now + DAY_MS);
 }

@@ -13,6 +13,7 @@ import { waitsUntil } from './back-off.ts';
 import { backfillIntervals, batchField } from './backfill.ts';
 import { runFailureOps } from './outcome.ts';
 import { batchOf, dueIntervals, isUnderWay, nextDue, type Plan, WATCH_MS } from './plan.ts';
+import { nextRemoval } from './retention.ts';
 import { intervalOf, isOpen, latestRuns, runId } from './run.ts';
 import { type ExportAndPlan, scheduleOf } from './store.ts';
 
@@ -40,7 +41,10 @@ export async function workOf(context: Context, { item, plan }: ExportAndPlan, tr
   if (trigger === 'schedule') {
     const now = clock();
     const intervals = dueIntervals(item, plan, now, settings);
-    if (intervals.length === 0) return { ops: lookOps(item, plan, nextDue(item, plan, now, settings)) };
+    if (intervals.length === 0) {
+      const due = nextDue(item, plan, now, { ...settings, runDays: null }) ?? (await nextRemoval(context, item.id));
+      return { ops: lookOps(item, plan, due) };
+    }
     const until = waitsUntil(item, now);
     if (until === null) return { by: 'schedule', intervals, batch: null, backfill: null, firstTriedAt: null };
     return { ops: lookOps(item, plan, isUnderWay(plan) ? Math.min(until, now + WATCH_MS) : until) };

@@ -1,12 +1,14 @@
 import { DAY_MS, HOUR_MS } from '../../../../lib/basics/units.ts';
 import type { RunItem } from '../../../../lib/exports/records/runs/model.ts';
+import { beginRun } from '../../../../lib/exports/runs/begin.ts';
 import { removeOldRuns } from '../../../../lib/exports/runs/retention.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
-import { ranges } from '../../../../lib/ports/table/keys.ts';
+import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
 import { testContext } from '../../../support/context.ts';
-import { putRun } from '../../../support/exports.ts';
+import { byProject, newExport, putRun } from '../../../support/exports.ts';
 import { hourlyExport } from '../../../support/hourly-export.ts';
+import { testService } from '../../../support/service.ts';
 
 const EXPORT = '01890000-0000-7000-8000-000000000001';
 
@@ -56,5 +58,48 @@ describe('runs that are older than they are kept', () => {
     for (let n = 0; n < 3; n += 1) await begin({ execution: `execution ${n}` });
     const old = new Set(made.map((run) => run.id));
     expect((await runs()).filter((run) => run.batch_export === id && old.has(run.id))).toEqual([]);
+  });
+
+  test('go of an export that is paused, and of one that has passed its end, without another look a day', async () => {
+    const closed = [
+      { paused: true, last_paused_at: Date.UTC(2026, 0, 7, 15, 10) },
+      { end_at: Date.UTC(2026, 0, 7, 15) },
+    ];
+    for (const set of closed) {
+      const { context, id, begin, runs, job } = await hourlyExport();
+      context.clock.advance(2 * HOUR_MS);
+      await begin();
+      expect(await runs()).toHaveLength(2);
+      await context.table.write([{ change: keys.batchExport(id), set }]);
+      const looks: number[] = [];
+      for (
+        let due = (await job('export'))?.due;
+        due !== undefined && looks.length < 10;
+        due = (await job('export'))?.due
+      ) {
+        context.clock.set(due);
+        await begin({ execution: `execution ${looks.length}` });
+        looks.push(due);
+      }
+      expect(await runs()).toEqual([]);
+      expect(looks.length).toBeLessThan(5);
+    }
+  });
+
+  test('are looked for when an export is paused that had nothing else to do', async () => {
+    const context = testContext();
+    const service = await testService(context);
+    const id = await newExport(service);
+    const run = await putRun(context, id);
+    await service.call('POST', `${byProject(service)}/${id}/pause`);
+    const { due } = (await context.table.get(keys.job('export', id))) ?? { due: 0 };
+    context.clock.set(due);
+    await beginRun(context, { export: id, trigger: 'schedule', execution: 'a look' });
+    const goes = run.created_at + 400 * DAY_MS;
+    expect(await context.table.get(keys.job('export', id))).toMatchObject({ due: goes });
+    context.clock.set(goes);
+    await beginRun(context, { export: id, trigger: 'schedule', execution: 'another' });
+    expect(await context.table.get(keys.run(id, run.id))).toBeUndefined();
+    expect(await context.table.get(keys.job('export', id))).toBeUndefined();
   });
 });
