@@ -17,7 +17,8 @@ import type { BackfillItem } from '../records/backfills/model.ts';
 import { type BatchExportItem, type BatchExportPatch, belongingOf } from '../records/model.ts';
 import { triedAtOnce } from '../runs/back-off.ts';
 import { stopExport } from '../runs/cancel.ts';
-import { nextDue, type Plan, pausedRange, skipMissed } from '../runs/plan.ts';
+import { type Plan, pausedRange, skipMissed } from '../runs/plan.ts';
+import { nextLook } from '../runs/retention.ts';
 import { type ExportAndPlan, exportWithPlan, planOp } from '../runs/store.ts';
 import { aboutBackfill, aboutExport, exportChanges } from './activity.ts';
 import { claimBackfill, startMachine } from './backfills.ts';
@@ -146,18 +147,18 @@ function secretsSent(sent: BatchExportPatch['destination']): string[] {
 
 /** Returns the plan, the job and the lake's bound that follow from a change of what the schedule depends on. */
 async function rescheduleOps(
-  { table, clock, settings }: Writing,
+  context: Writing,
   before: BatchExportItem,
   after: BatchExportItem,
   plan: Plan,
   replan: Replan,
 ): Promise<Op[]> {
-  const { plan: replanned, ops } = await replan(after, skipMissed(plan, before, clock()));
+  const { plan: replanned, ops } = await replan(after, skipMissed(plan, before, context.clock()));
   return [
     planOp(after.id, plan, replanned),
     ...ops,
-    ...jobOps('export', after.id, nextDue(after, replanned, clock(), settings)),
-    ...(await liveOps(table, after, replanned)),
+    ...jobOps('export', after.id, await nextLook(context, after, replanned)),
+    ...(await liveOps(context.table, after, replanned)),
   ];
 }
 

@@ -79,7 +79,8 @@ function followingOps(
     if (done === null) return [{ check: key, if: open }];
     return [{ change: key, set: { ...progressFields(batch.number, done), last_updated_at: now }, if: open }];
   }
-  const due = by === 'schedule' && done === null ? now + WATCH_MS : nextDue(item, plan, now, settings);
+  // What has nothing left to run is looked at once more: when its runs are to go is known when they are there.
+  const due = (by === 'schedule' && done === null ? null : nextDue(item, plan, now, settings)) ?? now + WATCH_MS;
   return [...(by === 'schedule' ? [] : jobOps('retry', by, null)), ...jobOps('export', item.id, due)];
 }
 

@@ -7,7 +7,7 @@
  * `docs/architecture.md` tells the states of an interval in it: free, skipped, claimed, active, ran.
  */
 
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
+import { MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import {
   type ArrivalRange,
   alignDown,
@@ -85,8 +85,6 @@ export type Scheduled = Pick<
 interface Timing {
   readonly settleSeconds: number;
   readonly isSpread: boolean;
-  /** How long runs are kept, in days; null or absent: for ever, so that nothing is due for their sake. */
-  readonly runDays?: number | null;
 }
 
 /** The intervals of one batch: 96 runs, plan, job, export and backfill fill a transaction of 100. */
@@ -243,14 +241,12 @@ export function dueIntervals(item: Scheduled, plan: Plan, now: number, timing: T
 /**
  * Returns when the export must be looked at, in milliseconds since 1970, never before now; null: never, as things
  * stand. While anything of it is under way, at the latest after WATCH_MS: whoever does it may have ended without
- * telling. One that has nothing to run, a day later: then it is seen when the oldest of its runs is to go.
+ * telling.
  */
 export function nextDue(item: Scheduled, plan: Plan, now: number, timing: Timing): number | null {
   const interval = isScheduled(item) ? scheduledFrom(item, plan, plan.next) : undefined;
   const due = interval && Math.max(now, interval.end + timing.settleSeconds * 1000 + spreadOf(item, timing));
-  if (isUnderWay(plan)) return Math.min(due ?? Number.POSITIVE_INFINITY, now + WATCH_MS);
-  const isKept = item.deleted_at === null && (timing.runDays ?? null) !== null;
-  return due ?? (isKept ? now + DAY_MS : null);
+  return isUnderWay(plan) ? Math.min(due ?? Number.POSITIVE_INFINITY, now + WATCH_MS) : (due ?? null);
 }
 
 /**

@@ -1,40 +1,49 @@
 import { DAY_MS, HOUR_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { ranges } from '../../ports/table/keys.ts';
-import type { Op } from '../../ports/table/table.ts';
+import type { Op, Range } from '../../ports/table/table.ts';
+import { nextDue, type Plan, type Scheduled } from './plan.ts';
 import { isOpen } from './run.ts';
 
-/** The number of runs that one look of the schedule removes: a backfill's 200,000 in 200 looks. */
+type Kept = Pick<Context, 'table' | 'clock' | 'settings'>;
+
+/** What one look of the schedule removes: of runs a backfill's 200,000 in 200 looks; a backfill may have 200 KB. */
 const MAX_RUNS_REMOVED = 1_000;
+const MAX_BACKFILLS_REMOVED = 50;
 
 /**
- * Removes runs that were made `runDays` ago and have ended. No trigger can run their intervals again: which intervals are still
- * to be run is known from the plan, the backfill and the retry's job, never from the absence of a run.
+ * Removes runs and backfills that were made `runDays` ago and have ended. No trigger can run their intervals again: which
+ * intervals are still to be run is known from the plan, the backfill and the retry's job, never from the absence of a run.
  */
-export async function removeOldRuns(
-  { table, clock, settings }: Pick<Context, 'table' | 'clock' | 'settings'>,
-  exportId: string,
-): Promise<void> {
+export async function removeOldRuns({ table, clock, settings }: Kept, exportId: string): Promise<void> {
   if (settings.runDays === null) return;
-  const range = ranges.runsByCreation(exportId, undefined, clock() - settings.runDays * DAY_MS);
-  const { items } = await table.list({ ...range, newestFirst: false }, { limit: MAX_RUNS_REMOVED });
-  const ops = items.filter((run) => !isOpen(run)).map(({ pk, sk }): Op => ({ remove: { pk, sk } }));
+  const until = clock() - settings.runDays * DAY_MS;
+  const [runs, backfills] = await Promise.all([
+    table.list(oldestFirst(ranges.runsByCreation(exportId, undefined, until)), { limit: MAX_RUNS_REMOVED }),
+    table.list(oldestFirst(ranges.backfillsByCreation(exportId, undefined, until)), { limit: MAX_BACKFILLS_REMOVED }),
+  ]);
+  const ended = [...runs.items, ...backfills.items].filter((item) => !isOpen(item));
+  const ops = ended.map(({ pk, sk }): Op => ({ remove: { pk, sk } }));
   if (ops.length > 0) await table.write(ops, { apart: true });
 }
 
+const oldestFirst = <T>(range: Range<T>): Range<T> => ({ ...range, newestFirst: false });
+
 /**
- * Returns when an export that has nothing to run is to be looked at, so that its runs go in time: never twice in a day, but
- * each hour while there are more than one look removes. Null: it has none, or they are kept for ever.
+ * Returns when the job of an export is due: when its plan must be looked at; when it has nothing to run, when the oldest of its
+ * runs and backfills is to go, but never twice in a day, and each hour while there are more than one look removes. Null: never,
+ * as things stand.
  */
-export async function nextRemoval(
-  { table, clock, settings }: Pick<Context, 'table' | 'clock' | 'settings'>,
-  exportId: string,
-): Promise<number | null> {
-  if (settings.runDays === null) return null;
-  const { items } = await table.list({ ...ranges.runsByCreation(exportId), newestFirst: false }, { limit: 1 });
-  const [oldest] = items;
-  if (oldest === undefined) return null;
+export async function nextLook({ table, clock, settings }: Kept, item: Scheduled, plan: Plan): Promise<number | null> {
   const now = clock();
-  const due = oldest.created_at + settings.runDays * DAY_MS;
-  return due <= now ? now + HOUR_MS : Math.max(due, now + DAY_MS);
+  const due = nextDue(item, plan, now, settings);
+  if (due !== null || settings.runDays === null || item.deleted_at !== null) return due;
+  const oldest = await Promise.all([
+    table.list(oldestFirst(ranges.runsByCreation(item.id)), { limit: 1 }),
+    table.list(oldestFirst(ranges.backfillsByCreation(item.id)), { limit: 1 }),
+  ]);
+  const made = oldest.flatMap(({ items }) => items.map(({ created_at }) => created_at));
+  if (made.length === 0) return null;
+  const goes = Math.min(...made) + settings.runDays * DAY_MS;
+  return goes <= now ? now + HOUR_MS : Math.max(goes, now + DAY_MS);
 }

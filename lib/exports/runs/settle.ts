@@ -17,7 +17,8 @@ import type { RunItem, RunStatus } from '../records/runs/model.ts';
 import { progressFields } from './backfill.ts';
 import { type BatchRun, type Delivering, discard, openSending, resume } from './delivery.ts';
 import { completeRun, endRun, errorText, runFailureOps } from './outcome.ts';
-import { type Active, nextDue, type Plan, settle } from './plan.ts';
+import { type Active, type Plan, settle } from './plan.ts';
+import { nextLook } from './retention.ts';
 import { attemptOf, intervalOf, intervalsOfExecution, isOpen, latestRuns, rangeText } from './run.ts';
 import { inputOf, removeFiles, Unreadable } from './run-files.ts';
 import { type ExportAndPlan, exportWithPlan, planOp, runsOf } from './store.ts';
@@ -189,7 +190,7 @@ async function writeSettled(context: Context, exportId: string, execution: strin
         set: { latest_runs: latestRuns(item, runs), ...paused },
         if: { is: { latest_runs, failures_in_a_row, ver, deleted_at } },
       },
-      ...followingOps(context, { ...item, ...paused }, mine, after, runs),
+      ...(await followingOps(context, { ...item, ...paused }, mine, after, runs)),
       ...ticketBackOps(context, item, execution),
       ...(isGivenUp ? pauseOps(context, item, execution, runs) : []),
     ]);
@@ -220,15 +221,14 @@ function pauseOps(context: Context, { id }: BatchExportItem, execution: string, 
 }
 
 /** Returns what becomes of the export's job, or of the backfill's progress. */
-function followingOps(
-  { clock, settings }: Context,
+async function followingOps(
+  context: Context,
   item: BatchExportItem,
   { by, batch }: Active,
   plan: Plan,
   runs: readonly RunItem[],
-): Op[] {
-  const now = clock();
-  if (batch === null) return jobOps('export', item.id, nextDue(item, plan, now, settings));
-  const set = { ...progressFields(batch, runs), last_updated_at: now };
+): Promise<Op[]> {
+  if (batch === null) return jobOps('export', item.id, await nextLook(context, item, plan));
+  const set = { ...progressFields(batch, runs), last_updated_at: context.clock() };
   return [{ change: keys.backfill(item.id, by), set, if: 'present' }];
 }

@@ -12,8 +12,8 @@ import type { BatchExportItem } from '../records/model.ts';
 import { waitsUntil } from './back-off.ts';
 import { backfillIntervals, batchField } from './backfill.ts';
 import { runFailureOps } from './outcome.ts';
-import { batchOf, dueIntervals, isUnderWay, nextDue, type Plan, WATCH_MS } from './plan.ts';
-import { nextRemoval } from './retention.ts';
+import { batchOf, dueIntervals, isUnderWay, type Plan, WATCH_MS } from './plan.ts';
+import { nextLook } from './retention.ts';
 import { intervalOf, isOpen, latestRuns, runId } from './run.ts';
 import { type ExportAndPlan, scheduleOf } from './store.ts';
 
@@ -41,10 +41,7 @@ export async function workOf(context: Context, { item, plan }: ExportAndPlan, tr
   if (trigger === 'schedule') {
     const now = clock();
     const intervals = dueIntervals(item, plan, now, settings);
-    if (intervals.length === 0) {
-      const due = nextDue(item, plan, now, { ...settings, runDays: null }) ?? (await nextRemoval(context, item.id));
-      return { ops: lookOps(item, plan, due) };
-    }
+    if (intervals.length === 0) return { ops: lookOps(item, plan, await nextLook(context, item, plan)) };
     const until = waitsUntil(item, now);
     if (until === null) return { by: 'schedule', intervals, batch: null, backfill: null, firstTriedAt: null };
     return { ops: lookOps(item, plan, isUnderWay(plan) ? Math.min(until, now + WATCH_MS) : until) };

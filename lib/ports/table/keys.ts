@@ -302,7 +302,9 @@ export const ranges = {
   /** Runs whose interval starts in [from, to]. */
   runsByInterval: (eid: string, from?: number, to?: number) =>
     entries<'run'>(`E#${eid}#RUNS`, { ...between(from, to), newestFirst: true }),
-  backfillsByCreation: (eid: string) => wholes<'backfill'>(`E#${eid}#BACKFILLS`, { newestFirst: true }),
+  /** Backfills that were made in [from, to]. */
+  backfillsByCreation: (eid: string, from?: number, to?: number) =>
+    wholes<'backfill'>(`E#${eid}#BACKFILLS`, { ...between(from, to), newestFirst: true }),
   backfillsByStart: (eid: string) => entries<'backfill'>(`E#${eid}#BACKFILLS`, { newestFirst: true }),
   logLines: (eid: string, from?: number, to?: number) => partition<'logLines'>(`L#${eid}`, { ...between(from, to) }),
   ticketsOf: (oid: string) => partition<'ticket'>(`Q#${oid}`),

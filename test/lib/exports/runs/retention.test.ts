@@ -1,6 +1,9 @@
 import { DAY_MS, HOUR_MS } from '../../../../lib/basics/units.ts';
+import type { BackfillItem } from '../../../../lib/exports/records/backfills/model.ts';
 import type { RunItem } from '../../../../lib/exports/records/runs/model.ts';
+import { startBackfill } from '../../../../lib/exports/resource/backfills.ts';
 import { beginRun } from '../../../../lib/exports/runs/begin.ts';
+import { cancelBackfill } from '../../../../lib/exports/runs/cancel.ts';
 import { removeOldRuns } from '../../../../lib/exports/runs/retention.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
@@ -86,20 +89,71 @@ describe('runs that are older than they are kept', () => {
     }
   });
 
-  test('are looked for when an export is paused that had nothing else to do', async () => {
+  test('are looked for when they are to go, once an export has nothing else to do', async () => {
     const context = testContext();
     const service = await testService(context);
     const id = await newExport(service);
     const run = await putRun(context, id);
     await service.call('POST', `${byProject(service)}/${id}/pause`);
-    const { due } = (await context.table.get(keys.job('export', id))) ?? { due: 0 };
-    context.clock.set(due);
-    await beginRun(context, { export: id, trigger: 'schedule', execution: 'a look' });
     const goes = run.created_at + 400 * DAY_MS;
     expect(await context.table.get(keys.job('export', id))).toMatchObject({ due: goes });
     context.clock.set(goes);
-    await beginRun(context, { export: id, trigger: 'schedule', execution: 'another' });
+    await beginRun(context, { export: id, trigger: 'schedule', execution: 'a look' });
     expect(await context.table.get(keys.run(id, run.id))).toBeUndefined();
     expect(await context.table.get(keys.job('export', id))).toBeUndefined();
+  });
+});
+
+describe('backfills that are older than runs are kept', () => {
+  async function backfilled() {
+    const { context, id, read, begin } = await hourlyExport();
+    const made = async (daysAgo: number): Promise<BackfillItem> => {
+      const start_at = context.clock() - daysAgo * DAY_MS;
+      return startBackfill(context, (await read()).item, { start_at, end_at: start_at + HOUR_MS });
+    };
+    const ended = async (daysAgo: number): Promise<BackfillItem> => {
+      const backfill = await made(daysAgo);
+      await cancelBackfill(context, { id }, backfill.id);
+      return backfill;
+    };
+    const left = async () => (await listAll(context.table, ranges.backfillsByCreation(id))).map((one) => one.id);
+    return { context, id, begin, made, ended, left };
+  }
+
+  test('are removed when they have ended; younger ones and those under way stay', async () => {
+    const { context, id, made, ended, left } = await backfilled();
+    const open = await made(1);
+    await ended(2);
+    context.clock.advance(400 * DAY_MS - 1);
+    const young = await ended(3);
+    context.clock.advance(1);
+    await removeOldRuns(context, id);
+    expect(await left()).toEqual([young.id, open.id]);
+  });
+
+  test('are removed fifty at a time, the oldest first', async () => {
+    const { context, id, ended, left } = await backfilled();
+    for (let n = 0; n < 52; n += 1) {
+      await ended(n + 2);
+      context.clock.advance(1);
+    }
+    const [newest] = await left();
+    context.clock.advance(400 * DAY_MS);
+    await removeOldRuns(context, id);
+    expect([(await left()).length, (await left())[0]]).toEqual([2, newest]);
+  });
+
+  test('go of an export that is paused and never ran', async () => {
+    const { context, id, begin, ended, left } = await backfilled();
+    await ended(2);
+    await context.table.write([
+      { change: keys.batchExport(id), set: { paused: true, last_paused_at: context.clock() } },
+    ]);
+    for (let n = 0; n < 2; n += 1) {
+      await begin({ execution: `execution ${n}` });
+      context.clock.set((await context.table.get(keys.job('export', id)))?.due ?? 0);
+    }
+    await begin({ execution: 'the last' });
+    expect(await left()).toEqual([]);
   });
 });
