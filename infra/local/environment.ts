@@ -225,7 +225,7 @@ export const VARIABLES = {
   }),
   RUN_DAYS: variable(numberOr('forever', 7, 36_500), {
     fallback: String(runDays),
-    about: 'runs are kept for this long, or `forever`',
+    about: 'runs and backfills are kept for this long, or `forever`',
   }),
 } as const;
 

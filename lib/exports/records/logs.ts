@@ -12,6 +12,7 @@ import { keys, ranges } from '../../ports/table/keys.ts';
 import { pagesOf } from '../../ports/table/list-all.ts';
 import type { Item, Op, Range, Table } from '../../ports/table/table.ts';
 import { ttlAt } from '../../ports/table/ttl.ts';
+import type { RunItem } from './runs/model.ts';
 
 declare module '../../ports/table/keys.ts' {
   interface Items {
@@ -62,6 +63,26 @@ export function logsAsked(
     instanceId: query.instance_id,
     limit,
     offset,
+  };
+}
+
+/** Lines of a run are of no earlier than this before it was made, and, where it ended well or was cancelled, no later after. */
+const AROUND_RUN_MS = 15 * MINUTE_MS;
+/** The failure of a run is told for a day, which its log tells: the last try comes a little later. */
+const TOLD_MS = 2 * DAY_MS;
+
+/** Returns which lines of a run a request asks for: read of the log of its export is only what may hold one. */
+export function linesOfRun(
+  { after, before, ...asked }: LogQuery,
+  run: Pick<RunItem, 'id' | 'status' | 'created_at' | 'finished_at' | 'last_updated_at'>,
+): LogQuery {
+  const isUntold = run.status === 'Completed' || run.status === 'Cancelled';
+  const end = run.finished_at === null ? before : run.last_updated_at + (isUntold ? AROUND_RUN_MS : TOLD_MS);
+  return {
+    ...asked,
+    instanceId: run.id,
+    after: Math.max(after, run.created_at - AROUND_RUN_MS),
+    before: Math.min(before, end),
   };
 }
 

@@ -1,5 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
 import { type LogLine, writeLines } from '../../../lib/exports/records/logs.ts';
+import type { RunItem } from '../../../lib/exports/records/runs/model.ts';
 import { START, settableClock, testContext } from '../../support/context.ts';
 import { byOrganization, byProject, newExport, putRun } from '../../support/exports.ts';
 import { countRoundTrips } from '../../support/round-trips.ts';
@@ -127,6 +128,53 @@ test("a run's logs are its own lines", async () => {
   });
   expect(await logs(`?instance_id=${other.id}`, path)).toMatchObject({ count: 1, results: [{ message: 'mine' }] });
   expect(await service.call('GET', `${path}?limit=0`)).toMatchObject({ status: 400 });
+});
+
+describe("a run's logs", () => {
+  async function aRun(fields: Partial<RunItem>) {
+    const { context, service, id, write, logs } = await world();
+    context.clock.set(START + 10 * DAY_MS);
+    const run = await putRun(context, id, fields);
+    for (let n = 0; n < 400; n += 1) await write('of another', { at: START + n * HOUR_MS });
+    const path = `${byProject(service)}/${id}/runs/${run.id}/logs`;
+    const say = (message: string, at: number) => write(message, { at, instance: run.id });
+    const said = async () => (await logs('', path)).results.map(({ message }) => message);
+    return { context, run, say, said };
+  }
+
+  test.each(['Completed', 'Failed', 'Running'] as const)(
+    'of one that is %s are read without those of weeks before and after it',
+    async (status) => {
+      const made = START + 10 * DAY_MS;
+      const { context, say, said } = await aRun({ status, finished_at: status === 'Running' ? null : made });
+      await say('mine', made);
+      const end = status === 'Running' ? made + DAY_MS : START + 20 * DAY_MS;
+      context.clock.set(end);
+      let read = 0;
+      const { list } = context.table;
+      context.table.list = async (range, page) => {
+        const found = await list.call(context.table, range, page);
+        if (range.partition.startsWith('L#')) read += found.items.length;
+        return found as never;
+      };
+      expect(await said()).toEqual(['mine']);
+      expect(read).toBeLessThan(60);
+    },
+  );
+
+  test('hold what is said of it while it is under way, and of its failure for a day', async () => {
+    const made = START + 10 * DAY_MS;
+    const { context, run, say, said } = await aRun({ status: 'Running', finished_at: null });
+    await say('begun', made);
+    await say('goes on', made + 2 * DAY_MS);
+    context.clock.set(made + 3 * DAY_MS);
+    expect(await said()).toEqual(['goes on', 'begun']);
+    const ended = { status: 'Failed', finished_at: made + 3 * DAY_MS, last_updated_at: made + 3 * DAY_MS };
+    await context.table.write([{ change: { pk: run.pk, sk: run.sk }, set: ended }]);
+    await say('could not be told', made + 4 * DAY_MS + HOUR_MS);
+    context.clock.set(START + 20 * DAY_MS);
+    expect(await said()).toEqual(['could not be told', 'goes on', 'begun']);
+  });
 });
 
 test('lines older than the deployment keeps are gone', async () => {
