@@ -1,6 +1,7 @@
 /** Batch exports, their runs and their logs. */
 import type * as z from 'zod';
 import { plain } from '../../basics/plain.ts';
+import { HOUR_MS } from '../../basics/units.ts';
 import type { BatchExportLogEntry } from '../../exports/records/log-entry/model.ts';
 import type { BatchExport } from '../../exports/records/model.ts';
 import type { CommandResult } from '../command-result.ts';
@@ -69,6 +70,9 @@ const logLine = ({ timestamp, level, message }: LogEntry): string =>
 /** Lines that were written in one moment may be read in two looks. */
 const OVERLAP_MS = 1_000;
 
+/** What a run says is written when a step of it ends, so lines may come that are older than others by this much. */
+const LATE_MS = HOUR_MS;
+
 /** Shows the lines in the order in which they were written, and with `--follow` those that come. */
 async function logs(asked: Asked<LogsOptions>): Promise<undefined> {
   const { client, options, show, pause } = asked;
@@ -77,6 +81,8 @@ async function logs(asked: Asked<LogsOptions>): Promise<undefined> {
   const path = `${exportPath(asked)}${run}/logs/`;
   let known = new Set<string>();
   let after: string | undefined;
+  // Where nothing is shown at first, what comes is looked for behind what is there by now.
+  const [newest] = options.follow === true && level !== undefined ? await client.list<LogEntry>(path, 1) : [];
   for (;;) {
     const limit = after === undefined ? options.limit : Number.POSITIVE_INFINITY;
     const newestFirst = await client.list<LogEntry>(path, limit, { level, after });
@@ -85,6 +91,7 @@ async function logs(asked: Asked<LogsOptions>): Promise<undefined> {
     known = new Set(entries.map((entry) => JSON.stringify(entry)));
     const last = entries.at(-1);
     if (last !== undefined) after = new Date(Date.parse(last.timestamp) - OVERLAP_MS).toISOString();
+    else if (newest !== undefined) after ??= new Date(Date.parse(newest.timestamp) - LATE_MS).toISOString();
     if (options.follow !== true) return undefined;
     await pause(LOOK_MS);
   }

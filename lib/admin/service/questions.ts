@@ -35,10 +35,16 @@ interface TailOptions {
 /** An event may become readable a little after another that happened later. */
 const LATE_MS = 60_000;
 
+/** Returns since when events are looked for behind this one: where it is dated ahead, it hides none of those until then. */
+const lateAfter = ({ timestamp }: Event): string =>
+  new Date(Math.min(Date.parse(timestamp), Date.now()) - LATE_MS).toISOString();
+
 /** Shows the newest events, and those that arrive, in the order in which they are found. */
 async function tail({ client, of, options, show, pause }: Asked<TailOptions>): Promise<never> {
   let known = new Set<string>();
   let after: string | undefined;
+  // Where nothing is shown at first, what arrives is looked for behind what is there by now.
+  const [newest] = options.event === undefined ? [] : await client.list<Event>(of('/events/'), 1);
   for (;;) {
     const limit = after === undefined ? options.count : Number.POSITIVE_INFINITY;
     const newestFirst = await client.list<Event>(of('/events/'), limit, { event: options.event, after });
@@ -46,8 +52,8 @@ async function tail({ client, of, options, show, pause }: Asked<TailOptions>): P
     for (const event of events) if (!known.has(event.id)) show(event, eventLine(event));
     known = new Set(events.map(({ id }) => id));
     const last = events.at(-1);
-    // One that is dated ahead hides none of those that happen until then.
-    if (last !== undefined) after = new Date(Math.min(Date.parse(last.timestamp), Date.now()) - LATE_MS).toISOString();
+    if (last !== undefined) after = lateAfter(last);
+    else if (newest !== undefined) after ??= lateAfter(newest);
     await pause(LOOK_MS);
   }
 }

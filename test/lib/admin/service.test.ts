@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { importFiles } from '../../../infra/local/import-files.ts';
 import { EXIT, runAdmin } from '../../../lib/admin/program.ts';
 import { DAY_MS, HOUR_MS } from '../../../lib/basics/units.ts';
+import { writeLines } from '../../../lib/exports/records/logs.ts';
 import type { Imports } from '../../../lib/imports/imports.ts';
 import { runImport } from '../../../lib/imports/run.ts';
 import { ImportRunner } from '../../../lib/imports/runner.ts';
@@ -210,6 +211,59 @@ test('logs are followed: each line once, in order, until Ctrl-C', async () => {
     expect.stringContaining('Batch exporting range'),
     expect.stringContaining('2 records exported'),
   ]);
+});
+
+describe('until the first that is looked for comes', () => {
+  /** Returns the lists that were asked for, as `after` tells them, once a command has run. */
+  const asked = (path: string): (string | null)[] =>
+    jest
+      .mocked(fetch)
+      .mock.calls.map(([address]) => new URL(String(address)))
+      .filter(({ pathname, searchParams }) => pathname.endsWith(path) && searchParams.get('limit') !== '1')
+      .map(({ searchParams }) => searchParams.get('after'));
+
+  beforeEach(() => {
+    jest.spyOn(globalThis, 'fetch');
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  test('no look reads the log from its beginning again, and what comes is shown', async () => {
+    const { run, created, arrive, meanwhile, runMachines } = await commandLine();
+    const id = await created();
+    await arrive(2);
+    await runMachines(LATER);
+    const line = { level: 'ERROR', message: 'a failure of a step that began before', instance: 'run' } as const;
+    meanwhile(
+      async () => {},
+      async () => {},
+      () => writeLines(world.context, id, 'execution', 'send', [{ at: LATER - HOUR_MS / 2, ...line }]),
+      async () => {},
+    );
+    const { out } = await run('logs', id, '--follow', '--level', 'ERROR');
+    expect(out.trimEnd().split('\n')).toEqual([expect.stringContaining('a failure of a step')]);
+    const [first, ...others] = asked('/logs/');
+    expect(first).toBeNull();
+    expect(others.length).toBeGreaterThan(3);
+    expect(others).not.toContain(null);
+  });
+
+  test('no look reads all events again, and what arrives is shown', async () => {
+    const { run, arrive, meanwhile } = await commandLine();
+    await arrive(1);
+    meanwhile(
+      async () => {},
+      async () => {},
+      () => arrive(3),
+      async () => {},
+    );
+    expect((await run('events', 'tail', '--event', 'e2')).out.match(/ e\d /g)).toEqual([' e2 ']);
+    const [first, ...others] = asked('/events/');
+    expect(first).toBeNull();
+    expect(others.length).toBeGreaterThan(3);
+    expect(others).not.toContain(null);
+  });
 });
 
 test('events are shown as they arrive, until Ctrl-C', async () => {
