@@ -519,7 +519,9 @@ describeInBrowser('charts in a browser', (visit) => {
       columns: Array.from({ length: 14 }, (_, at) => `Column ${at}`),
       results: [Array(14).fill('words that wrap')],
     };
-    await page.setContent(`${content}<div class="tile">${figure(chartOf({ kind: 'HogQLQuery' }, wide)).toString()}</div>`);
+    await page.setContent(
+      `${content}<div class="tile">${figure(chartOf({ kind: 'HogQLQuery' }, wide)).toString()}</div>`,
+    );
     await page.emulateMedia({ media: 'print' });
     const cut = `[...document.querySelectorAll('.tile')].filter((tile) => tile.scrollWidth > tile.clientWidth).map((tile) => tile.textContent)`;
     expect(await page.evaluate(cut)).toEqual([]);
