@@ -99,7 +99,10 @@ export class ImportRunner {
     const { table, clock } = this.#options;
     const now = clock();
     const waiting: ImportItem[] = [];
-    for (const item of await listAll(table, ranges.openImports())) {
+    const open = await listAll(table, ranges.openImports());
+    const ids = new Set(open.map(({ id }) => id));
+    for (const id of this.#later.keys()) if (!ids.has(id)) this.#later.delete(id);
+    for (const item of open) {
       if (item.state === 'uploading') {
         if (item.created_at + GIVEN_UP_MS < now)
           await this.#end(item, 'cancelled', { error: 'Its file was not uploaded within a day.' });
