@@ -28,6 +28,10 @@ const SIZES = [MIB, SMALL];
 const MANY = 16;
 /** So long after a day's end its files are joined whatever their number: those of a late landing too. */
 const CLOSED_MS = HOUR_MS;
+/** By so many of the newest files is told how fast they come. */
+const NEWEST = 4;
+/** While a day goes on, it is looked at again after so long at most, though few files come. */
+const MAX_WAIT_MS = 15 * MINUTE_MS;
 
 /** What a walk through a project's files has done. */
 export interface CompactionReport {
@@ -41,13 +45,32 @@ export interface CompactionReport {
 
 /** Returns which of a day's files of one model are to be joined now, those of each list to one. */
 export function joinsOf<File extends LakeFile>(files: readonly File[], isClosed: boolean): File[][] {
-  const small = files.filter(({ bytes }) => bytes < SMALL).toSorted((a, b) => publishedAt(a) - publishedAt(b));
-  if (isClosed) return packed(small).filter(({ length }) => length > 1);
-  return SIZES.flatMap((size, n) => {
-    const alike = small.filter(({ bytes }) => bytes < size && bytes >= (SIZES[n - 1] ?? 0));
-    return alike.length < MANY ? [] : packed(alike).filter(({ length }) => length > 1);
-  });
+  if (isClosed) return packed(smallOf(files, 0, SMALL)).filter(({ length }) => length > 1);
+  return alikeOf(files).flatMap((alike) =>
+    alike.length < MANY ? [] : packed(alike).filter(({ length }) => length > 1),
+  );
 }
+
+/**
+ * Returns in how many milliseconds a day that goes on has as many small files of a size as are worth a join, if they go on to
+ * come as the newest have come: a minute at least, `MAX_WAIT_MS` at most.
+ */
+export function waitFor(files: readonly LakeFile[], now: number): number {
+  const waits = alikeOf(files).flatMap((alike) => {
+    const newest = alike.slice(-NEWEST);
+    const [first] = newest;
+    return first === undefined ? [] : [((now - publishedAt(first)) / newest.length) * (MANY - alike.length)];
+  });
+  return Math.max(MINUTE_MS, Math.min(MAX_WAIT_MS, ...waits));
+}
+
+/** Returns the small files by their sizes, the smallest first. */
+const alikeOf = <File extends LakeFile>(files: readonly File[]): File[][] =>
+  SIZES.map((size, n) => smallOf(files, SIZES[n - 1] ?? 0, size));
+
+/** Returns the files of at least `from` bytes and fewer than `to`, in the order in which they came. */
+const smallOf = <File extends LakeFile>(files: readonly File[], from: number, to: number): File[] =>
+  files.filter(({ bytes }) => bytes >= from && bytes < to).toSorted((a, b) => publishedAt(a) - publishedAt(b));
 
 function packed<File extends LakeFile>(files: readonly File[]): File[][] {
   const lists: File[][] = [];
@@ -76,13 +99,13 @@ export async function compact(
   const project = await table.get(keys.project(projectId));
   if (project === undefined || project['deleted_at'] !== null) return { joined: 0, next: null, isCut: false };
   let joined = 0;
-  let open = false;
+  const waits: number[] = [];
   for (const model of MODELS) {
     const days = Map.groupBy(await settledFiles(table, projectId, model), ({ min_arrival }) => dayOf(min_arrival));
     for (const [day, files] of days) {
       const closedAt = Date.parse(day) + DAY_MS + CLOSED_MS;
       const isClosed = closedAt <= clock();
-      if (!isClosed && files.length > 1) open = true;
+      if (!isClosed && files.length > 1) waits.push(waitFor(files, clock()));
       for (const some of joinsOf(files, isClosed)) {
         if (clock() >= until) return { joined, next: null, isCut: true };
         if (await joinFiles(context, { projectId, model, files: some })) joined += some.length;
@@ -90,8 +113,8 @@ export async function compact(
     }
   }
   const retired = await removeRetired(context, projectId);
-  const soon = joined > 0 ? MINUTE_MS : 15 * MINUTE_MS;
-  const times = [...(open || joined > 0 ? [clock() + soon] : []), ...(retired === null ? [] : [retired])];
+  if (joined > 0) waits.push(MINUTE_MS);
+  const times = [...waits.map((wait) => clock() + wait), ...(retired === null ? [] : [retired])];
   return { joined, next: times.length === 0 ? null : Math.min(...times), isCut: false };
 }
 

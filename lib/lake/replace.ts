@@ -105,12 +105,12 @@ export async function removeRetired(
   { table, lake, clock }: Pick<Publishing, 'table' | 'lake' | 'clock'>,
   projectId: number,
 ): Promise<number | null> {
-  for (const { pk, sk, due, model, day, paths } of await listAll(table, ranges.retiredFiles(projectId))) {
-    if (due > clock()) return due;
+  for (const { pk, sk, model, day, paths } of await listAll(table, ranges.retiredFiles(projectId, clock()))) {
     const from = Date.parse(day);
     const named = new Set((await filesBetween(table, projectId, model, from, from + DAY_MS)).map(({ path }) => path));
     for (const path of fromJsonText(paths)) if (!named.has(path)) await lake.remove(path);
     await table.write([{ remove: { pk, sk } }]);
   }
-  return null;
+  const { items } = await table.list(ranges.retiredFiles(projectId), { limit: 1 });
+  return items[0]?.due ?? null;
 }

@@ -318,8 +318,12 @@ export const ranges = {
   /** Persons who are to be deleted, who was asked for first before others. */
   personDeletions: (pid: number) => partition<'personDeletion'>(`W#${pid}`, { prefix: 'DELETION#' }),
   forgotten: (pid: number) => partition<'forgotten'>(`W#${pid}`, { prefix: 'FORGOTTEN#' }),
-  /** What is to be removed, the earliest first. */
-  retiredFiles: (pid: number) => partition<'retiredFiles'>(`W#${pid}`, { prefix: 'RETIRED#' }),
+  /** What is to be removed, the earliest first; `until`: what is due by then. */
+  retiredFiles: (pid: number, until?: number) =>
+    partition<'retiredFiles'>(`W#${pid}`, {
+      from: 'RETIRED#',
+      to: until === undefined ? 'RETIRED#~' : `RETIRED#${sortable(until)}~`,
+    }),
   /** Files of one model whose arrival day is in [fromDay, toDay], both `YYYY-MM-DD`. */
   lakeFiles: (pid: number, model: string, fromDay: string, toDay: string) =>
     partition<'lakeFile'>(`W#${pid}`, { from: `FILE#${model}#${fromDay}`, to: `FILE#${model}#${toDay}~` }),

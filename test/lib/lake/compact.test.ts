@@ -3,9 +3,9 @@ import { handler } from '../../../functions/steps/compact-lake.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../lib/basics/units.ts';
 import { parquet } from '../../../lib/duckdb/database.ts';
 import { allFiles, filesBetween, type LakeFile } from '../../../lib/lake/catalog.ts';
-import { compact, joinsOf } from '../../../lib/lake/compact.ts';
+import { compact, joinsOf, waitFor } from '../../../lib/lake/compact.ts';
 import { askForCompaction, compactionJob } from '../../../lib/lake/compaction-job.ts';
-import { replaceFiles } from '../../../lib/lake/replace.ts';
+import { removeRetired, replaceFiles } from '../../../lib/lake/replace.ts';
 import { MODELS, type Model } from '../../../lib/lake/schema.ts';
 import { toJsonText } from '../../../lib/ports/table/json-text.ts';
 import { keys, ranges } from '../../../lib/ports/table/keys.ts';
@@ -101,8 +101,42 @@ describe('small files of a day', () => {
     expect(await rowsOf(context, await allFiles(context.table, PROJECT, 'events'))).toEqual(rows);
   });
 
+  test('that were replaced are not read before they are due, however many wait', async () => {
+    const context = await importContext();
+    const about = { model: 'events', day: '2026-01-01', paths: toJsonText([]) } as const;
+    const dues = Array.from({ length: 50 }, (_, n) => context.clock() + n * HOUR_MS);
+    await context.table.write(
+      dues.map((due, n) => ({ put: { ...keys.retiredFiles(PROJECT, due, `r${n}`), due, ...about } })),
+    );
+    let read = 0;
+    const table = tableWith(context.table, {
+      list: async (range, page) => {
+        const found = await context.table.list(range, page);
+        read += found.items.length;
+        return found;
+      },
+    });
+    expect(await removeRetired({ ...context, table }, PROJECT)).toBe(dues[1]);
+    expect(read).toBe(2);
+    expect(await listAll(context.table, ranges.retiredFiles(PROJECT))).toHaveLength(49);
+  });
+
+  test.each([
+    ['one each ten seconds', 8, 10_000, 80_000],
+    ['one each second', 8, 1_000, MINUTE_MS],
+    ['one each hour', 8, HOUR_MS, 15 * MINUTE_MS],
+    ['many in the last minute, though few before', 12, 15_000, MINUTE_MS],
+  ])('are looked at again when so many as are worth it will have come: %s', (_, count, gap, wait) => {
+    const file = (n: number, at: number): LakeFile => ({ path: `f/${at}-${n}.parquet`, bytes: 1_000 }) as LakeFile;
+    const now = START + DAY_MS / 2;
+    const files = Array.from({ length: count - 1 }, (_unused, n) => file(n, now - (n + 1) * gap));
+    const early = file(count, count > 8 ? START : now - count * gap);
+    expect(waitFor([...files, early], now)).toBe(wait);
+  });
+
   test('are few: they wait for more, until an hour after the day', async () => {
     const context = await withBatches(3);
+    context.clock.advance(HOUR_MS);
     expect(await compact(context, PROJECT)).toEqual({
       joined: 0,
       next: context.clock() + 15 * MINUTE_MS,
@@ -253,7 +287,7 @@ describe('the job', () => {
   test('looks again while its day goes on, and ends when nothing is left to be done', async () => {
     const context = await withBatches(2);
     expect(await walk(context)).toEqual({ do: 'nothing' });
-    expect((await jobOf(context))?.due).toBe(context.clock() + 15 * MINUTE_MS);
+    expect((await jobOf(context))?.due).toBe(context.clock() + MINUTE_MS);
     context.clock.advance(DAY_MS + HOUR_MS);
     await walk(context);
     context.clock.advance(MINUTE_MS);
