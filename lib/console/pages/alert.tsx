@@ -118,11 +118,11 @@ function AlertView({ project, seen }: AlertViewProps) {
               does="Snooze"
               submit={(change) => switched.send(change, seen)}
             >
-              {(form) => <Select label="It does not look" data={SNOOZES} {...form.choice('snoozed_until')} />}
+              {(form) => <Select label="Snooze it" data={SNOOZES} {...form.choice('snoozed_until')} />}
             </FormDialog>
           ) : (
             <ActButton scope="alert:write" size="xs" act={() => switched.send({ snoozed_until: null }, seen)}>
-              Look again
+              End the snooze
             </ActButton>
           )}
           <ActButton scope="alert:write" size="xs" act={() => switched.send({ enabled: !value.enabled }, seen)}>

@@ -40,7 +40,7 @@ export default function Alerts() {
           empty={
             <Text>
               {search !== ''
-                ? 'No alert is like that.'
+                ? 'No alert matches.'
                 : id === undefined
                   ? 'No alerts yet. An insight’s page has them: an alert tells when its number is out of bounds.'
                   : 'No alerts yet. “New alert” tells you when the number is out of bounds.'}

@@ -42,7 +42,7 @@ export default function Dashboards() {
           rowKey={({ id }) => id}
           empty={
             isFiltered ? (
-              <Text>No dashboard is like that.</Text>
+              <Text>No dashboard matches.</Text>
             ) : (
               <Text>No dashboards yet. “New dashboard” makes an empty one, or one from a template.</Text>
             )

@@ -49,7 +49,7 @@ export default function Events() {
           follow={follow}
           empty={
             isFiltered ? (
-              <Text>No event is like that.</Text>
+              <Text>No event matches.</Text>
             ) : (
               <Text>
                 No events yet. <To to={`/projects/${project}/home`}>Home</To> shows how the first one is sent.

@@ -32,7 +32,7 @@ export default function Exports() {
           rowKey={({ id }) => id}
           empty={
             search !== '' ? (
-              <Text>No export is like that.</Text>
+              <Text>No export matches.</Text>
             ) : (
               <Stack align="center" gap="sm">
                 <Text>

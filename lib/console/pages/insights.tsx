@@ -32,7 +32,7 @@ export default function Insights() {
             filter.search === '' && !filter.deleted ? (
               <Text>No insights yet. “New insight” asks a question about events, and keeps it.</Text>
             ) : (
-              <Text>No insight is like that.</Text>
+              <Text>No insight matches.</Text>
             )
           }
           columns={[

@@ -127,7 +127,7 @@ export default function Keys() {
               cell: (key) => (
                 <Group gap="xs">
                   <ConfirmButton label="Roll" scope="personal_api_key:write" act={() => roll(key)}>
-                    {key.label} gets another value, which is shown once. The one of now stops working.
+                    {key.label} gets another value, which is shown once. The present value stops working.
                     {isOwn(key) && ' You stay signed in here.'}
                   </ConfirmButton>
                   <ConfirmButton label="Revoke" scope="personal_api_key:write" act={() => revoke(key)}>

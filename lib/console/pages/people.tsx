@@ -114,7 +114,7 @@ function Members({ organization, ownLevel }: WithLevel) {
         label="Members"
         {...asListed({ data: data?.results.filter(isSought), error, refetch })}
         rowKey={({ id }) => id}
-        empty={<Text>Nobody is like that.</Text>}
+        empty={<Text>Nobody matches.</Text>}
         columns={[
           {
             name: 'Name',

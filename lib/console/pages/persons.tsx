@@ -25,7 +25,7 @@ export default function Persons() {
             search === '' ? (
               <Text>No persons yet. An event that identifies somebody, or sets properties of theirs, makes one.</Text>
             ) : (
-              <Text>Nobody is like that.</Text>
+              <Text>Nobody matches.</Text>
             )
           }
           columns={[

@@ -224,7 +224,7 @@ function TokenSettings({ project }: { readonly project: Project }) {
           />
           <ConfirmButton label="Change the token" scope="project:write" level={ADMIN} act={reset}>
             The project gets another token.{' '}
-            {keep ? 'The one of now takes events for another day.' : 'The one of now takes no more events.'}
+            {keep ? 'The present token works for one more day.' : 'The present token stops working at once.'}
           </ConfirmButton>
         </Group>
       </Stack>

@@ -55,9 +55,9 @@ export default function Subscriptions() {
           empty={
             <Text>
               {search !== ''
-                ? 'No subscription is like that.'
+                ? 'No subscription matches.'
                 : isAll
-                  ? 'No subscriptions yet. The pages of dashboards and insights have them: numbers that are sent in time.'
+                  ? 'No subscriptions yet. The pages of dashboards and insights have them: numbers that are sent by day, week, month or year.'
                   : 'No subscriptions yet. “New subscription” sends the numbers to Slack, a webhook or by e-mail.'}
             </Text>
           }

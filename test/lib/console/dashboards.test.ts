@@ -239,7 +239,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
     await expectGone(row(page, 'Dashboards', 'Log (copy)'));
     await page.getByRole('switch', { name: 'Deleted' }).press('Space');
     await button(row(page, 'Dashboards', 'Log (copy)'), 'Restore').click();
-    await expectSeen(page.getByText('No dashboard is like that.'));
+    await expectSeen(page.getByText('No dashboard matches.'));
     await page.getByRole('switch', { name: 'Deleted' }).press('Space');
     await row(page, 'Dashboards', 'Log (copy)').getByRole('link').click();
     await expectSeen(number.getByText('1', { exact: true }));
@@ -708,7 +708,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
     for (const name of ['Alpha', 'Gamma']) await expectSeen(tile(page, name));
     await button(page, 'Add insight').click();
     await insights.fill('lpha');
-    await expectSeen(page.getByText('No other insight is like that.'));
+    await expectSeen(page.getByText('No other insight matches.'));
     await page.keyboard.press('Escape');
     await dialog.getByRole('link', { name: 'make a new insight' }).click();
     await expectSeen(page.getByRole('heading', { name: 'New insight' }));
@@ -740,7 +740,7 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
     await button(page, 'Add insight').click();
     await expectSeen(page.getByRole('dialog').getByText('Not this time.'));
     expect(await obstacles(page)).toEqual([]);
-    expect(await page.getByText('No other insight is like that.').count()).toBe(0);
+    expect(await page.getByText('No other insight matches.').count()).toBe(0);
 
     const { body: key } = await service().call('POST', '/api/personal_api_keys/', {
       label: 'Without insights',

@@ -32,7 +32,7 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     await page.getByRole('link', { name: 'All events' }).click();
     await expectSeen(page.getByRole('heading', { name: 'Events' }));
     await page.getByRole('textbox', { name: 'Distinct id' }).fill('nobody');
-    await expectSeen(page.getByText('No event is like that.'));
+    await expectSeen(page.getByText('No event matches.'));
     expect(page.url()).toContain(`/projects/${project}/events?`);
     await page.goBack();
     await page.goBack();
@@ -111,7 +111,7 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
     expect(await row(page, 'Events', 'newer').count()).toBe(0);
     expect(await page.getByLabel('Up to (Europe/Berlin)').inputValue()).toBe('2016-05-17T12:00');
     await page.getByLabel('Up to (Europe/Berlin)').fill('2016-05-17T11:59');
-    await expectSeen(page.getByText('No event is like that.'));
+    await expectSeen(page.getByText('No event matches.'));
     await follow(false).press('Space');
     await expectSeen(row(page, 'Events', 'newer'));
     await expectSeen(follow(true));

@@ -368,7 +368,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     const { page, complaints } = await open(at('/exports'));
     await expectSeen(row(page, 'Exports', 'Old hours').getByText('nothing yet'));
     await page.getByRole('textbox', { name: 'Search' }).fill('no such');
-    await expectSeen(page.getByText('No export is like that.'));
+    await expectSeen(page.getByText('No export matches.'));
     await page.getByRole('textbox', { name: 'Search' }).fill('OLD');
     const backfill = (start_at: string, end_at: string) =>
       made(`/batch_exports/${String(one['id'])}/backfill/`, { start_at, end_at });
@@ -460,7 +460,7 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(page.getByText('No runs. The next one starts soon after the current interval has ended'));
     await page.getByRole('combobox', { name: 'State' }).click();
     await page.getByRole('option', { name: 'Failed', exact: true }).click();
-    await expectSeen(page.getByText('No run is like that.'));
+    await expectSeen(page.getByText('No run matches.'));
   });
 
   test('counts intervals by UTC wherever it shows them, and tells the reader’s own clock when pointed at', async () => {

@@ -852,7 +852,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     expect(await obstacles(page)).toEqual([]);
     await page.getByRole('switch', { name: 'Deleted' }).press('Space');
     await button(row(page, 'Insights', 'Money in'), 'Restore').click();
-    await expectSeen(page.getByText('No insight is like that.'));
+    await expectSeen(page.getByText('No insight matches.'));
     await page.getByRole('switch', { name: 'Deleted' }).press('Space');
     await row(page, 'Insights', 'Money in').getByRole('link').click();
     await expectSeen(page.getByRole('heading', { name: 'Money in' }));
@@ -942,7 +942,7 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     await button(page, 'Snooze').click();
     await button(dialog, 'Snooze').click();
     await expectSeen(row(page, 'Alert', 'Snoozed'));
-    await button(page, 'Look again').click();
+    await button(page, 'End the snooze').click();
     await expectSeen(row(page, 'Alert', 'Not firing'));
     await button(page, 'Disable').click();
     await expectSeen(row(page, 'Alert', 'Disabled'));

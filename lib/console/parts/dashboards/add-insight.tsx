@@ -76,7 +76,7 @@ function InsightsChoice({ project, without, value, change }: InsightsChoiceProps
     .filter(({ id }) => !without.includes(id))
     .map((one) => ({ value: String(one.id), label: insightName(one) }));
   const all = [...found, ...chosen.filter((one) => !found.some((other) => other.value === one.value))];
-  const nothing = data?.next == null ? 'No other insight is like that.' : 'Type a part of the name; there are more.';
+  const nothing = data?.next == null ? 'No other insight matches.' : 'Type a part of the name; there are more.';
   return (
     <>
       <MultiSelect

@@ -30,7 +30,7 @@ export function DashboardChoice({ project, without, ...rest }: DashboardChoicePr
       required
       data-autofocus
       data={found.filter(({ value }) => value !== String(without))}
-      nothingFoundMessage="No other dashboard is like that."
+      nothingFoundMessage="No other dashboard matches."
       {...field}
       {...rest}
     />
@@ -57,7 +57,7 @@ export function DashboardsChoice({ project, value, ...rest }: DashboardsChoicePr
       data={[...found, ...named]}
       value={value}
       hidePickedOptions
-      nothingFoundMessage="No other dashboard is like that."
+      nothingFoundMessage="No other dashboard matches."
       clearButtonProps={{ 'aria-label': 'On none' }}
       {...field}
       {...rest}

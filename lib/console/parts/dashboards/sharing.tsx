@@ -65,7 +65,7 @@ export function Sharing({ project, id, beside, lacks }: OfBoard & Pick<Needed, '
               <Group>
                 <SharingSettings project={project} id={id} beside={beside} lacks={lacks} seen={seen} show={show} />
                 <ConfirmButton label="Change the link" scope="sharing_configuration:write" lacks={lacks} act={refresh}>
-                  The link of now stops working at once, and there is another one.
+                  The present link stops working at once, and there is another one.
                 </ConfirmButton>
               </Group>
             </>

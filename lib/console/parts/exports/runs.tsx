@@ -70,7 +70,7 @@ export function Runs({ project, one }: RunsProps) {
         {...runs}
         newest={runs}
         rowKey={({ id: run }) => run}
-        empty={<Text>{status === undefined ? noRuns(one) : 'No run is like that.'}</Text>}
+        empty={<Text>{status === undefined ? noRuns(one) : 'No run matches.'}</Text>}
         columns={[
           {
             name: 'Interval',

@@ -29,7 +29,7 @@ const POSITIONS = [
 ];
 
 const ADDRESSES = {
-  webhook: { label: 'Address', description: 'It is sent JSON.' },
+  webhook: { label: 'Address', description: 'An address that gets the numbers as JSON.' },
   slack: { label: 'Address', description: 'That of an incoming webhook, which Slack shows when it makes one.' },
   email: { label: 'E-mail addresses', description: 'With commas between them, at most 20.' },
 } as const;
