@@ -261,7 +261,10 @@ test('an import tells what was added, and what was rejected and why', async () =
   // By its project: a purge of that removes it, and an import of the file into another one does not.
   expect(out).toContain(`They were copied to ${join(context.folder, 'rejected/team_id=1/')}`);
   expect(await json('import', file, '--project', '1')).toMatchObject({
-    ...{ events: 1, added: 0, known: 1, rejected: 1 },
+    events: 1,
+    added: 0,
+    known: 1,
+    rejected: 1,
     rejections: [{ file, line: 2, reason: expect.any(String) }],
     files: [{ file, rejected: 1, copy: expect.stringContaining(join(context.folder, 'rejected/team_id=1/')) }],
   });
