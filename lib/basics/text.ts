@@ -31,6 +31,9 @@ const SIZES = [
 
 /** Returns a size: `20 MiB` where it is a whole number of such units, or else `10,000,000 bytes`. */
 export function bytesText(bytes: number): string {
-  const [size, unit] = SIZES.find(([of]) => bytes >= of && bytes % of === 0 && bytes / of < MOST_OF_A_UNIT) ?? [1, 'bytes'];
+  const [size, unit] = SIZES.find(([of]) => bytes >= of && bytes % of === 0 && bytes / of < MOST_OF_A_UNIT) ?? [
+    1,
+    'bytes',
+  ];
   return `${(bytes / size).toLocaleString('en')} ${unit}`;
 }
