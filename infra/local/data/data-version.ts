@@ -205,18 +205,19 @@ function nameIn(folder: string): string | null {
 
 /** Returns whether items are in a database without a name, as 0.1.0 left it: a first start names it before it has any. */
 function isOfFirstRelease(folder: string): boolean {
-  const isIt = (database: DatabaseSync): boolean =>
-    !hasTable(database, 'data_directory') &&
-    hasTable(database, 'item') &&
-    database.prepare('SELECT 1 FROM item LIMIT 1').get() !== undefined;
   try {
-    return withDatabase(folder, isIt, true);
+    return withDatabase(folder, hasItemsAndNoName, true);
   } catch (error) {
     // Whoever opens it tells what is wrong with it.
     if (isDamage(error)) return false;
     throw error;
   }
 }
+
+const hasItemsAndNoName = (database: DatabaseSync): boolean =>
+  !hasTable(database, 'data_directory') &&
+  hasTable(database, 'item') &&
+  database.prepare('SELECT 1 FROM item LIMIT 1').get() !== undefined;
 
 const hasTable = (database: DatabaseSync, name: string): boolean =>
   database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined;

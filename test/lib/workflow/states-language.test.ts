@@ -25,7 +25,9 @@ const machine = (A: object, more: object = {}, top: object = {}) => ({
  * What earlier versions have stored of the machines, from layout 1 of a data directory on, each once: the machine and its
  * definition. Executions that were begun on one go on with it after an upgrade, so a line is added and never changed.
  */
-const STORED = readFileSync(new URL('stored-definitions.jsonl', import.meta.url), 'utf8').trim().split('\n');
+const STORED = readFileSync(new URL('stored-definitions.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n');
 
 const refusalOf = (definition: unknown): string => {
   try {
