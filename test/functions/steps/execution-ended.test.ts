@@ -117,6 +117,20 @@ test('a backfill waits with its end for runs of which it has not been told', asy
   expect(JSON.stringify(lines)).toContain('2 of 3 runs completed, 2 records exported');
 });
 
+test('runs that an upgrade could not go on with say so, and are run again', async () => {
+  const { context, id, begin, arrive, runs, job, findDestination } = await hourlyExport();
+  await arrive(AT_13, 'a');
+  context.clock.set(AT_13 + HOUR_MS + 60_000);
+  await begin();
+  const error = { Error: 'Transient', Cause: 'An earlier version of the service began it.' };
+  const input = { export: id, trigger: 'schedule' };
+  const ended = { machine: 'export-run', execution: 'execution', input, status: 'FAILED', error } as const;
+  await executionEnded(context, ended, { findDestination });
+  const [run] = await runs();
+  expect(run).toMatchObject({ status: 'FailedRetryable', latest_error: error.Cause });
+  expect(await job('retry', run?.id ?? '')).toMatchObject({ due: context.clock() + HOUR_MS });
+});
+
 test('the destination is not asked about runs that had not begun: it may be why they had not', async () => {
   const { context, id, begin, arrive, runs, findDestination, remembered } = await hourlyExport();
   await arrive(AT_13, 'a');
