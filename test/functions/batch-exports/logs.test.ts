@@ -151,11 +151,11 @@ describe("a run's logs", () => {
       const end = status === 'Running' ? made + DAY_MS : START + 20 * DAY_MS;
       context.clock.set(end);
       let read = 0;
-      const { list } = context.table;
+      const list = context.table.list.bind(context.table);
       context.table.list = async (range, page) => {
-        const found = await list.call(context.table, range, page);
+        const found = await list(range, page);
         if (range.partition.startsWith('L#')) read += found.items.length;
-        return found as never;
+        return found;
       };
       expect(await said()).toEqual(['mine']);
       expect(read).toBeLessThan(60);

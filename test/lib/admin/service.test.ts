@@ -218,7 +218,7 @@ describe('until the first that is looked for comes', () => {
   const asked = (path: string): (string | null)[] =>
     jest
       .mocked(fetch)
-      .mock.calls.map(([address]) => new URL(String(address)))
+      .mock.calls.map(([address]) => new URL(address as string))
       .filter(({ pathname, searchParams }) => pathname.endsWith(path) && searchParams.get('limit') !== '1')
       .map(({ searchParams }) => searchParams.get('after'));
 
