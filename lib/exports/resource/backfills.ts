@@ -26,10 +26,10 @@ import {
   intervalsOf,
   MAX_BACKFILL_INTERVALS,
   MAX_CLAIMS,
-  nextDue,
   type Plan,
 } from '../runs/plan.ts';
 import { reapBackfill } from '../runs/reap.ts';
+import { nextLook } from '../runs/retention.ts';
 import { isOpen, rangeText } from '../runs/run.ts';
 import { type ExportAndPlan, exportWithPlan, planOp, runsOf, scheduleOf } from '../runs/store.ts';
 import { sharedPlacesWarning, stored } from './shared-places.ts';
@@ -71,14 +71,14 @@ async function writeBackfill(
   asked: RequestedRange,
   idempotencyOps: (backfillId: string) => readonly Op[],
 ): Promise<BackfillItem> {
-  const { table, clock, settings } = context;
+  const { table, clock } = context;
   const { item, plan } = (await exportWithPlan(table, exportId)) ?? fail('not_found');
   if (item.deleted_at !== null) fail('not_found');
   const { plan: claimed, backfill, ops } = await claimBackfill(context, item, plan, id, asked);
   await table.write([
     planOp(exportId, plan, claimed),
     unchangedOp(item, triedAtOnce(item, clock())),
-    ...jobOps('export', exportId, nextDue(item, claimed, clock(), settings)),
+    ...jobOps('export', exportId, await nextLook(context, item, claimed)),
     ...ops,
     ...idempotencyOps(id),
   ]);

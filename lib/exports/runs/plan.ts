@@ -97,8 +97,8 @@ export const MAX_BACKFILL_INTERVALS = 200_000;
 export const MAX_RANGES = 800;
 
 /**
- * The ranges that the schedule leaves apart: each pause of an export would add one for good. With more, the oldest become
- * one range with what was passed over between them. The rest of MAX_RANGES is for backfills.
+ * The ranges that the schedule leaves apart: each pause of an export would add one for good. With more, the oldest
+ * of one frequency become one range with what was passed over between them. The rest of MAX_RANGES is for backfills.
  */
 const MAX_RANGES_OF_SCHEDULE = MAX_RANGES / 2;
 

@@ -2,6 +2,7 @@ import { DAY_MS, HOUR_MS } from '../../basics/units.ts';
 import type { Context } from '../../ports/context.ts';
 import { ranges } from '../../ports/table/keys.ts';
 import type { Op, Range } from '../../ports/table/table.ts';
+import type { BackfillItem } from '../records/backfills/model.ts';
 import { nextDue, type Plan, type Scheduled } from './plan.ts';
 import { isOpen } from './run.ts';
 
@@ -10,6 +11,9 @@ type Kept = Pick<Context, 'table' | 'clock' | 'settings'>;
 /** What one look of the schedule removes: of runs a backfill's 200,000 in 200 looks; a backfill may have 200 KB. */
 const MAX_RUNS_REMOVED = 1_000;
 const MAX_BACKFILLS_REMOVED = 50;
+
+/** So long after its end a backfill is asked at least, whether it was cancelled: failed runs of it are retried for a day. */
+const RETRIED_MS = 2 * DAY_MS;
 
 /**
  * Removes runs and backfills that were made `runDays` ago and have ended. No trigger can run their intervals again: which
@@ -22,7 +26,9 @@ export async function removeOldRuns({ table, clock, settings }: Kept, exportId: 
     table.list(oldestFirst(ranges.runsByCreation(exportId, undefined, until)), { limit: MAX_RUNS_REMOVED }),
     table.list(oldestFirst(ranges.backfillsByCreation(exportId, undefined, until)), { limit: MAX_BACKFILLS_REMOVED }),
   ]);
-  const ended = [...runs.items, ...backfills.items].filter((item) => !isOpen(item));
+  const isOver = ({ finished_at }: BackfillItem): boolean =>
+    finished_at !== null && finished_at <= clock() - RETRIED_MS;
+  const ended = [...runs.items.filter((run) => !isOpen(run)), ...backfills.items.filter(isOver)];
   const ops = ended.map(({ pk, sk }): Op => ({ remove: { pk, sk } }));
   if (ops.length > 0) await table.write(ops, { apart: true });
 }

@@ -229,6 +229,9 @@ async function followingOps(
   runs: readonly RunItem[],
 ): Promise<Op[]> {
   if (batch === null) return jobOps('export', item.id, await nextLook(context, item, plan));
+  const key = keys.backfill(item.id, by);
+  // One that ended long ago may be removed.
+  if ((await context.table.get(key)) === undefined) return [];
   const set = { ...progressFields(batch, runs), last_updated_at: context.clock() };
-  return [{ change: keys.backfill(item.id, by), set, if: 'present' }];
+  return [{ change: key, set, if: 'present' }];
 }

@@ -2,8 +2,10 @@ import { DAY_MS, HOUR_MS } from '../../../../lib/basics/units.ts';
 import type { BackfillItem } from '../../../../lib/exports/records/backfills/model.ts';
 import type { RunItem } from '../../../../lib/exports/records/runs/model.ts';
 import { startBackfill } from '../../../../lib/exports/resource/backfills.ts';
+import { prepareBackfill } from '../../../../lib/exports/runs/backfill.ts';
 import { beginRun } from '../../../../lib/exports/runs/begin.ts';
 import { cancelBackfill } from '../../../../lib/exports/runs/cancel.ts';
+import { finishRun } from '../../../../lib/exports/runs/finish.ts';
 import { removeOldRuns } from '../../../../lib/exports/runs/retention.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { keys, ranges } from '../../../../lib/ports/table/keys.ts';
@@ -155,5 +157,70 @@ describe('backfills that are older than runs are kept', () => {
     }
     await begin({ execution: 'the last' });
     expect(await left()).toEqual([]);
+  });
+
+  /** A backfill of one interval that is about to go when its only batch has been begun. */
+  async function begunLate() {
+    const world = await hourlyExport();
+    const { context, id, arrive, begin, runs } = world;
+    const start = Date.UTC(2026, 0, 6, 5);
+    await arrive(start, 'a', 'b');
+    context.clock.advance(HOUR_MS);
+    const item = (await world.read()).item;
+    const backfill = await startBackfill(context, item, { start_at: start, end_at: start + HOUR_MS });
+    await prepareBackfill(context, { export: id, backfill: backfill.id });
+    context.clock.advance(400 * DAY_MS - HOUR_MS / 2);
+    const trigger = { backfill: backfill.id, batch: 0 };
+    await begin({ trigger, execution: 'batch' });
+    const run = (await runs()).find((one) => one.backfill === backfill.id)!;
+    const fail = (name: string) =>
+      finishRun(
+        context,
+        { export: id, trigger, execution: 'batch', attempt: null, skipped: [], error: { Error: name, Cause: 'x' } },
+        { findDestination: world.findDestination },
+      );
+    return { ...world, backfill, run, fail };
+  }
+
+  test('stay until no run of theirs is retried any more: one of a cancelled backfill never is', async () => {
+    const { context, id, begin, backfill, run, fail } = await begunLate();
+    await fail('Transient');
+    await cancelBackfill(context, { id }, backfill.id);
+    context.clock.advance(HOUR_MS);
+    await begin({ execution: 'schedule' });
+    expect(await begin({ trigger: { retry: run.id }, execution: 'retry' })).toMatchObject({ do: 'nothing' });
+    expect(await context.table.get(keys.run(id, run.id))).toMatchObject({ status: 'Cancelled' });
+    context.clock.advance(2 * DAY_MS);
+    await begin({ execution: 'later' });
+    expect(await context.table.get(keys.backfill(id, backfill.id))).toBeUndefined();
+  });
+
+  test('that are gone hold up nothing of a batch that was being committed then', async () => {
+    const { context, id, begin, read, backfill, run } = await begunLate();
+    await context.table.write([{ change: keys.run(id, run.id), set: { phase: 'committing', status: 'Running' } }]);
+    await cancelBackfill(context, { id }, backfill.id);
+    context.clock.advance(3 * DAY_MS);
+    for (let n = 0; n < 2; n += 1) {
+      context.clock.advance(DAY_MS);
+      await begin({ execution: `execution ${n}` });
+    }
+    expect(await context.table.get(keys.backfill(id, backfill.id))).toBeUndefined();
+    expect((await read()).plan.active.filter(({ by }) => by === backfill.id)).toEqual([]);
+  });
+
+  test('that have nothing to run leave an export that is paused its look for what is to go', async () => {
+    const context = testContext();
+    const service = await testService(context);
+    const id = await newExport(service);
+    await putRun(context, id);
+    await service.call('POST', `${byProject(service)}/${id}/pause`);
+    const { due } = (await context.table.get(keys.job('export', id))) ?? {};
+    context.clock.advance(HOUR_MS / 2);
+    const [start_at, end_at] = [600_000, 1_000].map((ago) => new Date(context.clock() - ago).toISOString());
+    const { status } = await service.call('POST', `${byProject(service)}/${id}/backfills`, {
+      body: { start_at, end_at },
+    });
+    expect(status).toBe(201);
+    expect(await context.table.get(keys.job('export', id))).toMatchObject({ due });
   });
 });
