@@ -1,4 +1,5 @@
 /** How much a request may hold, and why nothing of it can be read. */
+import { bytesText } from '../basics/text.ts';
 import { MIB } from '../basics/units.ts';
 
 export interface DecodeLimits {
@@ -25,4 +26,7 @@ export class Undecodable extends Error {
 
 /** Returns what tells the sender that a request holds too much. */
 export const tooLarge = ({ bytes, values }: DecodeLimits): Undecodable =>
-  new Undecodable('too_large', `The request holds more than ${bytes} bytes or ${values} values when it is decoded.`);
+  new Undecodable(
+    'too_large',
+    `The request holds more than ${bytesText(bytes)} or ${values.toLocaleString('en')} values when it is decoded.`,
+  );

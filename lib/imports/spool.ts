@@ -87,7 +87,7 @@ export async function joinParts(files: FileStore, paths: readonly string[], targ
 export const NEXT_OFFSET = 'X-Next-Offset';
 
 /** A piece of a copy has at most so many bytes: an answer may have 6 MB. */
-const PIECE_BYTES = 4 * MIB;
+export const PIECE_BYTES = 4 * MIB;
 
 /** Whole lines of a text, and where in bytes the rest begins; undefined: there is none. */
 interface Piece {

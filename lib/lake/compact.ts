@@ -59,7 +59,10 @@ export function waitFor(files: readonly LakeFile[], now: number): number {
   const waits = alikeOf(files).flatMap((alike) => {
     const newest = alike.slice(-NEWEST);
     const [first] = newest;
-    return first === undefined ? [] : [((now - publishedAt(first)) / newest.length) * (MANY - alike.length)];
+    // So many were to be joined before: where that failed, it is not tried each minute.
+    return first === undefined || alike.length >= MANY
+      ? []
+      : [((now - publishedAt(first)) / newest.length) * (MANY - alike.length)];
   });
   return Math.max(MINUTE_MS, Math.min(MAX_WAIT_MS, ...waits));
 }

@@ -5,10 +5,11 @@ import { basename, join } from 'node:path';
 import type * as z from 'zod';
 import { definedOf } from '../../basics/defined.ts';
 import { plain } from '../../basics/plain.ts';
-import { counted } from '../../basics/text.ts';
+import { bytesText, counted } from '../../basics/text.ts';
 import { MIB } from '../../basics/units.ts';
 import { wireInstant } from '../../http/instant.ts';
 import { type Import, OPEN_STATES, type ReadingInput, type Upload } from '../../imports/model.ts';
+import { NEXT_OFFSET, PIECE_BYTES } from '../../imports/spool.ts';
 import { localFile } from '../../lake/import/import.ts';
 import type { CommandResult } from '../command-result.ts';
 import { type ChosenOfFiles, withImportOptions } from '../import-options.ts';
@@ -50,7 +51,11 @@ function importText({ client, of, same }: Pick<Asked, 'client' | 'of' | 'same'>,
   });
   const rejections = one.rejections.map(({ line, reason }) => ({ file: name, line, reason: plain(reason) }));
   const address = client.address(of(`/imports/${one.id}/rejected/`));
-  const copy = `Download them: curl -H "Authorization: Bearer $WORKSPACE_KEY" ${address}`;
+  const inPieces =
+    one.rejected_bytes > PIECE_BYTES
+      ? `, ${bytesText(PIECE_BYTES)} at a time (the header ${NEXT_OFFSET} tells the ?offset= of the rest)`
+      : '';
+  const copy = `Download them with a key in WORKSPACE_KEY${inPieces}: curl -H "Authorization: Bearer $WORKSPACE_KEY" ${address}`;
   const backfills = one.backfills.map(({ start, end, ...of }) => ({
     ...of,
     from: Date.parse(start),

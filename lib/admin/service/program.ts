@@ -67,9 +67,15 @@ const LISTS: Readonly<Record<string, string>> = {
   import: 'imports list',
 };
 
-/** Returns what is said when there is no such thing as the last word of a command names, and which command lists them. */
-function missingText({ args, registeredArguments }: Command, own: OwnOptions): string {
-  const [name = 'thing', owner] = registeredArguments.map((one) => one.name()).toReversed();
+/**
+ * Returns what is said when there is no such thing as the last word of a command names, or its option `--run`, and which
+ * command lists them.
+ */
+function missingText(command: Command, own: OwnOptions): string {
+  const { run } = command.opts<{ readonly run?: string }>();
+  const names = command.registeredArguments.map((one) => one.name());
+  const args = run === undefined ? command.args : [...command.args, run];
+  const [name = 'thing', owner] = (run === undefined ? names : [...names, 'run']).toReversed();
   const [word, ofOwner] = args.toReversed();
   const of = owner === undefined ? '' : ` of ${owner} ${ofOwner}`;
   const where = own.project === undefined ? 'your first project' : `project ${own.project}`;

@@ -205,8 +205,8 @@ function NewInvite({ organization, ownLevel }: WithLevel) {
           </Text>
           <Copied value={made.link} what="the invitation’s link" />
           <Text size="sm">
-            It asks for a key. They have no user here yet? Whoever runs the service makes one, and a first key:{' '}
-            <Code>npx workspace user create --email …</Code>, then{' '}
+            It asks for a key. They have no user here yet? Whoever runs the service makes one in its folder, and a first
+            key: <Code>npx workspace user create --email …</Code>, then{' '}
             <Code>npx workspace key create --email … --label … --scopes '*'</Code>; on AWS with <Code>--stage …</Code>.
           </Text>
         </Stack>

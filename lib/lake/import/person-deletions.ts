@@ -153,7 +153,7 @@ function readable({ log }: LakeWriter, asked: readonly PersonDeletionItem[]): re
   const isReadable = ({ person, withEvents }: Partial<PersonDeletionItem>) =>
     person !== undefined && withEvents !== undefined;
   for (const { pk, sk } of asked.filter((one) => !isReadable(one)))
-    log.error('a deletion that an earlier version recorded cannot be done. Ask for it again, and remove its item', {
+    log.error('a deletion that an earlier version recorded cannot be done: ask for it again', {
       lake: pk,
       deletion: sk,
     });

@@ -410,7 +410,7 @@ describe('an import', () => {
     const { out } = await run('imports', 'show', id);
     const at = `${address}/api/projects/%40current/imports/${id}/rejected/`;
     expect(out).toMatch(
-      /\n1 record rejected:\n {2}sent\.jsonl:2: not JSON: .*\nDownload them: curl -H "Authorization: Bearer \$WORKSPACE_KEY" /,
+      /\n1 record rejected:\n {2}sent\.jsonl:2: not JSON: .*\nDownload them with a key in WORKSPACE_KEY: curl -H "Authorization: Bearer \$WORKSPACE_KEY" /,
     );
     expect(out.trimEnd().endsWith(` ${at}`)).toBe(true);
   });
@@ -517,6 +517,9 @@ describe('what goes wrong', () => {
       'error: There is no import 7 in your first project. `npx workspace imports list` shows them.\n',
     );
     expect(await told('runs', 'show', id, '7')).toBe(
+      `error: There is no run 7 of export ${id} in your first project. \`npx workspace runs list ${id}\` shows them.\n`,
+    );
+    expect(await told('logs', id, '--run', '7')).toBe(
       `error: There is no run 7 of export ${id} in your first project. \`npx workspace runs list ${id}\` shows them.\n`,
     );
     expect(await told('exports', 'list', '--project', '9')).toBe('error: Project not found.\n');

@@ -56,7 +56,10 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
 
     await page.getByRole('tab', { name: 'Backfills' }).click();
     await expectSeen(
-      page.getByText('imported history, from long before the project’s first export, arrives when it happened.'),
+      page.getByText(
+        'It delivers what arrived in its range. Events arrive when they are sent or imported; imported history, from long ' +
+          'before the project’s first export, arrives when it happened.',
+      ),
     );
     const [start, end] = [3, 1].map((hours) => new Date(Date.now() - hours * HOUR_MS).toISOString().slice(0, 16));
     // So it is for a moment, where somebody types a figure too many.

@@ -126,6 +126,7 @@ describe('small files of a day', () => {
     ['one each second', 8, 1_000, MINUTE_MS],
     ['one each hour', 8, HOUR_MS, 15 * MINUTE_MS],
     ['many in the last minute, though few before', 12, 15_000, MINUTE_MS],
+    ['as many as are worth it, which could not be joined', 16, 1_000, 15 * MINUTE_MS],
   ])('are looked at again when so many as are worth it will have come: %s', (_, count, gap, wait) => {
     const file = (n: number, at: number): LakeFile => ({ path: `f/${at}-${n}.parquet`, bytes: 1_000 }) as LakeFile;
     const now = START + DAY_MS / 2;
