@@ -32,6 +32,16 @@ export const asListed = <T>({ data, error, refetch }: Asked<readonly T[]>) => ({
   retry: () => void refetch(),
 });
 
+/** Returns what a table takes of a numbered page, and of what leads to another one. */
+export const asNumbered = <T>(
+  { data, error, refetch }: Asked<{ readonly count: number; readonly results: readonly T[] }>,
+  at: number,
+  go: (page: number) => void,
+) => ({
+  ...asListed({ data: data?.results, error, refetch }),
+  pages: { count: data?.count ?? 0, at, go },
+});
+
 interface PagedOptions<Row, Place> {
   readonly key: readonly unknown[];
   /** Reads a page; the first one without a place. */

@@ -1,11 +1,12 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { boundsText, useAlerts } from '../client/alerts.ts';
 import { insightName, useInsight } from '../client/insights.ts';
-import { useParam, useView } from '../parts/address.ts';
+import { asNumbered } from '../client/paged.ts';
+import { usePage, useParam, useView } from '../parts/address.ts';
 import { AlertState, numberText } from '../parts/alerts/alert-state.tsx';
 import { NewAlert } from '../parts/alerts/new-alert.tsx';
 import { Instant } from '../parts/instant.tsx';
-import { Listing, useNumbered } from '../parts/listing.tsx';
+import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { To } from '../parts/to.tsx';
@@ -13,12 +14,10 @@ import { To } from '../parts/to.tsx';
 /** Alerts: of all insights, or of the one that the address names. */
 export default function Alerts() {
   const project = useParam('project');
-  const [view] = useView();
-  const page = Number(view['page'] ?? 1);
-  const id = view['insight'];
+  const [{ insight: id, search = '' }] = useView();
+  const [page, go] = usePage();
   const insight = useInsight(project, id).data?.value;
-  const search = view['search'] ?? '';
-  const alerts = useNumbered(useAlerts(project, id === undefined ? undefined : Number(id), page, search));
+  const asked = useAlerts(project, id === undefined ? undefined : Number(id), page, search);
   const watched = insight?.name || insight?.derived_name || `insight ${id}`;
   return (
     <Page
@@ -35,7 +34,7 @@ export default function Alerts() {
         <SearchField description="A part of the name or of the insight’s" maw={420} />
         <Listing
           label="Alerts"
-          {...alerts}
+          {...asNumbered(asked, page, go)}
           rowKey={(one) => one.id}
           empty={
             <Text>

@@ -1,12 +1,13 @@
 import { Button, Group, Select, Stack, Text, TextInput } from '@mantine/core';
 import { type Dashboard, dashboardKey, restoreDashboard, useDashboards } from '../client/dashboards.ts';
-import { useParam, useView } from '../parts/address.ts';
+import { asNumbered } from '../client/paged.ts';
+import { usePage, useParam, useView } from '../parts/address.ts';
 import { useMakeDashboard } from '../parts/dashboards/make-dashboard.ts';
 import { RowName, restoreColumn } from '../parts/deleted.tsx';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
-import { Listing, useNumbered } from '../parts/listing.tsx';
+import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { ViewSwitch } from '../parts/view-switch.tsx';
@@ -14,14 +15,14 @@ import { ViewSwitch } from '../parts/view-switch.tsx';
 export default function Dashboards() {
   const project = useParam('project');
   const [view, setView] = useView();
-  const page = Number(view['page'] ?? 1);
+  const [page, go] = usePage();
   const filter = {
     search: view['search'] ?? '',
     tag: view['tag'],
     pinned: view['pinned'] === 'true',
     deleted: view['deleted'] === 'true',
   };
-  const dashboards = useNumbered(useDashboards(project, page, filter));
+  const asked = useDashboards(project, page, filter);
   const isFiltered = filter.search !== '' || filter.tag !== undefined || filter.pinned || filter.deleted;
   return (
     <Page title="Dashboards" actions={<NewDashboard project={project} />}>
@@ -38,7 +39,7 @@ export default function Dashboards() {
         </Group>
         <Listing
           label="Dashboards"
-          {...dashboards}
+          {...asNumbered(asked, page, go)}
           rowKey={({ id }) => id}
           empty={
             isFiltered ? (

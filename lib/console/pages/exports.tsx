@@ -1,11 +1,12 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { type BatchExport, type Run, useExports, useLag } from '../client/exports.ts';
+import { asNumbered } from '../client/paged.ts';
 import { counted } from '../client/words.ts';
-import { useParam, useView } from '../parts/address.ts';
+import { usePage, useParam, useView } from '../parts/address.ts';
 import { Instant } from '../parts/instant.tsx';
 import { Label } from '../parts/label.tsx';
-import { Listing, useNumbered } from '../parts/listing.tsx';
+import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { isFailed, StatusBadge } from '../parts/status.tsx';
@@ -16,10 +17,9 @@ const NARROW = '(max-width: 35.99em)';
 
 export default function Exports() {
   const project = useParam('project');
-  const [view] = useView();
-  const page = Number(view['page'] ?? 1);
-  const search = view['search'] ?? '';
-  const exports = useNumbered(useExports(project, page, search));
+  const [{ search = '' }] = useView();
+  const [page, go] = usePage();
+  const asked = useExports(project, page, search);
   const isNarrow = useMediaQuery(NARROW);
   const make = <ToButton to={`/projects/${project}/exports/new`}>New export</ToButton>;
   return (
@@ -28,7 +28,7 @@ export default function Exports() {
         <SearchField description="A part of the name or of the destination’s type" maw={420} />
         <Listing
           label="Exports"
-          {...exports}
+          {...asNumbered(asked, page, go)}
           rowKey={({ id }) => id}
           empty={
             search !== '' ? (

@@ -1,11 +1,12 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { type Insight, insightName, setInsightDeleted, useInsights } from '../client/insights.ts';
 import { sourceIn } from '../client/json.ts';
+import { asNumbered } from '../client/paged.ts';
 import { KINDS } from '../client/question-kinds.ts';
-import { useParam, useView } from '../parts/address.ts';
+import { usePage, useParam, useView } from '../parts/address.ts';
 import { RowName, restoreColumn } from '../parts/deleted.tsx';
 import { Instant } from '../parts/instant.tsx';
-import { Listing, useNumbered } from '../parts/listing.tsx';
+import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { ToButton } from '../parts/to.tsx';
@@ -14,9 +15,9 @@ import { ViewSwitch } from '../parts/view-switch.tsx';
 export default function Insights() {
   const project = useParam('project');
   const [view] = useView();
-  const page = Number(view['page'] ?? 1);
+  const [page, go] = usePage();
   const filter = { search: view['search'] ?? '', deleted: view['deleted'] === 'true' };
-  const insights = useNumbered(useInsights(project, page, filter));
+  const asked = useInsights(project, page, filter);
   return (
     <Page title="Insights" actions={<ToButton to={`/projects/${project}/insights/new`}>New insight</ToButton>}>
       <Stack>
@@ -26,7 +27,7 @@ export default function Insights() {
         </Group>
         <Listing
           label="Insights"
-          {...insights}
+          {...asNumbered(asked, page, go)}
           rowKey={({ id }) => id}
           empty={
             filter.search === '' && !filter.deleted ? (

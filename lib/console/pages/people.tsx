@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useMe } from '../client/access.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
 import { ADMIN, LEVELS, levelName, useInvites, useMembers, useOrganization } from '../client/organization.ts';
-import { asListed } from '../client/paged.ts';
+import { asListed, asNumbered } from '../client/paged.ts';
 import { useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Copied, copyText } from '../parts/copied.tsx';
@@ -218,7 +218,7 @@ function NewInvite({ organization, ownLevel }: WithLevel) {
 function Invites({ organization }: OfOrganization) {
   const queries = useQueryClient();
   const [page, setPage] = useState(1);
-  const { data, error, refetch } = useInvites(organization, page);
+  const asked = useInvites(organization, page);
   const remove = async (id: string): Promise<void> => {
     await answered(
       api.DELETE('/api/organizations/{organization_id}/invites/{id}/', {
@@ -230,10 +230,9 @@ function Invites({ organization }: OfOrganization) {
   return (
     <Listing
       label="Invitations"
-      {...asListed({ data: data?.results, error, refetch })}
+      {...asNumbered(asked, page, setPage)}
       rowKey={({ id }) => id}
       empty={<Text>No invitation is open.</Text>}
-      {...(data === undefined ? {} : { pages: { count: data.count, at: page, go: setPage } })}
       columns={[
         { name: 'Email', cell: ({ target_email }) => target_email },
         { name: 'Level', cell: ({ level }) => levelName(level) },

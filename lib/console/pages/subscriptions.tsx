@@ -1,11 +1,12 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../client/api.ts';
+import { asNumbered } from '../client/paged.ts';
 import { newSubscription, type Subject, sentSubscription, useSubscriptions, useZone } from '../client/subscriptions.ts';
-import { useNavigateFromHere, useParam, useView } from '../parts/address.ts';
+import { useNavigateFromHere, usePage, useParam, useView } from '../parts/address.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
-import { Listing, useNumbered } from '../parts/listing.tsx';
+import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
 import { SearchField } from '../parts/search-field.tsx';
 import { useSubject } from '../parts/subscriptions/subject.ts';
@@ -23,13 +24,13 @@ function subjectOf({ dashboard, insight }: Readonly<Record<string, string | unde
 export default function Subscriptions() {
   const project = useParam('project');
   const [view] = useView();
-  const page = Number(view['page'] ?? 1);
-  const search = view['search'] ?? '';
+  const [page, go] = usePage();
+  const { search = '' } = view;
   const subject = subjectOf(view);
   const isAll = Object.keys(subject).length === 0;
   const known = useSubject(project, subject);
   const zone = useZone(project);
-  const subscriptions = useNumbered(useSubscriptions(project, subject, page, search));
+  const asked = useSubscriptions(project, subject, page, search);
   return (
     <Page
       title={known === undefined ? 'Subscriptions' : `Subscriptions of ${known.name}`}
@@ -50,7 +51,7 @@ export default function Subscriptions() {
         <SearchField description="A part of the title or of the name of what is sent" maw={420} />
         <Listing
           label="Subscriptions"
-          {...subscriptions}
+          {...asNumbered(asked, page, go)}
           rowKey={({ id }) => id}
           empty={
             <Text>

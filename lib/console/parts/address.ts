@@ -56,6 +56,12 @@ export function useView(): [
 const changedBy = (some: Search) => (now: object) =>
   Object.fromEntries(Object.entries({ ...now, ...some }).filter(([, value]) => value !== undefined && value !== ''));
 
+/** Returns the number of the page of a list that the address keeps, the first one being 1, and what leads to another one. */
+export function usePage(): [number, (page: number) => void] {
+  const [{ page = 1 }, setView] = useView();
+  return [Number(page), (next) => setView({ page: next })];
+}
+
 type Texts = Readonly<Record<string, string>>;
 
 /**

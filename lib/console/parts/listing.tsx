@@ -1,7 +1,6 @@
 import { Box, Button, Card, Center, Group, Pagination, Skeleton, Stack, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { type Asked, asListed, PAGE_SIZE, type Paged } from '../client/paged.ts';
-import { useView } from './address.ts';
+import { PAGE_SIZE, type Paged } from '../client/paged.ts';
 import { useKeptFocus } from './kept-focus.ts';
 import { MayBeOld, Problem } from './problem.tsx';
 
@@ -23,24 +22,11 @@ interface ListingProps<T> {
   /** What to do next, where there is nothing. */
   readonly empty: ReactNode;
   /** A list of numbered pages. */
-  readonly pages?: { readonly count: number; readonly at: number; go(page: number): void };
+  readonly pages?: { readonly count: number; readonly at: number; readonly go: (page: number) => void };
   /** A list that goes on. */
   readonly more?: Paged<unknown>['more'];
   /** The way back to the newest rows, which come by themselves, of a list that has no *Follow*. */
   readonly newest?: Pick<Paged<unknown>, 'isReadOn' | 'showNewest'>;
-}
-
-/** Returns what a table takes of the numbered page that the address names. */
-export function useNumbered<T>({
-  data,
-  error,
-  refetch,
-}: Asked<{ readonly count: number; readonly results: readonly T[] }>) {
-  const [{ page = 1 }, setView] = useView();
-  return {
-    ...asListed({ data: data?.results, error, refetch }),
-    pages: { count: data?.count ?? 0, at: Number(page), go: (next: number) => setView({ page: next }) },
-  };
 }
 
 const isRefused = (error: unknown): boolean => error !== null && error !== undefined;
@@ -126,7 +112,7 @@ function Rows<T>({ label, rows, columns, rowKey, error, retry, empty, pages, mor
           <Pagination
             total={total}
             value={pages.at}
-            onChange={(page) => pages.go(page)}
+            onChange={pages.go}
             getControlProps={(control) => ({ 'aria-label': `${control} page` })}
             getItemProps={(page) => ({ 'aria-label': `Page ${page}` })}
           />

@@ -12,7 +12,7 @@ import {
   useImports,
 } from '../../client/imports.ts';
 import { backfillRanges } from '../../client/intervals.ts';
-import { asListed } from '../../client/paged.ts';
+import { asNumbered } from '../../client/paged.ts';
 import { counted } from '../../client/words.ts';
 import { ActButton } from '../act-button.tsx';
 import { ConfirmButton } from '../confirm-button.tsx';
@@ -50,14 +50,13 @@ interface ImportsProps {
 /** The imports of a project, how far they are, and what became of them. */
 export function Imports({ project, goOn }: ImportsProps) {
   const [page, setPage] = useState(1);
-  const { data, error, refetch } = useImports(project, page);
+  const asked = useImports(project, page);
   return (
     <Listing
       label="Imports"
-      {...asListed({ data: data?.results, error, refetch })}
+      {...asNumbered(asked, page, setPage)}
       rowKey={({ id }) => id}
       empty={<Text>Nothing was imported here yet.</Text>}
-      {...(data === undefined ? {} : { pages: { count: data.count, at: page, go: setPage } })}
       columns={[
         {
           name: 'File',
