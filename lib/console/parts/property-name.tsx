@@ -1,13 +1,9 @@
 import { Autocomplete, Group, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type NamedType, usePropertyNames, usePropertyValues } from '../client/names.ts';
+import { counted } from '../client/words.ts';
 import { useParam } from './address.ts';
 import { useSettled } from './typing.ts';
-
-const count = new Intl.NumberFormat('en-GB');
-
-const timesOf = (volume: number, type: NamedType): string =>
-  `${count.format(volume)} ${type}${volume === 1 ? '' : 's'}`;
 
 interface PropertyNameProps {
   readonly label: string;
@@ -39,7 +35,7 @@ export function PropertyName({ label, type, value, change, fault }: PropertyName
             {option.value}
           </Text>
           <Text size="xs" c="dimmed" flex="none">
-            {timesOf(volumes.get(option.value) ?? 0, type)}
+            {counted(volumes.get(option.value) ?? 0, type)}
           </Text>
         </Group>
       )}
