@@ -8,7 +8,7 @@ export type AnalyticsEvent = Schemas['Event'];
 const PAGE = 50;
 const DEFINITIONS = 100;
 
-export interface EventFilter {
+interface EventFilter {
   readonly event?: string | undefined;
   readonly distinctId?: string | undefined;
   readonly personId?: string | undefined;

@@ -26,7 +26,7 @@ export default function Events() {
     value: view['value'],
     before: until,
   };
-  const list = useEvents(project, filter, follow);
+  const events = useEvents(project, filter, follow);
   const isFiltered = until !== undefined || FIELDS.some((name) => view[name] !== undefined);
   return (
     <Page title="Events">
@@ -38,15 +38,14 @@ export default function Events() {
           <TextInput label="is" {...field('value')} />
           <UpTo until={until} choose={(chosen) => setView({ until: chosen })} />
           <Follow
-            list={list}
+            list={events}
             isWanted={follow}
             want={(isWanted) => setView(isWanted ? { follow: undefined, until: undefined } : { follow: 'no' })}
           />
         </Group>
         <EventList
           project={project}
-          filter={filter}
-          follow={follow}
+          events={events}
           empty={
             isFiltered ? (
               <Text>No event matches.</Text>

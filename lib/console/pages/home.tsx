@@ -36,8 +36,7 @@ export default function Home() {
         <LastDay project={project} />
         <EventList
           project={project}
-          filter={{}}
-          follow
+          events={events}
           leadsBack
           empty={<Text>Nothing yet. It shows here as it arrives.</Text>}
         />

@@ -1,7 +1,7 @@
 import { Card, Checkbox, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../client/api.ts';
-import { usePerson } from '../client/events.ts';
+import { useEvents, usePerson } from '../client/events.ts';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { EventList } from '../parts/events/event-list.tsx';
 import { Properties } from '../parts/events/properties.tsx';
@@ -65,13 +65,13 @@ export default function PersonPage() {
           <Properties label="Properties" properties={person.properties} />
         </Card>
         <Heading>What they did</Heading>
-        <EventList
-          project={project}
-          filter={{ personId: person.uuid }}
-          follow={false}
-          empty={<Text>No events of theirs are there.</Text>}
-        />
+        <EventsOf project={project} person={person.uuid} />
       </Stack>
     </Page>
   );
+}
+
+function EventsOf({ project, person }: { readonly project: string; readonly person: string }) {
+  const events = useEvents(project, { personId: person }, false);
+  return <EventList project={project} events={events} empty={<Text>No events of theirs are there.</Text>} />;
 }

@@ -1,7 +1,8 @@
 import { Drawer, Stack, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { type AnalyticsEvent, type EventFilter, personOf, useEvents } from '../../client/events.ts';
+import { type AnalyticsEvent, personOf } from '../../client/events.ts';
+import type { Paged } from '../../client/paged.ts';
 import { Instant } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { tell, tellProblem } from '../problem.tsx';
@@ -10,17 +11,15 @@ import { Properties } from './properties.tsx';
 
 interface EventListProps {
   readonly project: string;
-  readonly filter: EventFilter;
-  readonly follow: boolean;
+  readonly events: Paged<AnalyticsEvent>;
   /** Whether the list itself leads who has read on back to the newest: no *Follow* stands beside it. */
   readonly leadsBack?: boolean;
   readonly empty: ReactNode;
 }
 
 /** Events, newest first; one is opened to see its properties. */
-export function EventList({ project, filter, follow, leadsBack = false, empty }: EventListProps) {
+export function EventList({ project, events, leadsBack = false, empty }: EventListProps) {
   const [opened, setOpened] = useState<AnalyticsEvent | null>(null);
-  const events = useEvents(project, filter, follow);
   return (
     <>
       <Listing
