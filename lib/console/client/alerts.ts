@@ -1,18 +1,16 @@
 /** Alerts of a project: what they watch, what they found. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { definedOf } from '../../basics/defined.ts';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { changedOf } from './json.ts';
 import { rowsOfPage } from './paged.ts';
 import { live } from './polling.ts';
 
 export type Alert = Schemas['Alert'];
-export type AlertChange = Schemas['AlertsUpdateRequest'];
 
 /** Returns a page of alerts, of one insight or of all. */
 export function useAlerts(project: string, insight: number | undefined, page: number, search: string) {
-  const query = {
-    ...rowsOfPage(page, search),
-    ...(insight === undefined ? {} : { insight }),
-  };
+  const query = { ...rowsOfPage(page, search), ...definedOf({ insight }) };
   return useQuery({
     queryKey: ['alerts', project, query],
     placeholderData: keepPreviousData,
@@ -31,15 +29,6 @@ export const readAlert = (project: string, id: string): Promise<Versioned<Alert>
 export function useAlert(project: string, id: string) {
   return useQuery({ queryKey: alertKey(project, id), refetchInterval: live, queryFn: () => readAlert(project, id) });
 }
-
-/** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
-export const writeAlert = (project: string, seen: Versioned<Alert>, change: AlertChange): Promise<Versioned<Alert>> =>
-  versioned(
-    api.PATCH('/api/projects/{project_id}/alerts/{id}/', {
-      params: { path: { project_id: project, id: seen.value.id }, header: ifMatch(seen) },
-      body: change,
-    }),
-  );
 
 /** What a form says of an alert: texts as they are typed, shares in percent. */
 export interface AlertValues {
@@ -139,6 +128,27 @@ export function sentAlert(values: AlertValues): Omit<Schemas['AlertsCreateReques
           ...(notify_type === '' ? {} : { notify_type }),
         }),
   };
+}
+
+/** What is changed of an alert: what its form says, and whether it looks. */
+export type AlertChange = Partial<AlertValues> & Pick<Schemas['AlertsUpdateRequest'], 'enabled' | 'snoozed_until'>;
+
+/** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
+export function writeAlert(
+  project: string,
+  seen: Versioned<Alert>,
+  { enabled, snoozed_until, ...typed }: AlertChange,
+): Promise<Versioned<Alert>> {
+  const before = alertValues(seen.value);
+  return versioned(
+    api.PATCH('/api/projects/{project_id}/alerts/{id}/', {
+      params: { path: { project_id: project, id: seen.value.id }, header: ifMatch(seen) },
+      body: {
+        ...changedOf(sentAlert({ ...before, ...typed }), sentAlert(before)),
+        ...definedOf({ enabled, snoozed_until }),
+      },
+    }),
+  );
 }
 
 const WATCHED = { absolute_value: 'The number', relative_increase: 'Its increase', relative_decrease: 'Its decrease' };

@@ -1,13 +1,14 @@
 /** Subscriptions of a project: what is sent where, and when. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { definedOf } from '../../basics/defined.ts';
 import { useProject } from './access.ts';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
+import { changedOf } from './json.ts';
 import { instantOf, zonedOf } from './local-time.ts';
 import { rowsOfPage } from './paged.ts';
 import { live } from './polling.ts';
 
 export type Subscription = Schemas['Subscription'];
-type SubscriptionChange = Schemas['SubscriptionsUpdateRequest'];
 
 const DAY_MS = 86_400_000;
 
@@ -19,10 +20,7 @@ export interface Subject {
 
 /** Returns a page of subscriptions, of a dashboard, an insight, or all. */
 export function useSubscriptions(project: string, subject: Subject, page: number, search: string) {
-  const query = {
-    ...subject,
-    ...rowsOfPage(page, search),
-  };
+  const query = { ...subject, ...rowsOfPage(page, search) };
   return useQuery({
     queryKey: ['subscriptions', project, query],
     placeholderData: keepPreviousData,
@@ -40,18 +38,15 @@ export const readSubscription = (project: string, id: number): Promise<Versioned
     api.GET('/api/projects/{project_id}/subscriptions/{id}/', { params: { path: { project_id: project, id } } }),
   );
 
-/** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */
-export const writeSubscription = (
-  project: string,
-  seen: Versioned<Subscription>,
-  change: SubscriptionChange,
-): Promise<Versioned<Subscription>> =>
-  versioned(
-    api.PATCH('/api/projects/{project_id}/subscriptions/{id}/', {
-      params: { path: { project_id: project, id: seen.value.id }, header: ifMatch(seen) },
-      body: change,
-    }),
-  );
+export const subscriptionKey = (project: string, id: number) => ['subscription', project, id];
+
+export function useSubscription(project: string, id: number) {
+  return useQuery({
+    queryKey: subscriptionKey(project, id),
+    refetchInterval: live,
+    queryFn: () => readSubscription(project, id),
+  });
+}
 
 /** What a form says of a subscription: texts as they are typed, times by the clock of a zone. */
 export interface SubscriptionValues {
@@ -133,5 +128,32 @@ export function sentSubscription(values: SubscriptionValues, zone: string) {
     bysetpos: isPlaced ? Number(values.bysetpos) : null,
     start_date: instantOf(start_date, zone),
     until_date: until_date === '' ? null : instantOf(until_date, zone),
+    dashboard_export_insights: values.dashboard_export_insights.map(Number),
   };
+}
+
+/** What is changed of a subscription: what its form says, and whether it is sent or there at all. */
+export type SubscriptionChange = Partial<SubscriptionValues> &
+  Pick<Schemas['SubscriptionsUpdateRequest'], 'enabled' | 'deleted'>;
+
+/**
+ * Writes a change of the version that was seen, its times by the clock of a zone. Throws a `Refusal` of status 412 when
+ * somebody else was faster.
+ */
+export function writeSubscription(
+  project: string,
+  seen: Versioned<Subscription>,
+  { enabled, deleted, ...typed }: SubscriptionChange,
+  zone: string,
+): Promise<Versioned<Subscription>> {
+  const before = subscriptionValues(seen.value, zone);
+  return versioned(
+    api.PATCH('/api/projects/{project_id}/subscriptions/{id}/', {
+      params: { path: { project_id: project, id: seen.value.id }, header: ifMatch(seen) },
+      body: {
+        ...changedOf(sentSubscription({ ...before, ...typed }, zone), sentSubscription(before, zone)),
+        ...definedOf({ enabled, deleted }),
+      },
+    }),
+  );
 }

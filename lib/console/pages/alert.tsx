@@ -3,19 +3,16 @@ import { useQueryClient } from '@tanstack/react-query';
 import {
   type Alert,
   type AlertChange,
-  type AlertValues,
   alertKey,
   alertValues,
   areTurned,
   boundsText,
   readAlert,
-  sentAlert,
   useAlert,
   writeAlert,
 } from '../client/alerts.ts';
 import { answered, api, type Versioned } from '../client/api.ts';
 import { insightName } from '../client/insights.ts';
-import { changedOf } from '../client/json.ts';
 import { ActButton } from '../parts/act-button.tsx';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { AlertFields, SHOWN_FIELDS } from '../parts/alerts/alert-fields.tsx';
@@ -59,31 +56,20 @@ function AlertView({ project, seen }: AlertViewProps) {
   const { value } = seen;
   const { id, insight } = value;
   const name = value.name || 'Untitled';
-  const show = (version: Versioned<Alert>): void => void queries.setQueryData(alertKey(project, id), version);
   const renew = () => queries.invalidateQueries({ queryKey: ['alerts', project] });
 
-  const { send, notice } = useVersionedWrite<Partial<AlertValues>, Alert>({
-    what: 'the alert',
-    read: () => readAlert(project, id),
-    write: (change, over) => {
-      const before = alertValues(over.value);
-      const [was, is] = [sentAlert(before), sentAlert({ ...before, ...change })];
-      return writeAlert(project, over, changedOf(is, was));
-    },
-    show,
-    written: async () => {
-      await renew();
-      tell(`${name} is changed.`);
-    },
-    disputed: ({ notify_secret: _secret, ...change }, theirs) => disputedFields(change, alertValues(theirs)),
-  });
-  const switched = useVersionedWrite<Pick<AlertChange, 'enabled' | 'snoozed_until'>, Alert>({
+  const { send, notice } = useVersionedWrite<AlertChange, Alert>({
     what: 'the alert',
     read: () => readAlert(project, id),
     write: (change, over) => writeAlert(project, over, change),
-    show,
-    written: renew,
-    disputed: disputedFields<'enabled' | 'snoozed_until'>,
+    show: (version) => void queries.setQueryData(alertKey(project, id), version),
+    written: async (_, { enabled, snoozed_until }) => {
+      await renew();
+      // Whether it looks is seen on the page.
+      if (enabled === undefined && snoozed_until === undefined) tell(`${name} is changed.`);
+    },
+    disputed: ({ notify_secret: _secret, ...change }, theirs) =>
+      disputedFields(change, { ...theirs, ...alertValues(theirs) }),
   });
   const remove = async (): Promise<void> => {
     await answered(
@@ -116,16 +102,16 @@ function AlertView({ project, seen }: AlertViewProps) {
               scope="alert:write"
               initial={{ snoozed_until: '1d' }}
               does="Snooze"
-              submit={(change) => switched.send(change, seen)}
+              submit={(change) => send(change, seen)}
             >
               {(form) => <Select label="Snooze it" data={SNOOZES} {...form.choice('snoozed_until')} />}
             </FormDialog>
           ) : (
-            <ActButton scope="alert:write" size="xs" act={() => switched.send({ snoozed_until: null }, seen)}>
+            <ActButton scope="alert:write" size="xs" act={() => send({ snoozed_until: null }, seen)}>
               End the snooze
             </ActButton>
           )}
-          <ActButton scope="alert:write" size="xs" act={() => switched.send({ enabled: !value.enabled }, seen)}>
+          <ActButton scope="alert:write" size="xs" act={() => send({ enabled: !value.enabled }, seen)}>
             {value.enabled ? 'Disable' : 'Enable'}
           </ActButton>
           <ConfirmButton label="Delete" scope="alert:write" act={remove}>
@@ -152,7 +138,6 @@ function AlertView({ project, seen }: AlertViewProps) {
         />
       </Stack>
       {notice}
-      {switched.notice}
     </Page>
   );
 }

@@ -1,15 +1,14 @@
 import { Stack } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import type { Versioned } from '../client/api.ts';
-import { changedOf } from '../client/json.ts';
-import { live } from '../client/polling.ts';
 import {
   readSubscription,
   type Subject,
   type Subscription,
-  type SubscriptionValues,
-  sentSubscription,
+  type SubscriptionChange,
+  subscriptionKey,
   subscriptionValues,
+  useSubscription,
   useZone,
   writeSubscription,
 } from '../client/subscriptions.ts';
@@ -31,12 +30,7 @@ import { useVersionedWrite } from '../parts/versioned-write.tsx';
 
 export default function SubscriptionPage() {
   const project = useParam('project');
-  const id = useParam('id');
-  const asked = useQuery({
-    queryKey: ['subscription', project, id],
-    refetchInterval: live,
-    queryFn: () => readSubscription(project, Number(id)),
-  });
+  const asked = useSubscription(project, Number(useParam('id')));
   const zone = useZone(project);
   if (asked.data === undefined || zone === undefined) return <AwaitedPage title="Subscription" asked={asked} />;
   return <SubscriptionView project={project} seen={asked.data} zone={zone} />;
@@ -63,40 +57,24 @@ function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
   const name = value.title || value.resource_name || 'Untitled';
   const subject = subjectOf(value);
   const known = useSubject(project, subject);
-  const show = (version: Versioned<Subscription>): void =>
-    void queries.setQueryData(['subscription', project, String(id)], version);
   const renew = () => queries.invalidateQueries({ queryKey: ['subscriptions', project] });
 
-  const { send, notice } = useVersionedWrite<Partial<SubscriptionValues>, Subscription>({
+  const { send, notice } = useVersionedWrite<SubscriptionChange, Subscription>({
     what: 'the subscription',
     read: () => readSubscription(project, id),
-    write: (change, over) => {
-      const before = subscriptionValues(over.value, zone);
-      const { dashboard_export_insights: chosen } = change;
-      return writeSubscription(project, over, {
-        ...changedOf(sentSubscription({ ...before, ...change }, zone), sentSubscription(before, zone)),
-        ...(chosen === undefined ? {} : { dashboard_export_insights: chosen.map(Number) }),
-      });
-    },
-    show,
-    written: async () => {
+    write: (change, over) => writeSubscription(project, over, change, zone),
+    show: (version) => void queries.setQueryData(subscriptionKey(project, id), version),
+    written: async (_, { enabled }) => {
       await renew();
-      tell(`${name} is changed.`);
+      // Whether it is sent is seen on the page.
+      if (enabled === undefined) tell(`${name} is changed.`);
     },
     // An address of a webhook is never told.
     disputed: ({ notify_secret: _secret, target_value: _address, ...change }, theirs) =>
-      disputedFields(change, subscriptionValues(theirs, zone)),
-  });
-  const switched = useVersionedWrite<Pick<Subscription, 'enabled'>, Subscription>({
-    what: 'the subscription',
-    read: () => readSubscription(project, id),
-    write: (change, over) => writeSubscription(project, over, change),
-    show,
-    written: renew,
-    disputed: disputedFields,
+      disputedFields(change, { ...theirs, ...subscriptionValues(theirs, zone) }),
   });
   const remove = async (): Promise<void> => {
-    await writeSubscription(project, seen, { deleted: true });
+    await writeSubscription(project, seen, { deleted: true }, zone);
     await renew();
     navigate({ to: `/projects/${project}/subscriptions`, search: subject });
   };
@@ -116,7 +94,7 @@ function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
           >
             {(form) => <SubscriptionFields form={form} zone={zone} insights={known?.insights} />}
           </FormDialog>
-          <ActButton scope="subscription:write" size="xs" act={() => switched.send({ enabled: !value.enabled }, seen)}>
+          <ActButton scope="subscription:write" size="xs" act={() => send({ enabled: !value.enabled }, seen)}>
             {value.enabled ? 'Disable' : 'Enable'}
           </ActButton>
           <ConfirmButton label="Delete" scope="subscription:write" act={remove}>
@@ -130,7 +108,6 @@ function SubscriptionView({ project, seen, zone }: SubscriptionViewProps) {
         <Facts label="Subscription" facts={factsOf(value, known?.to)} />
       </Stack>
       {notice}
-      {switched.notice}
     </Page>
   );
 }

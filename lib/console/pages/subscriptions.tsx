@@ -102,15 +102,10 @@ function NewSubscription({ project, subject, zone, insights }: NewSubscriptionPr
       initial={newSubscription(zone)}
       does="Make the subscription"
       submit={async (values) => {
-        const chosen = values.dashboard_export_insights.map(Number);
         const made = await answered(
           api.POST('/api/projects/{project_id}/subscriptions/', {
             params: { path: { project_id: project } },
-            body: {
-              ...subject,
-              ...sentSubscription(values, zone),
-              ...(chosen.length === 0 ? {} : { dashboard_export_insights: chosen }),
-            },
+            body: { ...subject, ...sentSubscription(values, zone) },
           }),
         );
         await queries.invalidateQueries({ queryKey: ['subscriptions', project] });

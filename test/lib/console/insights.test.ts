@@ -1128,6 +1128,39 @@ describeConsole('insights in the console', ({ service, open, at, api, show, made
     await expectSeen(row(page, 'Subscription', 'On'));
   });
 
+  test('changes an alert or a subscription that is being switched, and nobody else is blamed', async () => {
+    const insight = await trend('Switched');
+    const alert = await made('/alerts/', {
+      insight: insight['id'],
+      name: 'Few',
+      subscribed_users: [],
+      threshold: { configuration: { type: 'absolute', bounds: { lower: 100 } } },
+    });
+    const subscription = await made('/subscriptions/', {
+      insight: insight['id'],
+      title: 'Weekly',
+      target_type: 'webhook',
+      target_value: 'https://hooks.example.com/reports',
+      frequency: 'weekly',
+      start_date: '2030-01-01T08:30:00Z',
+    });
+    const { page } = await open(at('/home'));
+    for (const [path, field] of [
+      [`/alerts/${String(alert['id'])}`, 'Name'],
+      [`/subscriptions/${String(subscription['id'])}`, 'Title'],
+    ] as const) {
+      await show(page, at(path));
+      const release = await heldBack(page, `**${api(path)}/`, (one) => one.postData()?.includes('enabled') ?? false);
+      await button(page, 'Disable').click();
+      await button(page, 'Edit').click();
+      await whileWritten(page, async () => release());
+      await page.getByRole('textbox', { name: field }).fill('Mine');
+      await button(page.getByRole('dialog'), 'Save').click();
+      await expectSeen(page.getByRole('heading', { name: 'Mine' }));
+      expect(await read(path)).toMatchObject({ enabled: false });
+    }
+  });
+
   test('opens what a client of PostHog links to', async () => {
     const insight = await made('/insights/', { name: 'Linked question' });
     const board = await made('/dashboards/', { name: 'Linked board' });
