@@ -46,14 +46,6 @@ export async function readOrganizations(): Promise<readonly Organization[] | nul
 export const useOrganizations = (enabled = true) =>
   useQuery({ queryKey: ['organizations'], enabled, queryFn: readOrganizations });
 
-export function useOrganization(id: string) {
-  return useQuery({
-    queryKey: ['organization', id],
-    queryFn: () =>
-      answered(api.GET('/api/organizations/{organization_id}/', { params: { path: { organization_id: id } } })),
-  });
-}
-
 export function useMembers(organization: string | undefined) {
   return useQuery({
     queryKey: ['members', organization],

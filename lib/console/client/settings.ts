@@ -29,15 +29,15 @@ export const writeProject = (seen: Versioned<Project>, change: ProjectChange): P
     }),
   );
 
-export const organizationSettingsKey = (id: string) => ['organization', id, 'settings'];
+export const organizationKey = (id: string) => ['organization', id];
 
 /** Returns the organization as it is now. */
 export const readOrganization = (id: string): Promise<Versioned<Organization>> =>
   versioned(api.GET('/api/organizations/{organization_id}/', { params: { path: { organization_id: id } } }));
 
-export function useOrganizationSettings(id: string | undefined) {
+export function useOrganization(id: string | undefined) {
   return useQuery({
-    queryKey: organizationSettingsKey(id ?? ''),
+    queryKey: organizationKey(id ?? ''),
     enabled: id !== undefined,
     queryFn: () => readOrganization(id ?? ''),
   });

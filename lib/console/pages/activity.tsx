@@ -1,7 +1,8 @@
 import { Box, Code, Select, Stack, Text } from '@mantine/core';
 import { answered, api, type Schemas } from '../client/api.ts';
-import { ADMIN, levelName, useOrganization } from '../client/organization.ts';
+import { ADMIN, levelName } from '../client/organization.ts';
 import { usePaged } from '../client/paged.ts';
+import { useOrganization } from '../client/settings.ts';
 import { useView } from '../parts/address.ts';
 import { InOrganization } from '../parts/in-organization.tsx';
 import { Instant } from '../parts/instant.tsx';
@@ -43,7 +44,7 @@ function EntriesOf({ organization }: { readonly organization: string }) {
   const { data: own, error } = useOrganization(organization);
   if (own === undefined && error === null) return <Loading />;
   // Where the key may not tell the level, it may still read the log.
-  if (own !== undefined && (own.membership_level ?? 0) < ADMIN) return <Text>Admins and owners read it.</Text>;
+  if (own !== undefined && own.value.membership_level < ADMIN) return <Text>Admins and owners read it.</Text>;
   return <Entries organization={organization} />;
 }
 

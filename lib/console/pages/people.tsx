@@ -3,8 +3,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMe } from '../client/access.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
-import { ADMIN, LEVELS, levelName, useInvites, useMembers, useOrganization } from '../client/organization.ts';
+import { ADMIN, LEVELS, levelName, useInvites, useMembers } from '../client/organization.ts';
 import { asListed, asNumbered } from '../client/paged.ts';
+import { useOrganization } from '../client/settings.ts';
 import { useView } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Copied, copyText } from '../parts/copied.tsx';
@@ -47,7 +48,7 @@ const nameOf = ({ first_name, last_name }: Schemas['Member']['user']): string =>
 
 function PeopleOf({ organization }: OfOrganization) {
   const { data: own, error } = useOrganization(organization);
-  const ownLevel = own?.membership_level ?? 0;
+  const ownLevel = own?.value.membership_level ?? 0;
   const isAdmin = ownLevel >= ADMIN;
   return (
     <Stack>

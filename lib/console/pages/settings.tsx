@@ -1,18 +1,17 @@
 import { Card, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { ADDRESS, answered, api, type Versioned } from '../client/api.ts';
-import { changedOf } from '../client/json.ts';
 import { ADMIN, OWNER } from '../client/organization.ts';
 import {
   type Organization,
-  organizationSettingsKey,
+  organizationKey,
   type Project,
   type ProjectChange,
   projectSettingsKey,
   readOrganization,
   readProject,
-  useOrganizationSettings,
+  useOrganization,
   useProjectSettings,
   writeOrganization,
   writeProject,
@@ -21,7 +20,7 @@ import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { disputedFields } from '../parts/conflict-notice.tsx';
 import { Copied } from '../parts/copied.tsx';
-import { useForm } from '../parts/form.ts';
+import { type Form, useForm } from '../parts/form.ts';
 import { Heading } from '../parts/heading.tsx';
 import { NewProject } from '../parts/new-project.tsx';
 import { AwaitedPage, Page } from '../parts/page.tsx';
@@ -33,7 +32,7 @@ export default function Settings() {
   const id = useParam('project');
   const asked = useProjectSettings(id);
   const { data: seen } = asked;
-  const { data: organization, error } = useOrganizationSettings(seen?.value.organization);
+  const { data: organization, error } = useOrganization(seen?.value.organization);
   if (seen === undefined) return <AwaitedPage title="Settings" asked={asked} />;
   return (
     <Page title="Settings">
@@ -46,23 +45,32 @@ export default function Settings() {
   );
 }
 
-interface NameFormProps extends Needed {
-  readonly label: string;
-  readonly initial: string;
-  readonly save: (name: string) => Promise<unknown>;
+interface SettingsFormProps<Values extends object> extends Needed {
+  readonly initial: Values;
+  readonly save: (values: Values, changed: Partial<Values>) => Promise<unknown>;
+  /** What follows from it, in sentences. */
+  readonly about?: string;
+  readonly children: (form: Form<Values>) => ReactNode;
 }
 
-function NameForm({ label, initial, save, ...needed }: NameFormProps) {
-  const form = useForm({ name: initial });
+/** Fields that are saved together. */
+function SettingsForm<Values extends object>(props: SettingsFormProps<Values>) {
+  const { initial, save, about, children, ...needed } = props;
+  const form = useForm(initial);
   return (
-    <form onSubmit={form.sends(() => save(form.values.name))}>
+    <form onSubmit={form.sends(() => save(form.values, form.changed))}>
       <Group align="end">
-        <TextInput label={label} required {...form.text('name')} />
+        {children(form)}
         <ScopedButton {...needed} type="submit" variant="default" loading={form.isBusy}>
           Save
         </ScopedButton>
       </Group>
-      <Problem error={form.error} fields={['name']} />
+      {about !== undefined && (
+        <Text size="sm" mt="xs">
+          {about}
+        </Text>
+      )}
+      <Problem error={form.error} fields={Object.keys(initial)} />
     </form>
   );
 }
@@ -72,14 +80,12 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
   const navigate = useNavigateFromHere();
   const project = seen.value;
   const id = String(project.id);
-  const path = { project_id: id };
-  const show = (version: Versioned<Project>): void => void queries.setQueryData(projectSettingsKey(id), version);
   const renew = () => queries.invalidateQueries();
   const { send, notice } = useVersionedWrite<ProjectChange, Project>({
     what: 'the project',
     read: () => readProject(id),
     write: (change, over) => writeProject(over, change),
-    show,
+    show: (version) => void queries.setQueryData(projectSettingsKey(id), version),
     written: (_version, { name, anonymize_ips }) => {
       if (name !== undefined) tell('The name is changed.');
       else if (anonymize_ips === undefined) tell('Insights count by it from now on.');
@@ -90,7 +96,7 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
     disputed: disputedFields<keyof ProjectChange>,
   });
   const remove = async (): Promise<void> => {
-    await answered(api.DELETE('/api/projects/{project_id}/', { params: { path } }));
+    await answered(api.DELETE('/api/projects/{project_id}/', { params: { path: { project_id: id } } }));
     await renew();
     navigate({ to: '/' });
   };
@@ -98,24 +104,45 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
     <Card withBorder>
       <Stack align="start">
         <Heading>Project</Heading>
-        <NameForm
+        <SettingsForm
           key={project.name}
-          label="Project’s name"
           scope="project:write"
-          initial={project.name}
-          save={(name) => send({ name }, seen)}
-        />
+          initial={{ name: project.name }}
+          save={(change) => send(change, seen)}
+        >
+          {(form) => <TextInput label="Project’s name" required {...form.text('name')} />}
+        </SettingsForm>
         <Text size="sm">Its number is {project.id}.</Text>
-        <Times
+        <SettingsForm
           key={`${project.timezone} ${project.week_start_day}`}
-          project={project}
-          save={(change) => send(change, seen)}
-        />
-        <Addresses
+          scope="project:write"
+          initial={timesOf(project)}
+          save={(_, { week_start_day: week, ...zone }) =>
+            send({ ...zone, ...(week && { week_start_day: WEEK_STARTS[week] }) }, seen)
+          }
+          about="Insights count days, weeks and months by these at once, past ones too. Alerts and subscriptions follow after the time that is already set. Exports stay in UTC."
+        >
+          {(form) => (
+            <>
+              <Select
+                label="Time zone"
+                searchable
+                data={ZONES.includes(project.timezone) ? ZONES : [project.timezone, ...ZONES]}
+                {...form.choice('timezone')}
+              />
+              <Select label="Weeks begin on" data={WEEKS} {...form.choice('week_start_day')} />
+            </>
+          )}
+        </SettingsForm>
+        <SettingsForm
           key={String(project.anonymize_ips)}
-          initial={project.anonymize_ips}
+          scope="project:write"
+          initial={{ anonymize_ips: project.anonymize_ips }}
           save={(change) => send(change, seen)}
-        />
+          about="Events that SDKs send land without $ip then. Those that have landed keep it."
+        >
+          {(form) => <Switch label="Keep no addresses of visitors" mb={8} {...form.tick('anonymize_ips')} />}
+        </SettingsForm>
         <NewProject organization={project.organization} />
         <ConfirmButton label="Delete the project" scope="project:write" level={ADMIN} typed={project.name} act={remove}>
           The project goes with its dashboards, insights, exports, events and persons. That cannot be undone.
@@ -140,62 +167,6 @@ const timesOf = ({ timezone, week_start_day }: Project) => ({
   timezone,
   week_start_day: week_start_day === 1 ? ('1' as const) : ('0' as const),
 });
-
-interface TimesProps {
-  readonly project: Project;
-  readonly save: (change: ProjectChange) => Promise<unknown>;
-}
-
-/** By which clock, and from which day, insights of the project count. */
-function Times({ project, save }: TimesProps) {
-  const form = useForm(timesOf(project));
-  const saveChanged = (): Promise<unknown> => {
-    const { week_start_day, ...zone } = changedOf(form.values, timesOf(project));
-    const week = week_start_day === undefined ? {} : { week_start_day: WEEK_STARTS[week_start_day] };
-    return save({ ...zone, ...week });
-  };
-  const zones = ZONES.includes(project.timezone) ? ZONES : [project.timezone, ...ZONES];
-  return (
-    <form onSubmit={form.sends(saveChanged)}>
-      <Group align="end">
-        <Select label="Time zone" searchable data={zones} {...form.choice('timezone')} />
-        <Select label="Weeks begin on" data={WEEKS} {...form.choice('week_start_day')} />
-        <ScopedButton scope="project:write" type="submit" variant="default" loading={form.isBusy}>
-          Save
-        </ScopedButton>
-      </Group>
-      <Text size="sm" mt="xs">
-        Insights count days, weeks and months by these at once, past ones too. Alerts and subscriptions follow after the
-        time that is already set. Exports stay in UTC.
-      </Text>
-      <Problem error={form.error} fields={['timezone', 'week_start_day']} />
-    </form>
-  );
-}
-
-interface AddressesProps {
-  readonly initial: boolean;
-  readonly save: (change: ProjectChange) => Promise<unknown>;
-}
-
-/** Whether events that SDKs send keep the addresses that they come from. */
-function Addresses({ initial, save }: AddressesProps) {
-  const form = useForm({ anonymize_ips: initial });
-  return (
-    <form onSubmit={form.sends(() => save(form.values))}>
-      <Group>
-        <Switch label="Keep no addresses of visitors" {...form.tick('anonymize_ips')} />
-        <ScopedButton scope="project:write" type="submit" variant="default" loading={form.isBusy}>
-          Save
-        </ScopedButton>
-      </Group>
-      <Text size="sm" mt="xs">
-        Events that SDKs send land without $ip then. Those that have landed keep it.
-      </Text>
-      <Problem error={form.error} fields={['anonymize_ips']} />
-    </form>
-  );
-}
 
 function TokenSettings({ project }: { readonly project: Project }) {
   const queries = useQueryClient();
@@ -236,14 +207,12 @@ function OrganizationSettings({ seen }: { readonly seen: Versioned<Organization>
   const queries = useQueryClient();
   const navigate = useNavigateFromHere();
   const organization = seen.value;
-  const path = { organization_id: organization.id };
-  const show = (version: Versioned<Organization>): void =>
-    void queries.setQueryData(organizationSettingsKey(organization.id), version);
+  const { id } = organization;
   const { send, notice } = useVersionedWrite<Pick<Organization, 'name'>, Organization>({
     what: 'the organization',
-    read: () => readOrganization(organization.id),
+    read: () => readOrganization(id),
     write: (change, over) => writeOrganization(over, change),
-    show,
+    show: (version) => void queries.setQueryData(organizationKey(id), version),
     written: () => {
       tell('The name is changed.');
       return queries.invalidateQueries();
@@ -251,7 +220,7 @@ function OrganizationSettings({ seen }: { readonly seen: Versioned<Organization>
     disputed: disputedFields,
   });
   const remove = async (): Promise<void> => {
-    await answered(api.DELETE('/api/organizations/{organization_id}/', { params: { path } }));
+    await answered(api.DELETE('/api/organizations/{organization_id}/', { params: { path: { organization_id: id } } }));
     await queries.invalidateQueries();
     navigate({ to: '/' });
   };
@@ -259,14 +228,15 @@ function OrganizationSettings({ seen }: { readonly seen: Versioned<Organization>
     <Card withBorder>
       <Stack align="start">
         <Heading>Organization</Heading>
-        <NameForm
+        <SettingsForm
           key={organization.name}
-          label="Organization’s name"
           scope="organization:write"
           level={ADMIN}
-          initial={organization.name}
-          save={(name) => send({ name }, seen)}
-        />
+          initial={{ name: organization.name }}
+          save={(change) => send(change, seen)}
+        >
+          {(form) => <TextInput label="Organization’s name" required {...form.text('name')} />}
+        </SettingsForm>
         <ConfirmButton
           label="Delete the organization"
           scope="organization:write"
