@@ -5,6 +5,7 @@ import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from 
 import { changedOf } from './json.ts';
 import { rowsOfPage } from './paged.ts';
 import { live } from './polling.ts';
+import { NO_WEBHOOK, sentWebhook, type WebhookValues } from './webhook.ts';
 
 export type Alert = Schemas['Alert'];
 
@@ -31,7 +32,7 @@ export function useAlert(project: string, id: string) {
 }
 
 /** What a form says of an alert: texts as they are typed, shares in percent. */
-export interface AlertValues {
+export interface AlertValues extends WebhookValues {
   readonly name: string;
   readonly condition: Alert['condition']['type'];
   readonly threshold: Alert['threshold']['configuration']['type'];
@@ -43,13 +44,8 @@ export interface AlertValues {
   readonly skip_weekend: boolean;
   /** Numbers of members. */
   readonly subscribed_users: readonly string[];
-  /** Empty: as it is, which for a new alert is nowhere. */
-  readonly notify_url: string;
-  readonly notify_secret: string;
   /** Empty: as the address says. */
   readonly notify_type: '' | Alert['notify_type'];
-  /** No webhook is told any more. */
-  readonly isSilent: boolean;
 }
 
 export const NEW_ALERT: AlertValues = {
@@ -63,10 +59,8 @@ export const NEW_ALERT: AlertValues = {
   calculation_interval: 'daily',
   skip_weekend: false,
   subscribed_users: [],
-  notify_url: '',
-  notify_secret: '',
   notify_type: '',
-  isSilent: false,
+  ...NO_WEBHOOK,
 };
 
 /** Is the lower bound above the upper one? */
@@ -105,7 +99,7 @@ export function alertValues({ threshold, condition, config, ...rest }: Alert): A
 
 /** Returns what is sent of a form: all but what is left empty to stay. */
 export function sentAlert(values: AlertValues): Omit<Schemas['AlertsCreateRequest'], 'insight'> {
-  const { threshold: type, condition, notify_url, notify_secret, notify_type } = values;
+  const { threshold: type, condition, notify_type } = values;
   return {
     name: values.name,
     subscribed_users: values.subscribed_users.map(Number),
@@ -120,13 +114,8 @@ export function sentAlert(values: AlertValues): Omit<Schemas['AlertsCreateReques
     },
     calculation_interval: values.calculation_interval,
     skip_weekend: values.skip_weekend,
-    ...(values.isSilent
-      ? { notify_url: null, notify_secret: null }
-      : {
-          ...(notify_url === '' ? {} : { notify_url }),
-          ...(notify_secret === '' ? {} : { notify_secret }),
-          ...(notify_type === '' ? {} : { notify_type }),
-        }),
+    ...sentWebhook(values),
+    ...(values.isSilent || notify_type === '' ? {} : { notify_type }),
   };
 }
 

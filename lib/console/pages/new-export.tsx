@@ -6,9 +6,10 @@ import { configOf, DESTINATIONS, hasFault, initialValues } from '../client/desti
 import { useDestinationTests } from '../client/exports.ts';
 import { isSame } from '../client/json.ts';
 import { sentFilters } from '../client/property-filters.ts';
+import { sentWebhook } from '../client/webhook.ts';
 import { useNavigateFromHere, useParam } from '../parts/address.ts';
 import { Checks } from '../parts/exports/checks.tsx';
-import { ExportFields, NEW_EXPORT, webhookOf } from '../parts/exports/export-fields.tsx';
+import { ExportFields, NEW_EXPORT } from '../parts/exports/export-fields.tsx';
 import { useForm } from '../parts/form.ts';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
@@ -50,7 +51,7 @@ export default function NewExport() {
       } as Schemas['DestinationInput'],
       ...(isOfEvents && hogql_query.trim() !== '' ? { hogql_query } : {}),
       ...(isOfEvents && filters.length > 0 ? { filters: sentFilters(filters) } : {}),
-      ...webhookOf(form.values),
+      ...sentWebhook(form.values),
     };
   };
 

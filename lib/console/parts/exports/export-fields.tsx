@@ -1,9 +1,9 @@
 import { Card, Code, Group, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { Schemas } from '../../client/api.ts';
 import type { DestinationForm, Values } from '../../client/destinations.ts';
 import type { BatchExport } from '../../client/exports.ts';
 import type { Filter } from '../../client/property-filters.ts';
+import { NO_WEBHOOK, type WebhookValues } from '../../client/webhook.ts';
 import { DestinationFields } from '../destination-fields.tsx';
 import type { Form } from '../form.ts';
 import { Heading } from '../heading.tsx';
@@ -13,7 +13,7 @@ import { PropertyFilters } from '../property-filters.tsx';
 const INTERVALS: readonly BatchExport['interval'][] = ['every 5 minutes', 'every 15 minutes', 'hour', 'day', 'week'];
 
 /** What a form says of an export. */
-export interface ExportValues {
+export interface ExportValues extends WebhookValues {
   readonly name: string;
   readonly model: BatchExport['model'];
   readonly interval: BatchExport['interval'];
@@ -21,11 +21,6 @@ export interface ExportValues {
   /** Empty: the usual columns. */
   readonly hogql_query: string;
   readonly filters: readonly Filter[];
-  /** Empty: as it is, which for a new export is nowhere. */
-  readonly notify_url: string;
-  readonly notify_secret: string;
-  /** Failures are told nowhere any more. */
-  readonly isSilent: boolean;
 }
 
 export const NEW_EXPORT: ExportValues = {
@@ -35,20 +30,8 @@ export const NEW_EXPORT: ExportValues = {
   config: {},
   hogql_query: '',
   filters: [],
-  notify_url: '',
-  notify_secret: '',
-  isSilent: false,
+  ...NO_WEBHOOK,
 };
-
-/** Returns what is written of the webhook; nothing of what stays. */
-export function webhookOf({
-  notify_url,
-  notify_secret,
-  isSilent,
-}: ExportValues): Pick<Schemas['BatchExportPatch'], 'notify_url' | 'notify_secret'> {
-  if (isSilent) return { notify_url: null, notify_secret: null };
-  return { ...(notify_url === '' ? {} : { notify_url }), ...(notify_secret === '' ? {} : { notify_secret }) };
-}
 
 interface ExportFieldsProps {
   readonly form: Form<ExportValues>;

@@ -11,6 +11,7 @@ import {
 } from '../../client/destinations.ts';
 import { type BatchExport, exportKey, readExport, useDestinationTests, writeExport } from '../../client/exports.ts';
 import { type Filter, sentFilters, wholeFiltersIn } from '../../client/property-filters.ts';
+import { sentWebhook } from '../../client/webhook.ts';
 import { disputedFields } from '../conflict-notice.tsx';
 import { useForm } from '../form.ts';
 import { tell } from '../problem.tsx';
@@ -18,7 +19,7 @@ import { ScopedButton } from '../scoped-button.tsx';
 import { Unsaved } from '../unsaved.tsx';
 import { type OwnChanges, useVersionedWrite } from '../versioned-write.tsx';
 import { Checks } from './checks.tsx';
-import { ExportFields, type ExportValues, NEW_EXPORT, webhookOf } from './export-fields.tsx';
+import { ExportFields, type ExportValues, NEW_EXPORT } from './export-fields.tsx';
 
 type Change = Schemas['BatchExportPatch'];
 
@@ -65,7 +66,7 @@ function Settings({ project, seen, own, destination, look }: SettingsProps) {
       ...(Object.keys(changed).length === 0
         ? {}
         : { destination: { type: destination.type, config: changed } as Schemas['DestinationPatch'] }),
-      ...webhookOf(values),
+      ...sentWebhook(values),
     };
   };
 
