@@ -1,5 +1,6 @@
 /** What happened in a project, and who did it. */
 import { useQuery } from '@tanstack/react-query';
+import { definedOf } from '../../basics/defined.ts';
 import { answered, api, type Schemas } from './api.ts';
 import { usePaged } from './paged.ts';
 
@@ -10,8 +11,8 @@ const DEFINITIONS = 100;
 
 interface EventFilter {
   readonly event?: string | undefined;
-  readonly distinctId?: string | undefined;
-  readonly personId?: string | undefined;
+  readonly distinct_id?: string | undefined;
+  readonly person_id?: string | undefined;
   /** A property and what it must be. */
   readonly property?: string | undefined;
   readonly value?: string | undefined;
@@ -24,12 +25,9 @@ const propertyFilter = (key: string, value: string): string =>
 
 /** Returns the newest events, page by page; while `follow`, new ones come by themselves. */
 export function useEvents(project: string, filter: EventFilter, follow: boolean) {
-  const { event, distinctId, personId, property = '', value = '', before } = filter;
+  const { property = '', value = '', ...rest } = filter;
   const filters = {
-    ...(event === undefined ? {} : { event }),
-    ...(distinctId === undefined ? {} : { distinct_id: distinctId }),
-    ...(personId === undefined ? {} : { person_id: personId }),
-    ...(before === undefined ? {} : { before }),
+    ...definedOf(rest),
     ...(property === '' || value === '' ? {} : { properties: propertyFilter(property, value) }),
   };
   const query = { limit: PAGE, ...filters };

@@ -1,5 +1,7 @@
 /** Batch exports of a project, their runs, logs and backfills. */
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
+import type { paths } from '../../../build/types/api.d.ts';
+import { definedOf } from '../../basics/defined.ts';
 import { answered, api, cursorOf, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { INTERVALS_MS } from './intervals.ts';
 import { rowsOfPage, useLong, usePaged } from './paged.ts';
@@ -91,6 +93,18 @@ const isOfType = (error: Error): boolean => error instanceof Refusal && error.st
 /** Backfills deliver the past, however long ago it was. */
 const BEGINNING = '1970-01-01T00:00:00Z';
 
+type RunsQuery = NonNullable<
+  paths['/api/projects/{project_id}/batch_exports/{id}/runs/']['get']['parameters']['query']
+>;
+
+/** Returns a page of the runs of an export. */
+const readRuns = (project: string, id: string, query: RunsQuery) =>
+  answered(
+    api.GET('/api/projects/{project_id}/batch_exports/{id}/runs/', {
+      params: { path: { project_id: project, id }, query },
+    }),
+  );
+
 interface RunFilter {
   /** Absent: of any state. */
   readonly status: Run['status'] | undefined;
@@ -99,24 +113,11 @@ interface RunFilter {
 }
 
 export function useRuns(project: string, id: string, { status, since }: RunFilter) {
+  const query = { limit: RUNS_PAGE, start: BEGINNING, after: since, ...(status && { status: [status] }) };
   return usePaged<Run>({
     key: ['runs', project, id, status, since],
     isLive: () => true,
-    read: (cursor) =>
-      answered(
-        api.GET('/api/projects/{project_id}/batch_exports/{id}/runs/', {
-          params: {
-            path: { project_id: project, id },
-            query: {
-              limit: RUNS_PAGE,
-              start: BEGINNING,
-              after: since,
-              ...(status === undefined ? {} : { status: [status] }),
-              ...cursor,
-            },
-          },
-        }),
-      ),
+    read: (cursor) => readRuns(project, id, { ...query, ...cursor }),
   });
 }
 
@@ -135,7 +136,6 @@ interface RunsBetween {
 
 /** Returns the runs of the intervals between two instants, milliseconds since 1970. */
 export function useRunsBetween(project: string, id: string, from: number, to: number) {
-  const params = { path: { project_id: project, id } };
   const query = {
     limit: LONG_PAGE,
     ordering: '-data_interval_start',
@@ -143,11 +143,7 @@ export function useRunsBetween(project: string, id: string, from: number, to: nu
     end: new Date(to).toISOString(),
   } as const;
   const read = async (before: readonly Run[] = [], cursor?: string): Promise<RunsBetween> => {
-    const page = await answered(
-      api.GET('/api/projects/{project_id}/batch_exports/{id}/runs/', {
-        params: { ...params, query: { ...query, ...(cursor === undefined ? {} : { cursor }) } },
-      }),
-    );
+    const page = await readRuns(project, id, { ...query, ...definedOf({ cursor }) });
     const runs = [...before, ...page.results];
     const next = cursorOf(page.next);
     return next === undefined || runs.length >= STRIP_PAGES * LONG_PAGE
@@ -211,20 +207,13 @@ export function useLag(project: string, one: BatchExport): Lag | null | undefine
     enabled: latest !== undefined && (lag === undefined || lag.behind > 0),
     placeholderData: keepPreviousData,
     queryFn: async () => {
-      const { results } = await answered(
-        api.GET('/api/projects/{project_id}/batch_exports/{id}/runs/', {
-          params: {
-            path: { project_id: project, id: one.id },
-            query: {
-              limit: 1,
-              ordering: '-data_interval_start',
-              status: ['Completed'],
-              start: BEGINNING,
-              after: BEGINNING,
-            },
-          },
-        }),
-      );
+      const { results } = await readRuns(project, one.id, {
+        limit: 1,
+        ordering: '-data_interval_start',
+        status: ['Completed'],
+        start: BEGINNING,
+        after: BEGINNING,
+      });
       return deliveredUntil(results) ?? null;
     },
   });
@@ -259,7 +248,7 @@ interface LogFilter {
 export function useLogs(project: string, id: string, run: string | undefined, { level, search, follow }: LogFilter) {
   const filter = {
     limit: LOG_PAGE,
-    ...(level === undefined ? {} : { level: [level] }),
+    ...(level && { level: [level] }),
     ...(search === '' ? {} : { search }),
   };
   return useLong<Schemas['BatchExportLogEntry'], { readonly offset: number; readonly before: string }>({

@@ -1,4 +1,5 @@
 import { Box, Code, Select, Stack, Text } from '@mantine/core';
+import { definedOf } from '../../basics/defined.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
 import { ADMIN, levelName } from '../client/organization.ts';
 import { usePaged } from '../client/paged.ts';
@@ -58,7 +59,7 @@ function Entries({ organization }: { readonly organization: string }) {
         api.GET('/api/organizations/{organization_id}/activity/', {
           params: {
             path: { organization_id: organization },
-            query: { ...(scope === undefined ? {} : { scope }), ...cursor },
+            query: { ...definedOf({ scope }), ...cursor },
           },
         }),
       ),

@@ -19,14 +19,8 @@ export default function Events() {
   const until = Number.isNaN(at) ? undefined : new Date(at).toISOString();
   // What comes is newer than that.
   const follow = view['follow'] !== 'no' && until === undefined;
-  const filter = {
-    event: view['event'],
-    distinctId: view['distinct_id'],
-    property: view['property'],
-    value: view['value'],
-    before: until,
-  };
-  const events = useEvents(project, filter, follow);
+  const { event, distinct_id, property, value } = view;
+  const events = useEvents(project, { event, distinct_id, property, value, before: until }, follow);
   const isFiltered = until !== undefined || FIELDS.some((name) => view[name] !== undefined);
   return (
     <Page title="Events">

@@ -72,6 +72,6 @@ export default function PersonPage() {
 }
 
 function EventsOf({ project, person }: { readonly project: string; readonly person: string }) {
-  const events = useEvents(project, { personId: person }, false);
+  const events = useEvents(project, { person_id: person }, false);
   return <EventList project={project} events={events} empty={<Text>No events of theirs are there.</Text>} />;
 }
