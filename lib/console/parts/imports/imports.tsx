@@ -49,8 +49,14 @@ interface ImportsProps {
 
 /** The imports of a project, how far they are, and what became of them. */
 export function Imports({ project, goOn }: ImportsProps) {
+  const queries = useQueryClient();
   const [page, setPage] = useState(1);
   const asked = useImports(project, page);
+  const renew = () => queries.invalidateQueries({ queryKey: importsKey(project) });
+  const cancel = (one: Import): Promise<void> =>
+    cancelImport(project, one)
+      .then(() => tell('The import is cancelled; what it has added stays.'))
+      .finally(renew);
   return (
     <Listing
       label="Imports"
@@ -84,8 +90,20 @@ export function Imports({ project, goOn }: ImportsProps) {
                   Go on
                 </ScopedButton>
               )}
-              {(isOpen(one) || one.state === 'failed') && <CancelImport project={project} one={one} />}
-              {!isOpen(one) && one.state !== 'failed' && <DeleteImport project={project} one={one} />}
+              {isOpen(one) || one.state === 'failed' ? (
+                <ActButton scope="batch_import:write" act={() => cancel(one)}>
+                  Cancel
+                </ActButton>
+              ) : (
+                <ConfirmButton
+                  label="Delete"
+                  scope="batch_import:write"
+                  size="compact-xs"
+                  act={() => deleteImport(project, one).finally(renew)}
+                >
+                  “{one.name}” leaves the list, with the copy of what was rejected. What it has added stays.
+                </ConfirmButton>
+              )}
             </Group>
           ),
         },
@@ -130,13 +148,9 @@ function Outcome({ project, one }: { readonly project: string; readonly one: Imp
 
 function DownloadRejected({ project, one }: { readonly project: string; readonly one: Import }) {
   const download = async (): Promise<void> => {
-    try {
-      saveFile(`rejected-${one.name.replace(/\.(gz|zst)$/, '')}`, await rejectedOf(project, one));
-    } catch (error) {
-      tellProblem(error);
-    }
+    saveFile(`rejected-${one.name.replace(/\.(gz|zst)$/, '')}`, await rejectedOf(project, one));
   };
-  return <TextButton onClick={() => void download()}>Download what was rejected</TextButton>;
+  return <TextButton onClick={() => void download().catch(tellProblem)}>Download what was rejected</TextButton>;
 }
 
 /** What a schedule has passed is delivered by a backfill of its export, or by several where it lies far apart. */
@@ -171,37 +185,4 @@ function Backfills({ project, one }: { readonly project: string; readonly one: I
       </ActButton>
     );
   });
-}
-
-function CancelImport({ project, one }: { readonly project: string; readonly one: Import }) {
-  const queries = useQueryClient();
-  const cancel = async (): Promise<void> => {
-    try {
-      await cancelImport(project, one);
-      tell('The import is cancelled; what it has added stays.');
-    } finally {
-      await queries.invalidateQueries({ queryKey: importsKey(project) });
-    }
-  };
-  return (
-    <ActButton scope="batch_import:write" act={cancel}>
-      Cancel
-    </ActButton>
-  );
-}
-
-function DeleteImport({ project, one }: { readonly project: string; readonly one: Import }) {
-  const queries = useQueryClient();
-  const remove = async (): Promise<void> => {
-    try {
-      await deleteImport(project, one);
-    } finally {
-      await queries.invalidateQueries({ queryKey: importsKey(project) });
-    }
-  };
-  return (
-    <ConfirmButton label="Delete" scope="batch_import:write" size="compact-xs" act={remove}>
-      “{one.name}” leaves the list, with the copy of what was rejected. What it has added stays.
-    </ConfirmButton>
-  );
 }
