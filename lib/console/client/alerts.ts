@@ -1,8 +1,7 @@
 /** Alerts of a project: what they watch, what they found. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { definedOf } from '../../basics/defined.ts';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
-import { changedOf } from './json.ts';
+import { changedOf, definedOf } from './json.ts';
 import { rowsOfPage } from './paged.ts';
 import { live } from './polling.ts';
 import { NO_WEBHOOK, sentWebhook, type WebhookValues } from './webhook.ts';

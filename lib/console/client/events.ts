@@ -1,7 +1,7 @@
 /** What happened in a project, and who did it. */
 import { useQuery } from '@tanstack/react-query';
-import { definedOf } from '../../basics/defined.ts';
 import { answered, api, type Schemas } from './api.ts';
+import { definedOf } from './json.ts';
 import { usePaged } from './paged.ts';
 
 export type AnalyticsEvent = Schemas['Event'];

@@ -1,9 +1,9 @@
 /** Batch exports of a project, their runs, logs and backfills. */
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import type { paths } from '../../../build/types/api.d.ts';
-import { definedOf } from '../../basics/defined.ts';
 import { answered, api, cursorOf, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { INTERVALS_MS } from './intervals.ts';
+import { definedOf } from './json.ts';
 import { rowsOfPage, useLong, usePaged } from './paged.ts';
 import { live, polled } from './polling.ts';
 

@@ -1,9 +1,8 @@
 /** Subscriptions of a project: what is sent where, and when. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { definedOf } from '../../basics/defined.ts';
 import { useProject } from './access.ts';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
-import { changedOf } from './json.ts';
+import { changedOf, definedOf } from './json.ts';
 import { instantOf, zonedOf } from './local-time.ts';
 import { rowsOfPage } from './paged.ts';
 import { live } from './polling.ts';

@@ -1,6 +1,6 @@
 import { Box, Code, Select, Stack, Text } from '@mantine/core';
-import { definedOf } from '../../basics/defined.ts';
 import { answered, api, type Schemas } from '../client/api.ts';
+import { definedOf } from '../client/json.ts';
 import { ADMIN, levelName } from '../client/organization.ts';
 import { usePaged } from '../client/paged.ts';
 import { useOrganization } from '../client/settings.ts';

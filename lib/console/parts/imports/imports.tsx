@@ -53,10 +53,21 @@ export function Imports({ project, goOn }: ImportsProps) {
   const [page, setPage] = useState(1);
   const asked = useImports(project, page);
   const renew = () => queries.invalidateQueries({ queryKey: importsKey(project) });
-  const cancel = (one: Import): Promise<void> =>
-    cancelImport(project, one)
-      .then(() => tell('The import is cancelled; what it has added stays.'))
-      .finally(renew);
+  const cancel = async (one: Import): Promise<void> => {
+    try {
+      await cancelImport(project, one);
+      tell('The import is cancelled; what it has added stays.');
+    } finally {
+      await renew();
+    }
+  };
+  const remove = async (one: Import): Promise<void> => {
+    try {
+      await deleteImport(project, one);
+    } finally {
+      await renew();
+    }
+  };
   return (
     <Listing
       label="Imports"
@@ -95,12 +106,7 @@ export function Imports({ project, goOn }: ImportsProps) {
                   Cancel
                 </ActButton>
               ) : (
-                <ConfirmButton
-                  label="Delete"
-                  scope="batch_import:write"
-                  size="compact-xs"
-                  act={() => deleteImport(project, one).finally(renew)}
-                >
+                <ConfirmButton label="Delete" scope="batch_import:write" size="compact-xs" act={() => remove(one)}>
                   “{one.name}” leaves the list, with the copy of what was rejected. What it has added stays.
                 </ConfirmButton>
               )}
