@@ -10,8 +10,7 @@ import { Facts } from '../parts/facts.tsx';
 import { useSubmission } from '../parts/form.ts';
 import { Heading } from '../parts/heading.tsx';
 import { localTime } from '../parts/instant.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited, Problem } from '../parts/problem.tsx';
 import { ScopedButton } from '../parts/scoped-button.tsx';
 import { SignIn } from '../parts/signed-in.tsx';
 import { TextButton } from '../parts/text-button.tsx';
@@ -21,7 +20,8 @@ type Preview = Schemas['InvitePreview'];
 
 /** Where the link of an invitation leads: what it is to, and who is signed in as the invited user accepts it. */
 export default function Invitation() {
-  const { data, error, refetch } = useInvitePreview(useParam('id'));
+  const asked = useInvitePreview(useParam('id'));
+  const { data, error } = asked;
   return (
     <Center component="main" mih="100vh" p="md">
       <Card withBorder p={{ base: 'md', xs: 'xl' }} w="100%" maw={480}>
@@ -31,12 +31,10 @@ export default function Invitation() {
           </Title>
           {data !== undefined ? (
             <Open invite={data} />
-          ) : error === null ? (
-            <Loading />
           ) : error instanceof Refusal && error.status === 404 ? (
             <Gone isExpired={error.code === 'expired'} />
           ) : (
-            <Problem error={error} retry={() => void refetch()} />
+            <Awaited asked={asked} />
           )}
         </Stack>
       </Card>
@@ -98,9 +96,7 @@ function Answer({ invite: { id, target_email } }: { readonly invite: Preview }) 
   const asked = useMe();
   const { data: me } = asked;
   const { isBusy, error, attempt } = useSubmission();
-  if (me === undefined) {
-    return asked.error === null ? <Loading /> : <Problem error={asked.error} retry={() => void asked.refetch()} />;
-  }
+  if (me === undefined) return <Awaited asked={asked} />;
   if (me !== null && !isMaskOf(target_email, me.email)) {
     return (
       <>

@@ -29,8 +29,6 @@ interface ListingProps<T> {
   readonly newest?: Pick<Paged<unknown>, 'isReadOn' | 'showNewest'>;
 }
 
-const isRefused = (error: unknown): boolean => error !== null && error !== undefined;
-
 const PLACEHOLDERS = ['a', 'b', 'c', 'd'];
 
 /** A table of a list: its rows, what is said when there are none, and the way to the next. */
@@ -39,7 +37,7 @@ export function Listing<T>(props: ListingProps<T>) {
   const kept = useKeptFocus(rows);
   return (
     <Box {...kept} role="group" aria-label={label}>
-      {rows !== undefined && <MayBeOld error={error} {...(retry === undefined ? {} : { retry })} />}
+      {rows !== undefined && <MayBeOld error={error} retry={retry} />}
       {newest?.isReadOn && (
         <Button variant="default" size="xs" mb="xs" onClick={newest.showNewest}>
           Show the newest
@@ -51,8 +49,7 @@ export function Listing<T>(props: ListingProps<T>) {
 }
 
 function Rows<T>({ label, rows, columns, rowKey, error, retry, empty, pages, more }: ListingProps<T>) {
-  if (rows === undefined && isRefused(error))
-    return <Problem error={error} {...(retry === undefined ? {} : { retry })} />;
+  if (rows === undefined && error != null) return <Problem error={error} retry={retry} />;
   if (rows === undefined) {
     return (
       <Stack gap="xs" aria-busy aria-label={`Loading ${label}`} role="status">

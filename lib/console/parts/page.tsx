@@ -1,7 +1,6 @@
 import { Container, Group, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
-import { Loading } from './loading.tsx';
-import { Problem } from './problem.tsx';
+import { Awaited, type AwaitedProps } from './problem.tsx';
 
 interface PageProps {
   readonly title: string;
@@ -28,15 +27,15 @@ export function Page({ title, actions, children }: PageProps) {
   );
 }
 
-interface AwaitedPageProps {
+interface AwaitedPageProps extends AwaitedProps {
   readonly title: string;
-  /** What the page needs, and is not there. */
-  readonly asked: { readonly error: Error | null; readonly refetch: () => unknown };
 }
 
 /** A page of which nothing is known yet: its content is on its way, or was refused. */
-export function AwaitedPage({ title, asked: { error, refetch } }: AwaitedPageProps) {
+export function AwaitedPage({ title, asked }: AwaitedPageProps) {
   return (
-    <Page title={title}>{error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />}</Page>
+    <Page title={title}>
+      <Awaited asked={asked} />
+    </Page>
   );
 }

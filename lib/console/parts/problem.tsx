@@ -2,6 +2,7 @@ import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
 import type { NotificationData } from '@mantine/notifications';
 import { Refusal } from '../client/api.ts';
 import type { Asked } from '../client/paged.ts';
+import { Loading } from './loading.tsx';
 
 /** Returns what went wrong in a sentence. */
 function sentenceOf(error: unknown): string {
@@ -20,13 +21,12 @@ interface ProblemProps {
   readonly error: unknown;
   /** Fields that show what is wrong with them by themselves. */
   readonly fields?: readonly string[];
-  readonly retry?: () => void;
+  readonly retry?: (() => void) | undefined;
 }
 
 /** Shows what went wrong, unless a field does. */
 export function Problem({ error, fields = [], retry }: ProblemProps) {
-  if (error === null || error === undefined) return null;
-  if (faultOf(error, ...fields) !== undefined) return null;
+  if (error == null || faultOf(error, ...fields) !== undefined) return null;
   return (
     <Alert color="red" variant="outline" role="alert" title={titleOf(error)} my="sm">
       <Stack gap="xs" align="start">
@@ -48,7 +48,7 @@ export function Problem({ error, fields = [], retry }: ProblemProps) {
 
 /** Says of what is shown below that it is from before, and what the service has said when it was asked again. */
 export function MayBeOld({ error, retry }: Pick<ProblemProps, 'error' | 'retry'>) {
-  if (error === null || error === undefined) return null;
+  if (error == null) return null;
   return (
     <Group gap="xs" mb="xs" role="status">
       <Text size="sm">
@@ -59,6 +59,16 @@ export function MayBeOld({ error, retry }: Pick<ProblemProps, 'error' | 'retry'>
       </Button>
     </Group>
   );
+}
+
+export interface AwaitedProps {
+  /** What is needed, and is not there. */
+  readonly asked: Pick<Asked<unknown>, 'error' | 'refetch'>;
+}
+
+/** Shows that what was asked for is on its way, or why it is not there, beside a button that asks again. */
+export function Awaited({ asked: { error, refetch } }: AwaitedProps) {
+  return error === null ? <Loading /> : <Problem error={error} retry={() => void refetch()} />;
 }
 
 /** Shows why what was asked for is not there, beside a button that asks again; nothing while it is on its way. */

@@ -9,7 +9,7 @@ export interface Needed {
   /** What the key must be allowed. */
   readonly scope: string;
   /** From which level on members of the project’s organization may; absent: all may. */
-  readonly level?: number;
+  readonly level?: number | undefined;
   /** What is missing besides, in a sentence. */
   readonly lacks?: string | undefined;
 }
@@ -31,7 +31,7 @@ function useLack({ scope, level, lacks }: Needed): string | undefined {
 
 /** A button of an action. When the key lacks its scope, its user the level, or it anything else, it does nothing and says what is missing. */
 export function ScopedButton({ scope, level, lacks, onClick, type = 'button', ...rest }: ScopedButtonProps) {
-  const reason = useLack({ scope, lacks, ...(level === undefined ? {} : { level }) });
+  const reason = useLack({ scope, level, lacks });
   if (reason === undefined) return <Button type={type} onClick={onClick} {...rest} />;
   // What sends a form is still that: Enter in a field presses it, and is stopped by it.
   return (

@@ -10,8 +10,7 @@ import {
 } from '../../client/access-rules.ts';
 import { useMembers, useOrganizationId } from '../../client/organization.ts';
 import { useSubmission } from '../form.ts';
-import { Loading } from '../loading.tsx';
-import { Problem } from '../problem.tsx';
+import { Awaited, Problem } from '../problem.tsx';
 import { RemoveIcon } from '../remove-icon.tsx';
 import { ScopedButton } from '../scoped-button.tsx';
 import type { OfBoard } from './of-board.ts';
@@ -19,12 +18,12 @@ import type { OfBoard } from './of-board.ts';
 /** The access rules of a dashboard: one for everybody, and those of members. */
 export default function AccessRules({ project, id, beside }: OfBoard) {
   const queries = useQueryClient();
-  const { data, error } = useAccessRules(project, id);
+  const asked = useAccessRules(project, id);
   const members = useMembers(useOrganizationId(project));
   const writing = useSubmission();
   const [member, setMember] = useState<string | null>(null);
-  if (data === undefined) return error === null ? <Loading /> : <Problem error={error} />;
-  const { access_controls: rules, default_access_level, user_can_edit_access_levels: mayWrite } = data;
+  if (asked.data === undefined) return <Awaited asked={asked} />;
+  const { access_controls: rules, default_access_level, user_can_edit_access_levels: mayWrite } = asked.data;
   const set = (whom: string | null, level: AccessLevel | null): void =>
     void writing.attempt(async () => {
       await beside(() => writeAccessRule(project, id, whom, level));

@@ -5,8 +5,7 @@ import { isOpen, type Run, useRun } from '../../client/exports.ts';
 import { ActButton } from '../act-button.tsx';
 import { Facts } from '../facts.tsx';
 import { Instant, UtcRange } from '../instant.tsx';
-import { Loading } from '../loading.tsx';
-import { Problem, tell } from '../problem.tsx';
+import { Awaited, tell } from '../problem.tsx';
 import { StatusBadge } from '../status.tsx';
 import { To } from '../to.tsx';
 
@@ -23,16 +22,12 @@ interface RunDetailProps {
 /** One run, beside the others. */
 export function RunDetail({ project, id, run: wanted, known, close }: RunDetailProps) {
   const listed = known?.find((one) => one.id === wanted);
-  const { data, error } = useRun(project, id, known === undefined || listed !== undefined ? undefined : wanted);
-  const run = listed ?? data;
+  const asked = useRun(project, id, known === undefined || listed !== undefined ? undefined : wanted);
+  const run = listed ?? asked.data;
   return (
     <Drawer opened onClose={close} position="right" size="lg" title="Run">
       {run === undefined ? (
-        error === null ? (
-          <Loading />
-        ) : (
-          <Problem error={error} />
-        )
+        <Awaited asked={asked} />
       ) : (
         <Stack>
           <Facts
