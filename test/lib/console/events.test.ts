@@ -15,7 +15,7 @@ import {
 } from '../../support/console.ts';
 import { temporaryFolder } from '../../support/context.ts';
 
-describeConsole('events in the console', ({ service, open, at, api, made }) => {
+describeConsole('events in the console', ({ service, open, at, api, made, read }) => {
   test('shows how the first event is sent, and the event as it arrives', async () => {
     const { token, project } = service();
     const { page } = await open(at('/home'));
@@ -381,11 +381,9 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
       end: '2026-01-02T00:00:00Z',
     };
     const { page } = await open(at('/import'), { viewport: { width: 1280, height: 800 } });
-    await page.route('**/imports/?*', async (asked) => {
-      const answer = await asked.fetch();
-      const body = (await answer.json()) as { results: object[] };
-      await asked.fulfill({ json: { ...body, results: body.results.map((one) => ({ ...one, backfills: [range] })) } });
-    });
+    const listed = await read('/imports');
+    const imports = (listed['results'] as object[]).map((one) => ({ ...one, backfills: [range] }));
+    await page.route('**/imports/?*', (asked) => asked.fulfill({ json: { ...listed, results: imports } }));
     await page.reload();
     const deliver = page.getByRole('button', { name: /^Deliver it to Nightly/ }).first();
     await expectSeen(deliver);
@@ -406,11 +404,9 @@ describeConsole('events in the console', ({ service, open, at, api, made }) => {
       end: `${day}T11:00:00Z`,
     }));
     const { page } = await open(at('/import'));
-    await page.route('**/imports/?*', async (asked) => {
-      const answer = await asked.fetch();
-      const body = (await answer.json()) as { results: object[] };
-      await asked.fulfill({ json: { ...body, results: body.results.map((one) => ({ ...one, backfills: hours })) } });
-    });
+    const listed = await read('/imports');
+    const imports = (listed['results'] as object[]).map((one) => ({ ...one, backfills: hours }));
+    await page.route('**/imports/?*', (asked) => asked.fulfill({ json: { ...listed, results: imports } }));
     await page.reload();
     await page.getByRole('button', { name: 'Deliver it to Often' }).first().click();
     await expectSeen(page.getByText('The backfills of Often have begun.'));
