@@ -14,6 +14,8 @@ const COLORS: Readonly<Record<Status, string>> = {
   TimedOut: 'red',
 };
 
+export const STATUSES = Object.keys(COLORS) as Status[];
+
 const NAMES: Readonly<Partial<Record<Status, string>>> = { FailedRetryable: 'Will be retried', TimedOut: 'Timed out' };
 
 /** Returns what people call a state. */

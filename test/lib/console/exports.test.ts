@@ -462,6 +462,8 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await button(page, 'Go on').click();
     await expectSeen(page.getByText('No runs. The next one starts soon after the current interval has ended'));
     await page.getByRole('combobox', { name: 'State' }).click();
+    // By the words that the list has for them.
+    await expectSeen(page.getByRole('option', { name: 'Will be retried', exact: true }));
     await page.getByRole('option', { name: 'Failed', exact: true }).click();
     await expectSeen(page.getByText('No run matches.'));
   });

@@ -1,9 +1,9 @@
 import { Group, Select, Stack, Text } from '@mantine/core';
-import { type BatchExport, type Run, useRuns } from '../../client/exports.ts';
+import { type BatchExport, useRuns } from '../../client/exports.ts';
 import { useView } from '../address.ts';
 import { Instant, UtcRange } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
-import { StatusBadge } from '../status.tsx';
+import { STATUSES, StatusBadge, statusName } from '../status.tsx';
 import { To } from '../to.tsx';
 import { RunAction, RunDetail, rowsOf } from './run-detail.tsx';
 import { RunStrip } from './run-strip.tsx';
@@ -13,17 +13,6 @@ interface RunsProps {
   /** The export. */
   readonly one: BatchExport;
 }
-
-const STATES: readonly Run['status'][] = [
-  'Starting',
-  'Running',
-  'Completed',
-  'Failed',
-  'FailedRetryable',
-  'Cancelled',
-  'Terminated',
-  'TimedOut',
-];
 
 const SINCE = [
   { value: '-1d', label: 'the last day' },
@@ -41,7 +30,7 @@ const noRuns = ({ paused }: BatchExport): string =>
 export function Runs({ project, one }: RunsProps) {
   const { id } = one;
   const [view, setView] = useView();
-  const status = STATES.find((one) => one === view['status']);
+  const status = STATUSES.find((one) => one === view['status']);
   const since = view['since'] ?? '-7d';
   const runs = useRuns(project, id, { status, since });
   return (
@@ -50,7 +39,7 @@ export function Runs({ project, one }: RunsProps) {
       <Group>
         <Select
           label="State"
-          data={[...STATES]}
+          data={STATUSES.map((one) => ({ value: one, label: statusName(one) }))}
           value={status ?? null}
           placeholder="any"
           clearable
