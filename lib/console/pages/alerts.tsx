@@ -1,10 +1,13 @@
 import { Group, Stack, Text } from '@mantine/core';
-import { boundsText, useAlerts } from '../client/alerts.ts';
-import { insightName, useInsight } from '../client/insights.ts';
+import { useQueryClient } from '@tanstack/react-query';
+import { areTurned, boundsText, NEW_ALERT, sentAlert, useAlerts } from '../client/alerts.ts';
+import { answered, api } from '../client/api.ts';
+import { type Insight, insightName, useInsight } from '../client/insights.ts';
 import { asNumbered } from '../client/paged.ts';
-import { usePage, useParam, useView } from '../parts/address.ts';
+import { useNavigateFromHere, usePage, useParam, useView } from '../parts/address.ts';
+import { AlertFields, SHOWN_FIELDS } from '../parts/alerts/alert-fields.tsx';
 import { AlertState, numberText } from '../parts/alerts/alert-state.tsx';
-import { NewAlert } from '../parts/alerts/new-alert.tsx';
+import { FormDialog } from '../parts/form-dialog.tsx';
 import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Page } from '../parts/page.tsx';
@@ -63,5 +66,41 @@ export default function Alerts() {
         />
       </Stack>
     </Page>
+  );
+}
+
+interface NewAlertProps {
+  readonly project: string;
+  /** What it watches. */
+  readonly insight: Insight;
+}
+
+function NewAlert({ project, insight }: NewAlertProps) {
+  const queries = useQueryClient();
+  const navigate = useNavigateFromHere();
+  return (
+    <FormDialog
+      label="New alert"
+      scope="alert:write"
+      variant="filled"
+      size="sm"
+      dialogSize="lg"
+      initial={NEW_ALERT}
+      fields={SHOWN_FIELDS}
+      does="Make the alert"
+      isReady={(values) => !areTurned(values)}
+      submit={async (values) => {
+        const made = await answered(
+          api.POST('/api/projects/{project_id}/alerts/', {
+            params: { path: { project_id: project } },
+            body: { insight: insight.id, ...sentAlert(values) },
+          }),
+        );
+        await queries.invalidateQueries({ queryKey: ['alerts', project] });
+        navigate({ to: `/projects/${project}/alerts/${made.id}` });
+      }}
+    >
+      {(form) => <AlertFields form={form} project={project} query={insight.query} />}
+    </FormDialog>
   );
 }
