@@ -10,6 +10,7 @@ import {
   storedValues,
 } from '../../client/destinations.ts';
 import { type BatchExport, exportKey, readExport, useDestinationTests, writeExport } from '../../client/exports.ts';
+import { definedOf } from '../../client/json.ts';
 import { type Filter, sentFilters, wholeFiltersIn } from '../../client/property-filters.ts';
 import { sentWebhook } from '../../client/webhook.ts';
 import { disputedFields } from '../conflict-notice.tsx';
@@ -55,18 +56,13 @@ function Settings({ project, seen, own, destination, look }: SettingsProps) {
 
   /** Returns what the form says otherwise than the export. */
   const change = (): Change => {
-    const { values } = form;
-    const { name, interval, hogql_query } = values;
-    const changed = changedConfig(destination, values.config, before.config);
+    const { name, interval, hogql_query: query, filters: typed, config } = form.changed;
+    const changed = config && changedConfig(destination, config, before.config);
     return {
-      ...(name === before.name ? {} : { name }),
-      ...(interval === before.interval ? {} : { interval }),
-      ...(hogql_query === before.hogql_query ? {} : { hogql_query: hogql_query.trim() === '' ? null : hogql_query }),
-      ...(values.filters === before.filters ? {} : { filters: sentFilters(values.filters) }),
-      ...(Object.keys(changed).length === 0
-        ? {}
-        : { destination: { type: destination.type, config: changed } as Schemas['DestinationPatch'] }),
-      ...sentWebhook(values),
+      ...definedOf({ name, interval, filters: typed && sentFilters(typed) }),
+      ...(query === undefined ? {} : { hogql_query: query.trim() === '' ? null : query }),
+      ...(changed && { destination: { type: destination.type, config: changed } as Schemas['DestinationPatch'] }),
+      ...sentWebhook(form.values),
     };
   };
 
