@@ -7,7 +7,7 @@ import { useOrganizations } from '../client/organization.ts';
 import { signOut } from '../client/session.ts';
 import { LoadedLater } from './loaded-later.tsx';
 import { Loading } from './loading.tsx';
-import { Problem } from './problem.tsx';
+import { Awaited } from './problem.tsx';
 
 /** Few see it: the first page of the others is loaded without. */
 const FirstProject = lazy(() => import('./first-project.tsx'));
@@ -22,17 +22,10 @@ export function Start() {
   const project = current ?? joined.data?.find(({ projects }) => projects.length > 0)?.projects[0]?.id;
   if (project !== undefined) return <Navigate to={`/projects/${project}/home`} replace />;
   const failed = [me, joined].find(({ error }) => error !== null);
-  if (failed !== undefined) {
+  if (failed !== undefined || key.isPending || joined.data === undefined) {
     return (
       <Center component="main" mih="100vh" p="md">
-        <Problem error={failed.error} retry={() => void failed.refetch()} />
-      </Center>
-    );
-  }
-  if (key.isPending || joined.data === undefined) {
-    return (
-      <Center component="main" mih="100vh">
-        <Loading />
+        <Awaited asked={failed ?? joined} />
       </Center>
     );
   }
