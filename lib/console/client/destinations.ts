@@ -36,9 +36,10 @@ const FILES: readonly Field[] = [
   },
 ];
 
-const DATABASE: readonly Field[] = [
+/** The fields of a database, and at which port it usually is. */
+const database = (port: number): readonly Field[] => [
   { key: 'host', label: 'Host', kind: 'text', isRequired: true },
-  { key: 'port', label: 'Port', kind: 'number', isRequired: true },
+  { key: 'port', label: 'Port', kind: 'number', initial: port, isRequired: true },
   { key: 'database', label: 'Database', kind: 'text', isRequired: true },
   { key: 'user', label: 'User', kind: 'text', isRequired: true },
   { key: 'password', label: 'Password', kind: 'secret', isRequired: true },
@@ -52,15 +53,12 @@ const DATABASE: readonly Field[] = [
   },
 ];
 
-const port = (initial: number): readonly Field[] =>
-  DATABASE.map((field) => (field.key === 'port' ? { ...field, initial } : field));
-
 export const DESTINATIONS: readonly DestinationForm[] = [
   {
     type: 'Postgres',
     about: 'Rows of a table in PostgreSQL.',
     fields: [
-      ...port(5432),
+      ...database(5432),
       { key: 'has_self_signed_cert', label: 'Its certificate is self-signed', kind: 'switch', initial: false },
     ],
   },
@@ -105,7 +103,7 @@ export const DESTINATIONS: readonly DestinationForm[] = [
     type: 'Redshift',
     about: 'Rows of a table in Amazon Redshift.',
     fields: [
-      ...port(5439),
+      ...database(5439),
       {
         key: 'properties_data_type',
         label: 'Properties are',
