@@ -1,4 +1,4 @@
-import { Box, Code, Select, Stack, Text } from '@mantine/core';
+import { Box, Code, Stack, Text } from '@mantine/core';
 import { answered, api, type Schemas } from '../client/api.ts';
 import { definedOf } from '../client/json.ts';
 import { ADMIN, levelName } from '../client/organization.ts';
@@ -10,6 +10,7 @@ import { Instant } from '../parts/instant.tsx';
 import { Listing } from '../parts/listing.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Page } from '../parts/page.tsx';
+import { ViewChoice } from '../parts/view-choice.tsx';
 
 type Entry = Schemas['ActivityEntry'];
 
@@ -50,7 +51,7 @@ function EntriesOf({ organization }: { readonly organization: string }) {
 }
 
 function Entries({ organization }: { readonly organization: string }) {
-  const [view, setView] = useView();
+  const [view] = useView();
   const scope = SCOPES.find((one) => one === view['scope']);
   const entries = usePaged<Entry>({
     key: ['activity', organization, scope],
@@ -66,15 +67,14 @@ function Entries({ organization }: { readonly organization: string }) {
   });
   return (
     <Stack>
-      <Select
+      <ViewChoice
+        name="scope"
         label="About"
         maw={260}
         data={SCOPES.map((one) => ({ value: one, label: WORDS[one] }))}
-        value={scope ?? null}
+        value={scope}
         placeholder="everything"
-        clearable
-        clearButtonProps={{ 'aria-label': 'Everything' }}
-        onChange={(value) => setView({ scope: value ?? undefined })}
+        all="Everything"
       />
       <Listing
         label="Activity"

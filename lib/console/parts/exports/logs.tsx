@@ -1,4 +1,4 @@
-import { Box, Button, Card, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Box, Button, Card, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { Schemas } from '../../client/api.ts';
 import { useLogs } from '../../client/exports.ts';
@@ -8,6 +8,7 @@ import { localTime, utcTime } from '../instant.tsx';
 import { Empty, ShowMore } from '../listing.tsx';
 import { Problem } from '../problem.tsx';
 import { useSettled } from '../typing.ts';
+import { ViewChoice } from '../view-choice.tsx';
 
 type Level = Schemas['BatchExportLogEntry']['level'];
 
@@ -32,15 +33,7 @@ export function Logs({ project, id, run }: LogsProps) {
   return (
     <Stack>
       <Group align="end">
-        <Select
-          label="Level"
-          data={[...LEVELS]}
-          value={level ?? null}
-          placeholder="all"
-          clearable
-          clearButtonProps={{ 'aria-label': 'All levels' }}
-          onChange={(value) => setView({ level: value ?? undefined })}
-        />
+        <ViewChoice name="level" label="Level" data={LEVELS} value={level} placeholder="all" all="All levels" />
         <TextInput label="Search" value={search} onChange={(event) => setSearch(event.currentTarget.value)} />
         <Follow list={lines} isWanted={follow} want={setFollow} />
         {run !== undefined && (

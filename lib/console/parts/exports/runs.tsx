@@ -5,6 +5,7 @@ import { Instant, UtcRange } from '../instant.tsx';
 import { Listing } from '../listing.tsx';
 import { STATUSES, StatusBadge, statusName } from '../status.tsx';
 import { To } from '../to.tsx';
+import { ViewChoice } from '../view-choice.tsx';
 import { RunAction, RunDetail, rowsOf } from './run-detail.tsx';
 import { RunStrip } from './run-strip.tsx';
 
@@ -37,14 +38,13 @@ export function Runs({ project, one }: RunsProps) {
     <Stack>
       <RunStrip project={project} one={one} open={(run) => setView({ run })} />
       <Group>
-        <Select
+        <ViewChoice
+          name="status"
           label="State"
           data={STATUSES.map((one) => ({ value: one, label: statusName(one) }))}
-          value={status ?? null}
+          value={status}
           placeholder="any"
-          clearable
-          clearButtonProps={{ 'aria-label': 'Any state' }}
-          onChange={(value) => setView({ status: value ?? undefined })}
+          all="Any state"
         />
         <Select
           label="Made in"
