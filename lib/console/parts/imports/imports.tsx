@@ -1,6 +1,6 @@
 import { Group, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { answered, api } from '../../client/api.ts';
 import {
   cancelImport,
@@ -161,28 +161,27 @@ function DownloadRejected({ project, one }: { readonly project: string; readonly
 
 /** What a schedule has passed is delivered by a backfill of its export, or by several where it lies far apart. */
 function Backfills({ project, one }: { readonly project: string; readonly one: Import }) {
-  const [begun, setBegun] = useState<readonly string[]>([]);
   // What has begun before something went wrong does not begin again.
-  const sent = useRef(new Set<string>());
+  const [begun, setBegun] = useState<readonly string[]>([]);
   const byExport = Map.groupBy(one.backfills, ({ export: id }) => id);
-  const begin = async (id: string, name: string, needed: Import['backfills']): Promise<void> => {
+  return [...byExport].map(([id, needed]) => {
+    const name = needed[0]?.name ?? '';
     const params = { path: { project_id: project, id } };
     const backfills = backfillRanges(needed);
-    for (const range of backfills.filter(({ start_at }) => !sent.current.has(`${id} ${start_at}`))) {
-      await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body: range }));
-      sent.current.add(`${id} ${range.start_at}`);
-    }
-    setBegun((before) => [...before, id]);
-    tell(backfills.length === 1 ? `The backfill of ${name} has begun.` : `The backfills of ${name} have begun.`);
-  };
-  return [...byExport].map(([id, ranges]) => {
-    const name = ranges[0]?.name ?? '';
+    const left = backfills.filter(({ start_at }) => !begun.includes(`${id} ${start_at}`));
+    const begin = async (): Promise<void> => {
+      for (const range of left) {
+        await answered(api.POST('/api/projects/{project_id}/batch_exports/{id}/backfills/', { params, body: range }));
+        setBegun((before) => [...before, `${id} ${range.start_at}`]);
+      }
+      tell(backfills.length === 1 ? `The backfill of ${name} has begun.` : `The backfills of ${name} have begun.`);
+    };
     return (
       <ActButton
         key={id}
         scope="batch_export:write"
-        disabled={begun.includes(id)}
-        act={() => begin(id, name, ranges)}
+        disabled={left.length === 0}
+        act={begin}
         h="auto"
         maw="100%"
         styles={{ label: { whiteSpace: 'normal', overflowWrap: 'anywhere', textAlign: 'start' } }}
