@@ -1,6 +1,6 @@
 /** What the key may do, and where its user is. */
 import { useQuery } from '@tanstack/react-query';
-import { ADDRESS, answered, api, Refusal, type Schemas } from './api.ts';
+import { ADDRESS, answered, api, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { useSessionKey } from './session.ts';
 
 const MINUTE_MS = 60_000;
@@ -60,12 +60,19 @@ export function useMe() {
   });
 }
 
+export const projectKey = (id: string) => ['project', id];
+
+/** Returns the project as it is now. */
+export const readProject = (id: string): Promise<Versioned<Schemas['Project']>> =>
+  versioned(api.GET('/api/projects/{project_id}/', { params: { path: { project_id: id } } }));
+
 /** Returns a project, once it is asked for. */
 export function useProject(id: string, enabled = true) {
   return useQuery({
-    queryKey: ['project', id],
+    queryKey: projectKey(id),
     enabled,
     staleTime: MINUTE_MS,
-    queryFn: () => answered(api.GET('/api/projects/{project_id}/', { params: { path: { project_id: id } } })),
+    queryFn: () => readProject(id),
+    select: ({ value }) => value,
   });
 }

@@ -1,5 +1,6 @@
 /** A project and its organization as their settings are written: with their versions. */
 import { useQuery } from '@tanstack/react-query';
+import { projectKey, readProject } from './access.ts';
 import { api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
 
 export type Project = Schemas['Project'];
@@ -9,15 +10,8 @@ export type ProjectChange = Pick<
 >;
 export type Organization = Schemas['Organization'];
 
-/** Whoever reads the project anew reads it too. */
-export const projectSettingsKey = (id: string) => ['project', id, 'settings'];
-
-/** Returns the project as it is now. */
-export const readProject = (id: string): Promise<Versioned<Project>> =>
-  versioned(api.GET('/api/projects/{project_id}/', { params: { path: { project_id: id } } }));
-
 export function useProjectSettings(id: string) {
-  return useQuery({ queryKey: projectSettingsKey(id), queryFn: () => readProject(id) });
+  return useQuery({ queryKey: projectKey(id), queryFn: () => readProject(id) });
 }
 
 /** Writes a change of the version that was seen. Throws a `Refusal` of status 412 when somebody else was faster. */

@@ -1,6 +1,7 @@
 import { Card, Group, Select, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { projectKey, readProject } from '../client/access.ts';
 import { ADDRESS, answered, api, type Versioned } from '../client/api.ts';
 import { ADMIN, OWNER } from '../client/organization.ts';
 import {
@@ -8,9 +9,7 @@ import {
   organizationKey,
   type Project,
   type ProjectChange,
-  projectSettingsKey,
   readOrganization,
-  readProject,
   useOrganization,
   useProjectSettings,
   writeOrganization,
@@ -85,7 +84,7 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
     what: 'the project',
     read: () => readProject(id),
     write: (change, over) => writeProject(over, change),
-    show: (version) => void queries.setQueryData(projectSettingsKey(id), version),
+    show: (version) => void queries.setQueryData(projectKey(id), version),
     written: (_version, { name, anonymize_ips }) => {
       if (name !== undefined) tell('The name is changed.');
       else if (anonymize_ips === undefined) tell('Insights count by it from now on.');
@@ -178,7 +177,7 @@ function TokenSettings({ project }: { readonly project: Project }) {
         body: { keep_old_for_a_day: keep },
       }),
     );
-    await queries.invalidateQueries({ queryKey: ['project', String(project.id)] });
+    await queries.invalidateQueries({ queryKey: projectKey(String(project.id)) });
     tell('The project has another token.');
   };
   return (
