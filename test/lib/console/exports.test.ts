@@ -315,6 +315,15 @@ describeConsole('exports in the console', ({ service, open, at, api, made }) => 
     await expectSeen(notice.getByText('Theirs', { exact: true }));
   });
 
+  test('shows no secret of a webhook to who looks over a shoulder, unless asked to', async () => {
+    const { page } = await open(at('/exports/new'));
+    await page.getByRole('radio', { name: /^Folder/ }).check();
+    const secret = page.getByLabel('Secret of the webhook');
+    expect(await secret.getAttribute('type')).toBe('password');
+    await page.getByRole('button', { name: 'Show the secret' }).click();
+    expect(await secret.getAttribute('type')).toBe('text');
+  });
+
   test('changes an export without its secrets, and shows both versions where somebody else was faster', async () => {
     const { body: made } = await service().call('POST', api('/batch_exports/'), {
       name: 'Told',

@@ -1,4 +1,4 @@
-import { Card, Code, Group, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { Card, Code, Group, PasswordInput, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { DestinationForm, Values } from '../../client/destinations.ts';
 import type { BatchExport } from '../../client/exports.ts';
@@ -107,11 +107,12 @@ export function ExportFields({ form, destination, kept, saysFilters = true, chec
         disabled={values.isSilent}
         {...form.text('notify_url')}
       />
-      <TextInput
+      <PasswordInput
         label="Secret of the webhook"
         description="Signs what it is told: whsec_ and the base64 of 24 to 64 bytes."
         autoComplete="off"
         disabled={values.isSilent}
+        visibilityToggleButtonProps={{ 'aria-label': 'Show the secret' }}
         {...form.text('notify_secret')}
       />
       {kept?.notify_host != null && <Switch label="Tell failures to nobody" {...form.tick('isSilent')} />}
