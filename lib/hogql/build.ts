@@ -134,51 +134,55 @@ export function nameOf(type: Type): string {
   return NAMES[type as keyof typeof NAMES];
 }
 
+/** Makes the value in another type; times are read and shown by the clock of the zone. */
+type Way = (value: Expression, zone: string) => Expression;
+
 /** Ways from one type to another; the same value, or null where the value has none there. */
-const CONVERSIONS: Readonly<Record<Scalar, Partial<Record<Type, readonly Operator[]>>>> = {
+const CONVERSIONS: Readonly<Record<Scalar, Partial<Record<Type, Operator | Way>>>> = {
   text: {
-    integer: ['integer_of_text'],
-    float: ['float_of_text'],
-    boolean: ['boolean_of_text'],
-    instant: ['instant_of_text'],
-    date: ['instant_of_text', 'date_of_instant'],
-    json: ['json_of_text'],
+    integer: 'integer_of_text',
+    float: 'float_of_text',
+    boolean: 'boolean_of_text',
+    instant: instantOfText,
+    json: 'json_of_text',
   },
-  json: { text: ['text_of_json'] },
+  json: { text: 'text_of_json' },
   integer: {
-    float: ['float_of_integer'],
-    boolean: ['boolean_of_integer'],
-    text: ['text_of_integer'],
-    instant: ['instant_of_seconds'],
-    date: ['instant_of_seconds', 'date_of_instant'],
+    float: 'float_of_integer',
+    boolean: 'boolean_of_integer',
+    text: 'text_of_integer',
+    instant: 'instant_of_seconds',
   },
   float: {
-    integer: ['integer_of_float'],
-    boolean: ['boolean_of_float'],
-    text: ['text_of_float'],
-    instant: ['instant_of_float'],
-    date: ['instant_of_float', 'date_of_instant'],
+    integer: 'integer_of_float',
+    boolean: 'boolean_of_float',
+    text: 'text_of_float',
+    instant: 'instant_of_float',
   },
   boolean: {
-    integer: ['integer_of_boolean'],
-    float: ['integer_of_boolean', 'float_of_integer'],
-    text: ['text_of_boolean'],
+    integer: 'integer_of_boolean',
+    float: (value) => operation('float_of_integer', [operation('integer_of_boolean', [value])]),
+    text: 'text_of_boolean',
   },
-  instant: { text: ['text_of_instant'], date: ['date_of_instant'] },
-  date: { text: ['text_of_date'], instant: ['instant_of_date'] },
+  instant: { text: (instant, zone) => textOfInstant(instant, localOf(instant, zone)) },
+  date: {
+    text: 'text_of_date',
+    instant: (date, zone) => fromLocal(operation('instant_of_date', [date]), zone),
+  },
 };
 
 /** The value in another type, on the author's wish. */
 export function converted(expression: Expression, type: Type, what: string): Expression {
-  if (expression.type === type) return expression;
-  if (isNothing(expression)) return nothing(type);
   const from = expression.type;
-  const timed = betweenTimes(expression, type);
-  if (timed !== undefined) return timed;
+  if (from === type) return expression;
+  if (isNothing(expression)) return nothing(type);
+  const zone = zoneOf(expression) ?? clockOfQuery().zone;
+  // Whatever else is a date, it is so as an instant, by its clock.
+  if (type === 'date') return operation('date_of_instant', [localOf(converted(expression, 'instant', what), zone)]);
   const way =
     (isList(from) || isTuple(from) ? undefined : CONVERSIONS[from][type]) ??
     refuse(`${what} cannot take ${nameOf(from)}`);
-  return way.reduce((found, operator) => operation(operator, [found]), expression);
+  return typeof way === 'string' ? operation(way, [expression]) : way(expression, zone);
 }
 
 /** An instant as the clock of a zone shows it, in UTC's place. */
@@ -229,32 +233,6 @@ const TO_SECONDS: readonly FormatPiece[] = [
 /** A time as text, by the clock that `local` shows. */
 export const textOfInstant = (time: Expression, local: Expression): Expression =>
   isWhole(time) ? operation('format', [local], { format: TO_SECONDS }) : operation('text_of_instant', [local]);
-
-/** Conversions in which the zone of the time, or else of the query matters; undefined: it does not. */
-function betweenTimes(expression: Expression, type: Type): Expression | undefined {
-  const zone = zoneOf(expression) ?? clockOfQuery().zone;
-  const day = (instant: Expression): Expression => operation('date_of_instant', [localOf(instant, zone)]);
-  switch (`${expression.type} ${type}`) {
-    case 'text instant':
-      return instantOfText(expression, zone);
-    case 'text date':
-      return day(instantOfText(expression, zone));
-    case 'integer date':
-      return day(operation('instant_of_seconds', [expression]));
-    case 'float instant':
-      return operation('instant_of_float', [expression]);
-    case 'float date':
-      return day(operation('instant_of_float', [expression]));
-    case 'instant text':
-      return textOfInstant(expression, localOf(expression, zone));
-    case 'instant date':
-      return day(expression);
-    case 'date instant':
-      return fromLocal(operation('instant_of_date', [expression]), zone);
-    default:
-      return undefined;
-  }
-}
 
 /** What is converted where nobody asked for it: numbers among each other, what properties hold, times that are dates. */
 const UNASKED: Readonly<Record<Scalar, readonly Type[]>> = {
