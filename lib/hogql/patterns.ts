@@ -20,20 +20,18 @@ interface Pattern {
 
 /** One piece of a pattern, by what RE2 and Java have in common. */
 const TOKEN =
-  /(?<open>\((?:\?:|\?[ims]{1,3}:|\?P?<[A-Za-z]\w{0,30}>|(?!\?)))|(?<flags>\(\?[ims]{1,3}\))|(?<close>\))|(?<set>\[\^?\]?(?:\\(?:[dDwWsStnrfv]|x[0-9a-fA-F]{2}|(?![A-Za-z0-9])\p{ASCII})|\[(?!:)|[^\]\\[])*\])|(?<times>[*+?]\??|\{\d{1,4}(?:,\d{0,4})?\}\??)|(?<escape>\\(?:[dDwWsSbBAz]|[tnrfv]|x[0-9a-fA-F]{2}|(?![A-Za-z0-9])\p{ASCII}))|(?<bar>\|)|(?<plain>[^\\()[\]{}*+?|])/uy;
+  /(?<open>\((?:\?:|\?[ims]{1,3}:|\?P?<[A-Za-z]\w{0,30}>|(?!\?)))|(?<flags>\(\?[ims]{1,3}\))|(?<close>\))|(?<set>\[\^?\]?(?:\\(?:[dDwWsStnrfv]|x[0-9a-fA-F]{2}|(?![A-Za-z0-9])\p{ASCII})|\[(?!:)|[^\]\\[])*\])|(?<times>[*+?]\??|\{\d{1,4}(?:,\d{0,4})?\}\??)|(?<escape>\\(?:[dDwWsSbBAz]|[tnrfv]|x[0-9a-fA-F]{2}|(?![A-Za-z0-9])\p{ASCII}))|(?<bar>\|)|(?<plain>[^\\()[\]{}*+?|])/guy;
 
 /** A pattern that is safe in both dialects: no look-around, no back reference, no class of either's own. */
 export function checkedPattern(source: string): Pattern {
   const fault = (why: string): never => refuse(`Regular expression '${beginningOf(source, 100)}' ${why}`);
   if (source.length > MAX_PATTERN) fault(`is longer than ${MAX_PATTERN} characters`);
-  let [level, groups, repeats, at] = [0, 0, 1, 0];
+  const tokens = [...source.matchAll(TOKEN)];
+  let [level, groups, repeats, end] = [0, 0, 1, 0];
   let isRepeatable = false;
-  while (at < source.length) {
-    TOKEN.lastIndex = at;
-    const found = TOKEN.exec(source);
-    if (found === null) return fault(`has '${source.slice(at, at + 4)}', which is not supported`);
-    const { open, close, times, set, bar, flags } = found.groups ?? {};
-    at = TOKEN.lastIndex;
+  for (const { 0: piece, groups: kinds = {} } of tokens) {
+    const { open, close, times, set, bar, flags } = kinds;
+    end += piece.length;
     if (open !== undefined) {
       level += 1;
       if (open === '(' || open.includes('<')) groups += 1;
@@ -48,15 +46,16 @@ export function checkedPattern(source: string): Pattern {
       if (repeats > MAX_REPEATS) fault(`repeats more than ${MAX_REPEATS} times`);
     }
     isRepeatable =
-      open === undefined && bar === undefined && flags === undefined && times === undefined && !isPlace(found[0]);
+      open === undefined && bar === undefined && flags === undefined && times === undefined && !isPlace(piece);
   }
+  if (end < source.length) fault(`has '${source.slice(end, end + 4)}', which is not supported`);
   if (level > 0) fault("has a '(' too many");
   if (groups > MAX_GROUPS) fault(`has more than ${MAX_GROUPS} groups`);
-  const tokens = source.match(new RegExp(TOKEN, 'guy')) ?? [];
+  const pieces = tokens.map(([piece]) => piece);
   // On Athena a dollar is before a last line end too; only where it may end any line, the engines agree.
-  const ofLines = tokens.some((piece) => /^\(\?[is]*m/.test(piece));
-  const pattern = tokens.map((piece) => (piece === '$' && !ofLines ? '\\z' : shared(piece))).join('');
-  return { pattern: `(?s)${pattern}`, groups, least: leastOf(source) };
+  const ofLines = pieces.some((piece) => /^\(\?[is]*m/.test(piece));
+  const pattern = pieces.map((piece) => (piece === '$' && !ofLines ? '\\z' : shared(piece))).join('');
+  return { pattern: `(?s)${pattern}`, groups, least: leastOf(tokens) };
 }
 
 /** A piece of a pattern where both write it in another way. */
@@ -74,12 +73,12 @@ const shared = (piece: string): string =>
     );
 
 /** The fewest characters that a pattern matches. */
-function leastOf(source: string): number {
+function leastOf(tokens: readonly RegExpExecArray[]): number {
   // Of the groups that are open: the shortest of their branches, and the pieces of the branch that is being read.
   const open = [{ shortest: Number.POSITIVE_INFINITY, pieces: [] as number[] }];
   const ofBranches = (group: (typeof open)[number] | undefined): number =>
     Math.min(group?.shortest ?? 0, group?.pieces.reduce((sum, one) => sum + one, 0) ?? 0);
-  for (const { 0: piece, groups = {} } of source.matchAll(new RegExp(TOKEN, 'guy'))) {
+  for (const { 0: piece, groups = {} } of tokens) {
     const group = open.at(-1);
     if (groups['open'] !== undefined) open.push({ shortest: Number.POSITIVE_INFINITY, pieces: [] });
     else if (groups['close'] !== undefined) open.at(-2)?.pieces.push(ofBranches(open.pop()));
