@@ -291,9 +291,21 @@ export type Expression =
     };
 
 /** Returns the expressions that an expression is made of: of a column and a constant none. */
-export function partsOf(expression: Expression): readonly Expression[] {
+export function operandsOf(expression: Expression): readonly Expression[] {
   if (!('operator' in expression)) return [];
   return expression.each === undefined ? expression.of : [...expression.of, expression.each];
+}
+
+/** Returns the fields that expressions read, each node once; not those of queries in them. */
+export function fieldsIn(expressions: readonly (Expression | undefined)[]): QueryField[] {
+  const seen = new Set<Expression>();
+  const walk = (one: Expression | undefined): void => {
+    if (one === undefined || seen.has(one)) return;
+    seen.add(one);
+    operandsOf(one).forEach(walk);
+  };
+  expressions.forEach(walk);
+  return [...seen].filter((one) => 'column' in one);
 }
 
 /** The default columns of the destination, where a query says `*`. */

@@ -13,7 +13,7 @@ import type {
   WholeQuery,
   Window,
 } from './expression.ts';
-import { partsOf } from './expression.ts';
+import { fieldsIn } from './expression.ts';
 import { type Dialect, print, printCondition, type Surroundings } from './print.ts';
 
 /** A printed aggregate, its arguments and its condition being SQL. */
@@ -227,31 +227,20 @@ function bound(one: 'first' | 'last' | number): string {
 
 /** The columns that a SELECT reads of its relations, each once. */
 function fieldsOf({ joins, unnest, where, group, having, windows, columns, order, limitBy }: Select): QueryField[] {
-  const found = new Map<string, QueryField>();
-  const seen = new Set<Expression>();
-  const walk = (one: Expression | undefined): void => {
-    if (one === undefined || seen.has(one)) return;
-    seen.add(one);
-    if ('column' in one) found.set(`${one.relation} ${one.column}`, one);
-    if (!('operator' in one)) return;
-    one.of.forEach(walk);
-    walk(one.each);
-  };
-  for (const { on } of joins) walk(on);
-  walk(unnest?.list);
-  walk(where);
-  group?.keys.forEach(walk);
-  for (const one of group?.aggregates ?? []) [...one.of, one.where, one.by].forEach(walk);
-  walk(having);
-  for (const one of windows?.all ?? [])
-    [...one.of, ...one.partition, ...one.order.map((by) => by.expression)].forEach(walk);
-  for (const { expression } of [...columns, ...order]) walk(expression);
-  limitBy?.of.forEach(walk);
-  return [...found.values()];
+  const fields = fieldsIn([
+    ...joins.map(({ on }) => on),
+    unnest?.list,
+    where,
+    ...(group?.keys ?? []),
+    ...(group?.aggregates ?? []).flatMap((one) => [...one.of, one.where, one.by]),
+    having,
+    ...(windows?.all ?? []).flatMap((one) => [...one.of, ...one.partition, ...one.order.map((by) => by.expression)]),
+    ...[...columns, ...order].map(({ expression }) => expression),
+    ...(limitBy?.of ?? []),
+  ]);
+  return [...new Map(fields.map((one) => [`${one.relation} ${one.column}`, one])).values()];
 }
 
 /** Whether an expression reads a relation. */
-function reads(expression: Expression, relation: string): boolean {
-  if ('column' in expression) return expression.relation === relation;
-  return partsOf(expression).some((one) => reads(one, relation));
-}
+const reads = (expression: Expression, relation: string): boolean =>
+  fieldsIn([expression]).some((field) => field.relation === relation);

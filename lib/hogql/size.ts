@@ -3,7 +3,16 @@
  * A value that follows from the row is measured by it: in times of the row's own length.
  */
 import { movedInto, zoneOf } from './clock.ts';
-import { type Expression, isList, isTuple, type List, type OPERATORS, type Operator, type Type } from './expression.ts';
+import {
+  type Expression,
+  isList,
+  isTuple,
+  type List,
+  type OPERATORS,
+  type Operator,
+  operandsOf,
+  type Type,
+} from './expression.ts';
 import { refuse } from './refusal.ts';
 
 /** A tree is at most so large and deep, printed sizes being in proportion: 3,000 nodes are some 60 kB of SQL. */
@@ -314,9 +323,7 @@ function weightOfLambda(list: Expression, { variable, body }: LambdaMeasure): nu
 function weightOfOthers(expression: Expression, source: number): number {
   const { own, reads } = measureOf(expression);
   if ((reads & ~source) === 0) return 0;
-  if (!('operator' in expression)) return own;
-  const below = expression.each === undefined ? expression.of : [...expression.of, expression.each];
-  return own + sum(below.map((one) => weightOfOthers(one, source)));
+  return own + sum(operandsOf(expression).map((one) => weightOfOthers(one, source)));
 }
 
 /** Whether a list follows from this element, or from nothing: only such a list is gone through in a lambda of it. */

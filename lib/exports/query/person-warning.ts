@@ -1,13 +1,11 @@
 /** What an export is told that reads the person of its events: only some events carry one. */
-import { type Expression, partsOf } from '../../hogql/expression.ts';
+import { type Expression, fieldsIn } from '../../hogql/expression.ts';
 import type { Selection } from './compile.ts';
 
 const OF_PERSON: ReadonlySet<string> = new Set(['person_id', 'person_properties']);
 
-function readsPerson(expression: Expression): boolean {
-  if ('column' in expression) return OF_PERSON.has(expression.column);
-  return partsOf(expression).some(readsPerson);
-}
+const readsPerson = (expression: Expression): boolean =>
+  fieldsIn([expression]).some(({ column }) => OF_PERSON.has(column));
 
 /** Returns a warning where conditions, or columns that a query names, are of the event's own person; undefined: none are. */
 export function personWarning({ select = null, where = null }: Partial<Selection>): string | undefined {

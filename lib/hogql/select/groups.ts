@@ -1,7 +1,7 @@
 /** GROUP BY: its keys, and what may stand behind it. */
 import { expression, isA, type Scope, standingFor } from '../check.ts';
 import { clickhouseType, withClickhouseType } from '../clickhouse-types.ts';
-import type { Aggregate, Expression } from '../expression.ts';
+import { type Aggregate, type Expression, fieldsIn } from '../expression.ts';
 import { refuse } from '../refusal.ts';
 import { columnOf } from '../size.ts';
 import type { SelectQuery, Syntax } from '../syntax.ts';
@@ -39,20 +39,11 @@ export const keyFor = (built: Expression, making: Making): Expression =>
 
 /** Refuses a column of the rows where there are groups. */
 export function checkLoose(expressions: readonly Expression[], { group, window, whole, values }: Making): void {
-  const beside = (values?.groups ?? []).map(({ source }) => source.as);
-  const seen = new Set<Expression>();
-  const walk = (one: Expression): void => {
-    if (seen.has(one)) return;
-    seen.add(one);
-    if ('column' in one && one.relation !== group && one.relation !== window && !beside.includes(one.relation ?? ''))
-      refuse(
-        `${whole.names.get(one) ?? 'A column'} is neither in GROUP BY nor in an aggregate function, as in any(${whole.names.get(one) ?? 'x'})`,
-      );
-    if (!('operator' in one)) return;
-    one.of.forEach(walk);
-    if (one.each !== undefined) walk(one.each);
-  };
-  expressions.forEach(walk);
+  const known = [group, window, ...(values?.groups ?? []).map(({ source }) => source.as)];
+  const loose = fieldsIn(expressions).find(({ relation }) => !known.includes(relation));
+  if (loose === undefined) return;
+  const name = whole.names.get(loose);
+  refuse(`${name ?? 'A column'} is neither in GROUP BY nor in an aggregate function, as in any(${name ?? 'x'})`);
 }
 
 /** Whether what an aggregate gives goes by the order of its rows. */
