@@ -1,4 +1,5 @@
 /** Calls of what only a SELECT has: aggregates and arrayJoin(). */
+import { getOrMake } from '../../basics/maps.ts';
 import { aggregateOf, isAggregate, isNullable } from '../aggregates.ts';
 import { integerConstant, operation } from '../build.ts';
 import { expression, isA, type Scope } from '../check.ts';
@@ -57,13 +58,10 @@ export function callOf(
     aggregate.where && idOf(aggregate.where, making.whole),
     aggregate.at,
   ]);
-  const known = making.aggregateOf.get(key);
-  if (known !== undefined) return known;
-  const column = columnOf(resultOf(aggregate), group, `a${making.aggregates.length}`);
-  const type = clickhouseOfAggregate(aggregate);
-  making.aggregates.push(aggregate);
-  making.aggregateOf.set(key, withClickhouseType(column, type));
-  return column;
+  return getOrMake(making.aggregates, key, () => {
+    const column = columnOf(resultOf(aggregate), group, `a${making.aggregates.size}`);
+    return { value: aggregate, column: withClickhouseType(column, clickhouseOfAggregate(aggregate)) };
+  }).column;
 }
 
 export const isStar = (syntax: Syntax): boolean => isA(syntax, 'Field') && syntax.chain.join('.') === '*';

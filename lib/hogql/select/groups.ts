@@ -24,18 +24,17 @@ export function keyOf(syntax: Syntax, { select }: SelectQuery, { whole }: Making
   return isAlike ? key : refuse(`Alias ${meant.alias} stands for two expressions`);
 }
 
-export function addKey(key: Expression, making: Making): void {
-  const id = idOf(key, making.whole);
-  if (making.keys.has(id) || making.group === undefined) return;
-  const column = columnOf(key, making.group, `k${making.keysOf.length}`);
-  making.keys.set(id, withClickhouseType(column, clickhouseType(key)));
+export function addKey(key: Expression, { keys, group, whole }: Making): void {
+  const id = idOf(key, whole);
+  if (keys.has(id) || group === undefined) return;
+  const column = withClickhouseType(columnOf(key, group, `k${keys.size}`), clickhouseType(key));
+  keys.set(id, { value: key, column });
   // What is made of a key is alike, whether it is made before or after the groups.
-  making.whole.idOf.set(column, id);
-  making.keysOf.push(key);
+  whole.idOf.set(column, id);
 }
 
 export const keyFor = (built: Expression, making: Making): Expression =>
-  'constant' in built ? built : (making.keys.get(idOf(built, making.whole)) ?? built);
+  'constant' in built ? built : (making.keys.get(idOf(built, making.whole))?.column ?? built);
 
 /** Refuses a column of the rows where there are groups. */
 export function checkLoose(expressions: readonly Expression[], { group, window, whole, values }: Making): void {

@@ -17,6 +17,16 @@ export interface Relation {
 /** Where an expression of a SELECT stands: what reads rows, and what reads groups if there are any. */
 export type Stage = 'rows' | 'groups';
 
+/** What a SELECT computes once for all that are alike, in the order in which they were found, and the column of it. */
+interface Held<Value> {
+  readonly value: Value;
+  readonly column: Expression;
+}
+
+/** Returns what is held, by the numbers of the columns. */
+export const heldIn = <Value>(held: ReadonlyMap<unknown, Held<Value>>): Value[] =>
+  [...held.values()].map(({ value }) => value);
+
 /** A SELECT while it is checked: what was found of it so far. */
 export interface Making {
   readonly whole: Whole;
@@ -24,12 +34,9 @@ export interface Making {
   readonly relations: Relation[];
   readonly aliases: ReadonlyMap<string, Syntax>;
   readonly windowNames: Readonly<Record<string, WindowExpr>>;
-  readonly keys: Map<number, Expression>;
-  readonly keysOf: Expression[];
-  readonly aggregates: Aggregate[];
-  readonly aggregateOf: Map<string, Expression>;
-  readonly windows: Window[];
-  readonly windowOf: Map<string, Expression>;
+  readonly keys: Map<number, Held<Expression>>;
+  readonly aggregates: Map<string, Held<Aggregate>>;
+  readonly windows: Map<string, Held<Window>>;
   unnest: { readonly list: Expression; readonly as: string } | undefined;
   /** Queries whose one value is read, by the stage that reads it; undefined: none may be. */
   readonly values: Readonly<Record<Stage, Join[]>> | undefined;

@@ -1,4 +1,5 @@
 /** Calls of window functions: `name(...) OVER (...)`. */
+import { getOrMake } from '../../basics/maps.ts';
 import { beginningOf } from '../../basics/text.ts';
 import { expression, type Scope } from '../check.ts';
 import { clickhouseType, nullable, withClickhouseType } from '../clickhouse-types.ts';
@@ -58,11 +59,9 @@ export function overCall(node: WindowFunction, making: Making, inside: Scope): E
     window.frame,
   ];
   const key = JSON.stringify([shape, ids]);
-  const known = making.windowOf.get(key);
-  if (known !== undefined) return known;
-  countWindow(whole);
-  const column = columnOf(resultOf(window), making.window, `w${making.windows.length}`);
-  making.windows.push(window);
-  making.windowOf.set(key, withClickhouseType(column, clickhouseOfWindow(window)));
-  return column;
+  return getOrMake(making.windows, key, () => {
+    countWindow(whole);
+    const column = columnOf(resultOf(window), making.window, `w${making.windows.size}`);
+    return { value: window, column: withClickhouseType(column, clickhouseOfWindow(window)) };
+  }).column;
 }

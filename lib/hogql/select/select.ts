@@ -13,7 +13,7 @@ import { hasAggregate } from './calls.ts';
 import { columnsOf } from './columns.ts';
 import { addKey, checkLoose, inOrder, isOfOrder, keyOf } from './groups.ts';
 import { limitByOf, limits } from './limits.ts';
-import type { Making, Relation, Stage } from './making.ts';
+import { heldIn, type Making, type Relation, type Stage } from './making.ts';
 import { orderOf, varying } from './order.ts';
 import { ofWindows } from './over.ts';
 import { scopeOf } from './scope.ts';
@@ -42,7 +42,6 @@ const MAX_VISITS = 200_000;
 
 /** Returns the checked tree of a query. Throws a `Refusal` that names what is in the way. */
 export function checkedSelect(syntax: Syntax, language: Language): CheckedSelect {
-  if (!isQuery(syntax)) refuse('A query begins with SELECT');
   return withClock(language, () => {
     const whole: Whole = {
       tables: language.tables,
@@ -168,9 +167,7 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
     const checked = conditionOf(on, 'ON', scopeOf(before, 'rows'));
     return { kind, source, ...(checked && { on: checked }) };
   });
-  const keys = (syntax.group_by ?? [])
-    .flatMap((one) => tupleOf(one) ?? [one])
-    .map((one) => keyOf(one, syntax, making, rows));
+  const keys = keysIn(syntax).map((one) => keyOf(one, syntax, making, rows));
   for (const key of keys) addKey(key, making);
   const where = conditionOf(syntax.where, 'WHERE', rows);
   const columns = syntax.select.flatMap((one) => columnsOf(one, making, groups));
@@ -183,12 +180,13 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
     refuse('ORDER BY of a SELECT DISTINCT takes what is selected');
   if (distinct && limitBy !== undefined) refuse('LIMIT BY is not supported beside DISTINCT');
 
-  const { group, windows, unnest, values } = making;
+  const { group, unnest, values } = making;
+  const [found, windows] = [heldIn(making.aggregates), heldIn(making.windows)];
   const placed =
-    joined[0] && making.aggregates.some(isOfOrder)
+    joined[0] && found.some(isOfOrder)
       ? withPlaces(joined[0].source, { named: whole.named, relation: () => relationName(whole) })
       : undefined;
-  const aggregates = making.aggregates.map((one) => inOrder(one, placed?.place));
+  const aggregates = found.map((one) => inOrder(one, placed?.place));
   const behindGroups = [
     ...[...columns, ...order].map((one) => one.expression),
     ...(limitBy?.of ?? []),
@@ -209,7 +207,7 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
     joins: [...joins, ...values.rows],
     ...(unnest && { unnest }),
     ...(where && { where }),
-    ...(group !== undefined && { group: { keys: making.keysOf, aggregates, as: group, joins: values.groups } }),
+    ...(group !== undefined && { group: { keys: heldIn(making.keys), aggregates, as: group, joins: values.groups } }),
     ...(having && { having }),
     ...(windows.length > 0 && { windows: { all: windows, as: making.window } }),
     columns: isTop ? columns.map(finite) : columns,
@@ -220,6 +218,9 @@ function checkedOne(syntax: SelectQuery, outer: Named, whole: Whole, isTop: bool
   };
   return { query, columns };
 }
+
+/** What rows are grouped by: a tuple by its parts. */
+const keysIn = ({ group_by }: SelectQuery): Syntax[] => (group_by ?? []).flatMap((one) => tupleOf(one) ?? [one]);
 
 /** A SELECT of which only its relations are known, and what is named in it. It has groups where an aggregate is called. */
 function makingOf(
@@ -232,8 +233,9 @@ function makingOf(
   const columnsNamed = (syntax.ctes ?? []).flatMap(({ name, cte_type, expr }) =>
     cte_type === 'column' ? [[name, expr] as const] : [],
   );
-  const keys = (group_by ?? []).flatMap((one) => tupleOf(one) ?? [one]);
-  const aliased = [...keys, ...select].flatMap((one) => (isA(one, 'Alias') ? [[one.alias, one.expr] as const] : []));
+  const aliased = [...keysIn(syntax), ...select].flatMap((one) =>
+    isA(one, 'Alias') ? [[one.alias, one.expr] as const] : [],
+  );
   const isGrouped =
     Boolean(group_by?.length) || Boolean(having) || [select, order_by, columnsNamed].some((one) => hasAggregate(one));
   return {
@@ -243,11 +245,8 @@ function makingOf(
     aliases: new Map([...columnsNamed, ...aliased]),
     windowNames: window_exprs ?? {},
     keys: new Map(),
-    keysOf: [],
-    aggregates: [],
-    aggregateOf: new Map(),
-    windows: [],
-    windowOf: new Map(),
+    aggregates: new Map(),
+    windows: new Map(),
     unnest: undefined,
     values: { rows: [], groups: [] },
     group: isGrouped ? relationName(whole) : undefined,
