@@ -10,21 +10,7 @@ import {
   type Selected,
 } from './expression.ts';
 import { likePattern } from './patterns.ts';
-import {
-  alike,
-  type Dialect,
-  formatText,
-  heldTime,
-  INSTANT_TEXT,
-  INTEGER_TEXT,
-  lengthText,
-  microsecondsOf,
-  placeText,
-  print,
-  typeText,
-  UNIX_TEXT,
-  UUID_TEXT,
-} from './print.ts';
+import { alike, boundBy, type Dialect, formatText, heldTime, INSTANT_TEXT, print, typeText } from './print.ts';
 import { MAX_RANGE } from './size.ts';
 
 /** Codes of a date's format that are others here. */
@@ -39,11 +25,7 @@ const PARTS: Partial<Record<Part, string>> = {
 
 const time = (instant: string): string => `make_timestamp(${instant})`;
 
-/** `body` over a value that it reads more than once; a column or a constant is just written twice. */
-const bound = (value: string, body: (name: string) => string): string =>
-  /^(?:[\w.]+|(?:BIGINT )?'[^']{0,40}')$/.test(value)
-    ? body(value)
-    : `list_extract(list_transform([${value}], lambda bound: ${body('bound')}), 1)`;
+const bound = boundBy((value, body) => `list_extract(list_transform([${value}], lambda bound: ${body}), 1)`);
 
 /** DuckDB takes `*` for a pattern, even in quotes, and knows no empty key; it takes both in a JSON pointer. */
 const needsPointer = (key: string | number): boolean => key === '' || key === '*';
@@ -95,7 +77,6 @@ const sumOf = (list: string): string =>
  */
 const FLOAT_CHARACTERS = String.raw`^[-+]?[.0-9][-+.0-9eE]*\z`;
 
-/** What the pattern matches of all of the text; null where it does not. */
 const whole = (text: string, pattern: string): string => `nullif(regexp_extract(${text}, '${pattern}'), '')`;
 
 /** DuckDB wants seconds before an offset. */
@@ -152,6 +133,10 @@ export const DUCKDB: Dialect = {
       local: (instant, zone) => `TRY(epoch_us(timezone('${zone}', make_timestamptz(${instant}))))`,
       fromLocal: (local, zone) => `TRY(epoch_us(timezone('${zone}', ${time(local)})))`,
       bound,
+      literal,
+      whole,
+      writtenInstant: (text) => `TRY(epoch_us(TRY_CAST(${strictInstant(text)} AS TIMESTAMPTZ)))`,
+      truncate: 'trunc',
     }),
     concat: (of) => joined(of.map((one) => (one.startsWith("'") ? one : `coalesce(${one}, '')`))),
     least: (of) => `least(${of.join(', ')})`,
@@ -159,29 +144,13 @@ export const DUCKDB: Dialect = {
 
     finite: ([x]) => `CASE WHEN isfinite(${x}) THEN ${x} END`,
 
-    integer_of_text: ([x]) => `TRY_CAST(${whole(String(x), INTEGER_TEXT)} AS BIGINT)`,
-    integer_of_float: ([x]) =>
-      bound(String(x), (v) => `CASE WHEN ${v} = trunc(${v}) THEN TRY_CAST(${v} AS BIGINT) END`),
     float_of_text: ([x]) => `TRY_CAST(regexp_extract(${x}, '${FLOAT_CHARACTERS}') AS DOUBLE)`,
-    uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
-    instant_of_text: ([x]) =>
-      bound(String(x), (v) => {
-        const written = `TRY(epoch_us(TRY_CAST(${strictInstant(v)} AS TIMESTAMPTZ)))`;
-        const number = `TRY_CAST(${whole(v, UNIX_TEXT)} AS DECIMAL(38, 6))`;
-        return `coalesce(${written}, TRY_CAST(${microsecondsOf(number)} AS BIGINT))`;
-      }),
-    instant_of_float: ([x]) => `TRY_CAST(floor(${x} * 1000000) AS BIGINT)`,
-    truncated_float: ([x]) => `TRY_CAST(trunc(${x}) AS BIGINT)`,
     text_of_float: ([x]) => `regexp_replace(CAST(${x} AS VARCHAR), '\\.0$', '')`,
     text_of_instant: ([x]) => `TRY(strftime(${time(String(x))}, '%Y-%m-%d %H:%M:%S.%f'))`,
     text_of_date: ([x]) => `TRY(strftime(${time(String(x))}, '%Y-%m-%d'))`,
 
     trim: ([x], { side }) => `${{ both: 'trim', left: 'ltrim', right: 'rtrim' }[side]}(${x}, ' ')`,
-    length: ([x]) => `length(${x})`,
     bytes: ([x]) => `strlen(${x})`,
-    substring: ([x, from, n]) => `substring(${x}, ${bound(String(from), placeText)}, ${bound(String(n), lengthText)})`,
-    substring_from: ([x, from]) => `substring(${x}, ${bound(String(from), placeText)})`,
-    replace: ([x, by], { text }) => `replace(${x}, ${literal(text)}, ${by})`,
     replace_pattern: ([x], { pattern, replacement }) =>
       `regexp_replace(${x}, ${literal(pattern)}, ${literal(replacementOf(replacement))}, 'g')`,
     replace_pattern_once: ([x], { pattern, replacement }) =>
@@ -189,7 +158,6 @@ export const DUCKDB: Dialect = {
     matches: ([x], { pattern }) => matched(String(x), pattern),
     extract: ([x], { pattern, group }) => `regexp_extract(${x}, ${literal(pattern)}, ${group})`,
     like: ([x], { like }) => `coalesce(${likened(String(x), like)}, FALSE)`,
-    starts_with: (of) => `starts_with(${of.join(', ')})`,
     ends_with: (of) => `ends_with(${of.join(', ')})`,
 
     split: ([x], { text }) => `string_split(${x}, ${literal(text)})`,

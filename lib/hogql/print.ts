@@ -194,9 +194,25 @@ interface Spelling {
   readonly local: (instant: string, zone: string) => string;
   /** The instant at which it shows this; of two it may be either. */
   readonly fromLocal: (local: string, zone: string) => string;
-  /** `body` over a value that it reads more than once. */
-  readonly bound: (value: string, body: (name: string) => string) => string;
+  readonly bound: Bound;
+  /** A text as a literal. */
+  readonly literal: (text: string) => string;
+  /** What a pattern matches of all of a text; null where it does not. */
+  readonly whole: (text: string, pattern: string) => string;
+  /** The instant that a text names in ISO 8601; null where it names none. */
+  readonly writtenInstant: (text: string) => string;
+  /** The function that takes a number's fraction away. */
+  readonly truncate: string;
 }
+
+/** `body` over a value that it reads more than once. */
+type Bound = (value: string, body: (name: string) => string) => string;
+
+/** Writes a value that is read more than once: a column or a short constant just again, else by the name that `named` gives it. */
+export const boundBy =
+  (named: (value: string, body: string) => string): Bound =>
+  (value, body) =>
+    /^(?:[\w.]+|(?:BIGINT )?'[^']{0,40}')$/.test(value) ? body(value) : named(value, body('bound'));
 
 /** Months in the units that are made of months. */
 const MONTHS: Readonly<Partial<Record<Unit, number>>> = { month: 1, quarter: 3, year: 12 };
@@ -208,29 +224,29 @@ const WORDS = {
   false: ['false', 'f', 'no', 'n', 'off', '0', 'disabled'],
 };
 
-export const INTEGER_TEXT = String.raw`^[+-]?[0-9]+\z`;
+const INTEGER_TEXT = String.raw`^[+-]?[0-9]+\z`;
 export const FLOAT_TEXT = String.raw`^${FLOAT}\z`;
 /** No text has as many characters; beyond it engines take no place, and no length. */
 const MOST_CHARACTERS = 2_147_483_647;
 
 /** A place in a text that engines take; there is nothing at 0, and nothing beyond all texts. */
-export const placeText = (n: string): string =>
+const placeText = (n: string): string =>
   /^BIGINT '-?[1-9]\d{0,8}'$/.test(n)
     ? n
     : `CASE WHEN ${n} = 0 OR ${n} > ${MOST_CHARACTERS} THEN ${MOST_CHARACTERS} WHEN ${n} < -${MOST_CHARACTERS} THEN -${MOST_CHARACTERS} ELSE ${n} END`;
 /** The same for a length; one below 0 is none. */
-export const lengthText = (n: string): string =>
+const lengthText = (n: string): string =>
   /^BIGINT '\d{1,9}'$/.test(n)
     ? n
     : `CASE WHEN ${n} < 0 THEN 0 WHEN ${n} > ${MOST_CHARACTERS} THEN ${MOST_CHARACTERS} ELSE ${n} END`;
 
 /** A number since 1970 in microseconds, by its size: of microseconds, milliseconds or seconds. */
-export const microsecondsOf = (number: string): string =>
+const microsecondsOf = (number: string): string =>
   `CASE WHEN ${number} >= 1000000000000000 THEN ${number} WHEN ${number} >= 1000000000000 THEN ${number} * 1000 ELSE ${number} * 1000000 END`;
 
 /** A time as a number since 1970, as ClickHouse tells its unit by the digits. */
-export const UNIX_TEXT = String.raw`^(?:[0-9]{9,10}(?:\.[0-9]+)?|[0-9]{13}|[0-9]{16})\z`;
-export const UUID_TEXT = String.raw`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\z`;
+const UNIX_TEXT = String.raw`^(?:[0-9]{9,10}(?:\.[0-9]+)?|[0-9]{13}|[0-9]{16})\z`;
+const UUID_TEXT = String.raw`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\z`;
 export const INSTANT_TEXT = String.raw`^${INSTANT}\z`;
 
 const call = (name: string, of: readonly string[]): string => `${name}(${of.join(', ')})`;
@@ -241,7 +257,9 @@ const certain = (sql: string): string => `coalesce(${sql}, FALSE)`;
 const same: Printed = ([x]) => String(x);
 
 /** Operators that both dialects write alike, but for the spelling. */
-export function alike({ slash, startOf, unitsSince1970, addMonths, local, fromLocal, bound }: Spelling) {
+export function alike(spelling: Spelling) {
+  const { slash, startOf, unitsSince1970, addMonths, local, fromLocal, bound } = spelling;
+  const { literal, whole, writtenInstant, truncate } = spelling;
   const floorDivided = (x: string, width: bigint): string =>
     `((${x} + ${shift(width)}) ${slash} ${width} - ${shift(width) / width})`;
   /** Null where it fails, is infinite, or is no number, which compares with the largest as greater or not at all. */
@@ -296,6 +314,10 @@ export function alike({ slash, startOf, unitsSince1970, addMonths, local, fromLo
       });
     },
 
+    integer_of_text: ([x]) => `TRY_CAST(${whole(String(x), INTEGER_TEXT)} AS bigint)`,
+    integer_of_float: ([x]) =>
+      bound(String(x), (v) => `CASE WHEN ${v} = ${truncate}(${v}) THEN TRY_CAST(${v} AS bigint) END`),
+    truncated_float: ([x]) => `TRY_CAST(${truncate}(${x}) AS bigint)`,
     integer_of_boolean: ([x]) => `CASE ${x} WHEN TRUE THEN BIGINT '1' WHEN FALSE THEN BIGINT '0' END`,
     float_of_integer: ([x]) => `CAST(${x} AS DOUBLE)`,
     boolean_of_text: ([x]) => {
@@ -304,6 +326,13 @@ export function alike({ slash, startOf, unitsSince1970, addMonths, local, fromLo
     },
     boolean_of_integer: ([x]) => `(${x} <> 0)`,
     boolean_of_float: ([x]) => `(${x} <> 0)`,
+    uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
+    instant_of_text: ([x]) =>
+      bound(String(x), (v) => {
+        const number = `TRY_CAST(${whole(v, UNIX_TEXT)} AS decimal(38, 6))`;
+        return `coalesce(${writtenInstant(v)}, TRY_CAST(${microsecondsOf(number)} AS bigint))`;
+      }),
+    instant_of_float: ([x]) => `TRY_CAST(floor(${x} * 1000000) AS bigint)`,
     instant_of_date: same,
     instant_of_microseconds: same,
     instant_of_milliseconds: ([x]) => tried(`${x} * 1000`),
@@ -316,7 +345,12 @@ export function alike({ slash, startOf, unitsSince1970, addMonths, local, fromLo
 
     lower: (of) => call('lower', of),
     upper: (of) => call('upper', of),
+    length: (of) => call('length', of),
+    substring: ([x, from, n]) => `substr(${x}, ${bound(String(from), placeText)}, ${bound(String(n), lengthText)})`,
+    substring_from: ([x, from]) => `substr(${x}, ${bound(String(from), placeText)})`,
+    replace: ([x, by], { text }) => `replace(${x}, ${literal(text)}, ${by})`,
     position: (of) => call('strpos', of),
+    starts_with: (of) => call('starts_with', of),
 
     truncate: ([x], { step }) => {
       if (isMonths(step)) return tried(startOf(String(x), step));

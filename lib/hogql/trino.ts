@@ -5,19 +5,14 @@
 import type { Expression, FormatCode, Part, Path, Selected } from './expression.ts';
 import {
   alike,
+  boundBy,
   type Dialect,
   FLOAT_TEXT,
   formatText,
   heldTime,
   INSTANT_TEXT,
-  INTEGER_TEXT,
-  lengthText,
-  microsecondsOf,
-  placeText,
   print,
   typeText,
-  UNIX_TEXT,
-  UUID_TEXT,
 } from './print.ts';
 import { MAX_RANGE } from './size.ts';
 
@@ -42,11 +37,7 @@ const time = (instant: string): string => `CAST(${zoned(instant)} AS timestamp(6
 /** Doubles hold microseconds exactly from the year 1684 to 2255 (2^53), and whole seconds beyond. */
 const microseconds = (moment: string): string => `CAST(round(to_unixtime(${moment}) * 1e6) AS bigint)`;
 
-/** `body` over a value that it reads more than once; a column or a short constant is just written twice. */
-const bound = (value: string, body: (name: string) => string): string =>
-  /^(?:[\w.]+|(?:BIGINT )?'[^']{0,40}')$/.test(value)
-    ? body(value)
-    : `element_at(transform(ARRAY[${value}], bound -> ${body('bound')}), 1)`;
+const bound = boundBy((value, body) => `element_at(transform(ARRAY[${value}], bound -> ${body}), 1)`);
 
 const pathText = (path: Path): string =>
   trinoLiteral(
@@ -113,6 +104,10 @@ export const TRINO: Dialect = {
         `TRY(${microseconds(`CAST(at_timezone(${zoned(instant)}, '${zone}') AS timestamp(6))`)})`,
       fromLocal: (local, zone) => `TRY(${microseconds(`with_timezone(${time(local)}, '${zone}')`)})`,
       bound,
+      literal: trinoLiteral,
+      whole,
+      writtenInstant: (text) => `TRY(${microseconds(`from_iso8601_timestamp_nanos(${strictInstant(text)})`)})`,
+      truncate: 'truncate',
     }),
     concat: (of) => `(${of.map((one) => (/^(?:U&)?'/.test(one) ? one : `coalesce(${one}, '')`)).join(' || ')})`,
     least: (of) => `array_min(${notNull(of)})`,
@@ -120,19 +115,7 @@ export const TRINO: Dialect = {
 
     finite: ([x]) => `CASE WHEN is_finite(${x}) THEN ${x} END`,
 
-    integer_of_text: ([x]) => `TRY_CAST(${whole(String(x), INTEGER_TEXT)} AS bigint)`,
-    integer_of_float: ([x]) =>
-      bound(String(x), (v) => `CASE WHEN ${v} = truncate(${v}) THEN TRY_CAST(${v} AS bigint) END`),
     float_of_text: ([x]) => `TRY_CAST(${whole(String(x), FLOAT_TEXT)} AS double)`,
-    uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
-    instant_of_text: ([x]) =>
-      bound(String(x), (v) => {
-        const written = `TRY(${microseconds(`from_iso8601_timestamp_nanos(${strictInstant(v)})`)})`;
-        const number = `TRY_CAST(${whole(v, UNIX_TEXT)} AS decimal(38, 6))`;
-        return `coalesce(${written}, TRY_CAST(${microsecondsOf(number)} AS bigint))`;
-      }),
-    instant_of_float: ([x]) => `TRY_CAST(floor(${x} * 1000000) AS bigint)`,
-    truncated_float: ([x]) => `TRY_CAST(truncate(${x}) AS bigint)`,
     // Java writes an exponent from 10^7 on and below 10^-3; DuckDB from 10^16 on and below 10^-4.
     text_of_float: ([x]) =>
       bound(String(x), (v) => {
@@ -145,11 +128,7 @@ export const TRINO: Dialect = {
     text_of_date: ([x]) => `TRY(date_format(${time(String(x))}, '%Y-%m-%d'))`,
 
     trim: ([x], { side }) => `trim(${{ both: 'BOTH', left: 'LEADING', right: 'TRAILING' }[side]} ' ' FROM ${x})`,
-    length: ([x]) => `length(${x})`,
     bytes: ([x]) => `length(to_utf8(${x}))`,
-    substring: ([x, from, n]) => `substr(${x}, ${bound(String(from), placeText)}, ${bound(String(n), lengthText)})`,
-    substring_from: ([x, from]) => `substr(${x}, ${bound(String(from), placeText)})`,
-    replace: ([x, by], { text }) => `replace(${x}, ${trinoLiteral(text)}, ${by})`,
     replace_pattern: ([x], { pattern, replacement }) =>
       `regexp_replace(${x}, ${trinoLiteral(pattern)}, ${trinoLiteral(replacementOf(replacement))})`,
     // Up to the first match, which is all that a pattern anchored to the beginning can find.
@@ -162,7 +141,6 @@ export const TRINO: Dialect = {
       return `element_at(concat(transform(${found}, bound -> coalesce(bound, '')), ARRAY['']), 1)`;
     },
     like: ([x], { like }) => `coalesce(${x} LIKE ${trinoLiteral(like)} ESCAPE '\\', FALSE)`,
-    starts_with: (of) => `starts_with(${of.join(', ')})`,
     ends_with: (of) => `starts_with(${of.map((one) => `reverse(${one})`).join(', ')})`,
 
     split: ([x], { text }) => `split(${x}, ${trinoLiteral(text)})`,
