@@ -1,8 +1,9 @@
 /** Functions that make one value of many rows, by the names that HogQL has for them, each also with `If` behind it. */
-import { allAs, argument, converted, operation } from './build.ts';
+import { allAs, allOf, argument, operation, plain } from './build.ts';
 import { canBeMissing } from './clickhouse-types.ts';
 import type { Aggregate, AggregateName } from './expression.ts';
 import { type Expression, isList, isTuple, listOf } from './expression.ts';
+import { given } from './functions/spec.ts';
 import { condition } from './functions/values.ts';
 import { refuse } from './refusal.ts';
 
@@ -14,18 +15,12 @@ interface AggregateSpec {
   readonly build: (of: readonly Expression[], name: string, isDistinct: boolean) => Omit<Aggregate, 'where'>;
 }
 
-const given = (of: readonly Expression[], n: number): Expression => of[n] as Expression;
-
 const spec = (count: number, build: AggregateSpec['build']): AggregateSpec => ({ least: count, most: count, build });
-
-/** A value that can be counted, sorted and kept: JSON is its text. */
-const plain = (value: Expression, name: string): Expression =>
-  value.type === 'json' ? converted(value, 'text', name) : value;
 
 const scalar = (value: Expression, name: string): Expression =>
   isList(value.type) || isTuple(value.type)
     ? refuse(`${name}() cannot take ${isTuple(value.type) ? 'a tuple' : 'a list'}`)
-    : finite(plain(value, name));
+    : finite(plain(value));
 
 /** A number that counts. An infinite one, as the text `1e400` is read, is as if it were missing: it would hide all others. */
 const finite = (value: Expression): Expression =>
@@ -38,9 +33,9 @@ const float = (value: Expression, name: string): Expression => finite(argument(v
 const distinct: AggregateSpec = {
   least: 1,
   most: 10,
-  build: (of, name) => ({
+  build: (of) => ({
     aggregate: 'count_distinct',
-    of: of.map((one) => plain(one, name)),
+    of: of.map(plain),
     type: 'integer',
   }),
 };
@@ -76,19 +71,19 @@ const ofNumber = (aggregate: AggregateName): AggregateSpec =>
 /** Gives back one of the values. */
 const oneOf = (aggregate: AggregateName, isOrdered: boolean): AggregateSpec =>
   spec(1, (of, name) => {
-    const value = isOrdered ? scalar(given(of, 0), name) : plain(given(of, 0), name);
+    const value = isOrdered ? scalar(given(of, 0), name) : plain(given(of, 0));
     return { aggregate, of: [value], type: value.type };
   });
 
 const oneBy = (aggregate: AggregateName): AggregateSpec =>
   spec(2, (of, name) => {
-    const value = plain(given(of, 0), name);
+    const value = plain(given(of, 0));
     return { aggregate, of: [value, scalar(given(of, 1), name)], type: value.type };
   });
 
 const gathered = (aggregate: AggregateName): AggregateSpec =>
-  spec(1, (of, name) => {
-    const value = plain(given(of, 0), name);
+  spec(1, (of) => {
+    const value = plain(given(of, 0));
     const type = listOf(value.type) ?? refuse('Lists of lists are not supported');
     return { aggregate, of: [value], type };
   });
@@ -164,7 +159,7 @@ export function aggregateOf(name: string, of: readonly Expression[], said: Said)
   return {
     ...aggregate,
     ...(aggregate.aggregate === 'quantile' && { at: levelOf(said.level, name) }),
-    ...(where.length > 0 && { where: where.length === 1 ? given(where, 0) : operation('and', where) }),
+    ...(where.length > 0 && { where: allOf(where) }),
   };
 }
 

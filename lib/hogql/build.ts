@@ -41,6 +41,14 @@ export const nothing = (type: Type = 'text'): Expression => ({ constant: null, t
 export const anyOf = (conditions: readonly Expression[]): Expression =>
   conditions.length === 1 ? (conditions[0] as Expression) : operation('or', conditions);
 
+/** What holds where all of the conditions do; there is one at least. */
+export const allOf = (conditions: readonly Expression[]): Expression =>
+  conditions.length === 1 ? (conditions[0] as Expression) : operation('and', conditions);
+
+/** A value that can be compared, and be part of another: JSON is its text. */
+export const plain = (value: Expression): Expression =>
+  value.type === 'json' ? converted(value, 'text', 'JSON') : value;
+
 /** What is done with the elements of a list. */
 export function operation(
   operator: Operator,
@@ -65,10 +73,7 @@ export function tupleOfParts(parts: readonly Expression[]): Expression {
   if (parts.length === 0) refuse('A tuple has at least one part');
   if (parts.some(({ type }) => isTuple(type) || type.startsWith('tuples(')))
     refuse('Tuples in tuples are not supported');
-  return operation(
-    'tuple',
-    parts.map((one) => (one.type === 'json' ? converted(one, 'text', 'A tuple') : one)),
-  );
+  return operation('tuple', parts.map(plain));
 }
 
 /** The parts of a value that is a tuple; of one that was made of them these themselves. */
@@ -295,15 +300,12 @@ function asUuid(value: Expression): Expression {
 export function comparable(of: readonly Expression[], what: string): Expression[] {
   const values = of.some(isUuid) ? of.map(asUuid) : of;
   const common = commonType(values);
-  if (common !== undefined)
-    return withClockOf(values, () => values.map((one) => converted(one, common === 'json' ? 'text' : common, what)));
+  if (common !== undefined) return withClockOf(values, () => values.map((one) => plain(converted(one, common, what))));
   const others = values.filter(({ type }) => type !== 'text' && type !== 'json');
   const other = commonType(others);
   if (other === undefined || isList(other) || isTuple(other))
     refuse(`${what} compares ${listed(values)}; convert them to one type`);
   // A text may hold any number.
   const type = other === 'integer' ? 'float' : other;
-  const read = (one: Expression): Expression =>
-    converted(one.type === 'json' ? converted(one, 'text', what) : one, type, what);
-  return withClockOf(values, () => values.map(read));
+  return withClockOf(values, () => values.map((one) => converted(plain(one), type, what)));
 }

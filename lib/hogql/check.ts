@@ -1,12 +1,9 @@
 /** From syntax to the checked tree of an expression: every name and type is known after this, or refused in words. */
 import { beginningOf } from '../basics/text.ts';
 import {
-  allAs,
   anyOf,
-  argument,
   column,
   comparable,
-  converted,
   indexOf,
   integerConstant,
   isNothing,
@@ -14,6 +11,7 @@ import {
   operation,
   partOf,
   partsOf,
+  plain,
   textConstant,
   truth,
   tupleOfParts,
@@ -145,7 +143,7 @@ function built(syntax: Syntax, scope: Scope): Expression {
     case 'Constant':
       return constant(node);
     case 'Alias':
-      return expression(node.expr, scope);
+      return of(node.expr);
     case 'Call':
       return called(node, scope);
     case 'ArithmeticOperation':
@@ -163,23 +161,21 @@ function built(syntax: Syntax, scope: Scope): Expression {
       return operation(node.node === 'And' ? 'and' : 'or', conditions);
     }
     case 'Not':
-      return operation('not', [condition(expression(node.expr, scope), 'NOT')]);
-    case 'ArrayAccess': {
-      const [list, at] = [expression(node.array, scope), expression(node.property, scope)];
-      return elementOf(list, at, '[ ]');
-    }
+      return operation('not', [condition(of(node.expr), 'NOT')]);
+    case 'ArrayAccess':
+      return elementOf(of(node.array), of(node.property), '[ ]');
     case 'TupleAccess': {
-      const value = expression(node.tuple, scope);
+      const value = of(node.tuple);
       return isTuple(value.type) ? partOf(value, node.index, '.') : elementOf(value, integerConstant(node.index), '.');
     }
     case 'Array': {
       if (node.exprs.length === 0) refuse('A list of nothing, [], is not supported: its elements have no type');
       const elements = unified(node.exprs.map(of), 'A list');
       if (elements.some(({ type }) => isList(type))) refuse('Lists of lists are not supported');
-      return operation('list', elements[0]?.type === 'json' ? allAs(elements, 'text', 'A list') : elements);
+      return operation('list', elements.map(plain));
     }
     case 'TypeCast':
-      return call(castOf(node.type_name), [expression(node.expr, scope)]);
+      return call(castOf(node.type_name), [of(node.expr)]);
     case 'Tuple':
       return tupleOfParts(node.exprs.map(of));
     case 'Lambda':
@@ -504,11 +500,7 @@ function overList({ name, args: [each, list, ...rest] }: Call, scope: Scope): Ex
   if (isMap && isList(body.type)) refuse('Lists of lists are not supported');
   const found = operation(isMap ? 'map' : 'filter', [of], undefined, {
     variable: variables.length,
-    body: isMap
-      ? body.type === 'json'
-        ? converted(body, 'text', name)
-        : body
-      : argument(body, 'boolean', `The lambda of ${name}()`),
+    body: isMap ? plain(body) : condition(body, `The lambda of ${name}()`),
   });
   if (name !== 'arrayCount' && name !== 'arrayExists') return found;
   const count = operation('list_length', [found]);

@@ -1,7 +1,7 @@
 /** Functions over the rows around a row: `f(x) OVER (PARTITION BY ... ORDER BY ... ROWS BETWEEN ...)`. */
 import { beginningOf } from '../basics/text.ts';
 import { aggregateOf, isAggregate } from './aggregates.ts';
-import { argument, converted, integerConstant, nothing, operation, unified } from './build.ts';
+import { argument, integerConstant, nothing, operation, plain, unified } from './build.ts';
 import type { Bound, Expression, Frame, Order, Window, WindowName } from './expression.ts';
 import { condition } from './functions/values.ts';
 import { refuse } from './refusal.ts';
@@ -105,14 +105,12 @@ function counted(
 function shifted(name: string, window: WindowName, of: readonly Expression[]): Omit<Window, 'partition' | 'order'> {
   const [value, by, otherwise] = of;
   if (value === undefined || of.length > 3) return refuse(`${name}() takes a value, how far, and what stands for none`);
-  const far = by === undefined ? { constant: '1', type: 'integer' as const } : argument(by, 'integer', `${name}()`);
+  const far = by === undefined ? integerConstant(1) : argument(by, 'integer', `${name}()`);
   const isFar = 'constant' in far && Number(far.constant) >= 0 && Number(far.constant) <= MAX_SHIFT;
   if (!isFar) refuse(`Argument 2 of ${name}() must be a constant from 0 to ${MAX_SHIFT}`);
   const values = otherwise === undefined ? [value] : unified([value, otherwise], `${name}()`);
-  const [first, last] = values as [Expression, Expression?];
-  const plain = first.type === 'json' ? values.map((one) => converted(one, 'text', name)) : values;
-  const type = plain[0]?.type ?? first.type;
-  return { window, of: [plain[0] ?? first, far, ...(last === undefined ? [] : [plain[1] ?? last])], type };
+  const [first = value, ...last] = values.map(plain);
+  return { window, of: [first, far, ...last], type: first.type };
 }
 
 const reachOf = (bound: Bound): number =>

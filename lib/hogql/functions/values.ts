@@ -1,6 +1,7 @@
 /** Functions of values of any type: comparisons, choices, what may be missing, lists. */
 import {
   allAs,
+  allOf,
   argument,
   comparable,
   constantText,
@@ -36,8 +37,7 @@ export function partByPart<Other>(
   same: (part: Expression, other: Other) => Expression,
 ): Expression {
   if (parts.length !== others.length) refuse(`Tuples of ${parts.length} and ${others.length} parts cannot be compared`);
-  const all = parts.map((part, n) => same(part, others[n] as Other));
-  return all.length === 1 ? given(all, 0) : operation('and', all);
+  return allOf(parts.map((part, n) => same(part, others[n] as Other)));
 }
 
 export function equal(of: readonly Expression[], name: string): Expression {
@@ -78,38 +78,27 @@ export function elementOf(value: Expression, place: Expression, name: string): E
   return list.type === 'texts' ? otherwise(element, textConstant('')) : element;
 }
 
-export function ofTwoLists(operator: 'has_any' | 'has_all'): FunctionSpec {
-  return exactly(2, (of, name) =>
-    operation(
-      operator,
-      unified(
-        of.map((one) => aList(one, name)),
-        name,
-      ),
-    ),
-  );
-}
+export const ofTwoLists = (operator: 'has_any' | 'has_all'): FunctionSpec =>
+  exactly(2, (of, name) => {
+    const lists = of.map((one) => aList(one, name));
+    return operation(operator, unified(lists, name));
+  });
 
 /** A value that must be a list. */
-export function aList(value: Expression, name: string): Expression {
-  if (isList(value.type)) return value;
-  return argument(value, 'texts', name);
-}
+export const aList = (value: Expression, name: string): Expression =>
+  isList(value.type) ? value : argument(value, 'texts', name);
 
-export function isEmpty(value: Expression, name: string): Expression {
-  return isList(value.type)
+export const isEmpty = (value: Expression, name: string): Expression =>
+  isList(value.type)
     ? operation('same', [operation('list_length', [value]), integerConstant(0)])
     : operation('same', [argument(value, 'text', name), textConstant('')]);
-}
 
 /** Conditions and values in turn, and the value where none holds. */
 export function choice(of: readonly Expression[], name: string): Expression {
   if (of.length % 2 === 0) refuse(`${name} takes conditions and values in turn, and one more value`);
   const isValue = (n: number): boolean => n % 2 === 1 || n === of.length - 1;
-  const values = unified(
-    of.filter((_, n) => isValue(n)),
-    name,
-  );
+  const toGive = of.filter((_, n) => isValue(n));
+  const values = unified(toGive, name);
   let next = 0;
   return operation(
     'if',

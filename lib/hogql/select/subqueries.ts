@@ -1,5 +1,5 @@
 /** Subqueries in an expression: as a value, and after IN. */
-import { comparable, operation, partsOf, truth, tupleOfParts } from '../build.ts';
+import { allOf, comparable, operation, partsOf, truth, tupleOfParts } from '../build.ts';
 import type { Scope } from '../check.ts';
 import { nullable, withClickhouseType } from '../clickhouse-types.ts';
 import { type Expression, isTuple, type Query, type Select } from '../expression.ts';
@@ -68,7 +68,7 @@ export function amongQuery(value: Expression, syntax: Syntax, { named, whole }: 
   const listed: Select = {
     from: { query, as },
     joins: [],
-    where: present.length === 1 ? (present[0] as Expression) : operation('and', present),
+    where: allOf(present),
     columns: [columnNamed('in', right)],
     distinct: false,
     order: [],
