@@ -12,7 +12,7 @@ import {
   tupleOfParts,
 } from './build.ts';
 import { clockOfQuery } from './clock.ts';
-import { type Expression, elementType, isList, isTuple, type List, type Part } from './expression.ts';
+import { type Expression, elementType, isList, isTuple, type List } from './expression.ts';
 import { json, typedJson } from './functions/json.ts';
 import { arithmetic, conversion, counting, divided, orZero, roundedInteger, rounding } from './functions/numbers.ts';
 import { atLeast, between, constantOf, exactly, type FunctionSpec, given, simple } from './functions/spec.ts';
@@ -34,7 +34,7 @@ import {
   dateShift,
   dateTrunc,
   dayOfWeek,
-  hundreds,
+  digitsOf,
   inZone,
   now,
   part,
@@ -82,9 +82,9 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toIntOrZero: orZero('integer'),
   toFloatOrZero: orZero('float'),
   toBool: conversion('boolean'),
-  toDate: toDate,
+  toDate,
   to_date: toDate,
-  toDateTime: toDateTime,
+  toDateTime,
   toDateTime64: between(1, 3, (of, name) => {
     // ClickHouse has digits before the zone; six are kept here, whatever they are.
     const [value, digits] = [given(of, 0), of[1]];
@@ -110,10 +110,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   assumeNotNull: exactly(1, (of) => given(of, 0)),
   toNullable: exactly(1, (of) => given(of, 0)),
   empty: exactly(1, (of, name) => isEmpty(given(of, 0), name)),
-  notEmpty: exactly(1, (of, name) => {
-    const value = given(of, 0);
-    return operation('not', [isEmpty(value, name)]);
-  }),
+  notEmpty: exactly(1, (of, name) => operation('not', [isEmpty(given(of, 0), name)])),
 
   // Choices and logic
   if: exactly(3, choice),
@@ -344,14 +341,8 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   toYear: part('year'),
   toQuarter: part('quarter'),
   toMonth: part('month'),
-  toYYYYMM: between(1, 2, (of, name) => {
-    const at = (which: Part): Expression => part(which).build(of, name);
-    return hundreds(at('year'), at('month'));
-  }),
-  toYYYYMMDD: between(1, 2, (of, name) => {
-    const at = (which: Part): Expression => part(which).build(of, name);
-    return hundreds(hundreds(at('year'), at('month')), at('day_of_month'));
-  }),
+  toYYYYMM: digitsOf('year', 'month'),
+  toYYYYMMDD: digitsOf('year', 'month', 'day_of_month'),
   toISOYear: between(1, 2, (of, name) => {
     // That of the Thursday of its week.
     const monday = truncated(given(of, 0), 'monday', zoneAt(of, 1, name), name);
@@ -382,12 +373,10 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   ),
 };
 
-const byName = new Map(Object.entries(FUNCTIONS));
 const byLowerName = new Map(Object.entries(FUNCTIONS).map(([name, spec]) => [name.toLowerCase(), spec]));
 
 /** Undefined: there is no such function. */
-export const functionOf = (name: string): FunctionSpec | undefined =>
-  byName.get(name) ?? byLowerName.get(name.toLowerCase());
+export const functionOf = (name: string): FunctionSpec | undefined => byLowerName.get(name.toLowerCase());
 
 /** Functions that go through a list with a lambda: whether they take what it gives, or the elements that it lets through. */
 export const OVER_LISTS: Readonly<Record<string, 'map' | 'filter'>> = {
@@ -398,6 +387,6 @@ export const OVER_LISTS: Readonly<Record<string, 'map' | 'filter'>> = {
 };
 
 /** Every name, as HogQL writes it. */
-export const FUNCTION_NAMES: readonly string[] = [...byName.keys(), ...Object.keys(OVER_LISTS)].filter(
-  (name) => !name.startsWith('_'),
-);
+export const FUNCTION_NAMES: readonly string[] = [FUNCTIONS, OVER_LISTS]
+  .flatMap(Object.keys)
+  .filter((name) => !name.startsWith('_'));

@@ -4,6 +4,7 @@ import { DAY_MS, HOUR_MS, SECOND_MS } from '../basics/units.ts';
 import { constantText } from './build.ts';
 import type { Expression, Operator, Parameters, Select, Step, Unit, WholeQuery } from './expression.ts';
 import { nodesOf } from './facts.ts';
+import { integerOf } from './functions/values.ts';
 import { INSTANT } from './patterns.ts';
 import { isTime, TIME_STEPS } from './print.ts';
 
@@ -163,8 +164,7 @@ function spanOf(value: Expression, span: SpanOf, now: number): Span | undefined 
 /** An integer of the query's own. */
 function numberOf(value: Expression | undefined): number | undefined {
   if (value === undefined) return undefined;
-  if ('constant' in value)
-    return value.type === 'integer' && value.constant !== null ? Number(value.constant) : undefined;
+  if ('constant' in value) return integerOf(value);
   if (!('operator' in value) || value.operator !== 'subtract') return undefined;
   const [from, less] = value.of.map(numberOf);
   return from === undefined || less === undefined ? undefined : from - less;

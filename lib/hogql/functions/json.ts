@@ -13,12 +13,12 @@ import {
 import { type Expression, type Operator, type Path } from '../expression.ts';
 import { refuse } from '../refusal.ts';
 import { atLeast, type Build, constantOf, type FunctionSpec, given } from './spec.ts';
-import { choice, equal, less, lessOrEqual, otherwise, wholePart } from './values.ts';
+import { choice, equal, integerOf, less, lessOrEqual, otherwise, wholePart } from './values.ts';
 
 /** The way into a document that the arguments name; arrays are counted from 1. */
 function pathOf(of: readonly Expression[], name: string): Path {
   return of.slice(1).map((step, n) => {
-    const index = 'constant' in step && step.type === 'integer' ? indexOf(Number(step.constant)) : undefined;
+    const index = indexOf(integerOf(step) ?? 0);
     return (
       index ??
       constantText(step) ??

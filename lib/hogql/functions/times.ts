@@ -71,6 +71,9 @@ export function truncated(value: Expression, step: Step, zone: string | undefine
   return inZone(fromLocal(start, at.zone), at.zone);
 }
 
+/** What starts with a unit; weeks start with their Mondays. */
+const stepOf = (unit: Unit): Step => (unit === 'week' ? 'monday' : unit);
+
 /** ClickHouse counts months and quarters from 1900, years from year 0, weeks from the first Monday of 1970, days from its first. */
 const BEFORE_1970: Readonly<Partial<Record<Unit, number>>> = { month: 70 * 12, quarter: 70 * 4, year: 1970 };
 
@@ -83,7 +86,7 @@ export const startOfInterval: Build = (of, name) => {
   if (digits === '') refuse(`Argument 2 of ${name} must be an interval of 1 to 999999 units, as in INTERVAL 15 MINUTE`);
   const unit = unitOf(word);
   const [value, zone] = [given(of, 0), zoneAt(of, 2, name)];
-  const step: Step = unit === 'week' ? 'monday' : unit;
+  const step = stepOf(unit);
   if (digits === '1') return truncated(value, step, zone, name);
   const at = clock(value, zone, name);
   const isPassing = unit === 'second' || unit === 'minute';
@@ -110,9 +113,13 @@ export const part = (which: Part): FunctionSpec =>
     operation('part', [clock(given(of, 0), zoneAt(of, 1, name), name).local], { part: which }),
   );
 
-/** Two digits after a number. */
-export const hundreds = (number: Expression, digits: Expression): Expression =>
-  operation('add', [operation('multiply', [number, integerConstant(100)]), digits]);
+/** Parts of a time as one number, each two digits after those before it. */
+export const digitsOf = (...parts: readonly Part[]): FunctionSpec =>
+  between(1, 2, (of, name) =>
+    parts
+      .map((which) => part(which).build(of, name))
+      .reduce((number, digits) => operation('add', [operation('multiply', [number, integerConstant(100)]), digits])),
+  );
 
 /** The day of the week, from 1 for Monday, or as the mode says that may stand before the zone. */
 export const dayOfWeek: Build = (of, name) => {
@@ -206,7 +213,7 @@ function counted(value: Expression, unit: Unit, zone: string | undefined, name: 
 /** The start of the unit that a time lies in. */
 export const dateTrunc: Build = (of, name) => {
   const unit = unitOf(constantOf(of, 0, name));
-  return truncated(given(of, 1), unit === 'week' ? 'monday' : unit, zoneAt(of, 2, name), name);
+  return truncated(given(of, 1), stepOf(unit), zoneAt(of, 2, name), name);
 };
 
 /** How many times a unit begins between two times. */
