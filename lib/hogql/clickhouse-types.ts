@@ -12,8 +12,7 @@ export function withClickhouseType(expression: Expression, name: string | undefi
 }
 
 /** Operators that give null for some values that are not. */
-const FAILING =
-  /_of_text$|^(?:null_if|element|property|json_raw|json_scalar|integer_of_float|instant_of_seconds|substring)/;
+const FAILING = /_of_text$|^(?:element|property|json_raw|json_scalar|integer_of_float|instant_of_seconds|substring)/;
 /** Operators that never give null. */
 const CERTAIN: ReadonlySet<Operator> = new Set([
   'is_null',

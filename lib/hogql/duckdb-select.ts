@@ -40,8 +40,7 @@ const SELECT: SelectDialect = {
     quantile: ([x], over, { at }) => `quantile_cont(${x}, ${at}) OVER (${over})`,
     list: ([x], over) => `coalesce(list(${x}) FILTER (WHERE ${x} IS NOT NULL) OVER (${over}), [])`,
   },
-  unnested: (list, columns, element, from) =>
-    `SELECT ${[...columns, `unnest(${list}) AS ${element}`].join(', ')}${from}`,
+  unnested: (list, columns, from) => `SELECT ${[...columns, `unnest(${list}) AS c0`].join(', ')}${from}`,
 };
 
 /**

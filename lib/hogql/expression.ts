@@ -114,7 +114,6 @@ export const OPERATORS = {
   not: { takes: ['boolean'], gives: 'boolean' },
   if: { takes: ['boolean', 'any', 'any'], gives: 'any' },
   coalesce: { takes: ['any', 'any'], more: 'any', gives: 'any' },
-  null_if: { takes: ['any', 'any'], gives: 'any' },
   is_null: { takes: ['any'], gives: 'boolean' },
   equal: { takes: ['any', 'any'], gives: 'boolean' },
   // Null where one side is.

@@ -34,8 +34,8 @@ export interface SelectDialect {
   readonly aggregates: Readonly<Record<Aggregate['aggregate'], PrintedAggregate>>;
   /** Those that are more than their name. */
   readonly windows: Readonly<Partial<Record<Window['window'], PrintedWindow>>>;
-  /** The rows of `from` with these columns, once for each element of the list, which is the column `element`. */
-  readonly unnested: (list: string, columns: readonly string[], element: string, from: string, type: Type) => string;
+  /** The rows of `from` with these columns, once for each element of the list, which is the column `c0`. */
+  readonly unnested: (list: string, columns: readonly string[], from: string, type: Type) => string;
   /** A value of the outermost columns, in the form in which it is told; absent: as it is. */
   readonly told?: (value: string, type: Type) => string;
 }
@@ -121,9 +121,7 @@ function printOne(select: Select, printer: Printer, told: SelectDialect['told'] 
     from = ` FROM (${text}) AS ${as}`;
   };
   if (unnest) {
-    layered(unnest.as, own, (columns) =>
-      printer.dialect.unnested(value(unnest.list), columns, 'c0', from, unnest.list.type),
-    );
+    layered(unnest.as, own, (columns) => printer.dialect.unnested(value(unnest.list), columns, from, unnest.list.type));
     if (where && reads(where, unnest.as)) from += ` WHERE ${passing(where)}`;
   }
   if (group) {

@@ -101,14 +101,15 @@ const amongQuery = ([x]: readonly string[], { query }: Required<Parameters>, sur
 function passing(node: Expression, printing: Printing, isJoin: boolean): string {
   if (!('operator' in node)) return printed(node, printing);
   const { operator } = node;
-  const isEquality =
-    operator === 'equal' && (isJoin || node.of.some((one) => 'constant' in one && one.constant !== null));
   if (operator === 'and' || operator === 'or')
     return `(${node.of.map((one) => passing(one, printing, isJoin)).join(operator === 'and' ? ' AND ' : ' OR ')})`;
   const of = (): string[] => node.of.map((one) => printed(one, printing));
   if (operator === 'in_query')
     return amongQuery(of(), (node.with ?? {}) as Required<Parameters>, printing.surroundings);
-  const plain = isEquality ? PLAIN.equal : operator === 'equal' ? undefined : PLAIN[operator];
+  // Where both sides may be null they are equal then, but for what is joined.
+  const isNullSafe =
+    operator === 'equal' && !isJoin && !node.of.some((one) => 'constant' in one && one.constant !== null);
+  const plain = isNullSafe ? undefined : PLAIN[operator];
   return plain === undefined ? printed(node, printing) : plain(of());
 }
 
@@ -274,7 +275,6 @@ export function alike(spelling: Spelling) {
       return `CASE ${branches.join(' ')} ELSE ${of.at(-1)} END`;
     },
     coalesce: (of) => call('coalesce', of),
-    null_if: (of) => call('nullif', of),
     is_null: ([x]) => `(${x} IS NULL)`,
     equal: (of) => two(of, 'IS NOT DISTINCT FROM'),
     same: (of) => two(of, '='),

@@ -135,7 +135,6 @@ type Grows = {
 const GROWTH: Readonly<Record<Grows, Growth>> = {
   if: same,
   coalesce: same,
-  null_if: same,
   least: same,
   greatest: same,
   uuid_of_text: scalar,

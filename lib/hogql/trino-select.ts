@@ -56,8 +56,8 @@ const SELECT: SelectDialect = {
     list: ([x], over) => listOver(x, over),
   },
   // What is made of a row stands behind it as a list. Of a row in the list UNNEST makes columns, but for one around it.
-  unnested: (list, columns, element, from, type) =>
-    `SELECT ${[...columns.map((column) => column.replace(/^.* AS /s, 'rows_.')), `elements_.${element}`].join(', ')} FROM (SELECT ${[...columns, `${type.startsWith('tuples(') ? `transform(${list}, v -> ROW(v))` : list} AS list_`].join(', ')}${from}) AS rows_ CROSS JOIN UNNEST(rows_.list_) AS elements_(${element})`,
+  unnested: (list, columns, from, type) =>
+    `SELECT ${[...columns.map((column) => column.replace(/^.* AS /s, 'rows_.')), 'elements_.c0'].join(', ')} FROM (SELECT ${[...columns, `${type.startsWith('tuples(') ? `transform(${list}, v -> ROW(v))` : list} AS list_`].join(', ')}${from}) AS rows_ CROSS JOIN UNNEST(rows_.list_) AS elements_(c0)`,
   // Athena writes lists in a way that cannot be read again; the elements of JSON are texts, for it keeps no large number.
   told,
 };
