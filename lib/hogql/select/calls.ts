@@ -87,6 +87,7 @@ function clickhouseOfAggregate(aggregate: Aggregate): string {
 function unnested({ args: [of, ...rest] }: Call, making: Making, scope: Scope, rows: Scope): Expression {
   if (of === undefined || rest.length > 0) return refuse('arrayJoin() takes one list');
   if (scope.variables.length > 0) refuse('arrayJoin() is not supported in a lambda');
+  if (making.values === undefined) refuse('arrayJoin() is not supported after ON');
   const list = aList(expression(of, rows), 'arrayJoin()');
   const { whole } = making;
   if (making.unnest !== undefined && idOf(making.unnest.list, whole) !== idOf(list, whole))

@@ -38,7 +38,7 @@ export interface Making {
   readonly aggregates: Map<string, Held<Aggregate>>;
   readonly windows: Map<string, Held<Window>>;
   unnest: { readonly list: Expression; readonly as: string } | undefined;
-  /** Queries whose one value is read, by the stage that reads it; undefined: none may be. */
+  /** Queries whose one value is read, by the stage that reads it; undefined: none may be, as after ON. */
   readonly values: Readonly<Record<Stage, Join[]>> | undefined;
   /** The relations of the groups and of the windows. */
   readonly group: string | undefined;

@@ -503,6 +503,10 @@ const REFUSED: readonly (readonly [query: string, text: string])[] = [
   ['SELECT event FROM events SAMPLE 0.1', 'SAMPLE is not supported'],
   ['SELECT event FROM events ARRAY JOIN [1] AS a', 'ARRAY JOIN is not supported; use arrayJoin() in SELECT'],
   ['SELECT arrayJoin([1]), arrayJoin([2]) FROM events', 'A query may go through one list with arrayJoin()'],
+  [
+    "SELECT 1 FROM events AS e JOIN persons AS p ON e.person_id = arrayJoin([p.id, ''])",
+    'arrayJoin() is not supported after ON',
+  ],
   ['SELECT groupArray(groupArray(event)) FROM events', 'Aggregate functions are not supported here'],
   ['SELECT event FROM events WHERE {filters}', 'A placeholder has no value'],
   ['WITH a AS (SELECT * FROM a) SELECT 1 FROM a', 'Unknown table a'],
