@@ -38,16 +38,7 @@ import { aList, condition, elementOf, equal, less, lessOrEqual, ordered, partByP
 import { FUNCTION_NAMES, functionOf, OVER_LISTS } from './functions.ts';
 import { refuse, within } from './refusal.ts';
 import { readsOnly, TOO_COMPLEX } from './size.ts';
-import {
-  type Call,
-  type CompareOperation,
-  isQuery,
-  type Known,
-  type Lambda,
-  type Listing,
-  type Syntax,
-} from './syntax.ts';
-import { chainOf } from './text.ts';
+import { type Call, type CompareOperation, chainOf, isA, isQuery, type Known, type Syntax, tupleOf } from './syntax.ts';
 
 /** Fields that HogQL's events have, and that are not exported. */
 const NOT_EXPORTED =
@@ -110,9 +101,6 @@ export interface Scope {
 
 /** The parser's trees are deeper than ours: brackets and names of columns are nodes too. */
 const MAX_VISITS = { now: 200, all: 20_000 };
-
-export const isA = <Node extends string>(syntax: Syntax, node: Node): syntax is Extract<Known, { node: Node }> =>
-  syntax.node === node;
 
 /** What an alias stands for: the same tree wherever it stands, so without the elements of lists around it. */
 export function standingFor(alias: string, syntax: Syntax, scope: Scope): Expression {
@@ -315,12 +303,6 @@ function calculated(op: string, left: Syntax, right: Syntax, scope: Scope): Expr
   return operators === undefined ? divided(of, op) : arithmetic(of, op, ...operators);
 }
 
-/** The parts of a tuple, `(a, b)` or `tuple(a, b)`; undefined: it is something else. */
-export function tupleOf(syntax: Syntax): readonly Syntax[] | undefined {
-  if (syntax.node === 'Tuple') return (syntax as Listing).exprs;
-  return isA(syntax, 'Call') && syntax.name === 'tuple' ? syntax.args : undefined;
-}
-
 function compared({ op, left, right }: CompareOperation, scope: Scope): Expression {
   if (op === 'in' || op === 'not in') return among(left, right, op === 'not in', scope);
   const of = [expression(left, scope), expression(right, scope)];
@@ -369,7 +351,7 @@ function among(left: Syntax, right: Syntax, isNot: boolean, scope: Scope): Expre
 
 /** What stands in the list of an IN. */
 const listed = (syntax: Syntax): readonly Syntax[] =>
-  tupleOf(syntax) ?? (syntax.node === 'Array' ? (syntax as Listing).exprs : [syntax]);
+  tupleOf(syntax) ?? (isA(syntax, 'Array') ? syntax.exprs : [syntax]);
 
 function amongConstants(value: Expression, list: readonly Syntax[], scope: Scope): Expression {
   const values = list.map((one) => expression(one, scope));
@@ -485,7 +467,7 @@ function overList({ name, args: [each, list, ...rest] }: Call, scope: Scope): Ex
   if (each === undefined || list === undefined || rest.length > 0 || !isA(each, 'Lambda')) {
     return refuse(`${name}() takes a lambda and one list, as in ${name}(x -> lower(x), list)`);
   }
-  const { args, expr }: Lambda = each;
+  const { args, expr } = each;
   if (args.length !== 1) refuse(`The lambda of ${name}() takes one element`);
   const { variables } = scope;
   if (variables.length >= MAX_LAMBDAS) refuse(`Lambdas are nested more than ${MAX_LAMBDAS} deep`);

@@ -1,7 +1,7 @@
 /** Placeholders of a query, `{name}`, and what is put in their place: syntax, never text. */
 import { beginningOf } from '../basics/text.ts';
 import { refuse } from './refusal.ts';
-import type { BetweenExpr, JoinExpr, SelectQuery, Syntax } from './syntax.ts';
+import { type BetweenExpr, isA, type JoinExpr, type SelectQuery, type Syntax } from './syntax.ts';
 import { all, any, comparison, constant } from './write.ts';
 
 /**
@@ -62,7 +62,7 @@ const refuseName = (name: string): never => refuse(`The placeholder {${beginning
 function tablesOf({ select_from: from }: SelectQuery): ReadonlySet<string> {
   const names = new Set<string>();
   for (let join: JoinExpr | null | undefined = from; join; join = join.next_join)
-    if (join.table.node === 'Field') names.add((join.table as { chain: readonly unknown[] }).chain.join('.'));
+    if (isA(join.table, 'Field')) names.add(join.table.chain.join('.'));
   return names;
 }
 

@@ -18,9 +18,9 @@ export interface Call {
   readonly order_by?: unknown;
 }
 
-export type Alias = { readonly node: 'Alias'; readonly alias: string; readonly expr: Syntax };
-export type Listing = { readonly node: 'Tuple' | 'Array'; readonly exprs: readonly Syntax[] };
-export type Lambda = { readonly node: 'Lambda'; readonly args: readonly string[]; readonly expr: Syntax };
+type Alias = { readonly node: 'Alias'; readonly alias: string; readonly expr: Syntax };
+type Listing = { readonly node: 'Tuple' | 'Array'; readonly exprs: readonly Syntax[] };
+type Lambda = { readonly node: 'Lambda'; readonly args: readonly string[]; readonly expr: Syntax };
 
 type Binary<Node, Op> = { readonly node: Node; readonly op: Op; readonly left: Syntax; readonly right: Syntax };
 export type CompareOperation = Binary<'CompareOperation', string>;
@@ -56,9 +56,33 @@ export type Known =
 /** A node of any kind: a name, and whatever it has. */
 export type Syntax = Known | { readonly node: string };
 
+/** Returns whether it is a node of this kind. */
+export const isA = <Node extends Known['node']>(syntax: Syntax, node: Node): syntax is Known & { node: Node } =>
+  syntax.node === node;
+
 /** Returns whether it is a whole query. */
 export const isQuery = (syntax: Syntax): syntax is SelectQuery | SelectSetQuery =>
-  syntax.node === 'SelectQuery' || syntax.node === 'SelectSetQuery';
+  isA(syntax, 'SelectQuery') || isA(syntax, 'SelectSetQuery');
+
+/** Returns the chain of a field, whichever way it is written: `a.b`, `a['b']`, `a.1`, `a[1]`; undefined: it is none. */
+export function chainOf(syntax: Syntax): readonly (string | number)[] | undefined {
+  if (isA(syntax, 'Field')) return syntax.chain;
+  if (isA(syntax, 'TupleAccess')) {
+    const before = chainOf(syntax.tuple);
+    return before && [...before, syntax.index];
+  }
+  if (!isA(syntax, 'ArrayAccess') || !isA(syntax.property, 'Constant')) return undefined;
+  const { value } = syntax.property;
+  const before = chainOf(syntax.array);
+  if (before === undefined || value === null || typeof value === 'boolean') return undefined;
+  return [...before, typeof value === 'string' ? value : Number(value.number)];
+}
+
+/** Returns the parts of a tuple, `(a, b)` or `tuple(a, b)`; undefined: it is something else. */
+export function tupleOf(syntax: Syntax): readonly Syntax[] | undefined {
+  if (isA(syntax, 'Tuple')) return syntax.exprs;
+  return isA(syntax, 'Call') && syntax.name === 'tuple' ? syntax.args : undefined;
+}
 
 /** A query: one that only selects expressions from a table has nothing but the first four. */
 export interface SelectQuery {

@@ -1,11 +1,11 @@
 /** Syntax back to text: HogQL in its normal form, and what ClickHouse would be sent, which the `schema` object shows. */
 import {
-  type Alias,
+  chainOf,
   type FrameEnd,
+  isA,
   isQuery,
   type JoinExpr,
   type Known,
-  type Listing,
   type OrderExpr,
   type SelectQuery,
   type SelectSetQuery,
@@ -139,7 +139,7 @@ const listText = (all: readonly Syntax[], walk: Walk): string => all.map(walk).j
 
 function selectText(query: SelectQuery, walk: Walk): string {
   const named = (one: Syntax): string =>
-    one.node === 'Alias' ? `${walk((one as Alias).expr)} AS ${identifier((one as Alias).alias)}` : walk(one);
+    isA(one, 'Alias') ? `${walk(one.expr)} AS ${identifier(one.alias)}` : walk(one);
   const clause = (name: string, one: Syntax | null | undefined): string => (one ? ` ${name} ${walk(one)}` : '');
   const ctes = query.ctes?.map(({ name, cte_type, expr }) =>
     cte_type === 'subquery' ? `${identifier(name)} AS ${walk(expr)}` : `${walk(expr)} AS ${identifier(name)}`,
@@ -148,7 +148,7 @@ function selectText(query: SelectQuery, walk: Walk): string {
     ([name, over]) => `${identifier(name)} AS (${overText(over, walk)})`,
   );
   // Rows are grouped by a tuple where they are by its parts, which may have names.
-  const keys = (query.group_by ?? []).flatMap((one) => (one.node === 'Tuple' ? (one as Listing).exprs : [one]));
+  const keys = (query.group_by ?? []).flatMap((one) => (isA(one, 'Tuple') ? one.exprs : [one]));
   const by = query.limit_by;
   const limitBy = by ? ` LIMIT ${walk(by.n)}${clause('OFFSET', by.offset_value)} BY ${listText(by.exprs, walk)}` : '';
   return [
@@ -214,23 +214,7 @@ export function hogqlText(syntax: Syntax): string {
   return isQuery(syntax) ? text.slice(1, -1) : text;
 }
 
-const isNull = (syntax: Syntax): boolean =>
-  syntax.node === 'Constant' && (syntax as Extract<Known, { node: 'Constant' }>).value === null;
-
-/** The chain of a field, whichever way it is written: `a.b`, `a['b']`, `a.1`, `a[1]`; undefined: it is none. */
-export function chainOf(syntax: Syntax): readonly (string | number)[] | undefined {
-  const node = syntax as Known;
-  if (node.node === 'Field') return node.chain;
-  if (node.node === 'TupleAccess') {
-    const before = chainOf(node.tuple);
-    return before && [...before, node.index];
-  }
-  if (node.node !== 'ArrayAccess' || (node.property as Known).node !== 'Constant') return undefined;
-  const { value } = node.property as Extract<Known, { node: 'Constant' }>;
-  const before = chainOf(node.array);
-  if (before === undefined || value === null || typeof value === 'boolean') return undefined;
-  return [...before, typeof value === 'string' ? value : Number(value.number)];
-}
+const isNull = (syntax: Syntax): boolean => isA(syntax, 'Constant') && syntax.value === null;
 
 const HOGQL: Spelling = {
   field: (chain) => (chain.length === 1 && chain[0] === '*' ? '*' : chain.map(identifier).join('.')),
@@ -244,8 +228,7 @@ const DOCUMENTS: ReadonlySet<unknown> = new Set(['properties', 'person_propertie
 
 /** The name of an expression without alias: a field's own, a property's last key, a constant's text; else all of it. */
 export function hogqlName(syntax: Syntax): string {
-  const node = syntax as Known;
-  if (node.node === 'Constant' && typeof node.value === 'string') return node.value;
+  if (isA(syntax, 'Constant') && typeof syntax.value === 'string') return syntax.value;
   const chain = chainOf(syntax);
   if (chain === undefined) return printed(syntax, HOGQL);
   const document = chain.findIndex((one) => DOCUMENTS.has(one));
@@ -299,7 +282,7 @@ export function schemaOf({ select, select_from, where }: SelectQuery): QuerySche
     },
   };
   const named = select.map((one) => {
-    const aliased = one.node === 'Alias' ? (one as Alias) : undefined;
+    const aliased = isA(one, 'Alias') ? one : undefined;
     const expr = aliased?.expr ?? one;
     return { expr, alias: aliased?.alias, name: aliased?.alias ?? hogqlName(expr) };
   });

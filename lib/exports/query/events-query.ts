@@ -1,7 +1,7 @@
 /** What an export may read of events: expressions with names, and a condition. All else is refused in words. */
 import { beginningOf } from '../../basics/text.ts';
 import { converted } from '../../hogql/build.ts';
-import { expression, isA, refuseParts, type Scope, standingFor, UNSUPPORTED, withoutTable } from '../../hogql/check.ts';
+import { expression, refuseParts, type Scope, standingFor, UNSUPPORTED, withoutTable } from '../../hogql/check.ts';
 import {
   ALL,
   type Expression,
@@ -14,7 +14,7 @@ import {
 import { condition } from '../../hogql/functions/values.ts';
 import { refuse } from '../../hogql/refusal.ts';
 import { checkSizes } from '../../hogql/size.ts';
-import { isQuery, type JoinExpr, type SelectQuery, type Syntax } from '../../hogql/syntax.ts';
+import { isA, isQuery, type JoinExpr, type SelectQuery, type Syntax } from '../../hogql/syntax.ts';
 import { hogqlName } from '../../hogql/text.ts';
 
 /** A query that an export may have. */

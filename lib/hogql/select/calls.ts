@@ -2,14 +2,14 @@
 import { getOrMake } from '../../basics/maps.ts';
 import { aggregateOf, isAggregate, isNullable } from '../aggregates.ts';
 import { integerConstant, operation } from '../build.ts';
-import { expression, isA, type Scope } from '../check.ts';
+import { expression, type Scope } from '../check.ts';
 import { clickhouseType, nullable, withClickhouseType } from '../clickhouse-types.ts';
 import { type Aggregate, type Expression, isList } from '../expression.ts';
 import { aList } from '../functions/values.ts';
 import { functionOf } from '../functions.ts';
 import { refuse } from '../refusal.ts';
 import { columnOf } from '../size.ts';
-import { type Call, isQuery, type Syntax } from '../syntax.ts';
+import { type Call, isA, isQuery, type Syntax } from '../syntax.ts';
 import type { Making, Stage } from './making.ts';
 import { idOf, relationName } from './whole.ts';
 

@@ -1,11 +1,11 @@
 /** The columns that a SELECT gives. */
 import { beginningOf } from '../../basics/text.ts';
-import { expression, isA, type Scope, standingFor } from '../check.ts';
+import { expression, type Scope, standingFor } from '../check.ts';
 import { clickhouseType } from '../clickhouse-types.ts';
 import type { Column, Expression } from '../expression.ts';
 import { refuse } from '../refusal.ts';
-import type { Syntax } from '../syntax.ts';
-import { chainOf, hogqlName } from '../text.ts';
+import { chainOf, isA, type Syntax } from '../syntax.ts';
+import { hogqlName } from '../text.ts';
 import type { Making } from './making.ts';
 
 /** The columns of an entry of SELECT: one, or those that `*` stands for. */

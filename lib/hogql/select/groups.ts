@@ -1,10 +1,10 @@
 /** GROUP BY: its keys, and what may stand behind it. */
-import { expression, isA, type Scope, standingFor } from '../check.ts';
+import { expression, type Scope, standingFor } from '../check.ts';
 import { clickhouseType, withClickhouseType } from '../clickhouse-types.ts';
 import { type Aggregate, type Expression, fieldsIn } from '../expression.ts';
 import { refuse } from '../refusal.ts';
 import { columnOf } from '../size.ts';
-import type { SelectQuery, Syntax } from '../syntax.ts';
+import { isA, type SelectQuery, type Syntax } from '../syntax.ts';
 import { hasAggregate } from './calls.ts';
 import { positionOf } from './columns.ts';
 import type { Making } from './making.ts';

@@ -1,8 +1,8 @@
 /** LIMIT, OFFSET and LIMIT BY. */
-import { expression, isA, type Scope } from '../check.ts';
+import { expression, type Scope } from '../check.ts';
 import type { Select } from '../expression.ts';
 import { refuse } from '../refusal.ts';
-import type { SelectQuery, Syntax } from '../syntax.ts';
+import { isA, type SelectQuery, type Syntax } from '../syntax.ts';
 
 const MAX_ROWS = 10_000_000;
 

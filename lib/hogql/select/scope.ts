@@ -1,9 +1,9 @@
 /** What an expression means in a SELECT: fields of its tables, aliases, aggregates, windows, subqueries. */
 import { beginningOf } from '../../basics/text.ts';
-import { isA, place, type Scope, standingFor } from '../check.ts';
+import { place, type Scope, standingFor } from '../check.ts';
 import type { Expression } from '../expression.ts';
 import { refuse } from '../refusal.ts';
-import { isQuery, type Syntax } from '../syntax.ts';
+import { isA, isQuery, type Syntax } from '../syntax.ts';
 import { callOf } from './calls.ts';
 import { keyFor } from './groups.ts';
 import type { Making, Stage } from './making.ts';

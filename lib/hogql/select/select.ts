@@ -1,6 +1,6 @@
 /** From syntax to the checked tree of a whole SELECT: every name, type, group and window of it is known after this. */
 import { converted, isNothing, operation, unified } from '../build.ts';
-import { expression, isA, refuseParts, type Scope, tupleOf } from '../check.ts';
+import { expression, refuseParts, type Scope } from '../check.ts';
 import { clickhouseType } from '../clickhouse-types.ts';
 import { type Clock, withClock } from '../clock.ts';
 import type { Column, Expression, Join, Select, Type, WholeQuery } from '../expression.ts';
@@ -8,7 +8,7 @@ import { condition } from '../functions/values.ts';
 import { refuse, within } from '../refusal.ts';
 import { withPlaces } from '../row-order.ts';
 import { columnOf } from '../size.ts';
-import { isQuery, type SelectQuery, type SelectSetQuery, type Syntax } from '../syntax.ts';
+import { isA, isQuery, type SelectQuery, type SelectSetQuery, type Syntax, tupleOf } from '../syntax.ts';
 import { hasAggregate } from './calls.ts';
 import { columnsOf } from './columns.ts';
 import { addKey, checkLoose, inOrder, isOfOrder, keyOf } from './groups.ts';

@@ -3,12 +3,12 @@
 import { getOrMake } from '../../basics/maps.ts';
 import { beginningOf } from '../../basics/text.ts';
 import { integerConstant } from '../build.ts';
-import { isA, refuseParts } from '../check.ts';
+import { refuseParts } from '../check.ts';
 import { withClickhouseType } from '../clickhouse-types.ts';
 import type { Column, Expression, Join, Select, Source } from '../expression.ts';
 import { refuse, within } from '../refusal.ts';
 import { columnOf } from '../size.ts';
-import { isQuery, type JoinExpr, type Syntax } from '../syntax.ts';
+import { isA, isQuery, type JoinExpr, type Syntax } from '../syntax.ts';
 import { columnNamed } from './columns.ts';
 import type { Relation } from './making.ts';
 import { countSource, type Named, relationName, type TableFields, type Whole } from './whole.ts';
