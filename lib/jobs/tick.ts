@@ -6,7 +6,7 @@ import type { Context } from '../ports/context.ts';
 import { inWords } from '../ports/disk-failures.ts';
 import { Transient } from '../ports/errors.ts';
 import { keys, places, ranges } from '../ports/table/keys.ts';
-import { Refused } from '../ports/table/table.ts';
+import { tryWrite } from '../ports/table/until-written.ts';
 import { lineOf } from '../workers/turns.ts';
 import type { Json, MachineName } from '../workflow/workflow.ts';
 import { aboutOf, type JobItem, type JobKind } from './job.ts';
@@ -76,9 +76,9 @@ async function startJob(context: Context, job: JobItem): Promise<boolean | Trans
       context.metrics.record({ JobsParked: 1 }, { job: job.kind, id: job.id });
       return false;
     }
-    const { machine, name, input } = executionOf(taken, context.clock());
+    const input = INPUTS[job.kind](taken);
     try {
-      await context.workflow.start(machine, name, input);
+      await context.workflow.start(machineOf(job.kind), nameOf(job, context.clock()), input);
     } catch (error) {
       await giveBack(context, job, taken);
       throw error;
@@ -98,67 +98,44 @@ async function startJob(context: Context, job: JobItem): Promise<boolean | Trans
  */
 async function giveBack({ table }: Context, { kind, id, due, attempts }: JobItem, taken: JobItem): Promise<void> {
   const set = { due, attempts, ...places.dueAt(due, kind, id) };
-  try {
-    await table.write([{ change: keys.job(kind, id), set, if: { is: { due: taken.due, attempts: taken.attempts } } }]);
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-  }
+  const is = { due: taken.due, attempts: taken.attempts };
+  await tryWrite(table, [{ change: keys.job(kind, id), set, if: { is } }]);
 }
 
 /** Moves the job's due time ahead, so that it comes back unless what it starts removes it or sets a new time. */
-async function take(context: Context, job: JobItem): Promise<JobItem | undefined> {
-  const now = context.clock();
+async function take({ table, clock }: Context, job: JobItem): Promise<JobItem | undefined> {
+  const now = clock();
   if (job.due > now) return undefined;
   const attempts = job.attempts + 1;
   const isParked = attempts > maxAttempts(job);
-  const wait = isParked ? DAY_MS : Math.min(2 ** (attempts - 1), 60) * MINUTE_MS;
-  const due = now + wait;
-  try {
-    const set = { due, attempts: isParked ? 0 : attempts, ...places.dueAt(due, job.kind, job.id) };
-    await context.table.write([
-      { change: keys.job(job.kind, job.id), set, if: { is: { due: job.due, attempts: job.attempts } } },
-    ]);
-    return { ...job, due, attempts };
-  } catch (error) {
-    if (error instanceof Refused) return undefined;
-    throw error;
-  }
+  const due = now + (isParked ? DAY_MS : Math.min(2 ** (attempts - 1), 60) * MINUTE_MS);
+  const set = { due, attempts: isParked ? 0 : attempts, ...places.dueAt(due, job.kind, job.id) };
+  const is = { due: job.due, attempts: job.attempts };
+  const isTaken = await tryWrite(table, [{ change: keys.job(job.kind, job.id), set, if: { is } }]);
+  return isTaken ? { ...job, due, attempts } : undefined;
 }
 
-type Execution = { readonly machine: MachineName; readonly name: string; readonly input: Json };
-
-/** What a job of each kind starts. */
-const EXECUTIONS: Readonly<Record<JobKind, (job: JobItem, name: string) => Execution>> = {
-  export: ({ id }, name) => ({ machine: 'export-run', name, input: { export: id, trigger: 'schedule' } }),
-  retry: (job, name) => ({
-    machine: 'export-run',
-    name,
-    input: { export: aboutOf('retry', job).export, trigger: { retry: job.id } },
-  }),
-  backfill: (job) => ({
-    machine: 'backfill',
-    name: job.id,
-    input: { export: aboutOf('backfill', job).export, backfill: job.id },
-  }),
-  purge: (job, name) => ({ machine: 'purge', name, input: { kind: aboutOf('purge', job).kind, id: job.id } }),
-  compaction: (job, name) => ({ machine: 'compaction', name, input: { project: aboutOf('compaction', job).project } }),
-  deletion: (job, name) => ({ machine: 'deletion', name, input: { project: aboutOf('deletion', job).project } }),
-  landing: (_job, name) => ({ machine: 'landing', name, input: {} }),
-  notice: (job, name) => ({
-    machine: 'notice',
-    name,
-    input: { export: aboutOf('notice', job).export, notice: job.id, attempt: job.attempts },
-  }),
-  alert: (job, name) => ({ machine: 'alert', name, input: { ...aboutOf('alert', job) } }),
-  subscription: (job, name) => ({ machine: 'subscription', name, input: { ...aboutOf('subscription', job) } }),
-  message: (job, name) => ({
-    machine: 'message',
-    name,
-    input: { organization: aboutOf('message', job).organization, message: job.id, attempt: job.attempts },
-  }),
+/** What the machine of a job of each kind is told. */
+const INPUTS: Readonly<Record<JobKind, (job: JobItem) => Json>> = {
+  export: ({ id }) => ({ export: id, trigger: 'schedule' }),
+  retry: (job) => ({ export: aboutOf('retry', job).export, trigger: { retry: job.id } }),
+  backfill: (job) => ({ export: aboutOf('backfill', job).export, backfill: job.id }),
+  purge: (job) => ({ kind: aboutOf('purge', job).kind, id: job.id }),
+  compaction: (job) => ({ project: aboutOf('compaction', job).project }),
+  deletion: (job) => ({ project: aboutOf('deletion', job).project }),
+  landing: () => ({}),
+  notice: (job) => ({ export: aboutOf('notice', job).export, notice: job.id, attempt: job.attempts }),
+  alert: (job) => ({ ...aboutOf('alert', job) }),
+  subscription: (job) => ({ ...aboutOf('subscription', job) }),
+  message: (job) => ({ organization: aboutOf('message', job).organization, message: job.id, attempt: job.attempts }),
 };
 
-/** The minute in a name lets a job that came back start again, and one tick that runs twice not. */
-function executionOf(job: JobItem, now: number): Execution {
-  return EXECUTIONS[job.kind](job, `${job.id}-${Math.floor(now / MINUTE_MS)}`);
-}
+/** Runs of an export are begun by its schedule and again; each other kind has the machine of its name. */
+const machineOf = (kind: JobKind): MachineName => (kind === 'export' || kind === 'retry' ? 'export-run' : kind);
+
+/**
+ * The minute in a name lets a job that came back start again, and one tick that runs twice not. A backfill has one execution,
+ * which has its id.
+ */
+const nameOf = ({ kind, id }: JobItem, now: number): string =>
+  kind === 'backfill' ? id : `${id}-${Math.floor(now / MINUTE_MS)}`;
