@@ -7,10 +7,9 @@ import { jobOps } from '../jobs/job.ts';
 import { Failure, fail, invalid, Transient } from '../ports/errors.ts';
 import { keys } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
-import type { Item, Key, Op, Range, Table } from '../ports/table/table.ts';
+import type { Item, Op, Range, Table } from '../ports/table/table.ts';
 import { countedOp, untilCounted } from '../ports/table/until-written.ts';
 import type { Belonging } from '../ports/vault/vault.ts';
-import type { NotifierInput } from '../workflow/messages.ts';
 
 /** What is stored of both. Instants are milliseconds since 1970. */
 export interface NotifierItem extends Item {
@@ -115,13 +114,6 @@ export const paused = (reason: string) => ({ enabled: false, paused_reason: reas
 /** Why it is paused when the person who made it may not see any more what it tells. */
 export const UNSEEN = 'Whoever made it may not see it any more. Enable it again once they may.';
 
-/** Returns what a step is told of it, as it is stored. */
-export const ofInput = ({ organization, project, id }: NotifierInput) => ({
-  organization_id: organization,
-  project_id: project,
-  id,
-});
-
 /** Returns whose the sealed address and secret of a notifier are. */
 export const belongingOf = (kind: NotifierKind, organization: string, id: NotifierItem['id']): Belonging =>
   kind === 'alert' ? { organization, alert: String(id) } : { organization, subscription: String(id) };
@@ -188,9 +180,3 @@ async function placeOps<T extends NotifierItem>(
   const { pk, sk, id, ver } = gone;
   return [{ remove: { pk, sk }, if: { is: { id, ver } } }, ...dueOps(kind, gone, null)];
 }
-
-/** Returns the op by which a transaction holds only as long as nobody has changed it since it was read. */
-export const unchangedOp = (key: Key, item: NotifierItem | undefined): Op => ({
-  check: key,
-  if: item === undefined ? 'absent' : { is: { id: item.id, ver: item.ver } },
-});

@@ -1,7 +1,6 @@
 /** Looks at the number of an alert, and lets it be told when it is out of bounds. */
 import { hash } from 'node:crypto';
 import type { ProjectItem } from '../../accounts/organizations/model.ts';
-import { insightMoment } from '../../accounts/organizations/projects/time.ts';
 import { type Json, object, objects } from '../../charts/describe/read.ts';
 import { nameOf } from '../../charts/describe/trends.ts';
 import { seenInsights } from '../../dashboards/insights/visibility.ts';
@@ -10,60 +9,36 @@ import { type InsightItem, insightName } from '../../insights/model.ts';
 import type { Context } from '../../ports/context.ts';
 import { fromJsonText, toJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import type { Op } from '../../ports/table/table.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
 import type { NotifierInput } from '../../workflow/messages.ts';
+import { doWhatIsDue } from '../due.ts';
 import { insightLink } from '../links.ts';
-import { type Message, messageOps, type Outcome, type Target } from '../messages/message.ts';
+import type { Message, Outcome, Target } from '../messages/message.ts';
 import { alertTargets } from '../messages/targets.ts';
-import { dueOps, failed, ofInput, paused, reasonOf, SUCCEEDED, UNSEEN, unchangedOp } from '../notifier.ts';
-import { type NotifierTenant, notifierTenantOf } from '../tenant.ts';
+import { failed, paused, reasonOf, SUCCEEDED, UNSEEN } from '../notifier.ts';
+import type { NotifierTenant } from '../tenant.ts';
 import type { AlertCheck, AlertItem } from './model.ts';
 import { watchedQuery } from './query.ts';
 import { type Breach, dayOf, type Evaluated, evaluated, NoNumber, type TrendsResult } from './rules.ts';
-import { dueAt, nextCheck } from './times.ts';
+import { dueOf, nextCheck } from './times.ts';
 
 /** So many checks are kept. */
 const KEPT_CHECKS = 5;
 
 type CheckContext = Pick<Context, 'table' | 'clock' | 'answers' | 'newId' | 'settings' | 'log'>;
 
-/**
- * Checks an alert that is due: what was found, its messages and the next check are one transaction, so that it may end
- * anywhere and be repeated. Throws `Transient` when too much waits for an answer.
- */
-export async function checkAlert(context: CheckContext, input: NotifierInput, signal: AbortSignal): Promise<void> {
-  const { table, clock } = context;
-  const key = keys.alert(input.project, String(input.id));
-  await untilWritten(async () => {
-    const item = await table.get(key);
-    const tenant = item?.enabled === true ? await notifierTenantOf(table, item) : undefined;
-    if (item === undefined || tenant === undefined) {
-      await table.write([unchangedOp(key, item), ...dueOps('alert', ofInput(input), null)]);
-      return;
-    }
-    const now = clock();
-    const { timezone } = insightMoment(tenant.project);
-    const due = dueAt(item, timezone);
-    if (due > now) {
-      await table.write([unchangedOp(key, item), ...dueOps('alert', item, due)]);
-      return;
-    }
-    const next = nextCheck(now, item, timezone);
-    const { set, messages } = await outcome(context, item, tenant, signal, now);
-    const after = { ...item, ...set } as AlertItem;
-    const ops: Op[] = [
-      {
-        change: key,
-        set: { ...set, next_check_at: next, last_checked_at: now, snoozed_until: null },
-        if: { is: { id: item.id, ver: item.ver, next_check_at: item.next_check_at } },
-      },
-      ...dueOps('alert', item, after.enabled ? next : null),
-      ...messages.flatMap((message) => messageOps(`${item.project_id}-${context.newId()}`, message)),
-    ];
-    await table.write(ops);
+/** Checks an alert that is due, as `doWhatIsDue` says. Throws `Transient` when too much waits for an answer. */
+export const checkAlert = (context: CheckContext, input: NotifierInput, signal: AbortSignal): Promise<void> =>
+  doWhatIsDue(context, input, {
+    kind: 'alert',
+    key: keys.alert(input.project, String(input.id)),
+    field: 'next_check_at',
+    dueOf,
+    nextOf: (item, now, timezone) => nextCheck(now, item, timezone),
+    outcome: async (item, tenant, now) => {
+      const { set, messages } = await outcome(context, item, tenant, signal, now);
+      return { set: { ...set, last_checked_at: now, snoozed_until: null }, messages };
+    },
   });
-}
 
 /** Looks, and returns what to store and to tell. */
 async function outcome(

@@ -35,7 +35,7 @@ import {
 import { type AlertInput, type AlertItem, type AlertObject, type AlertPatch, alertObject } from './model.ts';
 import { checkWatch } from './query.ts';
 import { ANEW, boundsOf, formOf, WATCHED } from './rules.ts';
-import { dueAt, snoozeEnd } from './times.ts';
+import { dueOf, snoozeEnd } from './times.ts';
 
 /** An alert, and the insight that it watches. */
 interface AlertWithInsight {
@@ -88,7 +88,7 @@ export async function alertObjects(
   const now = context.clock();
   const { timezone } = insightMoment(placeIn(tenant).project);
   return alerts.map(({ item, insight }) => {
-    const trouble = troubleOf(item, item.enabled ? dueAt(item, timezone) : null, now);
+    const trouble = troubleOf(item, dueOf(item, timezone), now);
     return alertObject(item, insightObject(insight, userOf), userOf, trouble);
   });
 }
@@ -178,7 +178,7 @@ export async function createAlert(
   await inPlace(table, project, { kind: 'alert', range: ranges.alertsOf(project.id), goneOf }, (placeOps) =>
     table.write([
       { put: item, if: 'absent' },
-      ...dueOps('alert', item, item.enabled ? dueAt(item, insightMoment(project).timezone) : null),
+      ...dueOps('alert', item, dueOf(item, insightMoment(project).timezone)),
       ...idempotencyOps(id),
       ...activityOps({ ...about(item), activity: 'created', changes: creationChanges(item, LOGGED_FIELDS) }),
       ...placeOps,
@@ -230,7 +230,7 @@ export async function changeAlert(
     if (isAnew || isBack) checkWatch(after, insight);
     await table.write([
       { change: keys.alert(project.id, item.id), set, add: { ver: 1 }, if: { is: { id: item.id, ver: item.ver } } },
-      ...dueOps('alert', item, after.enabled ? dueAt(after, timezone) : null),
+      ...dueOps('alert', item, dueOf(after, timezone)),
       ...activityOps({
         ...about(after),
         activity: 'updated',

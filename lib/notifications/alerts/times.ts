@@ -35,11 +35,12 @@ export function nextCheck(
   return afterWeekend(at.epochMilliseconds, skip_weekend, timezone);
 }
 
-/** Returns when an alert is to look, which it does not while it is snoozed. */
-export const dueAt = (
-  { next_check_at, snoozed_until, skip_weekend }: Times & Pick<AlertItem, 'snoozed_until'>,
+/** Returns when an alert is to look, which it does not while it is snoozed; null: it is disabled. */
+export const dueOf = (
+  { enabled, next_check_at, snoozed_until, skip_weekend }: AlertItem,
   timezone: string,
-): number => afterWeekend(Math.max(next_check_at, snoozed_until ?? 0), skip_weekend, timezone);
+): number | null =>
+  enabled ? afterWeekend(Math.max(next_check_at, snoozed_until ?? 0), skip_weekend, timezone) : null;
 
 const SATURDAY = 6;
 

@@ -21,58 +21,38 @@ import type { Context } from '../../ports/context.ts';
 import { Failure } from '../../ports/errors.ts';
 import { fromJsonText } from '../../ports/table/json-text.ts';
 import { keys } from '../../ports/table/keys.ts';
-import { untilWritten } from '../../ports/table/until-written.ts';
 import type { NotifierInput } from '../../workflow/messages.ts';
+import { doWhatIsDue } from '../due.ts';
 import { dashboardLink, insightLink } from '../links.ts';
 import { packedFigure } from '../messages/chart-pictures.ts';
-import { type Message, messageOps, type Outcome, type ShownInsight } from '../messages/message.ts';
+import type { Message, Outcome, ShownInsight } from '../messages/message.ts';
 import { subscriptionTargets } from '../messages/targets.ts';
-import { dueOps, failed, ofInput, paused, reasonOf, UNSEEN, unchangedOp } from '../notifier.ts';
-import { type NotifierTenant, notifierTenantOf } from '../tenant.ts';
+import { failed, paused, reasonOf, UNSEEN } from '../notifier.ts';
+import type { NotifierTenant } from '../tenant.ts';
 import type { SubscriptionItem } from './model.ts';
+import { dueOf } from './rules.ts';
 import { nextTime } from './schedule.ts';
 import { scheduleText } from './schedule-text.ts';
 
 type ComposeContext = Pick<Context, 'table' | 'clock' | 'answers' | 'newId' | 'settings' | 'log' | 'pictures'>;
 
 /**
- * Composes what is due: its messages and the next time are one transaction, so that it may end anywhere and be
- * repeated. What was missed is sent once. Throws `Transient` when too much waits for an answer.
+ * Composes what a subscription sends when it is due, as `doWhatIsDue` says; what was missed is sent once. Throws `Transient`
+ * when too much waits for an answer.
  */
-export async function composeSubscription(
+export const composeSubscription = (
   context: ComposeContext,
   input: NotifierInput,
   signal: AbortSignal,
-): Promise<void> {
-  const { table, clock } = context;
-  const key = keys.subscription(input.project, Number(input.id));
-  await untilWritten(async () => {
-    const item = await table.get(key);
-    const isLive = item?.enabled === true && !item.deleted && item.next_delivery_date !== null;
-    const tenant = isLive ? await notifierTenantOf(table, item) : undefined;
-    if (item === undefined || tenant === undefined || item.next_delivery_date === null) {
-      await table.write([unchangedOp(key, item), ...dueOps('subscription', ofInput(input), null)]);
-      return;
-    }
-    const now = clock();
-    if (item.next_delivery_date > now) {
-      await table.write([unchangedOp(key, item), ...dueOps('subscription', item, item.next_delivery_date)]);
-      return;
-    }
-    const next = nextTime(fromJsonText(item.schedule), now, insightMoment(tenant.project).timezone);
-    const { set, messages } = await outcome(context, item, tenant, signal, now);
-    const isPaused = set['enabled'] === false;
-    await table.write([
-      {
-        change: key,
-        set: { ...set, next_delivery_date: next },
-        if: { is: { id: item.id, ver: item.ver, next_delivery_date: item.next_delivery_date } },
-      },
-      ...dueOps('subscription', item, isPaused ? null : next),
-      ...messages.flatMap((message) => messageOps(`${item.project_id}-${context.newId()}`, message)),
-    ]);
+): Promise<void> =>
+  doWhatIsDue(context, input, {
+    kind: 'subscription',
+    key: keys.subscription(input.project, Number(input.id)),
+    field: 'next_delivery_date',
+    dueOf,
+    nextOf: ({ schedule }, now, timezone) => nextTime(fromJsonText(schedule), now, timezone),
+    outcome: (item, tenant, now) => outcome(context, item, tenant, signal, now),
   });
-}
 
 const NOTHING: Outcome = { set: {}, messages: [] };
 
