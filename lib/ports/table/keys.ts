@@ -290,8 +290,6 @@ export const ranges = {
   answersOf: (pid: number) => partition<'answer'>(`ANSWERS#${pid}`, { prefix: 'ANSWER#' }),
   /** All that is kept of a project's queries. */
   queriesOf: (pid: number) => partition<'answer' | 'queryRun' | 'answerUnderWay' | 'propertyReads'>(`ANSWERS#${pid}`),
-  /** What became of captured events, the newest day first. */
-  captureCounts: (pid: number) => partition<'captureCounts'>(`W#${pid}`, { prefix: 'CAPTURED#', newestFirst: true }),
   /** The counts of minutes of the hours in [from, to], both `YYYY-MM-DDTHH`. */
   captureMinutes: (pid: number, from: string, to: string) =>
     partition<'captureMinutes'>(`W#${pid}`, { from: `MINUTES#${from}`, to: `MINUTES#${to}` }),
@@ -341,12 +339,8 @@ export function isSameKind<T extends Item>(key: Key<T>): (item: Item) => item is
   return (item): item is T => idsIn.word(item) === word;
 }
 
-const lastPart = (text: string): string => text.slice(text.lastIndexOf('#') + 1);
-
 /** The ids that a key holds; an entry of the index of keys has nothing else. */
 export const idsIn = {
-  /** `RUN#rid`, `BACKFILL#bid`, `ORG#oid` -> the id. */
-  sortKey: (key: Key): string => lastPart(key.sk),
   /** `J#kind#id` -> kind and id. */
   job: (key: Key): { kind: string; id: string } => {
     const [, kind, ...id] = key.pk.split('#');
@@ -364,5 +358,5 @@ export const idsIn = {
   /** `X#name` -> the execution's name. */
   execution: (key: Key): string => key.pk.slice('X#'.length),
   /** `ITEM#state#index` -> the index. */
-  executionItem: (key: Key): number => Number(lastPart(key.sk)),
+  executionItem: (key: Key): number => Number(key.sk.slice(key.sk.lastIndexOf('#') + 1)),
 };
