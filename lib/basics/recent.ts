@@ -1,3 +1,5 @@
+import { getOrMake } from './maps.ts';
+
 /**
  * What was used last, in memory: as much as fits. The package for it, `lru-cache`, is 19 KB in each function that shows
  * answers, which start in the time that their code takes to be read.
@@ -52,9 +54,5 @@ export class Recent<T, Name = string> {
 /** Returns what gives the memory that an object has of its own, as long as the object lives. */
 export function recentOf<T>(most: number, sizeOf?: (value: T) => number): (owner: object) => Recent<T> {
   const memories = new WeakMap<object, Recent<T>>();
-  return (owner) => {
-    const memory = memories.get(owner) ?? new Recent<T>(most, sizeOf);
-    memories.set(owner, memory);
-    return memory;
-  };
+  return (owner) => getOrMake(memories, owner, () => new Recent<T>(most, sizeOf));
 }

@@ -1,5 +1,6 @@
 import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } from 'aws-lambda';
 import { wasLately } from '../../../lib/basics/lately.ts';
+import { Recent } from '../../../lib/basics/recent.ts';
 import { MINUTE_MS } from '../../../lib/basics/units.ts';
 
 /** How long an answer is kept, in both runtimes: 60 s. */
@@ -22,18 +23,13 @@ export function authorizerCache(
   authorizer: Authorizer,
   clock: () => number,
 ): (identity: string, event: () => APIGatewayRequestAuthorizerEvent) => Authorized | Promise<Authorized> {
-  const kept = new Map<string, { at: number; answer: Authorized }>();
+  const kept = new Recent<{ readonly at: number; readonly answer: Authorized }>(MAX_KEPT);
   return (identity, event) => {
     const known = kept.get(identity);
     if (known !== undefined && wasLately(known.at, clock(), AUTHORIZER_TTL_MS)) return known.answer;
     return authorizer(event()).then((result) => {
       const answer = { permits: permission(result.policyDocument), context: textContext(result) };
-      kept.delete(identity);
       kept.set(identity, { at: clock(), answer });
-      for (const oldest of kept.keys()) {
-        if (kept.size <= MAX_KEPT) break;
-        kept.delete(oldest);
-      }
       return answer;
     });
   };

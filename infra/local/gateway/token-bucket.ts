@@ -1,3 +1,4 @@
+import { getOrMake } from '../../../lib/basics/maps.ts';
 import { Recent } from '../../../lib/basics/recent.ts';
 
 /** Requests per second that are let through in the long run, and how many at once before that counts. */
@@ -24,11 +25,7 @@ const MAX_BUCKETS = 10_000;
  */
 export function tokenBuckets(limit: RateLimit): (name: string, now: number, cost?: number) => number {
   const buckets = new Recent<Bucket>(MAX_BUCKETS);
-  return (name, now, cost = 1) => {
-    const bucket = buckets.get(name) ?? new Bucket(limit);
-    buckets.set(name, bucket);
-    return bucket.take(now, cost);
-  };
+  return (name, now, cost = 1) => getOrMake(buckets, name, () => new Bucket(limit)).take(now, cost);
 }
 
 class Bucket {

@@ -1,5 +1,6 @@
 /** Pictures of charts for mails, made by the browser of the machine when a message is sent. */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { getOrMake } from '../../basics/maps.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../basics/units.ts';
 import { CHART_STYLE } from '../../charts/style.ts';
 import { html, trusted } from '../../http/markup.ts';
@@ -39,12 +40,6 @@ const pageOf = (figure: string): string =>
 /** Messages of a process ask for one picture at a time, so that those whom a page waits for have their turn. */
 const lines = new WeakMap<Pictures, ReturnType<typeof lineOf>>();
 
-function lineFor(pictures: Pictures): ReturnType<typeof lineOf> {
-  const line = lines.get(pictures) ?? lineOf(1);
-  lines.set(pictures, line);
-  return line;
-}
-
 /**
  * Returns the pictures of a message's insights, by their places; a picture that cannot be made is left out. Throws
  * `Transient` for some minutes while too many others are being made.
@@ -66,7 +61,7 @@ export async function chartPictures(
     for (const [at, figure] of figures) {
       const size = { width: PICTURE_WIDTH, height: 1 };
       const page: Page = { html: pageOf(figure), form: 'png', owner: organization, size };
-      const making = lineFor(pictures)(() => pictures.make(page), left.signal);
+      const making = getOrMake(lines, pictures, () => lineOf(1))(() => pictures.make(page), left.signal);
       const bytes = await Promise.race([making, late]).catch(unlessBusy);
       if (bytes !== undefined) made.set(at, bytes);
     }

@@ -37,6 +37,7 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { isThrottlingError, isTransientError } from '@smithy/core/retry';
+import { getOrMake } from '../../basics/maps.ts';
 import { fromCursor, type Position, positionOf, toCursor } from './cursor.ts';
 import { allowed, boundsOf, changed, holds, isPossibleKey, keyOf, live, prepared, seconds } from './semantics.ts';
 import {
@@ -374,9 +375,7 @@ class Placeholders {
   readonly #values: Record<string, Value> = {};
 
   name(field: string): string {
-    const known = this.#names.get(field) ?? `#n${this.#names.size}`;
-    this.#names.set(field, known);
-    return known;
+    return getOrMake(this.#names, field, () => `#n${this.#names.size}`);
   }
 
   value(value: Value): string {

@@ -2,6 +2,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
+import { getOrMake } from '../../basics/maps.ts';
 import { messageOf } from '../../basics/text.ts';
 import { fromCursor, type Position, toCursor } from './cursor.ts';
 import {
@@ -226,14 +227,12 @@ class SqliteTable implements SqliteFile {
   }
 
   #statement(sql: string): StatementSync {
-    let known = this.#statements.get(sql);
-    if (known === undefined) {
-      known = this.#database.prepare(sql);
+    return getOrMake(this.#statements, sql, () => {
+      const made = this.#database.prepare(sql);
       // Rows as arrays, not as objects: a third of the time of a list.
-      known.setReturnArrays(true);
-      this.#statements.set(sql, known);
-    }
-    return known;
+      made.setReturnArrays(true);
+      return made;
+    });
   }
 
   /** Returns the first column of the first row. */
