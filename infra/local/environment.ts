@@ -37,11 +37,11 @@ const wholeNumber = (from: number, to: number): Kind<number> => ({
   read: (text) => (/^\d{1,15}$/.test(text) && Number(text) >= from && Number(text) <= to ? Number(text) : INVALID),
 });
 
-/** A number, or the word for null. */
-function numberOr(word: string, from: number, to: number): Kind<number | null> {
-  const { must, read } = wholeNumber(from, to);
-  return { must: `${must}, or ${word}`, read: (text) => (text === word ? null : read(text)) };
-}
+/** The same, or the word for null. */
+const or = <Value>(word: string, { must, read }: Kind<Value>): Kind<Value | null> => ({
+  must: `${must}, or ${word}`,
+  read: (text) => (text === word ? null : read(text)),
+});
 
 const level: Kind<Level> = {
   must: 'be DEBUG, INFO, WARNING or ERROR',
@@ -61,19 +61,18 @@ const folders: Kind<Settings['folderRoots']> = {
   },
 };
 
-const address: Kind<string | null> = {
-  must: 'be an address such as https://analytics.example.com, or none',
+const address: Kind<string> = {
+  must: 'be an address such as https://analytics.example.com',
   read: (text) => {
-    if (text === 'none') return null;
     const url = URL.parse(text);
     const isPlain = url !== null && /^https?:$/.test(url.protocol) && !/[?#@]/.test(text);
     return isPlain ? url.href.replace(/\/+$/, '') : INVALID;
   },
 };
 
-const program: Kind<string | null> = {
-  must: 'be the absolute path of a program that this machine has, or none',
-  read: (text) => (text === 'none' ? null : isAbsolute(text) && isProgram(text) ? text : INVALID),
+const program: Kind<string> = {
+  must: 'be the absolute path of a program that this machine has',
+  read: (text) => (isAbsolute(text) && isProgram(text) ? text : INVALID),
 };
 
 function isProgram(path: string): boolean {
@@ -86,15 +85,14 @@ function isProgram(path: string): boolean {
 }
 
 /** `user@example.com`, or with a name before it. */
-const sender: Kind<string | null> = {
-  must: 'be an e-mail address such as analytics@example.com, or none',
-  read: (text) => (text === 'none' ? null : /^(?:[^<>"\r\n]+ <)?[^\s<>@]+@[\w.-]+>?$/.test(text) ? text : INVALID),
+const sender: Kind<string> = {
+  must: 'be an e-mail address such as analytics@example.com',
+  read: (text) => (/^(?:[^<>"\r\n]+ <)?[^\s<>@]+@[\w.-]+>?$/.test(text) ? text : INVALID),
 };
 
-const mailServer: Kind<string | null> = {
-  must: 'be an address such as smtp://user:password@mail.example.com:587, or none',
+const mailServer: Kind<string> = {
+  must: 'be an address such as smtp://user:password@mail.example.com:587',
   read: (text) => {
-    if (text === 'none') return null;
     const url = URL.parse(text);
     return url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== '' ? text : INVALID;
   },
@@ -129,16 +127,16 @@ export const VARIABLES = {
     fallback: '8010',
     about: 'its port; `0` is any that is free',
   }),
-  PUBLIC_URL: variable(address, {
+  PUBLIC_URL: variable(or('none', address), {
     fallback: 'none',
     about: 'the address under which callers know the service, such as that of a proxy before it; links lead there',
   }),
-  SMTP_URL: variable(mailServer, {
+  SMTP_URL: variable(or('none', mailServer), {
     fallback: 'none',
     about: 'the server that carries mail of alerts and subscriptions; `smtps:` is TLS from the beginning',
     isSecret: true,
   }),
-  MAIL_FROM: variable(sender, {
+  MAIL_FROM: variable(or('none', sender), {
     fallback: 'none',
     about: 'who that mail is from, such as `Analytics <analytics@example.com>`',
   }),
@@ -156,11 +154,11 @@ export const VARIABLES = {
       'how many proxies stand before the service, each of which adds whom it serves to `X-Forwarded-For`; it tells the ' +
       'addresses of SDKs, and of those who try passwords, apart',
   }),
-  EVENTS_PER_DAY: variable(numberOr('any', 1, 1e12), {
+  EVENTS_PER_DAY: variable(or('any', wholeNumber(1, 1e12)), {
     fallback: 'any',
     about: 'captured events of one project that are taken in a day (UTC), about; more are dropped and counted',
   }),
-  IMPORT_BYTES: variable(numberOr('any', 1_000_000, 1e15 - 1), {
+  IMPORT_BYTES: variable(or('any', wholeNumber(1_000_000, 1e15 - 1)), {
     fallback: String(LOCAL_SETTINGS.importBytes),
     about: 'bytes that a file which is uploaded to be imported has at most',
   }),
@@ -182,7 +180,7 @@ export const VARIABLES = {
       '`off`: nothing that is due is begun, nor gone on with: no runs of exports, no imports, no alerts, no mails; to ' +
       '[try a restore](#backup-and-restore)',
   }),
-  CHROMIUM: variable(program, {
+  CHROMIUM: variable(or('none', program), {
     fallback: 'none',
     about: 'the path of a Chromium or Chrome, which makes `.png` and `.pdf` of shared pages, and the pictures in mails',
   }),
@@ -203,7 +201,7 @@ export const VARIABLES = {
     fallback: String(backfillConcurrency),
     about: 'batches of one backfill that run at the same time',
   }),
-  MAX_INTERVAL_BYTES: variable(numberOr('any', 1_000_000, 1e15 - 1), {
+  MAX_INTERVAL_BYTES: variable(or('any', wholeNumber(1_000_000, 1e15 - 1)), {
     fallback: String(LOCAL_SETTINGS.maxIntervalBytes),
     about: 'stored bytes that one run delivers at most; a larger interval fails at once. `any` lifts it',
   }),
@@ -223,7 +221,7 @@ export const VARIABLES = {
     fallback: String(logDays),
     about: 'the log of an export is kept for this long',
   }),
-  RUN_DAYS: variable(numberOr('forever', 7, 36_500), {
+  RUN_DAYS: variable(or('forever', wholeNumber(7, 36_500)), {
     fallback: String(runDays),
     about: 'runs and backfills are kept for this long, or `forever`',
   }),
