@@ -18,25 +18,19 @@ import { importsOf, REJECTED } from '../imports/spool.ts';
 import { type FollowOptions, follow } from '../lake/import/follow.ts';
 import { type ImportFile, type ImportOptions, type ImportReport, importEvents } from '../lake/import/import.ts';
 import type { LakeWriter } from '../lake/lease.ts';
-import type { Context } from '../ports/context.ts';
 import { fail } from '../ports/errors.ts';
 import { fromJsonText } from '../ports/table/json-text.ts';
 import { idsIn, ranges } from '../ports/table/keys.ts';
 import { listAll } from '../ports/table/list-all.ts';
 import type { CommandResult } from './command-result.ts';
-import { examinationText, examine } from './examination.ts';
+import { type Examined, examinationText, examine } from './examination.ts';
 import type { ChosenOfFiles } from './import-options.ts';
 import { followedText, importObject, importText } from './import-report.ts';
 import { type Progress, silentProgress } from './progress.ts';
 
 /** What the commands may touch, on one machine and on AWS alike. */
 export type AdminContext = LakeWriter &
-  Pick<Context, 'runFiles'> & {
-    /** Reads the whole table, and returns what is wrong with it; absent where whoever keeps it does that. */
-    tableProblems?(): string[];
-    /** The same of events that are not in the lake yet, by paths below the data directory. */
-    vaultProblems?(): Promise<{ readonly path: string; readonly problem: string }[]>;
-    inboxProblems?(): Promise<{ readonly path: string; readonly problem: string }[]>;
+  Examined & {
     /** On this machine: where rejected lines of an import are written. */
     readonly folder: string;
     /** Where the API is, as a person writes it in a shell. Default: `$API`. */

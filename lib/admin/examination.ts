@@ -30,12 +30,19 @@ interface Examination {
   readonly problems: readonly Problem[];
 }
 
-type Examined = Pick<Context, 'table' | 'lake' | 'runFiles'> & {
-  tableProblems?(): string[];
-  /** These and those of the inbox are told by paths below the data directory. */
-  vaultProblems?(): Promise<Problem[]>;
-  inboxProblems?(): Promise<Problem[]>;
-};
+/** Who tells what is wrong with what only a data directory has. */
+export interface Examiners {
+  /** Reads the whole table, and tells what is wrong with it in SQLite's words. */
+  tableProblems(): string[];
+  /** Of the key of the stored credentials. */
+  vaultProblems(): Promise<Problem[]>;
+  /** Reads all events that are not in the lake yet. */
+  inboxProblems(): Promise<Problem[]>;
+}
+
+/** What is examined here, and those who examine the rest, as far as there are some: a stage has none. */
+export type Examined = Pick<Context, 'table' | 'lake' | 'runFiles'> & Partial<Examiners>;
+
 type LakePart = FileDigest & { readonly path: string };
 
 /**

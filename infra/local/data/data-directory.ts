@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Examiners } from '../../../lib/admin/examination.ts';
 import { pooledCompiler } from '../../../lib/exports/query/compiler.ts';
 import { pooledImports } from '../../../lib/imports/pooled-imports.ts';
 import { REJECTED } from '../../../lib/imports/spool.ts';
@@ -29,14 +30,8 @@ import { dataWorkers } from './data-workers.ts';
 const TEST_TURNS = { atOnce: 80, each: 4, waiting: { each: 0, all: 0 } };
 
 /** All that a data directory holds, opened: every port but the workflow, which only the running service has. */
-interface DataDirectory extends Omit<Context, 'workflow'> {
+interface DataDirectory extends Omit<Context, 'workflow'>, Examiners {
   readonly folder: string;
-  /** Reads the whole table. Returns what is wrong with it. */
-  tableProblems(): string[];
-  /** Returns what is wrong with the key of the stored credentials, by its path below the data directory. */
-  vaultProblems(): Promise<{ readonly path: string; readonly problem: string }[]>;
-  /** Reads the whole inbox. Returns what is wrong with it, by paths below the data directory. */
-  inboxProblems(): Promise<{ readonly path: string; readonly problem: string }[]>;
   close(): Promise<void>;
 }
 
