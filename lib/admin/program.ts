@@ -3,11 +3,11 @@ import { messageOf } from '../basics/text.ts';
 import { LEVELS } from '../http/levels.ts';
 import { ImportStopped } from '../lake/import/import.ts';
 import { inWords } from '../ports/disk-failures.ts';
-import { type CommandResult, printResult } from './command-result.ts';
+import type { CommandResult } from './command-result.ts';
 import * as commands from './commands.ts';
 import { withImportOptions } from './import-options.ts';
 import type { Progress } from './progress.ts';
-import { addServiceCommands, Interrupted, type ServiceSurroundings } from './service/program.ts';
+import { addServiceCommands, type Finish, Interrupted, type ServiceSurroundings } from './service/program.ts';
 
 /** What the command line needs of its surroundings. */
 interface Surroundings extends ServiceSurroundings {
@@ -57,6 +57,12 @@ function wholeNumber(text: string): number {
 export async function runAdmin(words: readonly string[], surroundings: Surroundings): Promise<number> {
   const { print, complain } = surroundings;
   let code: number = EXIT.ok;
+  /** Prints what a command gave: with `json` the object alone, else the words, and beside them what a person is to know. */
+  const finish: Finish = ({ object, text, aside, failed = false }, { json = false }) => {
+    print(`${json ? JSON.stringify(object) : text}\n`);
+    if (aside !== undefined && !json) complain(`${aside}\n`);
+    if (failed) code = EXIT.failed;
+  };
   const root = new Command('workspace')
     .description(
       'Makes users, organizations and keys, imports events, and asks a running service for its exports and numbers.',
@@ -88,9 +94,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
       const options = made.opts<{ json?: boolean }>();
       const context = await surroundings.open(root.opts<{ stage?: string }>().stage, { isNew });
       try {
-        const result = await run(context, options as never, made.args);
-        printResult(result, options, surroundings);
-        if (result.failed === true) code = EXIT.failed;
+        finish(await run(context, options as never, made.args), options);
       } finally {
         context.close();
       }
@@ -178,8 +182,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
       if (surroundings.copies === undefined || root.opts<{ stage?: string }>().stage !== undefined) {
         throw new Error('Only this machine is copied so; for a stage on AWS see docs/operations.md.');
       }
-      const result = await run(surroundings.copies, surroundings.resolve(path));
-      printResult(result, made.opts<{ json?: boolean }>(), surroundings);
+      finish(await run(surroundings.copies, surroundings.resolve(path)), made.opts<{ json?: boolean }>());
     });
   };
   copyCommand('backup <folder>', 'Copy the data directory into a new folder, while the service runs', (copies, path) =>
@@ -187,9 +190,7 @@ export async function runAdmin(words: readonly string[], surroundings: Surroundi
   );
   copyCommand('restore <folder>', 'Make a new data directory of a backup', (copies, path) => copies.restore(path));
 
-  addServiceCommands(root, surroundings, ({ failed = false }) => {
-    if (failed) code = EXIT.failed;
-  });
+  addServiceCommands(root, surroundings, finish);
 
   try {
     await root.parseAsync(words, { from: 'user' });

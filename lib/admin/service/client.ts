@@ -1,5 +1,6 @@
 /** The public API, as the command line speaks it. */
 import * as z from 'zod';
+import { messageOf } from '../../basics/text.ts';
 import { SECOND_MS } from '../../basics/units.ts';
 import { FAILURES } from '../../ports/errors.ts';
 
@@ -133,7 +134,4 @@ function problemIn(text: string): string | undefined {
   }
 }
 
-const reasonOf = (error: unknown): string => {
-  const cause = error instanceof Error ? (error.cause as { code?: string } | undefined) : undefined;
-  return cause?.code ?? (error instanceof Error ? error.message : String(error));
-};
+const reasonOf = (error: unknown): string => (error as { cause?: { code?: string } }).cause?.code ?? messageOf(error);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { ImportFile } from '../../lake/import/import.ts';
-import { type CommandResult, printResult } from '../command-result.ts';
+import type { CommandResult } from '../command-result.ts';
 import type { Progress } from '../progress.ts';
 import { NotFound, openClient, type ServiceAddress, ServiceError } from './client.ts';
 import type { ServiceCommand } from './command.ts';
@@ -38,13 +38,12 @@ interface OwnOptions {
   readonly json?: boolean;
 }
 
-/** Adds the commands that ask a running service; `ended` is told what came of one. */
-export function addServiceCommands(
-  root: Command,
-  surroundings: ServiceSurroundings,
-  ended: (outcome: CommandResult) => void,
-): void {
-  for (const command of SERVICE_COMMANDS) addCommand(groupOf(root, command), command, surroundings, ended);
+/** Prints what a command gave, and notes for the exit code whether it has failed. */
+export type Finish = (result: CommandResult, options: { readonly json?: boolean }) => void;
+
+/** Adds the commands that ask a running service. */
+export function addServiceCommands(root: Command, surroundings: ServiceSurroundings, finish: Finish): void {
+  for (const command of SERVICE_COMMANDS) addCommand(groupOf(root, command), command, surroundings, finish);
 }
 
 /** A group may have commands of its own already. */
@@ -91,7 +90,7 @@ function addCommand(
   group: Command,
   { spec, description, options, run }: ServiceCommand,
   surroundings: ServiceSurroundings,
-  ended: (outcome: CommandResult) => void,
+  finish: Finish,
 ): void {
   const { print } = surroundings;
   const made = group
@@ -120,9 +119,7 @@ function addCommand(
         files: surroundings.importFiles,
         read: surroundings.read,
       });
-      if (outcome === undefined) return;
-      printResult(outcome, own, surroundings);
-      ended(outcome);
+      if (outcome !== undefined) finish(outcome, own);
     } catch (error) {
       throw error instanceof NotFound ? new ServiceError(missingText(made, own)) : error;
     } finally {
