@@ -155,14 +155,10 @@ function damaged(folder: string, place: string, problems: readonly Problem[]): B
  */
 async function problemsIn(copy: string): Promise<readonly Problem[]> {
   try {
-    const table = sqliteTable(databaseIn(copy), { clock: Date.now });
-    try {
-      const kept = { table, lake: folderFiles(lakeIn(copy)), runFiles: folderFiles(runFilesIn(copy)) };
-      const examined = { ...kept, tableProblems: () => table.problems() };
-      return (await examine(examined, () => projectsOfAll(kept), silentProgress())).problems;
-    } finally {
-      table.close();
-    }
+    using table = sqliteTable(databaseIn(copy), { clock: Date.now });
+    const kept = { table, lake: folderFiles(lakeIn(copy)), runFiles: folderFiles(runFilesIn(copy)) };
+    const examined = { ...kept, tableProblems: () => table.problems() };
+    return (await examine(examined, () => projectsOfAll(kept), silentProgress())).problems;
   } catch (error) {
     if (isDamage(error)) return [{ path: basename(databaseIn(copy)), problem: messageOf(error) }];
     throw error;
@@ -190,15 +186,7 @@ async function writing<T>(target: string, work: Promise<T>): Promise<T> {
 /** Returns what was copied. */
 async function copyAll(folder: string, target: string): Promise<Contents> {
   // Whoever has the database open by itself, as here after a kill, closes it by the table's rules.
-  const table = sqliteTable(databaseIn(folder), { clock: Date.now });
-  try {
-    return await copyWhileInUse(folder, target);
-  } finally {
-    table.close();
-  }
-}
-
-async function copyWhileInUse(folder: string, target: string): Promise<Contents> {
+  using _table = sqliteTable(databaseIn(folder), { clock: Date.now });
   const unfinished = unfinishedIn(target);
   const copy = new GrowingCopy(folder, unfinished, (work) => writing(target, work));
   // What takes long is done first; what has changed meanwhile is little.
@@ -334,7 +322,7 @@ class GrowingCopy {
 
 /** Does the work while nobody can write to the database. */
 async function withoutWrites<T>(file: string, work: () => Promise<T>): Promise<T> {
-  const database = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS });
+  using database = new DatabaseSync(file, { timeout: LOCK_TIMEOUT_MS });
   try {
     database.exec('BEGIN IMMEDIATE');
     return await work();
@@ -342,8 +330,6 @@ async function withoutWrites<T>(file: string, work: () => Promise<T>): Promise<T
     if (isBusy(error))
       throw new BackupRefused('The database was written to all the time. Try again.', { cause: error });
     throw error;
-  } finally {
-    database.close();
   }
 }
 
@@ -356,23 +342,15 @@ function openSnapshot(file: string): DatabaseSync {
 }
 
 function checkDatabase(file: string): void {
-  const database = new DatabaseSync(file);
-  try {
-    const found = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {});
-    if (found[0] !== 'ok') throw new BackupRefused(`The database of the backup is damaged: ${String(found[0])}.`);
-  } finally {
-    database.close();
-  }
+  using database = new DatabaseSync(file);
+  const found = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {});
+  if (found[0] !== 'ok') throw new BackupRefused(`The database of the backup is damaged: ${String(found[0])}.`);
 }
 
 /** Tells the service, which may have delivered more since then than it has now. */
 async function noteRestore(file: string, { made_at }: Contents): Promise<void> {
-  const table = sqliteTable(file, { clock: Date.now });
-  try {
-    await table.write([{ put: restoredItem(Date.parse(made_at), Date.now()) }]);
-  } finally {
-    table.close();
-  }
+  using table = sqliteTable(file, { clock: Date.now });
+  await table.write([{ put: restoredItem(Date.parse(made_at), Date.now()) }]);
 }
 
 async function contentsOf(source: string): Promise<Contents> {

@@ -141,12 +141,8 @@ function writeVersion(folder: string, version: Version): void {
 }
 
 function withDatabase<T>(folder: string, work: (database: DatabaseSync) => T, readOnly = false): T {
-  const database = new DatabaseSync(databaseIn(folder), { timeout: 5_000, readOnly });
-  try {
-    return work(database);
-  } finally {
-    database.close();
-  }
+  using database = new DatabaseSync(databaseIn(folder), { timeout: 5_000, readOnly });
+  return work(database);
 }
 
 /** Gives the database a name of its own, by which an empty one that takes its place is noticed. */

@@ -150,7 +150,7 @@ function closeAll(): void {
   for (const table of openTables) table.close();
 }
 
-interface SqliteFile extends Table {
+interface SqliteFile extends Table, Disposable {
   /** Reads the whole file. Returns what is wrong with it, in SQLite's words. */
   problems(): string[];
   close(): void;
@@ -224,6 +224,10 @@ class SqliteTable implements SqliteFile {
   close(): void {
     this.#commitWaiting(true);
     this.#during(() => this.#database.close());
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   #statement(sql: string): StatementSync {
