@@ -1,6 +1,5 @@
 /** The query by which an alert looks at its insight. */
-
-import { isObject } from '../../basics/json.ts';
+import { object } from '../../charts/describe/read.ts';
 import { parseJson } from '../../http/json.ts';
 import { type SentQuery, sourceOf } from '../../insights/kinds/source.ts';
 import type { InsightItem } from '../../insights/model.ts';
@@ -28,8 +27,6 @@ interface WatchedQuery {
   /** How many results it has without a breakdown; undefined: as many as its formulas give. */
   readonly series: number | undefined;
 }
-
-const object = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});
 
 /**
  * Returns the query of an insight as an alert asks it: of the last whole intervals and the one that goes on, whatever
