@@ -116,8 +116,7 @@ export function chromiumPictures({ program, environment, folder, log, mostMs = M
         })
         .catch((error: unknown) => {
           if (error instanceof LineFull) failFull('Many pictures are being made.');
-          if (left.signal.aborted) throw error;
-          log.warning('a picture was not made', { reason: messageOf(error) });
+          if (!left.signal.aborted) log.warning('a picture was not made', { reason: messageOf(error) });
           throw error;
         })
         .finally(() => {

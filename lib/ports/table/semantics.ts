@@ -55,10 +55,9 @@ export function holds(condition: Condition | undefined, found: Item | undefined)
   if (condition === undefined) return true;
   if (condition === 'absent') return found === undefined;
   if (condition === 'present') return found !== undefined;
-  const is = Object.entries(condition.is ?? {}).every(([field, wanted]) => {
-    const value = valueOf(found, field);
-    return isList(wanted) ? wanted.includes(value) : value === wanted;
-  });
+  const is = Object.entries(condition.is ?? {}).every(([field, wanted]) =>
+    allowed(wanted).includes(valueOf(found, field)),
+  );
   return (
     is &&
     Object.entries(condition.notAbove ?? {}).every(([field, most]) => {
@@ -71,11 +70,7 @@ export function holds(condition: Condition | undefined, found: Item | undefined)
 }
 
 /** Returns the values that `is` allows for one field. */
-export function allowed(wanted: Value | readonly Value[]): readonly Value[] {
-  return isList(wanted) ? wanted : [wanted];
-}
-
-const isList = (wanted: Value | readonly Value[]): wanted is readonly Value[] => Array.isArray(wanted);
+export const allowed = (wanted: Value | readonly Value[]): readonly Value[] => [wanted].flat();
 
 /** Returns the item that a field-wise change makes of the stored one, or of none. */
 export function changed(found: Item | undefined, op: Extract<Op, { change: Key }>): Item {
