@@ -2,7 +2,7 @@
 import { createWriteStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, type _Object as ListedObject, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { orTransient } from '../aws-failures.ts';
 
 interface Objects {
@@ -19,15 +19,19 @@ export function clientOf(environment: NodeJS.ProcessEnv): S3Client {
   return new S3Client({ followRegionRedirects: true, forcePathStyle: isForeign });
 }
 
+/** Lists what S3 tells of the objects whose keys begin so, in byte order. Throws `Transient`. */
+export async function* listed(client: S3Client, Bucket: string, Prefix: string): AsyncGenerator<ListedObject> {
+  const pages = paginateListObjectsV2({ client }, { Bucket, Prefix });
+  for (let page = await orTransient('S3', pages.next()); !page.done; page = await orTransient('S3', pages.next()))
+    yield* page.value.Contents ?? [];
+}
+
 /** Returns the objects of a bucket. */
 export function objectsIn(client: S3Client, Bucket: string): Objects {
   return {
-    list: async function* (Prefix) {
-      const pages = paginateListObjectsV2({ client }, { Bucket, Prefix });
-      for (let page = await orTransient('S3', pages.next()); !page.done; page = await orTransient('S3', pages.next())) {
-        for (const { Key: key = '', Size: size = 0 } of page.value.Contents ?? [])
-          if (!key.endsWith('/')) yield { key, size };
-      }
+    list: async function* (prefix) {
+      for await (const { Key: key = '', Size: size = 0 } of listed(client, Bucket, prefix))
+        if (!key.endsWith('/')) yield { key, size };
     },
     save: async (Key, localFile, abortSignal) => {
       const { Body } = await orTransient('S3', client.send(new GetObjectCommand({ Bucket, Key }), { abortSignal }));

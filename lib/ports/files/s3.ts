@@ -13,7 +13,6 @@ import {
   DeleteObjectsCommand,
   GetObjectCommand,
   HeadObjectCommand,
-  paginateListObjectsV2,
   type S3Client,
   type _Error as S3Error,
   S3ServiceException,
@@ -22,6 +21,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { orTransient } from '../aws-failures.ts';
 import { Transient } from '../errors.ts';
 import type { FileStore, ListedFile } from './files.ts';
+import { listed } from './objects.ts';
 import { partsOf } from './path.ts';
 
 /** S3's limit of one DeleteObjects. */
@@ -50,11 +50,8 @@ export function s3Files({ client, bucket: Bucket }: S3FilesOptions): FileStore {
     const prefix = path === '' ? '' : keyOf(path.replace(/\/$/, ''));
     const own = prefix === '' ? undefined : await find(prefix);
     if (own !== undefined) yield own;
-    const pages = paginateListObjectsV2({ client }, { Bucket, Prefix: prefix === '' ? '' : `${prefix}/` });
-    for (let page = await sent(pages.next()); !page.done; page = await sent(pages.next())) {
-      for (const { Key = '', Size = 0, LastModified } of page.value.Contents ?? [])
-        yield { path: Key, size: Size, writtenAt: LastModified?.getTime() ?? 0 };
-    }
+    for await (const { Key = '', Size = 0, LastModified } of listed(client, Bucket, prefix === '' ? '' : `${prefix}/`))
+      yield { path: Key, size: Size, writtenAt: LastModified?.getTime() ?? 0 };
   }
 
   const save: FileStore['save'] = async (path, localFile, signal = new AbortController().signal) => {
