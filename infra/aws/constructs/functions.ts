@@ -145,14 +145,8 @@ export class Functions extends Construct {
       // A step waits for what it tells.
       ...(needs.includes('answers') && kindOf(spec) === 'Endpoints' ? ['run-queries'] : []),
     ];
-    return called.length === 0
-      ? []
-      : [
-          allow(
-            ['lambda:InvokeFunction'],
-            called.map((name) => this.named(name).functionArn),
-          ),
-        ];
+    const arns = called.map((name) => this.named(name).functionArn);
+    return arns.length === 0 ? [] : [allow(['lambda:InvokeFunction'], arns)];
   }
 
   private environmentOf(spec: LambdaSpec, props: FunctionsProps): Record<string, string> {
@@ -234,12 +228,7 @@ const WILDCARDS =
 
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-const LOOK = 'states:DescribeExecution';
-const STOP = 'states:StopExecution';
-const OPEN = 'kms:Decrypt';
-const SEAL = 'kms:GenerateDataKey';
-
-const EXECUTION_ACTIONS = { look: LOOK, stop: STOP } as const;
+const EXECUTION_ACTIONS = { look: 'states:DescribeExecution', stop: 'states:StopExecution' } as const;
 const FILE_ACTIONS: Readonly<Record<FileUse, string>> = {
   read: 's3:GetObject',
   write: 's3:PutObject',
@@ -280,24 +269,19 @@ function statementsOf(
     (arn) => `${arn.replace(':stateMachine:', ':execution:')}:*`,
   ) as [string, string];
   // A request begins a backfill; whatever else is due the tick begins. What a machine calls begins nothing.
-  const starts: Readonly<Record<Kind, readonly string[]>> = {
-    Endpoints: [machines.backfill],
-    Internal: [],
-    Tick: Object.values(machines),
-    Authorizer: [],
-    Steps: [],
-    Ended: [],
-  };
+  const starts = { Endpoints: [machines.backfill], Tick: Object.values(machines) };
   const statements: Readonly<Record<StepNeed, readonly PolicyStatement[]>> = {
     workflow: [
-      ...(starts[kind].length === 0 ? [] : [allow(['states:StartExecution'], starts[kind])]),
+      ...(kind === 'Endpoints' || kind === 'Tick' ? [allow(['states:StartExecution'], starts[kind])] : []),
       ...(used === undefined ? [] : [allow(used, [runs, backfills])]),
       // A request cancels, and looks whether a backfill in its way is alive.
-      ...(kind === 'Endpoints' ? [allow([STOP], [runs, backfills]), allow([LOOK], [backfills])] : []),
+      ...(kind === 'Endpoints'
+        ? [allow([EXECUTION_ACTIONS.stop], [runs, backfills]), allow([EXECUTION_ACTIONS.look], [backfills])]
+        : []),
     ],
     vault: [
       new PolicyStatement({
-        actions: spec.seals === true ? [OPEN, SEAL] : [OPEN],
+        actions: ['kms:Decrypt', ...(spec.seals === true ? ['kms:GenerateDataKey'] : [])],
         resources: [data.keyArn],
         // Only for a named organization: its export, alert or subscription is named beside it.
         conditions: { Null: { 'kms:EncryptionContext:organization': 'false' } },

@@ -1,4 +1,7 @@
-import { SECOND_MS } from '../../../lib/basics/units.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../lib/basics/units.ts';
+
+/** A function that walks through what there is has 15 minutes: what it begins last has five. */
+export const WALK_MS = 10 * MINUTE_MS;
 
 /** To connect takes a few milliseconds. */
 const CONNECT_TIMEOUT_MS = SECOND_MS;

@@ -1,11 +1,8 @@
-import { MINUTE_MS } from '../../../../lib/basics/units.ts';
 import { compact } from '../../../../lib/lake/compact.ts';
 import type { Compactor } from '../../../../lib/lake/compactor.ts';
 import { lakeDatabases } from '../../../../lib/lake/databases.ts';
 import type { Publishing } from '../../../../lib/lake/lease.ts';
-
-/** The function has 15 minutes: what is begun last has five. */
-const WALK_MS = 10 * MINUTE_MS;
+import { WALK_MS } from '../timeouts.ts';
 
 /** Who joins files, in the one function that does: with DuckDB, on the function's own disk. */
 export const compactor = (context: Publishing): Compactor => {

@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MINUTE_MS, SECOND_MS } from '../../../../lib/basics/units.ts';
+import { SECOND_MS } from '../../../../lib/basics/units.ts';
 import { CaptureCounts } from '../../../../lib/capture/counts.ts';
 import { land } from '../../../../lib/capture/land.ts';
 import { Lander } from '../../../../lib/capture/lander.ts';
@@ -10,9 +10,7 @@ import { LandingTurns } from '../../../../lib/capture/landing-turns.ts';
 import { lakeDatabases } from '../../../../lib/lake/databases.ts';
 import { UuidLists } from '../../../../lib/lake/import/uuid-lists.ts';
 import type { Context } from '../../../../lib/ports/context.ts';
-
-/** The function has 15 minutes: what is begun last has five. */
-const WALK_MS = 10 * MINUTE_MS;
+import { WALK_MS } from '../timeouts.ts';
 
 /** Who lands, in the one function that does: with DuckDB, on the function's own disk. One at a time. */
 export const landing = (context: Context, listsFolder = mkdtempSync(join(tmpdir(), 'uuids-'))): Landing => {
