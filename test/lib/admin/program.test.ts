@@ -22,10 +22,20 @@ import { ROOT } from '../../support/source.ts';
 import { tableWith } from '../../support/table-override.ts';
 
 /** Nobody presses Ctrl-C, and no command asks a service: those that do have a test of their own. */
-const never = () => ({ signal: new AbortController().signal, end: () => {} });
 const unasked = () => Promise.reject(new Error('understood'));
-const noService = { address: unasked, read: unasked, version: '1.2.3' };
-const importFiles = async (words: readonly string[]) => [...words];
+/** Nobody watches, and there is no service. */
+const SURROUNDINGS = {
+  print: () => {},
+  complain: () => {},
+  progress: silentProgress,
+  interruption: () => ({ signal: new AbortController().signal, end: () => {} }),
+  pause: async () => {},
+  resolve: (path: string) => path,
+  importFiles: async (words: readonly string[]) => [...words],
+  address: unasked,
+  read: unasked,
+  version: '1.2.3',
+};
 
 function commandLine(paused: (stop: AbortController) => void = () => {}) {
   const context = testContext();
@@ -34,6 +44,7 @@ function commandLine(paused: (stop: AbortController) => void = () => {}) {
     let out = '';
     let errors = '';
     const code = await runAdmin(words, {
+      ...SURROUNDINGS,
       open: async () => ({ ...context, close: () => {} }),
       print: (text) => {
         out += text;
@@ -41,12 +52,8 @@ function commandLine(paused: (stop: AbortController) => void = () => {}) {
       complain: (text) => {
         errors += text;
       },
-      progress: silentProgress,
       interruption: () => ({ signal: stop.signal, end: () => {} }),
       pause: async () => paused(stop),
-      resolve: (path) => path,
-      importFiles,
-      ...noService,
     });
     return { code, out, errors };
   };
@@ -424,18 +431,11 @@ test('a command is for this machine, or for the stage that it names, wherever in
   const opened: (string | undefined)[] = [];
   const run = (...words: string[]) =>
     runAdmin(words, {
+      ...SURROUNDINGS,
       open: async (stage) => {
         opened.push(stage);
         return { ...context, close: () => {} };
       },
-      print: () => {},
-      complain: () => {},
-      progress: silentProgress,
-      interruption: never,
-      pause: async () => {},
-      resolve: (path) => path,
-      importFiles,
-      ...noService,
     });
   for (const words of [['status'], ['--stage', 'dev', 'key', 'list'], ['key', 'list', '--stage', 'dev']])
     await run(...words);
@@ -457,17 +457,11 @@ describe('the documentation', () => {
     const words = text.match(/'[^']*'|<[^>]*>|\S+/g)?.map((word) => word.replaceAll("'", '')) ?? [];
     let complaint = '';
     const code = await runAdmin(words, {
+      ...SURROUNDINGS,
       open: () => Promise.reject(new Error('understood')),
-      print: () => {},
       complain: (said) => {
         complaint += said;
       },
-      progress: silentProgress,
-      interruption: never,
-      pause: async () => {},
-      resolve: (path) => path,
-      importFiles,
-      ...noService,
     });
     const isHelp = words.includes('--help');
     expect([code, complaint]).toEqual(isHelp ? [EXIT.ok, ''] : [EXIT.failed, 'error: understood\n']);
