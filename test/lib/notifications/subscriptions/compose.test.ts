@@ -3,6 +3,7 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../lib/basics/units.ts';
 import { LEVELS } from '../../../../lib/http/levels.ts';
 import { slackBody } from '../../../../lib/notifications/messages/slack.ts';
+import type { Context } from '../../../../lib/ports/context.ts';
 import { LOCAL_SETTINGS } from '../../../../lib/ports/settings.ts';
 import { keys, places, ranges } from '../../../../lib/ports/table/keys.ts';
 import { listAll } from '../../../../lib/ports/table/list-all.ts';
@@ -50,6 +51,16 @@ async function subscribing() {
     return { id: Number(id), insights };
   };
   return { ...world, clock, subscribe, read, weekly, dashboard };
+}
+
+/** Adds so many others like the subscription that a project has. */
+async function addLike({ table }: Pick<Context, 'table'>, project: number, count: number): Promise<void> {
+  const [like] = await listAll(table, ranges.subscriptionsOf(project));
+  if (like === undefined) throw new Error('there is none');
+  const others = Array.from({ length: count }, (_, at) => 10_000 + at).map((id) => ({
+    put: { ...like, ...keys.subscription(project, id), ...places.subscriptionOf(project, NOON, id), id },
+  }));
+  await table.write(others, { apart: true });
 }
 
 test('one that is late says so until it is sent', async () => {
@@ -572,12 +583,7 @@ test('of the 500 of a project those that were deleted make place for new ones, t
   const ids: number[] = [];
   for (let made = 0; made < 3; made += 1) ids.push(Number((await subscribe({ insight }))['id']));
   const { id: project } = service.project;
-  const [like] = await listAll(context.table, ranges.subscriptionsOf(project));
-  if (like === undefined) throw new Error('there is none');
-  const others = Array.from({ length: 497 }, (_, at) => 10_000 + at).map((id) => ({
-    put: { ...like, ...keys.subscription(project, id), ...places.subscriptionOf(project, NOON, id), id },
-  }));
-  await context.table.write(others, { apart: true });
+  await addLike(context, project, 497);
   await expect(subscribe({ insight })).rejects.toThrow('A project may have at most 500 subscriptions.');
   for (const id of ids.slice(0, 2)) await call('PATCH', `/subscriptions/${id}/`, { deleted: true });
   await subscribe({ insight });
@@ -591,12 +597,7 @@ test('a project has at most 500 subscriptions, also when several are made at onc
   const { subscribe, insight, context, service } = await subscribing();
   await subscribe({ insight });
   const { id: project } = service.project;
-  const [like] = await listAll(context.table, ranges.subscriptionsOf(project));
-  if (like === undefined) throw new Error('there is none');
-  const others = Array.from({ length: 498 }, (_, at) => 10_000 + at).map((id) => ({
-    put: { ...like, ...keys.subscription(project, id), ...places.subscriptionOf(project, NOON, id), id },
-  }));
-  await context.table.write(others, { apart: true });
+  await addLike(context, project, 498);
   await Promise.allSettled([1, 2, 3, 4].map(() => subscribe({ insight })));
   expect(await listAll(context.table, ranges.subscriptionsOf(project))).toHaveLength(500);
 });
@@ -609,12 +610,7 @@ test('of the 500 of a project those of deleted dashboards and insights make plac
   const { id: ofBoard } = await subscribe({ dashboard: board });
   const { id: project } = service.project;
   await subscribe({ insight });
-  const [like] = await listAll(context.table, ranges.subscriptionsOf(project));
-  if (like === undefined) throw new Error('there is none');
-  const others = Array.from({ length: 497 }, (_, at) => 10_000 + at).map((id) => ({
-    put: { ...like, ...keys.subscription(project, id), ...places.subscriptionOf(project, NOON, id), id },
-  }));
-  await context.table.write(others, { apart: true });
+  await addLike(context, project, 497);
   for (const [path, id] of [
     [`/insights/${gone}/`, ofInsight],
     [`/dashboards/${String(board)}/`, ofBoard],
