@@ -304,6 +304,8 @@ describeConsole('a dashboard in the console', ({ service, open, at, api, show, m
     const { page } = await open(at(path));
     await button(page, 'Rename').click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Mine');
+    // What is on its way already is read as it was.
+    await page.waitForLoadState('networkidle');
     await service().call('PATCH', `${api(path)}/`, { name: 'Theirs' });
     // Whoever comes back to the page after a minute has it read again, behind the dialog.
     await page.clock.setFixedTime(Date.now() + MINUTE_MS);
