@@ -34,7 +34,7 @@ export default function Alerts() {
             <To to={`/projects/${project}/alerts`}>All alerts</To>
           </Group>
         )}
-        <SearchField description="A part of the name or of the insight’s" maw={420} />
+        <SearchField description="A part of the name or of the insight’s" />
         <Listing
           label="Alerts"
           {...asNumbered(asked, page, go)}

@@ -25,7 +25,7 @@ export default function Exports() {
   return (
     <Page title="Exports" actions={make}>
       <Stack>
-        <SearchField description="A part of the name or of the destination’s type" maw={420} />
+        <SearchField description="A part of the name or of the destination’s type" />
         <Listing
           label="Exports"
           {...asNumbered(asked, page, go)}

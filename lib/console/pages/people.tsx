@@ -107,7 +107,7 @@ function Members({ organization, ownLevel }: WithLevel) {
   const { count = 0, results = [] } = data ?? {};
   return (
     <>
-      {count > FEW && <SearchField description="A part of the name or the email" maw={420} />}
+      {count > FEW && <SearchField description="A part of the name or the email" />}
       {count > results.length && data !== undefined && (
         <Text size="sm">{`The first ${results.length} of ${count} members.`}</Text>
       )}

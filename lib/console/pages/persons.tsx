@@ -16,7 +16,7 @@ export default function Persons() {
   return (
     <Page title="Persons">
       <Stack>
-        <SearchField description="A part of the email or the name, or a whole distinct id" maw={420} />
+        <SearchField description="A part of the email or the name, or a whole distinct id" />
         <Listing
           label="Persons"
           {...persons}

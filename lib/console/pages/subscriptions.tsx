@@ -1,6 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { answered, api } from '../client/api.ts';
+import type { Option } from '../client/json.ts';
 import { asNumbered } from '../client/paged.ts';
 import { newSubscription, type Subject, sentSubscription, useSubscriptions, useZone } from '../client/subscriptions.ts';
 import { useNavigateFromHere, usePage, useParam, useView } from '../parts/address.ts';
@@ -48,7 +49,7 @@ export default function Subscriptions() {
             <To to={`/projects/${project}/subscriptions`}>All subscriptions</To>
           </Group>
         )}
-        <SearchField description="A part of the title or of the name of what is sent" maw={420} />
+        <SearchField description="A part of the title or of the name of what is sent" />
         <Listing
           label="Subscriptions"
           {...asNumbered(asked, page, go)}
@@ -86,7 +87,7 @@ interface NewSubscriptionProps {
   readonly subject: Subject;
   /** By whose clock its times are. */
   readonly zone: string;
-  readonly insights: readonly { readonly value: string; readonly label: string }[] | undefined;
+  readonly insights: readonly Option<string>[] | undefined;
 }
 
 function NewSubscription({ project, subject, zone, insights }: NewSubscriptionProps) {

@@ -8,7 +8,7 @@ interface Column<T> {
   readonly name: string;
   readonly cell: (row: T) => ReactNode;
   /** Not shown where there is no room. */
-  readonly from?: 'xs' | 'sm' | 'md' | 'lg';
+  readonly from?: 'xs' | 'sm' | 'md';
 }
 
 interface ListingProps<T> {

@@ -1,5 +1,6 @@
 import { useDashboard } from '../../client/dashboards.ts';
 import { insightName, useInsight } from '../../client/insights.ts';
+import type { Option } from '../../client/json.ts';
 import type { Subject } from '../../client/subscriptions.ts';
 
 interface KnownSubject {
@@ -7,7 +8,7 @@ interface KnownSubject {
   /** Its page. */
   readonly to: string;
   /** The insights of a dashboard to choose from; undefined: it is an insight. */
-  readonly insights: readonly { readonly value: string; readonly label: string }[] | undefined;
+  readonly insights: readonly Option<string>[] | undefined;
 }
 
 /** Returns what is known of a dashboard or an insight that is sent; undefined: nothing yet. */

@@ -1,4 +1,5 @@
 import { Checkbox, Group, MultiSelect, PasswordInput, Select, TextInput } from '@mantine/core';
+import type { Option } from '../../client/json.ts';
 import { hasDays, type SubscriptionValues } from '../../client/subscriptions.ts';
 import { capitalized } from '../../client/words.ts';
 import type { Form } from '../form.ts';
@@ -40,7 +41,7 @@ interface SubscriptionFieldsProps {
   readonly zone: string;
   readonly isNew?: boolean;
   /** The insights of a dashboard to choose from; undefined: it is about an insight. */
-  readonly insights?: readonly { readonly value: string; readonly label: string }[];
+  readonly insights?: readonly Option<string>[] | undefined;
 }
 
 /** The fields of a subscription, and what was refused of them. */
