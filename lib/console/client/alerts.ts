@@ -1,7 +1,7 @@
 /** Alerts of a project: what they watch, what they found. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
-import { changedOf, definedOf } from './json.ts';
+import { changedOf } from './json.ts';
 import { rowsOfPage } from './paged.ts';
 import { live } from './polling.ts';
 import { NO_WEBHOOK, sentWebhook, type WebhookValues } from './webhook.ts';
@@ -10,7 +10,7 @@ export type Alert = Schemas['Alert'];
 
 /** Returns a page of alerts, of one insight or of all. */
 export function useAlerts(project: string, insight: number | undefined, page: number, search: string) {
-  const query = { ...rowsOfPage(page, search), ...definedOf({ insight }) };
+  const query = { ...rowsOfPage(page, search), insight };
   return useQuery({
     queryKey: ['alerts', project, query],
     placeholderData: keepPreviousData,
@@ -133,7 +133,8 @@ export function writeAlert(
       params: { path: { project_id: project, id: seen.value.id }, header: ifMatch(seen) },
       body: {
         ...changedOf(sentAlert({ ...before, ...typed }), sentAlert(before)),
-        ...definedOf({ enabled, snoozed_until }),
+        enabled,
+        snoozed_until,
       },
     }),
   );

@@ -1,7 +1,6 @@
 /** What happened in a project, and who did it. */
 import { useQuery } from '@tanstack/react-query';
 import { answered, api, type Schemas } from './api.ts';
-import { definedOf } from './json.ts';
 import { usePaged } from './paged.ts';
 
 export type AnalyticsEvent = Schemas['Event'];
@@ -10,14 +9,14 @@ const PAGE = 50;
 const DEFINITIONS = 100;
 
 interface EventFilter {
-  readonly event?: string | undefined;
-  readonly distinct_id?: string | undefined;
-  readonly person_id?: string | undefined;
+  readonly event?: string;
+  readonly distinct_id?: string;
+  readonly person_id?: string;
   /** A property and what it must be. */
-  readonly property?: string | undefined;
-  readonly value?: string | undefined;
+  readonly property?: string;
+  readonly value?: string;
   /** Only those that happened before it: ISO 8601. */
-  readonly before?: string | undefined;
+  readonly before?: string;
 }
 
 const propertyFilter = (key: string, value: string): string =>
@@ -26,16 +25,14 @@ const propertyFilter = (key: string, value: string): string =>
 /** Returns the newest events, page by page; while `follow`, new ones come by themselves. */
 export function useEvents(project: string, filter: EventFilter, follow: boolean) {
   const { property = '', value = '', ...rest } = filter;
-  const filters = {
-    ...definedOf(rest),
-    ...(property === '' || value === '' ? {} : { properties: propertyFilter(property, value) }),
-  };
+  const properties = property === '' || value === '' ? undefined : propertyFilter(property, value);
+  const filters = { ...rest, properties };
   const query = { limit: PAGE, ...filters };
   return usePaged({
     key: ['events', project, query],
     isLive: () => follow,
     // The very first event is sent with an eye on the page; what passes a filter may be a long search.
-    isAwaited: Object.keys(filters).length === 0,
+    isAwaited: Object.values(filters).every((one) => one === undefined),
     read: (cursor) =>
       answered(
         api.GET('/api/projects/{project_id}/events/', {

@@ -3,7 +3,6 @@ import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import type { paths } from '../../../build/types/api.d.ts';
 import { answered, api, cursorOf, ifMatch, Refusal, type Schemas, type Versioned, versioned } from './api.ts';
 import { INTERVALS_MS } from './intervals.ts';
-import { definedOf } from './json.ts';
 import { rowsOfPage, useLong, usePaged } from './paged.ts';
 import { live, polled } from './polling.ts';
 
@@ -113,7 +112,7 @@ interface RunFilter {
 }
 
 export function useRuns(project: string, id: string, { status, since }: RunFilter) {
-  const query = { limit: RUNS_PAGE, start: BEGINNING, after: since, ...(status && { status: [status] }) };
+  const query = { limit: RUNS_PAGE, start: BEGINNING, after: since, status: status && [status] };
   return usePaged<Run>({
     key: ['runs', project, id, status, since],
     isLive: () => true,
@@ -143,7 +142,7 @@ export function useRunsBetween(project: string, id: string, from: number, to: nu
     end: new Date(to).toISOString(),
   } as const;
   const read = async (before: readonly Run[] = [], cursor?: string): Promise<RunsBetween> => {
-    const page = await readRuns(project, id, { ...query, ...definedOf({ cursor }) });
+    const page = await readRuns(project, id, { ...query, cursor });
     const runs = [...before, ...page.results];
     const next = cursorOf(page.next);
     return next === undefined || runs.length >= STRIP_PAGES * LONG_PAGE
@@ -248,7 +247,7 @@ interface LogFilter {
 export function useLogs(project: string, id: string, run: string | undefined, { level, search, follow }: LogFilter) {
   const filter = {
     limit: LOG_PAGE,
-    ...(level && { level: [level] }),
+    level: level && [level],
     ...(search === '' ? {} : { search }),
   };
   return useLong<Schemas['BatchExportLogEntry'], { readonly offset: number; readonly before: string }>({

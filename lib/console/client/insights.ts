@@ -190,7 +190,7 @@ export function tileAnswer(board: BoardView, insight: Schemas['TileInsight']) {
               query: {
                 refresh: 'blocking',
                 from_dashboard: id,
-                ...(override === undefined ? {} : { filters_override: JSON.stringify(override) }),
+                filters_override: override && JSON.stringify(override),
               },
             },
             signal,

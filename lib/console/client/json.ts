@@ -40,10 +40,6 @@ export function covers(made: unknown, known: unknown): boolean {
   return made === known;
 }
 
-/** Returns the members of an object that say something: those that are not undefined. */
-export const definedOf = <T extends object>(sent: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } =>
-  Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== undefined)) as never;
-
 /** Returns the members of an object that are otherwise than they were. */
 export function changedOf<Values extends object>(now: Values, before: Values): Partial<Values> {
   const names = Object.keys(now) as (keyof Values)[];

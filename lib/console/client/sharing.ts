@@ -91,7 +91,7 @@ export function sentSharing(change: Partial<SharingValues>): SharingChange {
     ...(password === '' ? {} : { password }),
     ...(isOpen === true ? { password_required: false } : {}),
     ...(expires_at === undefined ? {} : { expires_at: expires_at === '' ? null : instantOf(expires_at) }),
-    ...(allow_date_range === undefined ? {} : { allow_date_range }),
-    ...(filter_choices === undefined ? {} : { filter_choices: filter_choices.map(sentChoice) }),
+    allow_date_range,
+    filter_choices: filter_choices?.map(sentChoice),
   };
 }

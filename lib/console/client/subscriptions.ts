@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useProject } from './access.ts';
 import { answered, api, ifMatch, type Schemas, type Versioned, versioned } from './api.ts';
-import { changedOf, definedOf } from './json.ts';
+import { changedOf } from './json.ts';
 import { instantOf, zonedOf } from './local-time.ts';
 import { rowsOfPage } from './paged.ts';
 import { live } from './polling.ts';
@@ -151,7 +151,8 @@ export function writeSubscription(
       params: { path: { project_id: project, id: seen.value.id }, header: ifMatch(seen) },
       body: {
         ...changedOf(sentSubscription({ ...before, ...typed }, zone), sentSubscription(before, zone)),
-        ...definedOf({ enabled, deleted }),
+        enabled,
+        deleted,
       },
     }),
   );

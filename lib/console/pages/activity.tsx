@@ -1,6 +1,5 @@
 import { Box, Code, Stack, Text } from '@mantine/core';
 import { answered, api, type Schemas } from '../client/api.ts';
-import { definedOf } from '../client/json.ts';
 import { ADMIN, levelName } from '../client/organization.ts';
 import { usePaged } from '../client/paged.ts';
 import { useOrganization } from '../client/settings.ts';
@@ -60,7 +59,7 @@ function Entries({ organization }: { readonly organization: string }) {
         api.GET('/api/organizations/{organization_id}/activity/', {
           params: {
             path: { organization_id: organization },
-            query: { ...definedOf({ scope }), ...cursor },
+            query: { scope, ...cursor },
           },
         }),
       ),

@@ -117,7 +117,7 @@ function ProjectSettings({ seen }: { readonly seen: Versioned<Project> }) {
           scope="project:write"
           initial={timesOf(project)}
           save={(_, { week_start_day: week, ...zone }) =>
-            send({ ...zone, ...(week && { week_start_day: WEEK_STARTS[week] }) }, seen)
+            send({ ...zone, week_start_day: week && WEEK_STARTS[week] }, seen)
           }
           about="Insights count days, weeks and months by these at once, past ones too. Alerts and subscriptions follow after the time that is already set. Exports stay in UTC."
         >

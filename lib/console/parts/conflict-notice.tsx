@@ -14,7 +14,9 @@ export const disputedFields = <Field extends string>(
   change: Readonly<Partial<Record<Field, unknown>>>,
   theirs: Readonly<Record<Field, unknown>>,
 ): Disputed[] =>
-  (Object.keys(change) as Field[]).map((field) => ({ field, theirs: theirs[field], mine: change[field] }));
+  (Object.keys(change) as Field[])
+    .filter((field) => change[field] !== undefined)
+    .map((field) => ({ field, theirs: theirs[field], mine: change[field] }));
 
 interface ConflictNoticeProps {
   /** What was changed, such as `the dashboard`. */

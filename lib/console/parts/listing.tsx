@@ -81,7 +81,7 @@ function Rows<T>({ label, rows, columns, rowKey, error, retry, empty, pages, mor
             <Table.Thead>
               <Table.Tr>
                 {columns.map(({ name, from }) => (
-                  <Table.Th key={name} {...(from === undefined ? {} : { visibleFrom: from })}>
+                  <Table.Th key={name} visibleFrom={from}>
                     {name}
                   </Table.Th>
                 ))}
@@ -91,7 +91,7 @@ function Rows<T>({ label, rows, columns, rowKey, error, retry, empty, pages, mor
               {rows.map((row) => (
                 <Table.Tr key={rowKey(row)}>
                   {columns.map(({ name, cell, from }) => (
-                    <Table.Td key={name} {...(from === undefined ? {} : { visibleFrom: from })}>
+                    <Table.Td key={name} visibleFrom={from}>
                       {cell(row)}
                     </Table.Td>
                   ))}

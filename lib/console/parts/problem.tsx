@@ -21,7 +21,7 @@ interface ProblemProps {
   readonly error: unknown;
   /** Fields that show what is wrong with them by themselves. */
   readonly fields?: readonly string[];
-  readonly retry?: (() => void) | undefined;
+  readonly retry?: () => void;
 }
 
 /** Shows what went wrong, unless a field does. */

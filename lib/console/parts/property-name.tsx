@@ -11,7 +11,7 @@ interface PropertyNameProps {
   readonly value: string;
   readonly change: (name: string) => void;
   /** What is wrong with it, in a sentence. */
-  readonly fault?: string | undefined;
+  readonly fault?: string;
 }
 
 /** The name of a property, completed by those that were seen. */

@@ -9,9 +9,9 @@ export interface Needed {
   /** What the key must be allowed. */
   readonly scope: string;
   /** From which level on members of the project’s organization may; absent: all may. */
-  readonly level?: number | undefined;
+  readonly level?: number;
   /** What is missing besides, in a sentence. */
-  readonly lacks?: string | undefined;
+  readonly lacks?: string;
 }
 
 export interface ScopedButtonProps extends ButtonProps, Needed {

@@ -37,7 +37,7 @@ interface ExportFieldsProps {
   readonly form: Form<ExportValues>;
   readonly destination: DestinationForm;
   /** The export as it is kept; undefined: it is a new one. */
-  readonly kept?: BatchExport | undefined;
+  readonly kept?: BatchExport;
   /** Whether the form can say all filters that are kept. */
   readonly saysFilters?: boolean;
   /** What tries the destination. */

@@ -10,7 +10,6 @@ import {
   storedValues,
 } from '../../client/destinations.ts';
 import { type BatchExport, exportKey, readExport, useDestinationTests, writeExport } from '../../client/exports.ts';
-import { definedOf } from '../../client/json.ts';
 import { type Filter, sentFilters, wholeFiltersIn } from '../../client/property-filters.ts';
 import { sentWebhook } from '../../client/webhook.ts';
 import { disputedFields } from '../conflict-notice.tsx';
@@ -57,11 +56,13 @@ function Settings({ project, seen, own, destination, look }: SettingsProps) {
   /** Returns what the form says otherwise than the export. */
   const change = (): Change => {
     const { name, interval, hogql_query: query, filters: typed, config } = form.changed;
-    const changed = config && changedConfig(destination, config, before.config);
+    const changed = config && { type: destination.type, config: changedConfig(destination, config, before.config) };
     return {
-      ...definedOf({ name, interval, filters: typed && sentFilters(typed) }),
-      ...(query === undefined ? {} : { hogql_query: query.trim() === '' ? null : query }),
-      ...(changed && { destination: { type: destination.type, config: changed } as Schemas['DestinationPatch'] }),
+      name,
+      interval,
+      filters: typed && sentFilters(typed),
+      hogql_query: query?.trim() === '' ? null : query,
+      destination: changed as Schemas['DestinationPatch'] | undefined,
       ...sentWebhook(form.values),
     };
   };

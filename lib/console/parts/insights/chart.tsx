@@ -10,7 +10,7 @@ export interface ChartProps {
   readonly query: unknown;
   readonly answer: Answered;
   /** How many pixels it may be high; undefined: as many as it needs. */
-  readonly room?: number | undefined;
+  readonly room?: number;
 }
 
 const PLACE = `.chart { --tile: var(--mantine-color-body); --text: var(--mantine-color-text);

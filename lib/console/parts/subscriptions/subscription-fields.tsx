@@ -41,7 +41,7 @@ interface SubscriptionFieldsProps {
   readonly zone: string;
   readonly isNew?: boolean;
   /** The insights of a dashboard to choose from; undefined: it is about an insight. */
-  readonly insights?: readonly Option<string>[] | undefined;
+  readonly insights?: readonly Option<string>[];
 }
 
 /** The fields of a subscription, and what was refused of them. */
