@@ -82,6 +82,9 @@ const typesOf = (query: Query): Type[] =>
 const limits = ({ limit, offset }: Pick<Select, 'limit' | 'offset'>): string =>
   `${offset ? ` OFFSET ${offset}` : ''}${limit === undefined ? '' : ` LIMIT ${limit}`}`;
 
+/** Prints an expression of a SELECT, by what stands around its relations by now. */
+type Value = (one: Expression) => string;
+
 /** Columns are read under these names where a layer is around the relation that has them. */
 type Layers = ReadonlyMap<string, string>;
 
@@ -95,7 +98,7 @@ function printOne(select: Select, printer: Printer, told: SelectDialect['told'] 
     query: (query) => printQuery(query, printer),
   };
   const { dialect } = printer.dialect;
-  const value = (one: Expression): string => print(one, dialect, printer.now, surroundings);
+  const value: Value = (one) => print(one, dialect, printer.now, surroundings);
   const passing = (one: Expression, isJoin = false): string =>
     printCondition(one, dialect, printer.now, surroundings, isJoin);
 
@@ -126,9 +129,7 @@ function printOne(select: Select, printer: Printer, told: SelectDialect['told'] 
   }
   if (group) {
     const keys = group.keys.map((one, n) => `${value(one)} AS k${n}`);
-    const aggregates = group.aggregates.map(
-      (one, n) => `${aggregateText(one, printer, value, (condition) => passing(condition))} AS a${n}`,
-    );
+    const aggregates = group.aggregates.map((one, n) => `${aggregateText(one, printer, value, passing)} AS a${n}`);
     const all = [...keys, ...aggregates];
     const by = keys.length === 0 ? '' : ` GROUP BY ${keys.map((_, n) => n + 1).join(', ')}`;
     const grouped = `(SELECT ${all.length === 0 ? '1 AS k0' : all.join(', ')}${from}${by}) AS ${group.as}`;
@@ -142,13 +143,15 @@ function printOne(select: Select, printer: Printer, told: SelectDialect['told'] 
     const texts = windows.all.map((one, n) => `${windowText(one, printer, value)} AS w${n}`);
     layered(windows.as, relations, (columns) => `SELECT ${[...columns, ...texts].join(', ')}${from}`);
   }
+  return answerText(select, from, value, told);
+}
+
+/** The columns of a SELECT in their order, of what `from` has: the rows, or groups, and windows over them. */
+function answerText(select: Select, from: string, value: Value, told: NonNullable<SelectDialect['told']>): string {
   const tellColumn = (text: string, { expression: { type } }: Select['columns'][number], n: number): string =>
     `${told(text, type)} AS c${n}`;
   const columns = select.columns.map((one, n) => tellColumn(value(one.expression), one, n));
-  const order = (names: (one: Order) => string): string =>
-    select.order.length === 0
-      ? ''
-      : ` ORDER BY ${select.order.map((one) => `${names(one)}${one.down ? ' DESC' : ''} NULLS LAST`).join(', ')}`;
+  const order = (names: (one: Order, n: number) => string): string => orderText(select.order, names);
   // What is told in another form is ordered by itself.
   const placed = ({ column, expression }: Order): string =>
     column === undefined || told('', expression.type) !== '' ? value(expression) : String(column + 1);
@@ -159,7 +162,7 @@ function printOne(select: Select, printer: Printer, told: SelectDialect['told'] 
     const inner = `SELECT ${[...columns, ...by, place].join(', ')}${from}`;
     const names = select.columns.map((_, n) => `c${n}`).join(', ');
     const rows = ` WHERE n > ${offset} AND n <= ${offset + count}`;
-    return `SELECT ${names} FROM (${inner}) AS l${rows}${order((one) => `o${select.order.indexOf(one)}`)}${limits(select)}`;
+    return `SELECT ${names} FROM (${inner}) AS l${rows}${order((_, n) => `o${n}`)}${limits(select)}`;
   }
   if (!select.distinct) return `SELECT ${columns.join(', ')}${from}${order(placed)}${limits(select)}`;
   const plain = select.columns.map((one, n) => `${value(one.expression)} AS c${n}`).join(', ');
@@ -169,6 +172,11 @@ function printOne(select: Select, printer: Printer, told: SelectDialect['told'] 
   const all = select.columns.map((one, n) => tellColumn(`d.c${n}`, one, n)).join(', ');
   return `SELECT ${all} FROM (${distinct}) AS d${order(({ column }) => `d.c${column}`)}${limits(select)}`;
 }
+
+const orderText = (order: readonly Order[], names: (one: Order, n: number) => string): string =>
+  order.length === 0
+    ? ''
+    : ` ORDER BY ${order.map((one, n) => `${names(one, n)}${one.down ? ' DESC' : ''} NULLS LAST`).join(', ')}`;
 
 const layerColumn = (relation: string, column: string): string => `"${relation}_${column.replaceAll('"', '')}"`;
 
@@ -187,12 +195,7 @@ function sourceText(source: Source, read: ReadonlyMap<string, ReadonlySet<string
   return `${printer.relation(source.table, read.get(source.as) ?? new Set())} AS ${source.as}`;
 }
 
-function aggregateText(
-  aggregate: Aggregate,
-  { dialect }: Printer,
-  value: (one: Expression) => string,
-  passing: (one: Expression) => string,
-): string {
+function aggregateText(aggregate: Aggregate, { dialect }: Printer, value: Value, passing: Value): string {
   const filter = aggregate.where === undefined ? '' : passing(aggregate.where);
   return dialect.aggregates[aggregate.aggregate](
     aggregate.of.map(value),
@@ -202,16 +205,14 @@ function aggregateText(
   );
 }
 
-function windowText(window: Window, { dialect }: Printer, value: (one: Expression) => string): string {
+function windowText(window: Window, { dialect }: Printer, value: Value): string {
   const { partition, order, frame } = window;
   const parts = [
-    ...(partition.length === 0 ? [] : [`PARTITION BY ${partition.map(value).join(', ')}`]),
-    ...(order.length === 0
-      ? []
-      : [`ORDER BY ${order.map((one) => `${value(one.expression)}${one.down ? ' DESC' : ''} NULLS LAST`).join(', ')}`]),
-    ...(frame === undefined ? [] : [`${frame.by.toUpperCase()} BETWEEN ${bound(frame.from)} AND ${bound(frame.to)}`]),
+    partition.length === 0 ? '' : ` PARTITION BY ${partition.map(value).join(', ')}`,
+    orderText(order, ({ expression }) => value(expression)),
+    frame === undefined ? '' : ` ${frame.by.toUpperCase()} BETWEEN ${bound(frame.from)} AND ${bound(frame.to)}`,
   ];
-  const [of, over] = [window.of.map(value), parts.join(' ')];
+  const [of, over] = [window.of.map(value), parts.join('').trimStart()];
   const printed = dialect.windows[window.window];
   return printed === undefined ? `${window.window}(${of.join(', ')}) OVER (${over})` : printed(of, over, window);
 }
