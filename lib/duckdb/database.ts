@@ -38,11 +38,11 @@ export async function openDatabase(limits: DatabaseLimits): Promise<DuckDBInstan
     // Where files follow one another in one place, it gives rows of one before, if that was of the same size.
     enable_external_file_cache: 'false',
   });
-  const connection = await database.connect();
-  await connection.run("SET GLOBAL TimeZone = 'UTC'");
-  if (limits.keepsMetadata === true) await connection.run('SET GLOBAL parquet_metadata_cache = true');
-  await confine(connection, limits.places ?? []);
-  connection.closeSync();
+  await connected(database, async (connection) => {
+    await connection.run("SET GLOBAL TimeZone = 'UTC'");
+    if (limits.keepsMetadata === true) await connection.run('SET GLOBAL parquet_metadata_cache = true');
+    await confine(connection, limits.places ?? []);
+  });
   return database;
 }
 

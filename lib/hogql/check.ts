@@ -113,14 +113,17 @@ export function standingFor(alias: string, syntax: Syntax, scope: Scope): Expres
 }
 
 export function expression(syntax: Syntax, scope: Scope): Expression {
-  const { beyond, visits } = scope;
+  const { visits } = scope;
   visits.all += 1;
   visits.now += 1;
   if (visits.now > MAX_VISITS.now || visits.all > (visits.most ?? MAX_VISITS.all)) refuse(TOO_COMPLEX);
   const found = within(syntax, () => built(syntax, scope));
   visits.now -= 1;
-  return beyond === undefined ? found : beyond.standing(found);
+  return standing(found, scope);
 }
+
+/** What stands for an expression that was built where the scope is: in a SELECT that has groups it may be a key of them. */
+export const standing = (built: Expression, { beyond }: Scope): Expression => beyond?.standing(built) ?? built;
 
 function built(syntax: Syntax, scope: Scope): Expression {
   const path = chainOf(syntax);

@@ -258,9 +258,7 @@ const FUNCTIONS: Readonly<Record<string, FunctionSpec>> = {
   arrayReverse: exactly(1, (of, name) => operation('reverse', [aList(given(of, 0), name)])),
   range: between(1, 2, (of, name) => {
     const ends = [...(of.length === 1 ? [integerConstant(0)] : []), ...allAs(of, 'integer', name)];
-    const [from = Number.NaN, to = Number.NaN] = ends.map((end) =>
-      'constant' in end && end.constant !== null ? Number(end.constant) : Number.NaN,
-    );
+    const [from = Number.NaN, to = Number.NaN] = ends.map(integerOf);
     if (to - from > MAX_RANGE) refuse(`${name} makes at most ${MAX_RANGE} numbers`);
     return operation('range', ends);
   }),

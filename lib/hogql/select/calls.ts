@@ -2,7 +2,7 @@
 import { getOrMake } from '../../basics/maps.ts';
 import { aggregateOf, isAggregate, isNullable } from '../aggregates.ts';
 import { integerConstant, operation } from '../build.ts';
-import { expression, type Scope } from '../check.ts';
+import { expression, type Scope, standing } from '../check.ts';
 import { clickhouseType, nullable, withClickhouseType } from '../clickhouse-types.ts';
 import { type Aggregate, type Expression, isList } from '../expression.ts';
 import { aList } from '../functions/values.ts';
@@ -95,5 +95,5 @@ function unnested({ args: [of, ...rest] }: Call, making: Making, scope: Scope, r
   making.unnest ??= { list, as: relationName(whole) };
   const element = operation('element', [list, integerConstant(1)]);
   const column = columnOf(element, making.unnest.as, 'c0');
-  return scope.beyond?.standing(column) ?? column;
+  return standing(column, scope);
 }

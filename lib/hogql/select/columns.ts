@@ -1,6 +1,6 @@
 /** The columns that a SELECT gives. */
 import { beginningOf } from '../../basics/text.ts';
-import { expression, type Scope, standingFor } from '../check.ts';
+import { expression, type Scope, standing, standingFor } from '../check.ts';
 import { clickhouseType } from '../clickhouse-types.ts';
 import type { Column, Expression } from '../expression.ts';
 import { refuse } from '../refusal.ts';
@@ -39,7 +39,7 @@ function starOf(table: readonly (string | number)[], making: Making, scope: Scop
     relation.all.map((field) => {
       const { value } = relation.find([field]) as { readonly value: Expression };
       making.whole.names.set(value, field);
-      return columnNamed(field, (scope.beyond as NonNullable<Scope['beyond']>).standing(value));
+      return columnNamed(field, standing(value, scope));
     }),
   );
 }

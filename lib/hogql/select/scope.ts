@@ -1,6 +1,6 @@
 /** What an expression means in a SELECT: fields of its tables, aliases, aggregates, windows, subqueries. */
 import { beginningOf } from '../../basics/text.ts';
-import { place, type Scope, standingFor } from '../check.ts';
+import { place, type Scope, standing, standingFor } from '../check.ts';
 import type { Expression } from '../expression.ts';
 import { refuse } from '../refusal.ts';
 import { isA, isQuery, type Syntax } from '../syntax.ts';
@@ -58,10 +58,10 @@ function below(
   path: readonly (string | number)[],
   length: number,
   { whole }: Making,
-  { beyond }: Scope,
+  scope: Scope,
 ): Expression {
   whole.names.set(value, path.slice(0, length).join('.'));
-  return place(beyond?.standing(value) ?? value, path.slice(length), path, 'property_value');
+  return place(standing(value, scope), path.slice(length), path, 'property_value');
 }
 
 function unknown(path: readonly (string | number)[], { relations }: Making): never {
