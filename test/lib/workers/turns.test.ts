@@ -3,12 +3,12 @@ import { LineFull, Turns } from '../../../lib/workers/turns.ts';
 /** Waits until all that can happen without time has happened. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Takes turns for owners in the order given, and says in which order they were served. */
+/** Takes turns in the order given, each for the owner of its first letter, sent by the user of its second; says who was served when. */
 function standing(turns: Turns) {
   const served: string[] = [];
   const giveBack = new Map<string, () => void>();
   const take = (name: string, signal?: AbortSignal): Promise<void> =>
-    turns.take(name.charAt(0), signal).then((release) => {
+    turns.take(name.charAt(0), signal, name.charAt(1)).then((release) => {
       served.push(name);
       giveBack.set(name, release);
     });
@@ -85,21 +85,10 @@ test('owners who have no line are refused at once', async () => {
 });
 
 describe('where users are told apart', () => {
-  /** Takes a turn for an owner, by its first letter, sent by the user of the second. */
-  function sent(turns: Turns) {
-    const served: string[] = [];
-    const giveBack = new Map<string, () => void>();
-    const take = (name: string, signal?: AbortSignal): Promise<void> =>
-      turns.take(name.charAt(0), signal, name.charAt(1)).then((release) => {
-        served.push(name);
-        giveBack.set(name, release);
-      });
-    return { served, take, end: async (name: string) => (giveBack.get(name)?.(), settled()) };
-  }
   const line = { each: 2, all: 3 };
 
   test('one piece of a user runs at a time, whoever owns it, and waits for nobody where it has its turn', async () => {
-    const { served, take, end } = sent(new Turns({ atOnce: 2, each: 1, waiting: line, users: { waiting: 3 } }));
+    const { served, take, end } = standing(new Turns({ atOnce: 2, each: 1, waiting: line, users: { waiting: 3 } }));
     await take('as');
     // The first of u waits for the owner, and holds up no other of theirs.
     void take('au');
@@ -116,7 +105,7 @@ describe('where users are told apart', () => {
   });
 
   test('what ends lets all begin that waited for its owner or its user', async () => {
-    const { served, take, end } = sent(new Turns({ atOnce: 2, each: 1, waiting: line, users: { waiting: 3 } }));
+    const { served, take, end } = standing(new Turns({ atOnce: 2, each: 1, waiting: line, users: { waiting: 3 } }));
     await take('au');
     void take('bu');
     void take('av');
@@ -125,7 +114,7 @@ describe('where users are told apart', () => {
   });
 
   test('a user with many owners, or much for one of them, goes before nobody else again and again', async () => {
-    const { served, take, end } = sent(new Turns({ atOnce: 1, each: 1, waiting: line, users: { waiting: 9 } }));
+    const { served, take, end } = standing(new Turns({ atOnce: 1, each: 1, waiting: line, users: { waiting: 9 } }));
     await take('au');
     for (const name of ['bu', 'cu', 'du', 'au', 'av', 'ew']) void take(name);
     await end('au');
@@ -136,7 +125,7 @@ describe('where users are told apart', () => {
   });
 
   test('what waits of a user is one place of their owners, and only they are refused for more than they may have', async () => {
-    const { served, take, end } = sent(new Turns({ atOnce: 1, each: 1, waiting: line, users: { waiting: 3 } }));
+    const { served, take, end } = standing(new Turns({ atOnce: 1, each: 1, waiting: line, users: { waiting: 3 } }));
     await take('as');
     for (const name of ['au', 'au', 'bu']) void take(name);
     await expect(take('cu')).rejects.toMatchObject({ of: 'user' });
@@ -151,7 +140,7 @@ describe('where users are told apart', () => {
 
   test('an owner of whom nothing runs has one piece beyond its user’s while more than what is to be left is free', async () => {
     const users = { waiting: 9, each: 2, left: 1 };
-    const { served, take, end } = sent(new Turns({ atOnce: 4, each: 2, waiting: { each: 9, all: 9 }, users }));
+    const { served, take, end } = standing(new Turns({ atOnce: 4, each: 2, waiting: { each: 9, all: 9 }, users }));
     for (const name of ['au', 'au', 'bu']) await take(name);
     for (const name of ['cu', 'dv']) void take(name);
     await settled();
@@ -163,7 +152,7 @@ describe('where users are told apart', () => {
   });
 
   test('whoever leaves frees their place and that of their user', async () => {
-    const { served, take, end } = sent(new Turns({ atOnce: 1, each: 1, waiting: line, users: { waiting: 1 } }));
+    const { served, take, end } = standing(new Turns({ atOnce: 1, each: 1, waiting: line, users: { waiting: 1 } }));
     await take('as');
     const leaving = new AbortController();
     const left = take('au', leaving.signal);
