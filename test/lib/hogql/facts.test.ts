@@ -1,11 +1,10 @@
 /** What is told of queries as a whole, by what they come to. */
 import { hasQuery, readsJson, readsNow, sortsGroups } from '../../../lib/hogql/facts.ts';
-import { checkedSelect } from '../../../lib/hogql/select/select.ts';
 import { parser } from '../../support/parser.ts';
-import { TABLES } from './tables.ts';
+import { checked } from './tables.ts';
 
 const factsOf = async (text: string) => {
-  const { query } = checkedSelect(await parser.query(text), { tables: TABLES, zone: 'UTC', weekStartDay: 0 });
+  const { query } = await checked(text);
   return { now: readsNow(query), json: readsJson(query), groups: sortsGroups(query) };
 };
 

@@ -19,14 +19,11 @@ import { parser } from '../../support/parser.ts';
 import { asDuckdb, openTrino, type Trino } from '../../support/trino.ts';
 import { trinoGrammar } from '../../support/trino-grammar.ts';
 import { EVENTS, FIRST, PERSONS, SELECTS } from './selects.ts';
-import { TABLES } from './tables.ts';
+import { checked, UTC } from './tables.ts';
 
 jest.setTimeout(60_000);
 
 const NOW = BigInt(FIRST);
-const UTC: Language = { tables: TABLES, zone: 'UTC', weekStartDay: 0 };
-const checked = async (text: string, language = UTC): Promise<CheckedSelect> =>
-  checkedSelect(await parser.query(text), language);
 const sqlOf = ({ query }: CheckedSelect, events = 'events'): string =>
   duckdbSelect(query, (table) => (table === 'events' ? events : table), NOW);
 

@@ -1,11 +1,12 @@
 /** Tables that tests of whole SELECTs read. */
 import type { Type } from '../../../lib/hogql/expression.ts';
-import type { Language } from '../../../lib/hogql/select/select.ts';
+import { type CheckedSelect, checkedSelect, type Language } from '../../../lib/hogql/select/select.ts';
+import { parser } from '../../support/parser.ts';
 
 const table = (fields: Readonly<Record<string, readonly [column: string, type: Type]>>) =>
   new Map(Object.entries(fields).map(([name, [column, type]]) => [name, { column, type }]));
 
-export const TABLES: Language['tables'] = new Map([
+const TABLES: Language['tables'] = new Map([
   [
     'events',
     table({
@@ -22,3 +23,9 @@ export const TABLES: Language['tables'] = new Map([
   ],
   ['persons', table({ id: ['id', 'text'], properties: ['properties', 'json'], created_at: ['created_us', 'instant'] })],
 ]);
+
+export const UTC: Language = { tables: TABLES, zone: 'UTC', weekStartDay: 0 };
+
+/** Returns what a query over the tables is checked to. */
+export const checked = async (text: string, language = UTC): Promise<CheckedSelect> =>
+  checkedSelect(await parser.query(text), language);

@@ -11,17 +11,15 @@ import { type Times, timesRead } from '../../../lib/hogql/times-read.ts';
 import { call, constant, field } from '../../../lib/hogql/write.ts';
 import { onEnd } from '../../support/on-end.ts';
 import { parser } from '../../support/parser.ts';
-import { TABLES } from './tables.ts';
+import { checked, UTC } from './tables.ts';
 
 const NOW = Date.parse('2026-03-10T15:30:00Z');
 const NOW_US = BigInt(NOW) * 1000n;
 
-const checked = async (text: string, zone = 'UTC') =>
-  checkedSelect(await parser.query(text), { tables: TABLES, zone, weekStartDay: 0 }).query;
-
 /** Returns the hours that a query needs, as texts; a millisecond on either side is left to rounding. */
-async function needed(text: string, zone?: string): Promise<readonly (string | null)[]> {
-  const { from, to } = timesRead(await checked(text, zone), 'events', 'timestamp_us', NOW_US);
+async function needed(text: string, zone = 'UTC'): Promise<readonly (string | null)[]> {
+  const { query } = await checked(text, { ...UTC, zone });
+  const { from, to } = timesRead(query, 'events', 'timestamp_us', NOW_US);
   return [from + 1, to - 1].map((at) => (Number.isFinite(at) ? new Date(at).toISOString().slice(0, 16) : null));
 }
 
@@ -228,7 +226,7 @@ test('what is needed of events gives the same answer as all of them, by any cloc
       conditionOn('b'),
       zone,
       async (syntax, a, b, name) => {
-        const of = checkedSelect(filled(syntax, { a, b }), { tables: TABLES, zone: name, weekStartDay: 0 }).query;
+        const of = checkedSelect(filled(syntax, { a, b }), { ...UTC, zone: name }).query;
         const times = timesRead(of, 'events', 'timestamp_us', NOW_US);
         if (!isBounded(times)) return;
         bounded += 1;

@@ -1,11 +1,9 @@
 /** Which queries only tell persons apart; that they answer the same of numbers, `select.test.ts` proves. */
-import { checkedSelect } from '../../../lib/hogql/select/select.ts';
 import { onlyTellsApart } from '../../../lib/hogql/told-apart.ts';
-import { parser } from '../../support/parser.ts';
-import { TABLES } from './tables.ts';
+import { checked } from './tables.ts';
 
 const isOnlyToldApart = async (text: string): Promise<boolean> => {
-  const { query } = checkedSelect(await parser.query(text), { tables: TABLES, zone: 'UTC', weekStartDay: 0 });
+  const { query } = await checked(text);
   return onlyTellsApart(query, 'events', 'person_id');
 };
 
