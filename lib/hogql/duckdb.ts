@@ -146,8 +146,8 @@ export const DUCKDB: Dialect = {
 
     float_of_text: ([x]) => `TRY_CAST(regexp_extract(${x}, '${FLOAT_CHARACTERS}') AS DOUBLE)`,
     text_of_float: ([x]) => `regexp_replace(CAST(${x} AS VARCHAR), '\\.0$', '')`,
-    text_of_instant: ([x]) => `TRY(strftime(${time(String(x))}, '%Y-%m-%d %H:%M:%S.%f'))`,
-    text_of_date: ([x]) => `TRY(strftime(${time(String(x))}, '%Y-%m-%d'))`,
+    text_of_instant: ([x]) => `TRY(strftime(${time(x)}, '%Y-%m-%d %H:%M:%S.%f'))`,
+    text_of_date: ([x]) => `TRY(strftime(${time(x)}, '%Y-%m-%d'))`,
 
     trim: ([x], { side }) => `${{ both: 'trim', left: 'ltrim', right: 'rtrim' }[side]}(${x}, ' ')`,
     bytes: ([x]) => `strlen(${x})`,
@@ -155,9 +155,9 @@ export const DUCKDB: Dialect = {
       `regexp_replace(${x}, ${literal(pattern)}, ${literal(replacementOf(replacement))}, 'g')`,
     replace_pattern_once: ([x], { pattern, replacement }) =>
       `regexp_replace(${x}, ${literal(pattern)}, ${literal(replacementOf(replacement))})`,
-    matches: ([x], { pattern }) => matched(String(x), pattern),
+    matches: ([x], { pattern }) => matched(x, pattern),
     extract: ([x], { pattern, group }) => `regexp_extract(${x}, ${literal(pattern)}, ${group})`,
-    like: ([x], { like }) => `coalesce(${likened(String(x), like)}, FALSE)`,
+    like: ([x], { like }) => `coalesce(${likened(x, like)}, FALSE)`,
     ends_with: (of) => `ends_with(${of.join(', ')})`,
 
     split: ([x], { text }) => `string_split(${x}, ${literal(text)})`,
@@ -186,10 +186,9 @@ export const DUCKDB: Dialect = {
         return `list_transform(list_sort(list_transform(${firsts}, lambda one: {n: one.n, v: one.v})), lambda one: one.v)`;
       });
     },
-    list_uniq: ([x]) =>
-      bound(String(x), (all) => `CAST(list_unique(${all}) + CAST(${lacking(all)} AS INTEGER) AS BIGINT)`),
-    list_sum: ([x]) => `TRY_CAST(${sumOf(String(x))} AS BIGINT)`,
-    list_sum_float: ([x]) => sumOf(String(x)),
+    list_uniq: ([x]) => bound(x, (all) => `CAST(list_unique(${all}) + CAST(${lacking(all)} AS INTEGER) AS BIGINT)`),
+    list_sum: ([x]) => `TRY_CAST(${sumOf(x)} AS BIGINT)`,
+    list_sum_float: ([x]) => sumOf(x),
     range: ([from, to]) =>
       bound(
         `{a: ${from}, b: ${to}}`,
@@ -197,29 +196,28 @@ export const DUCKDB: Dialect = {
           `CASE WHEN TRY(${v}.b - ${v}.a) BETWEEN 1 AND ${MAX_RANGE} THEN range(${v}.a, ${v}.b) WHEN ${v}.b <= ${v}.a THEN [] END`,
       ),
 
-    property: ([x], { path }) => `regexp_replace(nullif(${jsonText(String(x), path)}, 'null'), '^"|"$', '', 'g')`,
-    property_value: ([x], { path }) => `TRY(${atPath('json_extract_string', String(x), path)})`,
-    json_raw: ([x], { path }) => jsonText(String(x), path),
+    property: ([x], { path }) => `regexp_replace(nullif(${jsonText(x, path)}, 'null'), '^"|"$', '', 'g')`,
+    property_value: ([x], { path }) => `TRY(${atPath('json_extract_string', x, path)})`,
+    json_raw: ([x], { path }) => jsonText(x, path),
     json_scalar: ([x], { path }) =>
-      bound(String(x), (v) => {
+      bound(x, (v) => {
         const [type, text] = [atPath('json_type', v, path), atPath('json_extract_string', v, path)];
         return whenJson(v, `CASE WHEN ${type} NOT IN ('OBJECT', 'ARRAY') THEN ${text} END`);
       }),
-    json_has: ([x], { path }) => `coalesce(TRY(${atPath('json_exists', String(x), path)}), FALSE)`,
+    json_has: ([x], { path }) => `coalesce(TRY(${atPath('json_exists', x, path)}), FALSE)`,
     json_length: ([x], { path }) =>
-      bound(String(x), (v) => {
+      bound(x, (v) => {
         const [type, length] = [atPath('json_type', v, path), atPath('json_array_length', v, path)];
         const keys = `len(${atPath('json_keys', v, path)})`;
         return `coalesce(${whenJson(v, `CASE ${type} WHEN 'ARRAY' THEN ${length} WHEN 'OBJECT' THEN ${keys} END`)}, 0)`;
       }),
-    json_elements: ([x], { path }) =>
-      `list_transform(${elementsAt(String(x), path)}, lambda bound: CAST(bound AS VARCHAR))`,
+    json_elements: ([x], { path }) => `list_transform(${elementsAt(x, path)}, lambda bound: CAST(bound AS VARCHAR))`,
     json_texts: ([x], { path }) =>
-      `list_transform(${elementsAt(String(x), path)}, lambda bound: coalesce(json_extract_string(bound, '$'), ''))`,
-    json_keys: ([x], { path }) => `TRY(${atPath('json_keys', String(x), path)})`,
+      `list_transform(${elementsAt(x, path)}, lambda bound: coalesce(json_extract_string(bound, '$'), ''))`,
+    json_keys: ([x], { path }) => `TRY(${atPath('json_keys', x, path)})`,
 
-    part: ([x], { part }) => `TRY(CAST(date_part('${PARTS[part] ?? part}', ${time(String(x))}) AS BIGINT))`,
-    format: ([x], { format }) => `TRY(strftime(${time(String(x))}, ${literal(formatText(format, CODES))}))`,
+    part: ([x], { part }) => `TRY(CAST(date_part('${PARTS[part] ?? part}', ${time(x)}) AS BIGINT))`,
+    format: ([x], { format }) => `TRY(strftime(${time(x)}, ${literal(formatText(format, CODES))}))`,
   },
 };
 

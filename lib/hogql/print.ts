@@ -23,8 +23,11 @@ interface Each {
   readonly body: string;
 }
 
+/** As many as the operator takes, which the check has seen to. */
+type Arguments = readonly [string, string, string, ...string[]];
+
 /** An operator as SQL: its printed arguments, its parameters, its expression over an element, and its type. */
-type Printed = (of: readonly string[], parameters: Required<Parameters>, each: Each, type: Type) => string;
+type Printed = (of: Arguments, parameters: Required<Parameters>, each: Each, type: Type) => string;
 
 /** How a dialect writes a tree. */
 export interface Dialect {
@@ -88,7 +91,7 @@ function printed(node: Expression, printing: Printing): string {
   if ('now' in node) return printing.now;
   if ('variable' in node) return variableName(node.variable);
   const body = node.each === undefined ? '' : printed(node.each, { ...printing, depth: depth + 1 });
-  const of = node.of.map((one) => printed(one, printing));
+  const of = node.of.map((one) => printed(one, printing)) as unknown as Arguments;
   // What an operator reads of its parameters, the check has set.
   const parameters = (node.with ?? {}) as Required<Parameters>;
   if (node.operator === 'in_query') return certain(amongQuery(of, parameters, surroundings));
@@ -255,7 +258,7 @@ const two = (of: readonly string[], symbol: string): string => `(${of[0]} ${symb
 const tried = (sql: string): string => `TRY(${sql})`;
 /** A comparison is false where one side is null. */
 const certain = (sql: string): string => `coalesce(${sql}, FALSE)`;
-const same: Printed = ([x]) => String(x);
+const same: Printed = ([x]) => x;
 
 /** Operators that both dialects write alike, but for the spelling. */
 export function alike(spelling: Spelling) {
@@ -314,9 +317,8 @@ export function alike(spelling: Spelling) {
       });
     },
 
-    integer_of_text: ([x]) => `TRY_CAST(${whole(String(x), INTEGER_TEXT)} AS bigint)`,
-    integer_of_float: ([x]) =>
-      bound(String(x), (v) => `CASE WHEN ${v} = ${truncate}(${v}) THEN TRY_CAST(${v} AS bigint) END`),
+    integer_of_text: ([x]) => `TRY_CAST(${whole(x, INTEGER_TEXT)} AS bigint)`,
+    integer_of_float: ([x]) => bound(x, (v) => `CASE WHEN ${v} = ${truncate}(${v}) THEN TRY_CAST(${v} AS bigint) END`),
     truncated_float: ([x]) => `TRY_CAST(${truncate}(${x}) AS bigint)`,
     integer_of_boolean: ([x]) => `CASE ${x} WHEN TRUE THEN BIGINT '1' WHEN FALSE THEN BIGINT '0' END`,
     float_of_integer: ([x]) => `CAST(${x} AS DOUBLE)`,
@@ -326,9 +328,9 @@ export function alike(spelling: Spelling) {
     },
     boolean_of_integer: ([x]) => `(${x} <> 0)`,
     boolean_of_float: ([x]) => `(${x} <> 0)`,
-    uuid_of_text: ([x]) => `lower(${whole(String(x), UUID_TEXT)})`,
+    uuid_of_text: ([x]) => `lower(${whole(x, UUID_TEXT)})`,
     instant_of_text: ([x]) =>
-      bound(String(x), (v) => {
+      bound(x, (v) => {
         const number = `TRY_CAST(${whole(v, UNIX_TEXT)} AS decimal(38, 6))`;
         return `coalesce(${writtenInstant(v)}, TRY_CAST(${microsecondsOf(number)} AS bigint))`;
       }),
@@ -337,7 +339,7 @@ export function alike(spelling: Spelling) {
     instant_of_microseconds: same,
     instant_of_milliseconds: ([x]) => tried(`${x} * 1000`),
     instant_of_seconds: ([x]) => tried(`${x} * 1000000`),
-    date_of_instant: ([x]) => tried(`${floorDivided(String(x), WIDTHS_US.day)} * ${WIDTHS_US.day}`),
+    date_of_instant: ([x]) => tried(`${floorDivided(x, WIDTHS_US.day)} * ${WIDTHS_US.day}`),
     text_of_json: same,
     json_of_text: same,
     text_of_integer: ([x]) => `CAST(${x} AS VARCHAR)`,
@@ -346,32 +348,32 @@ export function alike(spelling: Spelling) {
     lower: (of) => call('lower', of),
     upper: (of) => call('upper', of),
     length: (of) => call('length', of),
-    substring: ([x, from, n]) => `substr(${x}, ${bound(String(from), placeText)}, ${bound(String(n), lengthText)})`,
-    substring_from: ([x, from]) => `substr(${x}, ${bound(String(from), placeText)})`,
+    substring: ([x, from, n]) => `substr(${x}, ${bound(from, placeText)}, ${bound(n, lengthText)})`,
+    substring_from: ([x, from]) => `substr(${x}, ${bound(from, placeText)})`,
     replace: ([x, by], { text }) => `replace(${x}, ${literal(text)}, ${by})`,
     position: (of) => call('strpos', of),
     starts_with: (of) => call('starts_with', of),
 
     truncate: ([x], { step }) => {
-      if (isMonths(step)) return tried(startOf(String(x), step));
+      if (isMonths(step)) return tried(startOf(x, step));
       const [width, origin] = TIME_STEPS[step];
       const added = shift(width) - origin;
       return tried(`((${x} + ${added}) ${slash} ${width}) * ${width} - ${added}`);
     },
     count_units: ([x], { unit }) => {
-      if (isMonths(unit)) return tried(unitsSince1970(String(x), unit));
+      if (isMonths(unit)) return tried(unitsSince1970(x, unit));
       // Weeks are counted by their Mondays.
       if (unit === 'week') return tried(floorDivided(`(${x} - ${TIME_STEPS.monday[1]})`, WEEK_US));
-      return tried(floorDivided(String(x), WIDTHS_US[unit]));
+      return tried(floorDivided(x, WIDTHS_US[unit]));
     },
     earlier: (of) => tried(two(of, '-')),
     add_units: ([x, n], { unit }) => {
-      if (isMonths(unit)) return tried(addMonths(String(x), `${n} * ${MONTHS[unit]}`));
+      if (isMonths(unit)) return tried(addMonths(x, `${n} * ${MONTHS[unit]}`));
       return tried(`${x} + ${n} * ${unit === 'week' ? WEEK_US : WIDTHS_US[unit]}`);
     },
-    local: ([x], { zone }) => local(String(x), zone),
+    local: ([x], { zone }) => local(x, zone),
     from_local: ([x], { zone, first }) => {
-      const found = fromLocal(String(x), zone);
+      const found = fromLocal(x, zone);
       if (!first && !hasTwoMidnights(zone)) return found;
       return bound(found, (v) => {
         const [shown, before] = [local(v, zone), `${v} - ${WIDTHS_US.hour}`];
@@ -379,9 +381,9 @@ export function alike(spelling: Spelling) {
         return `CASE WHEN ${isTwice} THEN ${before} ELSE ${v} END`;
       });
     },
-    seconds: ([x]) => tried(floorDivided(String(x), WIDTHS_US.second)),
+    seconds: ([x]) => tried(floorDivided(x, WIDTHS_US.second)),
     microseconds: same,
-    milliseconds: ([x]) => tried(floorDivided(String(x), 1000n)),
+    milliseconds: ([x]) => tried(floorDivided(x, 1000n)),
   } as const satisfies Partial<Record<Operator, Printed>>;
 }
 

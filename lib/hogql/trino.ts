@@ -115,17 +115,17 @@ export const TRINO: Dialect = {
 
     finite: ([x]) => `CASE WHEN is_finite(${x}) THEN ${x} END`,
 
-    float_of_text: ([x]) => `TRY_CAST(${whole(String(x), FLOAT_TEXT)} AS double)`,
+    float_of_text: ([x]) => `TRY_CAST(${whole(x, FLOAT_TEXT)} AS double)`,
     // Java writes an exponent from 10^7 on and below 10^-3; DuckDB from 10^16 on and below 10^-4.
     text_of_float: ([x]) =>
-      bound(String(x), (v) => {
+      bound(x, (v) => {
         const written = `json_format(CAST(${v} AS json))`;
         const plain = `regexp_replace(CAST(CAST(${written} AS decimal(38, 20)) AS varchar), '\\.?0+\\z')`;
         const isPlain = `abs(${v}) >= 1e-4 AND abs(${v}) < 1e16`;
         return `CASE WHEN ${isPlain} THEN ${plain} ELSE regexp_replace(${written}, '\\.0$') END`;
       }),
-    text_of_instant: ([x]) => `TRY(CAST(${time(String(x))} AS varchar))`,
-    text_of_date: ([x]) => `TRY(date_format(${time(String(x))}, '%Y-%m-%d'))`,
+    text_of_instant: ([x]) => `TRY(CAST(${time(x)} AS varchar))`,
+    text_of_date: ([x]) => `TRY(date_format(${time(x)}, '%Y-%m-%d'))`,
 
     trim: ([x], { side }) => `trim(${{ both: 'BOTH', left: 'LEADING', right: 'TRAILING' }[side]} ' ' FROM ${x})`,
     bytes: ([x]) => `length(to_utf8(${x}))`,
@@ -171,25 +171,24 @@ export const TRINO: Dialect = {
           `CASE WHEN TRY(${v}.f2 - ${v}.f1) BETWEEN 1 AND ${MAX_RANGE} THEN sequence(${v}.f1, ${v}.f2 - 1) WHEN ${v}.f2 <= ${v}.f1 THEN CAST(ARRAY[] AS array(bigint)) END`,
       ),
 
-    property: ([x], { path }) => `regexp_replace(nullif(${jsonText(String(x), path)}, 'null'), '^"|"$')`,
+    property: ([x], { path }) => `regexp_replace(nullif(${jsonText(x, path)}, 'null'), '^"|"$')`,
     property_value: ([x], { path }) =>
-      bound(String(x), (v) => {
+      bound(x, (v) => {
         const written = `nullif(json_format(${atPath('json_extract', v, path)}), 'null')`;
         return `coalesce(${atPath('json_extract_scalar', v, path)}, ${written})`;
       }),
-    json_raw: ([x], { path }) => jsonText(String(x), path),
-    json_scalar: ([x], { path }) => atPath('json_extract_scalar', String(x), path),
-    json_has: ([x], { path }) => `(${atPath('json_extract', String(x), path)} IS NOT NULL)`,
-    json_length: ([x], { path }) => `coalesce(${atPath('json_size', String(x), path)}, 0)`,
+    json_raw: ([x], { path }) => jsonText(x, path),
+    json_scalar: ([x], { path }) => atPath('json_extract_scalar', x, path),
+    json_has: ([x], { path }) => `(${atPath('json_extract', x, path)} IS NOT NULL)`,
+    json_length: ([x], { path }) => `coalesce(${atPath('json_size', x, path)}, 0)`,
     json_elements: ([x], { path }) =>
-      `transform(TRY(CAST(${atPath('json_extract', String(x), path)} AS array(json))), bound -> json_format(bound))`,
+      `transform(TRY(CAST(${atPath('json_extract', x, path)} AS array(json))), bound -> json_format(bound))`,
     json_texts: ([x], { path }) =>
-      `transform(TRY(CAST(${atPath('json_extract', String(x), path)} AS array(json))), bound -> coalesce(json_extract_scalar(bound, '$'), nullif(json_format(bound), 'null'), ''))`,
-    json_keys: ([x], { path }) =>
-      `map_keys(TRY(CAST(${atPath('json_extract', String(x), path)} AS map(varchar, json))))`,
+      `transform(TRY(CAST(${atPath('json_extract', x, path)} AS array(json))), bound -> coalesce(json_extract_scalar(bound, '$'), nullif(json_format(bound), 'null'), ''))`,
+    json_keys: ([x], { path }) => `map_keys(TRY(CAST(${atPath('json_extract', x, path)} AS map(varchar, json))))`,
 
-    part: ([x], { part }) => `TRY(${PARTS[part] ?? part}(${time(String(x))}))`,
-    format: ([x], { format }) => `TRY(date_format(${time(String(x))}, ${trinoLiteral(formatText(format, CODES))}))`,
+    part: ([x], { part }) => `TRY(${PARTS[part] ?? part}(${time(x)}))`,
+    format: ([x], { format }) => `TRY(date_format(${time(x)}, ${trinoLiteral(formatText(format, CODES))}))`,
   },
 };
 
