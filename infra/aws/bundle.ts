@@ -126,24 +126,18 @@ const MADE_OF = ['functions', 'infra/aws', 'infra/build', 'lib'];
 
 /** Returns what `build/functions` holds, which is made anew when what it is made of has changed: half a minute. */
 export async function builtBundles(): Promise<Bundles> {
-  const { metafile } = await builtFolder(FOLDER, MADE_OF, metafileOf);
-  return { folder: folderIn(FOLDER), metafile };
+  const { metafile } = await builtFolder(FOLDER, MADE_OF, bundle);
+  return { folder: (name) => folderIn(FOLDER, name), metafile };
 }
 
-const metafileOf = async (outdir: string): Promise<Pick<Bundles, 'metafile'>> => ({
-  metafile: (await bundle(outdir)).metafile,
-});
-
-const folderIn =
-  (outdir: string) =>
-  (name: string): string =>
-    join(outdir, flat(name));
+/** Returns the folder of a function's bundle below the one of all. */
+export const folderIn = (outdir: string, name: string): string => join(outdir, flat(name));
 
 /**
  * Bundles every function in one pass, each into a folder of its own below `outdir`, which is empty: CommonJS with the
  * AWS SDK in it starts in the least time. The same sources give the same bytes.
  */
-export async function bundle(outdir: string): Promise<Bundles> {
+export async function bundle(outdir: string): Promise<Pick<Bundles, 'metafile'>> {
   const plugins = [entries, ...lean, ...OPTIONS.plugins];
   const { metafile } = await build({
     ...OPTIONS,
@@ -164,24 +158,23 @@ export async function bundle(outdir: string): Promise<Bundles> {
       BESIDE.flatMap((one) => one.programs).map(async (path) => [path, await programOf(path)] as const),
     ),
   );
-  const folder = folderIn(outdir);
   for (const spec of FUNCTIONS) {
+    const folder = folderIn(outdir, spec.name);
     // Wherever the folder lies, below a package of ES modules too.
-    writeFileSync(join(folder(spec.name), 'package.json'), '{"type":"commonjs"}\n');
-    const output = metafile.outputs[relative(ROOT, join(folder(spec.name), 'index.js'))];
+    writeFileSync(join(folder, 'package.json'), '{"type":"commonjs"}\n');
+    const output = metafile.outputs[relative(ROOT, join(folder, 'index.js'))];
     for (const { file, bytes } of apartFiles)
-      if (output?.imports.some(({ path }) => path === file) === true)
-        writeFileSync(join(folder(spec.name), file), bytes);
-    if (isNative(spec)) carry(DUCKDB, folder(spec.name));
+      if (output?.imports.some(({ path }) => path === file) === true) writeFileSync(join(folder, file), bytes);
+    if (isNative(spec)) carry(DUCKDB, folder);
     for (const one of BESIDE.filter(({ port }) => spec.needs.includes(port))) {
       for (const path of one.programs)
-        writeFileSync(join(folder(spec.name), `${basename(path, '.ts')}.js`), programs.get(path) ?? '');
-      carry(one.packages ?? [], folder(spec.name));
+        writeFileSync(join(folder, `${basename(path, '.ts')}.js`), programs.get(path) ?? '');
+      carry(one.packages ?? [], folder);
     }
-    if (spec.name.startsWith('reference/')) carry(REFERENCE, folder(spec.name));
-    if (spec.name.startsWith('console/')) carryConsole(folder(spec.name));
+    if (spec.name.startsWith('reference/')) carry(REFERENCE, folder);
+    if (spec.name.startsWith('console/')) carryConsole(folder);
   }
-  return { folder, metafile };
+  return { metafile };
 }
 
 /** Returns the program of a worker process, which lies beside the functions that start it. */

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { bundle, OPTIONS } from '../../infra/aws/bundle.ts';
+import { bundle, folderIn, OPTIONS } from '../../infra/aws/bundle.ts';
 import { ENVIRONMENT, FUNCTIONS } from '../../infra/aws/functions.ts';
 import { type Bench, count, median, type Part, type Row } from './bench.ts';
 
@@ -40,7 +40,9 @@ const APART = /"openapi":"3|DeleteObjects|hogql_parser|hogql-parser|SCRAM-SHA-25
 
 export const bundling: Part = async (bench) => {
   bench.say('bundling');
-  const { folder } = await bundle(join(bench.folder, 'functions'));
+  const bundles = join(bench.folder, 'functions');
+  await bundle(bundles);
+  const folder = (name: string): string => folderIn(bundles, name);
   const reference = await referenceIn(bench.folder);
   const rounds = bench.small ? STARTS.small : STARTS.whole;
   const starts = new Map<string, Start[]>();
