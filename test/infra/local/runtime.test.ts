@@ -13,6 +13,7 @@ import { tick } from '../../../lib/jobs/tick.ts';
 import { setCompaction } from '../../../lib/lake/compaction-job.ts';
 import type { Context } from '../../../lib/ports/context.ts';
 import { keys } from '../../../lib/ports/table/keys.ts';
+import type { StepName } from '../../../lib/workflow/steps.ts';
 import { START, testContext } from '../../support/context.ts';
 import { settableTime, until } from '../../support/engine-world.ts';
 
@@ -36,6 +37,33 @@ async function tenantOf(context: Context, name: string, user?: UserItem) {
 
 const paused = (id: string, of: string) =>
   noticeOps(id, { export: of, type: 'paused', subject: of, range: null, reason: 'x', at: START });
+
+/**
+ * A world in which a run has so many intervals, and the steps of one name do not end before `end`: with the steps that were
+ * started, and with the exports of those that are held.
+ */
+function holdingWorld(held: StepName, intervals = 12) {
+  const time = settableTime();
+  const started: string[] = [];
+  const begun: unknown[] = [];
+  const gate = Promise.withResolvers<void>();
+  const runtime = runtimeOf(testContext({ clock: time.clock }), {
+    timer: time.timer,
+    steps: () => (step) => async (input) => {
+      started.push(step);
+      if (step === 'begin-run')
+        return { do: 'deliver', attempt: 'x-1', intervals: [...Array(intervals).keys()], concurrency: intervals };
+      if (step === held) {
+        begun.push((input as { export?: string }).export);
+        await gate.promise;
+      }
+      return { interval: 0, status: 'Completed' };
+    },
+  });
+  const deliver = (id: string, name = 'first') =>
+    runtime.context.workflow.start('export-run', `${name}-${id}`, { export: id, trigger: 'schedule' });
+  return { ...runtime, ...time, started, begun, deliver, end: gate.resolve };
+}
 
 test('what is done for an organization without its asking leaves half of the places to others', async () => {
   const { clock, timer } = settableTime();
@@ -71,30 +99,8 @@ test('what is done for an organization without its asking leaves half of the pla
 });
 
 describe('deliveries of a user’s organizations', () => {
-  /** A world in which no delivery ends, with those that have begun, by their exports. */
-  function deliveringWorld() {
-    const { clock, timer } = settableTime();
-    const begun: unknown[] = [];
-    const gate = Promise.withResolvers<void>();
-    const { context } = runtimeOf(testContext({ clock }), {
-      timer,
-      steps: () => (step) => async (input) => {
-        if (step === 'begin-run')
-          return { do: 'deliver', attempt: 'x-1', intervals: [...Array(12).keys()], concurrency: 12 };
-        if (step === 'send-interval') {
-          begun.push((input as { export: string }).export);
-          await gate.promise;
-        }
-        return { interval: 0, status: 'Completed' };
-      },
-    });
-    const deliver = (id: string) =>
-      context.workflow.start('export-run', `first-${id}`, { export: id, trigger: 'schedule' });
-    return { context, begun, deliver, end: gate.resolve };
-  }
-
   test('leave half of the places to those of others, but for one of each that has none, which leave a quarter', async () => {
-    const { context, begun, deliver, end } = deliveringWorld();
+    const { context, begun, deliver, end } = holdingWorld('send-interval');
     const user = await createUser(context, { email: 'many@example.com' });
     const silent = [];
     for (let n = 0; n < 7; n += 1) silent.push(await tenantOf(context, `silent-${n}`, user));
@@ -111,7 +117,7 @@ describe('deliveries of a user’s organizations', () => {
   });
 
   test('do not wait for the silent receivers of one of them', async () => {
-    const { context, begun, deliver, end } = deliveringWorld();
+    const { context, begun, deliver, end } = holdingWorld('send-interval');
     const user = await createUser(context, { email: 'many@example.com' });
     const silent = await tenantOf(context, 'silent', user);
     const well = await tenantOf(context, 'well', user);
@@ -125,18 +131,7 @@ describe('deliveries of a user’s organizations', () => {
 });
 
 test('checks of alerts that wait for their turn hold up nothing else of their organization', async () => {
-  const { clock, timer } = settableTime();
-  const ports = testContext({ clock });
-  const started: string[] = [];
-  const gate = Promise.withResolvers<void>();
-  const { context } = runtimeOf(ports, {
-    timer,
-    steps: () => (step) => async () => {
-      started.push(step);
-      if (step === 'check-alert') await gate.promise;
-      return null;
-    },
-  });
+  const { context, started, end } = holdingWorld('check-alert');
   const { organization, project, batchExport } = await tenantOf(context, 'alerted');
   const alerts = Array.from({ length: 20 }, (_, n) =>
     jobOps('alert', `${project}-${n}`, START, { organization, project, id: String(n) }),
@@ -148,81 +143,44 @@ test('checks of alerts that wait for their turn hold up nothing else of their or
   await tick(context);
   await until(() => started.length === 9);
   expect(started.at(-1)).toBe('send-notice');
-  gate.resolve();
+  end();
 });
 
 test('deliveries that take long hold up nothing else of their organization, nor of others', async () => {
-  const { clock, timer } = settableTime();
-  const ports = testContext({ clock });
-  const started: string[] = [];
-  const gate = Promise.withResolvers<void>();
-  const { context } = runtimeOf(ports, {
-    timer,
-    steps: () => (step) => async () => {
-      started.push(step);
-      if (step === 'begin-run')
-        return { do: 'deliver', attempt: 'x-1', intervals: [...Array(12).keys()], concurrency: 12 };
-      if (step === 'send-interval') await gate.promise;
-      return { interval: 0, status: 'Completed' };
-    },
-  });
+  const { context, started, deliver, end } = holdingWorld('send-interval');
   const tenants = [await tenantOf(context, 'slow'), await tenantOf(context, 'slower')];
   const began = () => started.filter((step) => step !== 'send-interval').length;
-  const begin = (name: string) =>
-    Promise.all(
-      tenants.map(({ batchExport }) =>
-        context.workflow.start('export-run', `${name}-${batchExport}`, { export: batchExport, trigger: 'schedule' }),
-      ),
-    );
+  const begin = (name: string) => Promise.all(tenants.map(({ batchExport }) => deliver(batchExport, name)));
   await begin('first');
   // Half of the places of an organization are not for one export.
   await until(() => started.length === 10);
   expect(started.filter((step) => step === 'send-interval')).toHaveLength(8);
-  await Promise.all(
-    tenants.map(({ other }) =>
-      context.workflow.start('export-run', `other-${other}`, { export: other, trigger: 'schedule' }),
-    ),
-  );
+  await Promise.all(tenants.map(({ other }) => deliver(other)));
   await until(() => started.length === 20);
   await begin('second');
   for (const { batchExport } of tenants) await context.table.write(paused(`of-${batchExport}`, batchExport));
   await tick(context);
   await until(() => began() === 8);
   expect(started.filter((step) => step === 'send-interval')).toHaveLength(16);
-  gate.resolve();
+  end();
 });
 
 test('a run whose delivery waits for a place says so after a minute, in its log', async () => {
-  const time = settableTime();
-  const ports = testContext({ clock: time.clock });
-  const gate = Promise.withResolvers<void>();
-  let sending = 0;
-  const { context, engine } = runtimeOf(ports, {
-    timer: time.timer,
-    steps: () => (step) => async () => {
-      if (step === 'begin-run')
-        return { do: 'deliver', attempt: 'x-1', intervals: [...Array(5).keys()], concurrency: 5 };
-      if (step === 'send-interval') {
-        sending += 1;
-        await gate.promise;
-      }
-      return { interval: 0, status: 'Completed' };
-    },
-  });
+  const { context, engine, ring, begun, end } = holdingWorld('send-interval', 5);
   const { batchExport } = await tenantOf(context, 'slow');
   const runs = ['a', 'b', 'c', 'd', 'e'];
   await keepInput(context, { attempt: 'x-1', runs } as unknown as BatchInput);
   const open = { batch_export: batchExport, status: 'Starting', attempt: 'x-1', execution: 'first' };
   await context.table.write(runs.map((id) => ({ put: { ...keys.run(batchExport, id), ...open, id } as RunItem })));
   await context.workflow.start('export-run', 'first', { export: batchExport, trigger: 'schedule' });
-  await until(() => sending === 4);
+  await until(() => begun.length === 4);
   const said = async () => {
     const { lines } = await readLines(context.table, batchExport, logsAsked(context, {}, { limit: 10, offset: 0 }));
     return lines.filter(({ message }) => message.includes('waits for a place')).map(({ instance }) => instance);
   };
-  expect(time.ring(START + MINUTE_MS - 1)).toBe(false);
-  expect(time.ring(START + MINUTE_MS)).toBe(true);
-  gate.resolve();
+  expect(ring(START + MINUTE_MS - 1)).toBe(false);
+  expect(ring(START + MINUTE_MS)).toBe(true);
+  end();
   await engine.idle();
   expect(await said()).toEqual(['e']);
 });
