@@ -6,6 +6,7 @@ import { fromJsonText, type JsonText, toJsonText } from '../ports/table/json-tex
 import { keys, places } from '../ports/table/keys.ts';
 import type { Item, Op, Table } from '../ports/table/table.ts';
 import { tryWrite, untilWritten } from '../ports/table/until-written.ts';
+import type { NotifierInput } from '../workflow/messages.ts';
 
 declare module '../ports/table/keys.ts' {
   interface Items {
@@ -53,17 +54,11 @@ interface About {
   readonly landing: { readonly quietSince: number };
   /** The export that failed; only who sends the notice looks into the rest. */
   readonly notice: { readonly export: string };
-  readonly alert: OfNotifier<string>;
-  readonly subscription: OfNotifier<number>;
+  /** The job's id is made of its project and its own. */
+  readonly alert: NotifierInput;
+  readonly subscription: NotifierInput;
   /** The message; only who sends it looks into it. */
   readonly message: { readonly organization: string };
-}
-
-/** An alert or a subscription. The job's id is made of its project and its own. */
-interface OfNotifier<Id> {
-  readonly organization: string;
-  readonly project: number;
-  readonly id: Id;
 }
 
 /** The ops that put a job (`due` in milliseconds since 1970), or remove it (null). A job that is there is replaced. */

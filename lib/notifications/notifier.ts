@@ -1,5 +1,7 @@
 /** What tells people something by itself: alerts and subscriptions, as far as they are alike. */
 import type { MembershipItem, ProjectItem } from '../accounts/organizations/model.ts';
+import { placeIn } from '../accounts/organizations/projects/store.ts';
+import type { Tenant } from '../accounts/organizations/tenant.ts';
 import { DAY_MS, MINUTE_MS } from '../basics/units.ts';
 import { wireInstant } from '../http/instant.ts';
 import { LEVELS } from '../http/levels.ts';
@@ -44,7 +46,21 @@ const FAILING_DAYS = 7;
 export const SUCCEEDED = { latest_error: null, failing_since: null } as const;
 
 /** What is set when it begins anew: it was made, or enabled again. */
-export const UNTRIED = { ...SUCCEEDED, paused_reason: null } as const;
+const UNTRIED = { ...SUCCEEDED, paused_reason: null } as const;
+
+/** Returns what of a new one does not depend on what it tells. */
+export const newNotifier = <Id extends NotifierItem['id']>(tenant: Tenant, id: Id, now: number) => ({
+  id,
+  organization_id: tenant.organization.id,
+  project_id: placeIn(tenant).project.id,
+  created_at: now,
+  created_by: tenant.membership.user_uuid,
+  notify_url: null,
+  notify_secret: null,
+  enabled: true,
+  ...UNTRIED,
+  ver: 1,
+});
 
 /** Returns what is set when somebody says whether it is enabled; undefined: they do not. */
 export const enabledFields = (enabled: boolean | undefined) =>
@@ -132,11 +148,7 @@ export function dueOps(
   due: number | null,
 ): Op[] {
   const { organization_id: organization, project_id: project, id } = item;
-  const job = `${project}-${id}`;
-  if (due === null) return jobOps(kind, job, null);
-  return kind === 'alert'
-    ? jobOps(kind, job, due, { organization, project, id: String(id) })
-    : jobOps(kind, job, due, { organization, project, id: Number(id) });
+  return jobOps(kind, `${project}-${id}`, due, { organization, project, id });
 }
 
 /** A project has at most so many alerts, and so many subscriptions. */
