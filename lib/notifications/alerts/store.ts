@@ -27,10 +27,10 @@ import {
   dueOps,
   enabledFields,
   inPlace,
+  newNotifier,
   onlyStops,
   SUCCEEDED,
   troubleOf,
-  UNTRIED,
 } from '../notifier.ts';
 import { type AlertInput, type AlertItem, type AlertObject, type AlertPatch, alertObject } from './model.ts';
 import { checkWatch } from './query.ts';
@@ -133,7 +133,7 @@ export async function createAlert(
   idempotencyOps: (id: string) => readonly Op[],
 ): Promise<AlertWithInsight> {
   const { table, clock, newId } = context;
-  const { project, organization, membership } = placeIn(tenant);
+  const { project } = placeIn(tenant);
   const [id, now] = [newId(), clock()];
   const set = await fieldsOf(context, tenant, id, input, null);
   const insight = await insightFor(context, tenant, input.insight, set);
@@ -145,11 +145,7 @@ export async function createAlert(
   const item: AlertItem = {
     ...keys.alert(project.id, id),
     ...places.alertOf(project.id, now, id),
-    id,
-    organization_id: organization.id,
-    project_id: project.id,
-    created_at: now,
-    created_by: membership.user_uuid,
+    ...newNotifier(tenant, id, now),
     name: '',
     threshold_id: newId(),
     threshold_name: '',
@@ -159,19 +155,14 @@ export async function createAlert(
     calculation_interval: 'daily',
     skip_weekend: false,
     snoozed_until: null,
-    notify_url: null,
     notify_host: null,
-    notify_secret: null,
     notify_type: 'webhook',
-    enabled: true,
     last_value: null,
     last_checked_at: null,
     last_notified_at: null,
-    ...UNTRIED,
     ...ANEW,
     next_check_at: now,
     checks: toJsonText([]),
-    ver: 1,
     ...(set as Pick<AlertItem, 'insight_id' | 'threshold' | 'subscribed_users'>),
   };
   checkWatch(item, insight);

@@ -22,7 +22,7 @@ import { listAll } from '../../ports/table/list-all.ts';
 import { nextNumber } from '../../ports/table/sequence.ts';
 import type { Op, Table } from '../../ports/table/table.ts';
 import { untilWritten } from '../../ports/table/until-written.ts';
-import { checkMayChange, dueOps, enabledFields, inPlace, onlyStops, troubleOf, UNTRIED } from '../notifier.ts';
+import { checkMayChange, dueOps, enabledFields, inPlace, newNotifier, onlyStops, troubleOf } from '../notifier.ts';
 import {
   type SubscriptionInput,
   type SubscriptionItem,
@@ -162,7 +162,7 @@ export async function createSubscription(
   idempotencyOps: (id: string) => readonly Op[],
 ): Promise<SubscriptionItem> {
   const { table, clock } = context;
-  const { project, organization, membership } = placeIn(tenant);
+  const { project } = placeIn(tenant);
   await checkSubject(table, tenant, input);
   const schedule = scheduleOf(input);
   checkTarget(context, input.target_type, input);
@@ -171,25 +171,17 @@ export async function createSubscription(
   const item: SubscriptionItem = {
     ...keys.subscription(project.id, id),
     ...places.subscriptionOf(project.id, now, id),
-    id,
-    organization_id: organization.id,
-    project_id: project.id,
-    created_at: now,
-    created_by: membership.user_uuid,
+    ...newNotifier(tenant, id, now),
     dashboard: input.dashboard ?? null,
     insight: input.insight ?? null,
     dashboard_export_insights: toJsonText(input.dashboard_export_insights ?? []),
     target_type: input.target_type,
-    notify_url: null,
-    notify_secret: null,
     schedule: toJsonText(schedule),
     title: input.title ?? null,
     deleted: input.deleted ?? false,
     enabled: input.enabled ?? true,
-    ...UNTRIED,
     next_delivery_date: nextTime(schedule, now, insightMoment(project).timezone),
     last_delivered_at: null,
-    ver: 1,
     target_value: '',
     ...(await targetFields(context, tenant, id, input)),
   };
