@@ -9,8 +9,6 @@ import { pathMatcher } from './path-matcher.ts';
 import { type Gateway, type Method, type ServeOptions, serveRestApi } from './rest-api.ts';
 import { DEFAULT_RATE_LIMIT, type RateLimit } from './token-bucket.ts';
 
-export type { Gateway };
-
 export interface GatewayOptions extends Omit<ServeOptions, 'clock' | 'log' | 'rateLimit'> {
   readonly context: Context;
   /** Null: none. Default: `DEFAULT_RATE_LIMIT`. */

@@ -10,7 +10,7 @@ import { SECOND_MS } from '../../basics/units.ts';
 import type { FileStore } from '../files/files.ts';
 import type { Log } from '../log.ts';
 import { frameOf, requestsIn } from './frame.ts';
-import { type CapturedRequest, type Inbox, InboxClosed, type Segment, type SegmentContent } from './inbox.ts';
+import { type Inbox, InboxClosed, type Segment } from './inbox.ts';
 
 interface FirehoseInboxOptions {
   readonly client: Pick<FirehoseClient, 'send'>;
@@ -63,19 +63,19 @@ export function firehoseInbox({ client, stream, files, newId, clock, log }: Fire
   };
 
   return {
-    append: async (request: CapturedRequest): Promise<void> => {
+    append: async (request) => {
       if (isClosed) throw new InboxClosed('The inbox is closed.');
       const frame = frameOf(request);
       if (!(await put(frame))) await files.write(`${INBOX_FOLDERS.direct}${newId()}`, frame);
     },
-    segments: async (): Promise<Segment[]> => {
+    segments: async () => {
       const direct = await segmentsIn(INBOX_FOLDERS.direct);
       const streamed = await segmentsIn(INBOX_FOLDERS.stream);
       const upTo = streamed.reduce((last, { writtenAt }) => Math.max(last, writtenAt), clock() - STREAM_LATE_MS);
       const settled = direct.filter(({ writtenAt }) => writtenAt <= upTo);
       return [...settled, ...streamed].toSorted((one, other) => one.writtenAt - other.writtenAt);
     },
-    read: async (segment: string): Promise<SegmentContent> => {
+    read: async (segment) => {
       const { requests, damaged, rest } = requestsIn((await files.read(segment)) ?? Buffer.alloc(0));
       return { requests, damaged: damaged + rest, unfinished: 0 };
     },
