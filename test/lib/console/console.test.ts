@@ -152,6 +152,9 @@ describeConsole('the console', ({ service, open, at, api }) => {
     const name = hidden.getByRole('textbox', { name: 'Name' });
     await name.fill('In another tab');
     const refused = { type: 'authentication_error', code: 'authentication_failed', detail: 'Unknown key.', attr: null };
+    // The home asks for exports by itself, again and again.
+    await page.getByRole('link', { name: 'Alerts' }).click();
+    await expectSeen(page.getByRole('heading', { level: 1, name: 'Alerts' }));
     await page.route('**/batch_exports/*', (asked) => asked.fulfill({ status: 401, json: refused }), { times: 1 });
     await page.getByRole('link', { name: 'Exports' }).click();
     await expectSeen(page.getByRole('heading', { name: 'Sign in again' }));
