@@ -62,7 +62,7 @@ function holdingWorld(held: StepName, intervals = 12) {
   });
   const deliver = (id: string, name = 'first') =>
     runtime.context.workflow.start('export-run', `${name}-${id}`, { export: id, trigger: 'schedule' });
-  return { ...runtime, ...time, started, begun, deliver, end: gate.resolve };
+  return { ...runtime, time, started, begun, deliver, end: gate.resolve };
 }
 
 test('what is done for an organization without its asking leaves half of the places to others', async () => {
@@ -166,7 +166,7 @@ test('deliveries that take long hold up nothing else of their organization, nor 
 });
 
 test('a run whose delivery waits for a place says so after a minute, in its log', async () => {
-  const { context, engine, ring, begun, end } = holdingWorld('send-interval', 5);
+  const { context, engine, time, begun, end } = holdingWorld('send-interval', 5);
   const { batchExport } = await tenantOf(context, 'slow');
   const runs = ['a', 'b', 'c', 'd', 'e'];
   await keepInput(context, { attempt: 'x-1', runs } as unknown as BatchInput);
@@ -178,8 +178,8 @@ test('a run whose delivery waits for a place says so after a minute, in its log'
     const { lines } = await readLines(context.table, batchExport, logsAsked(context, {}, { limit: 10, offset: 0 }));
     return lines.filter(({ message }) => message.includes('waits for a place')).map(({ instance }) => instance);
   };
-  expect(ring(START + MINUTE_MS - 1)).toBe(false);
-  expect(ring(START + MINUTE_MS)).toBe(true);
+  expect(time.ring(START + MINUTE_MS - 1)).toBe(false);
+  expect(time.ring(START + MINUTE_MS)).toBe(true);
   end();
   await engine.idle();
   expect(await said()).toEqual(['e']);
