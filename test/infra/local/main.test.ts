@@ -247,7 +247,7 @@ async function backfilling(folder: string, goal: string) {
   const service = await start(folder);
   const { key, project } = await service.welcome();
   const report = await admin(folder, 'import', accessLog(goal), '--project', project);
-  expect(report).toMatchObject({ events: 2_400, added: 2_400, bad: 0 });
+  expect(report).toMatchObject({ events: 2_400, added: 2_400, rejected: 0 });
 
   const made = await call(service.address, key, `/api/projects/${project}/batch_exports/`, {
     method: 'POST',
