@@ -88,7 +88,8 @@ const VIEWPORT = { width: 1280, height: 720 };
 async function becomesNew(page: Page): Promise<boolean> {
   const context = page.context();
   page.removeAllListeners();
-  await Promise.all(context.pages().map((other) => other !== page && other.close()));
+  const others = context.pages().filter((other) => other !== page);
+  await Promise.all(others.map((other) => other.close()));
   await Promise.all([page, context].map((routed) => routed.unrouteAll({ behavior: 'ignoreErrors' })));
   const hasOwnClock = await page.evaluate(() => {
     localStorage.clear();
