@@ -23,7 +23,7 @@ interface Each {
   readonly body: string;
 }
 
-/** As many as the operator takes, which the check has seen to. */
+/** As many as the operator takes, which the check has seen to: the type claims three whatever these are. */
 type Arguments = readonly [string, string, string, ...string[]];
 
 /** An operator as SQL: its printed arguments, its parameters, its expression over an element, and its type. */

@@ -128,8 +128,8 @@ test('filters and columns of persons, whom captured events do not carry, are tol
   // The event is there: by what it carries nobody can tell that it is of the staff.
   expect(lines().length).toBeGreaterThan(0);
   const conditions =
-    'Captured events carry no person, only imported ones may. A condition on a person passes none of them, and a ' +
-    'negated one (`is_not`, `not_icontains` …) passes all. Choose by properties of the event.';
+    'Captured events carry no person, only imported ones may. A condition on a person passes none of them, and one ' +
+    'that is negated, or asks for what is missing (`is_not`, `is_not_set` …), passes all. Choose by properties of the event.';
   expect(await Promise.all([without, only, named, plain].map(warnings))).toEqual([
     [conditions],
     [conditions],

@@ -12,7 +12,10 @@ export function personWarning({ select = null, where = null }: Partial<Selection
   const names = (select ?? []).flatMap((one) => ('all' in one || !readsPerson(one.expression) ? [] : [one.name]));
   const told = [
     ...(where !== null && readsPerson(where)
-      ? ['A condition on a person passes none of them, and a negated one (`is_not`, `not_icontains` …) passes all.']
+      ? [
+          'A condition on a person passes none of them, and one that is negated, or asks for what is missing (`is_not`, ' +
+            '`is_not_set` …), passes all.',
+        ]
       : []),
     ...(names.length > 0 ? [`These columns are empty for them: ${names.join(', ')}.`] : []),
   ];
